@@ -1,0 +1,1 @@
+"""Generate, measure, attack, decide, release."""

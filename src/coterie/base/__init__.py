@@ -1,0 +1,1 @@
+"""What every room may use: errors, progress, randomness. Imports nothing of ours."""

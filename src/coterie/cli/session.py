@@ -1,0 +1,193 @@
+"""What every command shares: its five options, its errors and exit codes, its output.
+
+A command is a function that takes a Session first and returns the dictionary that `--json`
+prints; `@command` adds the shared options to its signature and turns errors into exit codes.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import sys
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from coterie.base.errors import CoterieError, InputError
+from coterie.base.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from coterie.engine import Engine
+
+INTERRUPTED = 130
+
+_SHARED = {
+    "seed": (Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")], 0),
+    "threads": (
+        Annotated[int | None, typer.Option(min=1, help="Threads; all cores if not given.")],
+        None,
+    ),
+    "json_": (
+        Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")],
+        False,
+    ),
+    "quiet": (Annotated[bool, typer.Option("--quiet", help="Say nothing but the result.")], False),
+    "debug": (Annotated[bool, typer.Option("--debug", help="Show tracebacks.")], False),
+}
+
+
+@dataclass
+class Session:
+    """One run of a command: its shared options, and where it may speak."""
+
+    seed: int = 0
+    threads: int | None = None
+    json: bool = False
+    quiet: bool = False
+    debug: bool = False
+    interrupted: bool = False  # set by a command that stopped early but kept its results
+    _said: set[str] = field(default_factory=set)
+
+    def say(self, text: str) -> None:
+        """A line for the person, once, on stderr."""
+        if not self.quiet and text not in self._said:
+            self._said.add(text)
+            self.errors.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def show(self, renderable: Any) -> None:
+        """The human form of the result (text or a rich table) on stdout; nothing with --json."""
+        if not self.json:
+            self.output.print(renderable)
+
+    @functools.cached_property
+    def errors(self) -> Console:
+        from rich.console import Console
+
+        return Console(stderr=True)
+
+    @functools.cached_property
+    def output(self) -> Console:
+        from rich.console import Console
+
+        return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+
+    def engine(self) -> Engine:
+        from coterie.engine import LocalEngine
+
+        return LocalEngine(self.threads)
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[Callable[[Progress], None]]:
+        """A callback for the library: a bar with entropy and time left, only on a terminal."""
+        from coterie.base.progress import silent
+
+        if self.quiet or not sys.stderr.isatty():
+            yield silent
+            return
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[what]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+        )
+        with Bar(*columns, console=self.errors, transient=True) as bar:
+            task = bar.add_task(title, total=None, what="")
+
+            def update(p: Progress) -> None:
+                entropy = "" if p.entropy is None else f"S = {p.entropy:,.1f}"
+                bar.update(
+                    task,
+                    description=f"{title}: {p.stage}",
+                    completed=p.done,
+                    total=p.total,
+                    what=" ".join(part for part in (entropy, p.note) if part),
+                )
+
+            yield update
+
+
+def command(run: Callable[..., dict[str, Any]]) -> Callable[..., None]:
+    """Make a command of `run(session, ...) -> dict`: shared options, exit codes, JSON."""
+    own = list(inspect.signature(run, eval_str=True).parameters.values())[1:]
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+        for name, (kind, default) in _SHARED.items()
+    ]
+
+    @functools.wraps(run)
+    def wrapper(**given: Any) -> None:
+        session = Session(
+            given.pop("seed"),
+            given.pop("threads"),
+            given.pop("json_"),
+            given.pop("quiet"),
+            given.pop("debug"),
+        )
+        with exit_codes(session):
+            result = run(session, **given)
+            if session.json:
+                sys.stdout.write(json.dumps(result, default=_plain) + "\n")
+        if session.interrupted:
+            raise typer.Exit(INTERRUPTED)
+
+    wrapper.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + shared
+    )
+    wrapper.__annotations__ = {p.name: p.annotation for p in own + shared}
+    return wrapper
+
+
+@contextmanager
+def exit_codes(session: Session) -> Iterator[None]:
+    """The one place where an error becomes a message and an exit code."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort):
+        raise
+    except KeyboardInterrupt:
+        _fail(session, "interrupted; nothing was written", INTERRUPTED)
+    except CoterieError as error:
+        _fail(session, str(error), error.exit_code)
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        _fail(session, f"{name}{error.strerror or error}", InputError.exit_code)
+    except MemoryError:
+        _fail(session, "out of memory; try a smaller input or fewer blocks", 1)
+    except Exception as error:
+        _fail(session, f"{type(error).__name__}: {error} (--debug shows where)", 1)
+
+
+def _fail(session: Session, message: str, code: int) -> None:
+    if session.debug:
+        session.errors.print_exception()
+    session.errors.print(f"coterie: {message}", markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(code)
+
+
+def _plain(value: Any) -> Any:
+    """What json cannot write by itself: numpy scalars and arrays, paths, named tuples."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "_asdict"):
+        return value._asdict()
+    return str(value)
+
+
+@contextmanager
+def stopwatch() -> Iterator[Callable[[], float]]:
+    """Seconds since the block began."""
+    start = time.perf_counter()
+    yield lambda: time.perf_counter() - start

@@ -1,0 +1,1 @@
+"""Predict, rank, fold in, evaluate."""
