@@ -6,8 +6,117 @@ from typing import Any
 
 from coterie.cli.session import Session, command
 
+_REQUIRED = (
+    "numpy",
+    "scipy",
+    "numba",
+    "pyarrow",
+    "typer",
+    "rich",
+    "jinja2",
+    "matplotlib",
+    "pooch",
+    "safetensors",
+)
+_OPTIONAL = ("distributed", "networkx", "igraph", "pandas", "polars", "sklearn")
+
 
 @command
 def run(session: Session) -> dict[str, Any]:
     """Versions, cores, memory, Numba's threading layer and cache."""
-    raise SystemExit
+    import os
+    import platform
+    import shutil
+
+    import coterie
+    from coterie.engine.local import available_cores
+
+    session.say("asking Numba to compile a small kernel …")
+    findings: dict[str, Any] = {
+        "coterie": coterie.__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": available_cores(),
+        "memory_gb": _memory_gb(),
+        "threads": session.threads or available_cores(),
+        "packages": {name: _version(name) for name in _REQUIRED},
+        "optional": {name: _version(name) for name in _OPTIONAL},
+        "numba": _numba(),
+        "data": os.environ.get("COTERIE_DATA") or "not set (COTERIE_DATA)",
+        "free_disk_gb": round(shutil.disk_usage(".").free / 1e9, 1),
+    }
+    findings["problems"] = _problems(findings)
+    _show(session, findings)
+    return findings
+
+
+def _version(module: str) -> str | None:
+    from importlib import metadata
+
+    distribution = {"sklearn": "scikit-learn"}.get(module, module)
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _memory_gb() -> float | None:
+    import os
+
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _numba() -> dict[str, Any]:
+    """Does a kernel compile, does its cache work, and which layer would Numba's own threads use?"""
+    import os
+    import time
+
+    import numpy as np
+    from numba.core import config
+
+    from coterie.kernels.random import uniform_block
+
+    start = time.perf_counter()
+    uniform_block(np.uint64(1), 8)
+    stats = uniform_block.stats  # type: ignore[attr-defined]
+    cache = stats.cache_path or ""  # none where Numba found no folder that it may write
+    folder = cache if os.path.isdir(cache) else os.path.dirname(cache)
+    return {
+        "compile_seconds": round(time.perf_counter() - start, 3),
+        "cached": bool(stats.cache_hits),
+        "cache_path": cache,
+        "cache_writable": os.access(folder, os.W_OK),
+        "threading_layer": f"{config.THREADING_LAYER}, not used: the engine brings threads",
+    }
+
+
+def _problems(findings: dict[str, Any]) -> list[str]:
+    problems = [
+        f"{name} is missing: pip install {name}"
+        for name, version in findings["packages"].items()
+        if version is None
+    ]
+    if not findings["numba"]["cache_writable"]:
+        problems.append(
+            f"Numba cannot keep compiled kernels in {findings['numba']['cache_path']}: "
+            "set NUMBA_CACHE_DIR to a folder you may write"
+        )
+    return problems
+
+
+def _show(session: Session, findings: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None)
+    for key, value in findings.items():
+        if isinstance(value, dict):
+            text = "\n".join(f"{k} {'-' if v is None else v}" for k, v in value.items())
+        elif isinstance(value, list):
+            text = "\n".join(value) or "none found"
+        else:
+            text = str(value)
+        table.add_row(key, text)
+    session.show(table)

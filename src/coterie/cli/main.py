@@ -5,13 +5,16 @@ Command files import nothing heavy at the top, so `coterie --help` stays quick.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from typing import Annotated
 
 import typer
 
+from coterie.cli.session import INTERRUPTED
+
 app = typer.Typer(
     name="coterie",
-    help="Find the groups in a graph; predict ratings; publish a network without exposing people.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -21,6 +24,26 @@ app = typer.Typer(
 _COMMANDS = {
     "doctor": "doctor",
 }
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from coterie import __version__
+
+        typer.echo(f"coterie {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Find the groups in a graph; predict ratings; publish a network without exposing people."""
 
 
 def _register() -> None:
@@ -34,5 +57,8 @@ def _register() -> None:
 
 def main() -> None:
     """The console script."""
-    _register()
-    app()
+    try:
+        _register()
+        app()
+    except KeyboardInterrupt:  # before or after a command's own handling
+        sys.exit(INTERRUPTED)

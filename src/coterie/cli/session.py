@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -20,6 +20,7 @@ import typer
 
 from coterie.base.errors import CoterieError, InputError
 from coterie.base.progress import Progress
+from coterie.cli.json_output import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,7 +140,8 @@ def command(run: Callable[..., dict[str, Any]]) -> Callable[..., None]:
         with exit_codes(session):
             result = run(session, **given)
             if session.json:
-                sys.stdout.write(json.dumps(result, default=_plain) + "\n")
+                sys.stdout.write(as_json(result) + "\n")
+                sys.stdout.flush()
         if session.interrupted:
             raise typer.Exit(INTERRUPTED)
 
@@ -161,6 +163,9 @@ def exit_codes(session: Session) -> Iterator[None]:
         _fail(session, "interrupted; nothing was written", INTERRUPTED)
     except CoterieError as error:
         _fail(session, str(error), error.exit_code)
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  the interpreter flushes it at exit
+        raise typer.Exit(1) from None
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         _fail(session, f"{name}{error.strerror or error}", InputError.exit_code)
@@ -175,15 +180,6 @@ def _fail(session: Session, message: str, code: int) -> None:
         session.errors.print_exception()
     session.errors.print(f"coterie: {message}", markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(code)
-
-
-def _plain(value: Any) -> Any:
-    """What json cannot write by itself: numpy scalars and arrays, paths, named tuples."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if hasattr(value, "_asdict"):
-        return value._asdict()
-    return str(value)
 
 
 @contextmanager

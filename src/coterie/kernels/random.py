@@ -53,3 +53,13 @@ def below(state, n):
     """(new state, int64 in 0..n-1); the bias is under n / 2**53"""
     state, u = uniform(state)
     return state, np.int64(u * n)
+
+
+@njit(nogil=True, cache=True)
+def uniform_block(key, count):
+    """The first `count` uniforms of stream 0 under `key`."""
+    values = np.empty(count, np.float64)
+    state = stream(key, 0)
+    for i in range(count):
+        state, values[i] = uniform(state)
+    return values

@@ -1,0 +1,59 @@
+"""The local engine: order kept, errors passed on; shards follow from the data alone."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coterie.base.errors import InputError
+from coterie.engine import LocalEngine, cut_rows, merge_tree, resolve_engine, shard_count
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_results_come_in_the_order_of_the_arguments(threads: int) -> None:
+    def slow_first(i: int) -> int:
+        time.sleep(0.01 if i == 0 else 0)
+        return i * i
+
+    with LocalEngine(threads) as engine:
+        assert engine.map(slow_first, range(6)) == [i * i for i in range(6)]
+
+
+def test_a_failing_task_fails_the_map() -> None:
+    with LocalEngine(2) as engine, pytest.raises(ZeroDivisionError):
+        engine.map(lambda i: 1 // i, [1, 0])
+
+
+def test_what_users_may_pass_as_engine() -> None:
+    engine = LocalEngine(1)
+    assert resolve_engine(engine) is engine
+    assert resolve_engine("local", threads=1).threads == 1
+    with pytest.raises(InputError, match="spark"):
+        resolve_engine("spark")
+    with pytest.raises(InputError, match="threads=0"):
+        LocalEngine(0)
+
+
+@given(st.lists(st.integers(0, 9), max_size=40), st.integers(1, 8))
+def test_row_cuts_cover_every_row_once(degrees: list[int], shards: int) -> None:
+    indptr = np.r_[0, np.cumsum(degrees)].astype(np.int64)
+    cuts = cut_rows(indptr, shards)
+    assert cuts[0] == 0 and cuts[-1] == len(degrees) and len(cuts) == shards + 1
+    assert (np.diff(cuts) >= 0).all()
+    parts = np.diff(indptr[cuts])
+    assert parts.max(initial=0) <= indptr[-1] / shards + max(degrees, default=0)
+
+
+@given(st.integers(0, 10**12), st.integers(0, 10**12))
+def test_more_edges_never_mean_fewer_shards(a: int, b: int) -> None:
+    low, high = sorted((a, b))
+    assert 1 <= shard_count(low) <= shard_count(high)
+
+
+@given(st.lists(st.integers(), min_size=1))
+def test_the_tree_merges_every_part_once_and_in_order(parts: list[int]) -> None:
+    assert merge_tree([[p] for p in parts], lambda a, b: a + b) == parts
