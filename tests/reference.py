@@ -1,0 +1,406 @@
+"""Every equation of the paper and of the design, slowly, plainly, from its definition.
+
+Nothing here is fast and nothing is shared with the package: what a kernel computes is compared with
+what stands here. Statistics are counted afresh from the data each time, a move is scored by making
+it, a sum is a loop. Graphs are lists of pairs, ratings lists of (user, item, code).
+
+    1  hard clustering      block statistics, entropies, moves, merges, agreement of two partitions
+    2  soft clustering      MMSBM, MCMMSBM, absent pairs, fold-in, predictions
+    3  metrics              of predictions and rankings
+    4  additive model       probability of a rating, conditionals of the sampler
+    5  graphs               degrees, paths, triangles, cores, communities
+    6  anonymity            cell probabilities, vertex refinement, seeded matching
+
+Labels of equations and algorithms are those of the paper's source (cl:eq21, cl:alg5 …); "design
+3.4" is a section of the design page. Logarithms are natural.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+Pair = tuple[int, int]
+Labels = Sequence[int]
+Entropy = Callable[[Labels], float]
+
+# ---------------------------------------------------------------------------------------------
+# 1  Hard clustering
+# ---------------------------------------------------------------------------------------------
+
+
+def g(x: float) -> float:
+    """g(x) = x log x, g(0) = 0 (design 3.4)."""
+    return x * math.log(x) if x > 0 else 0.0
+
+
+def bernoulli_cell(d: float, D: float) -> float:
+    """F(d, D) = g(D) - g(d) - g(D - d): D pairs of which d are edges (cl:eq21's f(d, D - d))."""
+    return g(D) - g(d) - g(D - d)
+
+
+def poisson_cell(W: float, D: float) -> float:
+    """H(W, D) = W - W log(W / D), H(0, D) = 0: D pairs of total weight W (design 3.4)."""
+    return W - W * math.log(W / D) if W > 0 else 0.0
+
+
+def block_sizes(labels: Labels, k: int) -> list[int]:
+    """|V_i| (cl:eq22)."""
+    sizes = [0] * k
+    for label in labels:
+        sizes[label] += 1
+    return sizes
+
+
+def block_pairs(labels: Labels, k: int) -> np.ndarray:
+    """D_ij, symmetric: how many pairs of nodes lie between blocks i and j (cl:eq22)."""
+    D = np.zeros((k, k), np.int64)
+    for u in range(len(labels)):
+        for v in range(u + 1, len(labels)):
+            i, j = labels[u], labels[v]
+            D[i, j] += 1
+            if i != j:
+                D[j, i] += 1
+    return D
+
+
+def block_edges(edges: Iterable[Pair], labels: Labels, k: int) -> np.ndarray:
+    """d_ij, symmetric, an inner edge counted once in d_ii (cl:eq22)."""
+    d = np.zeros((k, k), np.int64)
+    for u, v in edges:
+        i, j = labels[u], labels[v]
+        d[i, j] += 1
+        if i != j:
+            d[j, i] += 1
+    return d
+
+
+def directed_block_pairs(labels: Labels, k: int) -> np.ndarray:
+    """D_ij of ordered pairs (design 3.4, directed): D_ii = n_i (n_i - 1)."""
+    D = np.zeros((k, k), np.int64)
+    for u in range(len(labels)):
+        for v in range(len(labels)):
+            if u != v:
+                D[labels[u], labels[v]] += 1
+    return D
+
+
+def directed_block_edges(edges: Iterable[Pair], labels: Labels, k: int) -> np.ndarray:
+    """d_ij: edges from block i to block j (design 3.4, directed)."""
+    d = np.zeros((k, k), np.int64)
+    for u, v in edges:
+        d[labels[u], labels[v]] += 1
+    return d
+
+
+def block_weights(edges: Iterable[tuple[int, int, float]], labels: Labels, k: int) -> np.ndarray:
+    """W_ij, symmetric: total weight between blocks, an inner edge once (design 3.4, weighted)."""
+    W = np.zeros((k, k))
+    for u, v, w in edges:
+        i, j = labels[u], labels[v]
+        W[i, j] += w
+        if i != j:
+            W[j, i] += w
+    return W
+
+
+def block_ratings(
+    ratings: Iterable[tuple[int, int, int]],
+    row_labels: Labels,
+    col_labels: Labels,
+    k: int,
+    l: int,  # noqa: E741
+    n_values: int,
+) -> np.ndarray:
+    """d_ijr: ratings of value r from user group i to item group j (design 3.4, ratings)."""
+    d = np.zeros((k, l, n_values), np.int64)
+    for u, v, r in ratings:
+        d[row_labels[u], col_labels[v], r] += 1
+    return d
+
+
+def entropy_simple(edges: Iterable[Pair], labels: Labels, k: int) -> float:
+    """S(Z) of a simple graph (cl:eq21)."""
+    d, D = block_edges(edges, labels, k), block_pairs(labels, k)
+    return sum(bernoulli_cell(d[i, j], D[i, j]) for i in range(k) for j in range(i, k))
+
+
+def entropy_degree_corrected(edges: Iterable[Pair], labels: Labels, k: int) -> float:
+    """Karrer and Newman's profile likelihood, constants dropped (design 3.4).
+
+    S = sum_r g(K_r) - (1/2) sum_rs g(e_rs), with e_rr twice the inner edges.
+    """
+    e, K = np.zeros((k, k)), np.zeros(k)
+    for u, v in edges:
+        e[labels[u], labels[v]] += 1
+        e[labels[v], labels[u]] += 1
+        K[labels[u]] += 1
+        K[labels[v]] += 1
+    return sum(g(x) for x in K) - sum(g(x) for x in e.ravel()) / 2
+
+
+def entropy_directed(edges: Iterable[Pair], labels: Labels, k: int) -> float:
+    """S = sum over ordered block pairs of F(d_ij, D_ij) (design 3.4)."""
+    d, D = directed_block_edges(edges, labels, k), directed_block_pairs(labels, k)
+    return sum(bernoulli_cell(d[i, j], D[i, j]) for i in range(k) for j in range(k))
+
+
+def entropy_weighted(edges: Iterable[tuple[int, int, float]], labels: Labels, k: int) -> float:
+    """Poisson weights, an absent pair being weight 0 (design 3.4).
+
+    S = sum_{i<=j} H(W_ij, D_ij) + sum over pairs of lgamma(w + 1).
+    """
+    edges = list(edges)
+    W, D = block_weights(edges, labels, k), block_pairs(labels, k)
+    cells = sum(poisson_cell(W[i, j], D[i, j]) for i in range(k) for j in range(i, k))
+    return cells + sum(math.lgamma(w + 1) for _, _, w in edges)
+
+
+def entropy_ratings(
+    ratings: Iterable[tuple[int, int, int]],
+    row_labels: Labels,
+    col_labels: Labels,
+    k: int,
+    l: int,  # noqa: E741
+    n_values: int,
+) -> float:
+    """Multinomial ratings; unrated pairs do not count (design 3.4).
+
+    S = sum_ij [g(d_ij.) - sum_r g(d_ijr)].
+    """
+    d = block_ratings(ratings, row_labels, col_labels, k, l, n_values)
+    return sum(g(d[i, j].sum()) - sum(g(x) for x in d[i, j]) for i in range(k) for j in range(l))
+
+
+def entropy_likes(
+    likes: Iterable[Pair],
+    row_labels: Labels,
+    col_labels: Labels,
+    k: int,
+    l: int,  # noqa: E741
+) -> float:
+    """Bernoulli likes between two node sets, D_ij = n_i m_j (design 3.4)."""
+    d = np.zeros((k, l), np.int64)
+    for u, v in likes:
+        d[row_labels[u], col_labels[v]] += 1
+    n, m = block_sizes(row_labels, k), block_sizes(col_labels, l)
+    return sum(bernoulli_cell(d[i, j], n[i] * m[j]) for i in range(k) for j in range(l))
+
+
+def entropy_binomial(
+    ratings: Iterable[tuple[int, int, int]],
+    row_labels: Labels,
+    col_labels: Labels,
+    k: int,
+    l: int,  # noqa: E741
+    n_values: int,
+) -> float:
+    """Binomial ratings, the paper's other choice (sec. applications): code ~ Bin(R - 1, p_ij)."""
+    ratings = list(ratings)
+    top = n_values - 1
+    total, successes = np.zeros((k, l)), np.zeros((k, l))
+    S = 0.0
+    for u, v, r in ratings:
+        total[row_labels[u], col_labels[v]] += top
+        successes[row_labels[u], col_labels[v]] += r
+        S -= math.log(math.comb(top, r))
+    for i in range(k):
+        for j in range(l):
+            S += bernoulli_cell(successes[i, j], total[i, j])
+    return S
+
+
+def entropy_gaussian(points: np.ndarray, labels: Labels, k: int) -> float:
+    """k-means as hard EM with unit covariance (cl:ex1.3, design 3.4).
+
+    S = sum |x - mu|^2 / 2 + (N dim / 2) log 2 pi.
+    """
+    points = np.asarray(points, float)
+    S = points.size / 2 * math.log(2 * math.pi)
+    for i in range(k):
+        members = [x for x, label in zip(points, labels, strict=True) if label == i]
+        if members:
+            mu = sum(members) / len(members)
+            S += sum(float(((x - mu) ** 2).sum()) for x in members) / 2
+    return S
+
+
+def succ(labels: Labels, a: int, y: int) -> list[int]:
+    """succ(Z, a, y): Z with element a moved to y (sec. cl:sec2.2)."""
+    moved = list(labels)
+    moved[a] = y
+    return moved
+
+
+def move_costs(entropy: Entropy, labels: Labels, a: int, k: int) -> np.ndarray:
+    """S(succ(Z, a, y)) - S(Z) for every y: the move is made, S is counted again (cl:alg5).
+
+    `entropy` takes labels; bind the data first: `lambda z: entropy_simple(edges, z, k)`.
+    """
+    before = entropy(labels)
+    return np.array([entropy(succ(labels, a, y)) - before for y in range(k)])
+
+
+def merge_cost(entropy: Entropy, labels: Labels, r: int, s: int) -> float:
+    """What S rises by when block s becomes part of block r (and s is left empty)."""
+    return entropy([r if label == s else label for label in labels]) - entropy(labels)
+
+
+def is_locally_optimal(entropy: Entropy, labels: Labels, k: int, gain: float = 1e-9) -> bool:
+    """No single move improves S by more than `gain` (the paper's definition, sec. cl:sec2.2)."""
+    return all(move_costs(entropy, labels, a, k).min() >= -gain for a in range(len(labels)))
+
+
+def best_move(costs: np.ndarray, own: int, gain: float = 1e-9) -> int:
+    """The cheapest label, the lowest of equals; the own one unless the gain exceeds `gain`."""
+    y = int(np.argmin(costs))
+    return y if costs[y] < costs[own] - gain else own
+
+
+def generalized_kmeans_iteration(
+    entropy: Entropy, labels: Labels, k: int, batch: Iterable[int], gain: float = 1e-9
+) -> list[int]:
+    """One pass of the loop of cl:alg5: plan for every a of the batch from the same Z, then move."""
+    plan = {a: best_move(move_costs(entropy, labels, a, k), labels[a], gain) for a in batch}
+    return [plan.get(a, label) for a, label in enumerate(labels)]
+
+
+def descend(entropy: Entropy, labels: Labels, k: int, gain: float = 1e-9) -> list[int]:
+    """Single moves, one element after another, until the result is locally optimal."""
+    labels = list(labels)
+    while True:
+        before = list(labels)
+        for a in range(len(labels)):
+            labels[a] = best_move(move_costs(entropy, labels, a, k), labels[a], gain)
+        if labels == before:
+            return labels
+
+
+def times_log(x: float, p: float) -> float:
+    """x log p with 0 log 0 = 0 and x log 0 = -inf."""
+    if x == 0:
+        return 0.0
+    return x * math.log(p) if p > 0 else -math.inf
+
+
+def smoothed_probabilities(
+    edges: Iterable[Pair], labels: Labels, k: int, smoothing: float
+) -> np.ndarray:
+    """p_ij = (d_ij + smoothing) / (D_ij + 2 smoothing); .5 where there is nothing at all."""
+    d, D = block_edges(edges, labels, k), block_pairs(labels, k)
+    p = np.full((k, k), 0.5)
+    for i in range(k):
+        for j in range(k):
+            if D[i, j] + 2 * smoothing > 0:
+                p[i, j] = (d[i, j] + smoothing) / (D[i, j] + 2 * smoothing)
+    return p
+
+
+def fixed_costs(edges: Iterable[Pair], labels: Labels, p: np.ndarray, v: int) -> np.ndarray:
+    """-log likelihood of v's pairs for every label y of v, theta held fixed (design 3.4).
+
+    The rest of S(succ(Z, v, y)) does not depend on y. `p` is any k x k matrix, for one
+    `smoothed_probabilities(edges, labels, k, smoothing)`.
+    """
+    neighbours = {b if a == v else a for a, b in edges if v in (a, b)}
+    costs = np.zeros(len(p))
+    for y in range(len(p)):
+        for u, label in enumerate(labels):
+            if u != v:
+                present = u in neighbours
+                costs[y] -= times_log(present, p[y, label]) + times_log(
+                    not present, 1 - p[y, label]
+                )
+    return costs
+
+
+def fixed_costs_directed(
+    edges: Iterable[Pair], labels: Labels, p: np.ndarray, v: int
+) -> np.ndarray:
+    """As `fixed_costs`, both directions of every pair (design 3.4, directed)."""
+    edges = set(edges)
+    costs = np.zeros(len(p))
+    for y in range(len(p)):
+        for u, j in enumerate(labels):
+            if u != v:
+                out, back = (v, u) in edges, (u, v) in edges
+                costs[y] -= times_log(out, p[y, j]) + times_log(not out, 1 - p[y, j])
+                costs[y] -= times_log(back, p[j, y]) + times_log(not back, 1 - p[j, y])
+    return costs
+
+
+def fixed_costs_weighted(
+    edges: Iterable[tuple[int, int, float]], labels: Labels, rates: np.ndarray, v: int
+) -> np.ndarray:
+    """As `fixed_costs` with Poisson rates a pair, lgamma(w + 1) left out (design 3.4, weighted)."""
+    weight = {b if a == v else a: w for a, b, w in edges if v in (a, b)}
+    costs = np.zeros(len(rates))
+    for y in range(len(rates)):
+        for u, j in enumerate(labels):
+            if u != v:
+                costs[y] += rates[y, j] - times_log(weight.get(u, 0.0), rates[y, j])
+    return costs
+
+
+def fixed_costs_ratings(
+    ratings: Iterable[tuple[int, int, int]], col_labels: Labels, theta: np.ndarray, user: int
+) -> np.ndarray:
+    """-log likelihood of a user's ratings for every group y, theta_yjr fixed (design 3.4)."""
+    ratings = [(v, r) for u, v, r in ratings if u == user]
+    return np.array(
+        [
+            -sum(times_log(1, theta[y, col_labels[v], r]) for v, r in ratings)
+            for y in range(len(theta))
+        ]
+    )
+
+
+def fixed_costs_gaussian(
+    points: np.ndarray, labels: Labels, k: int, a: int, absent: float = math.inf
+) -> np.ndarray:
+    """|x - mu_y|^2 / 2, the centres held fixed: Lloyd's k-means (cl:ex1.3)."""
+    costs = np.full(k, absent)
+    for y in range(k):
+        members = [x for x, label in zip(points, labels, strict=True) if label == y]
+        if members:
+            costs[y] = float(((points[a] - sum(members) / len(members)) ** 2).sum()) / 2
+    return costs
+
+
+def adjusted_rand_index(a: Labels, b: Labels) -> float:
+    """Hubert and Arabie's index, by looking at every pair of elements."""
+    together_a = together_b = both = pairs = 0
+    for x in range(len(a)):
+        for y in range(x + 1, len(a)):
+            pairs += 1
+            together_a += a[x] == a[y]
+            together_b += b[x] == b[y]
+            both += a[x] == a[y] and b[x] == b[y]
+    expected = together_a * together_b / pairs if pairs else 0.0
+    largest = (together_a + together_b) / 2
+    return 1.0 if largest == expected else (both - expected) / (largest - expected)
+
+
+def adjusted_mutual_information(a: Labels, b: Labels) -> float:
+    """Vinh, Epps and Bailey's index with the arithmetic mean; chance by the hypergeometric law."""
+    n = len(a)
+    in_a = {x: sum(y == x for y in a) for x in set(a)}
+    in_b = {x: sum(y == x for y in b) for x in set(b)}
+
+    def information(common: int, n_x: int, n_y: int) -> float:
+        return common / n * math.log(n * common / (n_x * n_y)) if common else 0.0
+
+    mutual = expected = 0.0
+    for x, n_x in in_a.items():
+        for y, n_y in in_b.items():
+            common = sum(p == x and q == y for p, q in zip(a, b, strict=True))
+            mutual += information(common, n_x, n_y)
+            for m in range(max(0, n_x + n_y - n), min(n_x, n_y) + 1):
+                chance = math.comb(n_x, m) * math.comb(n - n_x, n_y - m) / math.comb(n, n_y)
+                expected += chance * information(m, n_x, n_y)
+    entropy_a = -sum(c / n * math.log(c / n) for c in in_a.values())
+    entropy_b = -sum(c / n * math.log(c / n) for c in in_b.values())
+    mean = (entropy_a + entropy_b) / 2
+    return 1.0 if abs(mean - expected) < 1e-15 else (mutual - expected) / (mean - expected)
