@@ -404,3 +404,327 @@ def adjusted_mutual_information(a: Labels, b: Labels) -> float:
     entropy_b = -sum(c / n * math.log(c / n) for c in in_b.values())
     mean = (entropy_a + entropy_b) / 2
     return 1.0 if abs(mean - expected) < 1e-15 else (mutual - expected) / (mean - expected)
+
+
+# ---------------------------------------------------------------------------------------------
+# 2  Soft clustering
+# ---------------------------------------------------------------------------------------------
+
+Observations = Sequence[tuple[int, int, int]]  # (u, v, configuration r)
+
+
+def responsibilities(
+    h_u: np.ndarray, h_v: np.ndarray, theta: np.ndarray, r: int
+) -> tuple[np.ndarray, float]:
+    """x_uv(i, j) of cl:alg3 and its denominator, the probability of the observation."""
+    k, l = len(h_u), len(h_v)  # noqa: E741
+    x = np.zeros((k, l))
+    for i in range(k):
+        for j in range(l):
+            x[i, j] = h_u[i] * h_v[j] * theta[i, j, r]
+    total = float(x.sum())
+    return x / total, total
+
+
+def normalised(mass: np.ndarray, old: np.ndarray, prior: float = 0.0) -> np.ndarray:
+    """The last axis of mass + prior made a distribution; without any mass the old one stays."""
+    mass = mass + prior
+    total = mass.sum(axis=-1, keepdims=True)
+    return np.where(total > 0, mass / np.where(total > 0, total, 1), old)
+
+
+def mmsbm_entropy(
+    observations: Observations, h_row: np.ndarray, h_col: np.ndarray, theta: np.ndarray
+) -> float:
+    """S(theta, h) of cl:def2.1: -sum of log sum_ij h_ui h_vj theta_ijr."""
+    S = 0.0
+    for u, v, r in observations:
+        S -= math.log(
+            sum(
+                h_row[u, i] * h_col[v, j] * theta[i, j, r]
+                for i in range(h_row.shape[1])
+                for j in range(h_col.shape[1])
+            )
+        )
+    return S
+
+
+def mmsbm_penalised_entropy(
+    observations: Observations,
+    h_row: np.ndarray,
+    h_col: np.ndarray,
+    theta: np.ndarray,
+    prior: float,
+) -> float:
+    """What EM with a prior brings down: S - prior * (sum of log of all h and theta)."""
+    logs = sum(float(np.log(a).sum()) for a in (h_row, h_col, theta))
+    return mmsbm_entropy(observations, h_row, h_col, theta) - prior * logs
+
+
+def mmsbm_iteration(
+    observations: Observations,
+    h_row: np.ndarray,
+    h_col: np.ndarray,
+    theta: np.ndarray,
+    prior: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """One pass of cl:alg3 over ratings, O(|X| k l): new h of rows, h of columns, theta[i, j, r].
+
+    Every numerator uses the old state. The degree counts observations, repeats too. Degree 0: h
+    stays; a cell (i, j) without mass keeps its theta (design 3.1). `prior` is a pseudo-count on
+    every cell of h and theta: a Dirichlet(1 + prior), the update its posterior mode.
+    """
+    row_mass, col_mass, theta_mass = (np.zeros_like(a) for a in (h_row, h_col, theta))
+    for u, v, r in observations:
+        x, _ = responsibilities(h_row[u], h_col[v], theta, r)
+        row_mass[u] += x.sum(axis=1)
+        col_mass[v] += x.sum(axis=0)
+        theta_mass[:, :, r] += x
+    return (
+        normalised(row_mass, h_row, prior),
+        normalised(col_mass, h_col, prior),
+        normalised(theta_mass, theta, prior),
+    )
+
+
+def mmsbm_graph_iteration(
+    observations: Observations,
+    h: np.ndarray,
+    theta: np.ndarray,
+    directed: bool = False,
+    prior: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """One pass of cl:alg3 over one node set (design 3.1): new h and theta.
+
+    Undirected: every pair stands once in `observations`; both ends learn from it, and theta is
+    symmetric, so the mass of (i, j) and of (j, i) is one. The entropy is `mmsbm_entropy` with
+    h on both sides. Directed: the same without the symmetry.
+    """
+    h_mass, theta_mass = np.zeros_like(h), np.zeros_like(theta)
+    for u, v, r in observations:
+        x, _ = responsibilities(h[u], h[v], theta, r)
+        h_mass[u] += x.sum(axis=1)
+        h_mass[v] += x.sum(axis=0)
+        theta_mass[:, :, r] += x
+        if not directed:
+            theta_mass[:, :, r] += x.T
+    return normalised(h_mass, h, prior), normalised(theta_mass, theta, prior)
+
+
+def mcmmsbm_shares(
+    isample: Sequence[int],
+    jsample: Sequence[int],
+    h_u: np.ndarray,
+    h_v: np.ndarray,
+    theta: np.ndarray,
+    r: int,
+) -> np.ndarray:
+    """x~_uv(i, j) of one edge from its draws (cl:alg4 as mended in design 3.2).
+
+    The share of (i, j) is the theta of the draws that hit it over T, the theta of all draws; the
+    exact responsibilities where T = 0.
+    """
+    x = np.zeros(theta.shape[:2])
+    for i, j in zip(isample, jsample, strict=True):
+        x[i, j] += theta[i, j, r]
+    T = x.sum()
+    return x / T if T > 0 else responsibilities(h_u, h_v, theta, r)[0]
+
+
+def mcmmsbm_iteration(
+    observations: Observations,
+    h_row: np.ndarray,
+    h_col: np.ndarray,
+    theta: np.ndarray,
+    isample: np.ndarray,
+    jsample: np.ndarray,
+    prior: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """One pass of cl:alg4 with given draws: isample[e], jsample[e] are the s draws of edge e."""
+    row_mass, col_mass, theta_mass = (np.zeros_like(a) for a in (h_row, h_col, theta))
+    for e, (u, v, r) in enumerate(observations):
+        x = mcmmsbm_shares(isample[e], jsample[e], h_row[u], h_col[v], theta, r)
+        row_mass[u] += x.sum(axis=1)
+        col_mass[v] += x.sum(axis=0)
+        theta_mass[:, :, r] += x
+    return (
+        normalised(row_mass, h_row, prior),
+        normalised(col_mass, h_col, prior),
+        normalised(theta_mass, theta, prior),
+    )
+
+
+def mcmmsbm_graph_iteration(
+    observations: Observations,
+    h: np.ndarray,
+    theta: np.ndarray,
+    isample: np.ndarray,
+    jsample: np.ndarray,
+    directed: bool = False,
+    prior: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """cl:alg4 on one node set, each pair once: as `mmsbm_graph_iteration`, with given draws."""
+    h_mass, theta_mass = np.zeros_like(h), np.zeros_like(theta)
+    for e, (u, v, r) in enumerate(observations):
+        x = mcmmsbm_shares(isample[e], jsample[e], h[u], h[v], theta, r)
+        h_mass[u] += x.sum(axis=1)
+        h_mass[v] += x.sum(axis=0)
+        theta_mass[:, :, r] += x
+        if not directed:
+            theta_mass[:, :, r] += x.T
+    return normalised(h_mass, h, prior), normalised(theta_mass, theta, prior)
+
+
+def draw_pairs(
+    observations: Observations,
+    h_row: np.ndarray,
+    h_col: np.ndarray,
+    s: int,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """isample ~ h_u and jsample ~ h_v, s independent draws for every observation (cl:alg4)."""
+    isample = [rng.choice(h_row.shape[1], s, p=h_row[u]) for u, _, _ in observations]
+    jsample = [rng.choice(h_col.shape[1], s, p=h_col[v]) for _, v, _ in observations]
+    return np.array(isample).reshape(-1, s), np.array(jsample).reshape(-1, s)
+
+
+def all_pairs(edges: Iterable[Pair], n: int, directed: bool = False) -> list[tuple[int, int, int]]:
+    """Every pair of a simple graph as an observation: r = 1 present, r = 0 absent (design 3.3)."""
+    present = set(edges)
+    if not directed:
+        present |= {(v, u) for u, v in present}
+    return [
+        (u, v, int((u, v) in present))
+        for u in range(n)
+        for v in range(n)
+        if (u != v if directed else u < v)
+    ]
+
+
+def _present_absent(P: np.ndarray) -> np.ndarray:
+    return np.stack([1 - P, P], axis=-1)
+
+
+def simple_graph_entropy(
+    edges: Iterable[Pair], h: np.ndarray, P: np.ndarray, directed: bool = False
+) -> float:
+    """S of the soft SBM of a simple graph over all pairs, absent ones too (design 3.3)."""
+    return mmsbm_entropy(all_pairs(edges, len(h), directed), h, h, _present_absent(P))
+
+
+def simple_graph_iteration(
+    edges: Iterable[Pair], h: np.ndarray, P: np.ndarray, directed: bool = False, prior: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """One exact EM pass over all pairs: new h and P = theta_present (design 3.3)."""
+    h, theta = mmsbm_graph_iteration(
+        all_pairs(edges, len(h), directed), h, _present_absent(P), directed, prior
+    )
+    return h, theta[:, :, 1]
+
+
+def fold_in(
+    ratings: Iterable[Pair],
+    h_col: np.ndarray,
+    theta: np.ndarray,
+    start: np.ndarray,
+    iterations: int,
+    prior: float = 0.0,
+) -> np.ndarray:
+    """A new user's membership from (item, r) by EM with items and theta fixed (cl:alg3, line 7)."""
+    h = np.array(start, float)
+    ratings = list(ratings)
+    for _ in range(iterations):
+        mass = np.zeros_like(h)
+        for v, r in ratings:
+            x, _ = responsibilities(h, h_col[v], theta, r)
+            mass += x.sum(axis=1)
+        h = normalised(mass, h, prior)
+    return h
+
+
+def predicted_distribution(h_u: np.ndarray, h_v: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """P(r) = sum_ij h_ui h_vj theta_ijr for every r (cl:def2.1)."""
+    p = np.zeros(theta.shape[2])
+    for i in range(len(h_u)):
+        for j in range(len(h_v)):
+            for r in range(theta.shape[2]):
+                p[r] += h_u[i] * h_v[j] * theta[i, j, r]
+    return p
+
+
+def expected_rating(p: Sequence[float], values: Sequence[float]) -> float:
+    """The mean of a predicted distribution (eq:estimate)."""
+    return sum(p_r * value for p_r, value in zip(p, values, strict=True))
+
+
+def contributions(
+    h_u: np.ndarray, h_v: np.ndarray, theta: np.ndarray, values: Sequence[float]
+) -> list[tuple[int, int, float, float]]:
+    """(i, j, weight, rating) whose weight * rating sum to eq:estimate: why a prediction is so."""
+    return [
+        (i, j, h_u[i] * h_v[j], expected_rating(theta[i, j], values))
+        for i in range(len(h_u))
+        for j in range(len(h_v))
+    ]
+
+
+# ---------------------------------------------------------------------------------------------
+# 3  Metrics
+# ---------------------------------------------------------------------------------------------
+
+
+def rmse(truth: Sequence[float], predicted: Sequence[float]) -> float:
+    """eq:rmse."""
+    squares = [(t - p) ** 2 for t, p in zip(truth, predicted, strict=True)]
+    return math.sqrt(sum(squares) / len(squares))
+
+
+def mae(truth: Sequence[float], predicted: Sequence[float]) -> float:
+    """Mean absolute error."""
+    return sum(abs(t - p) for t, p in zip(truth, predicted, strict=True)) / len(truth)
+
+
+def mode(p: Sequence[float]) -> int:
+    """The most probable place, the lowest of equals."""
+    return max(range(len(p)), key=lambda r: (p[r], -r))
+
+
+def median(p: Sequence[float]) -> int:
+    """The lowest place at which the cumulative probability reaches one half."""
+    total = 0.0
+    for r, share in enumerate(p):
+        total += share
+        if total >= 0.5:
+            return r
+    return len(p) - 1
+
+
+def accuracy(codes: Sequence[int], distributions: Sequence[Sequence[float]]) -> float:
+    """Share of rows whose most probable rating is the true one."""
+    return sum(mode(p) == r for r, p in zip(codes, distributions, strict=True)) / len(codes)
+
+
+def log_loss(codes: Sequence[int], distributions: Sequence[Sequence[float]]) -> float:
+    """Mean of -log of the probability given to what happened."""
+    return -sum(math.log(p[r]) for r, p in zip(codes, distributions, strict=True)) / len(codes)
+
+
+def dcg(gains: Sequence[float]) -> float:
+    """Discounted cumulative gain of a ranking: gain of place i (from 0) over log2(i + 2)."""
+    return sum(gain / math.log2(i + 2) for i, gain in enumerate(gains))
+
+
+def ndcg(ranked_gains: Sequence[float], n: int | None = None) -> float:
+    """DCG of the first n places over that of the best order; 0 where nothing can be gained."""
+    best = dcg(sorted(ranked_gains, reverse=True)[:n])
+    return dcg(ranked_gains[:n]) / best if best > 0 else 0.0
+
+
+def precision(ranked: Sequence[int], relevant: set[int], n: int) -> float:
+    """Share of the first n that are relevant (n places, whether or not all are filled)."""
+    return sum(item in relevant for item in ranked[:n]) / n
+
+
+def recall(ranked: Sequence[int], relevant: set[int], n: int) -> float:
+    """Share of the relevant that are among the first n; 0 where there are none."""
+    return sum(item in relevant for item in ranked[:n]) / len(relevant) if relevant else 0.0
