@@ -2,20 +2,29 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary=:all:
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint lowest clean
 
 demo: $(VENV)/.installed
 	$(BIN)/coterie demo
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --cov --cov-report=term
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The test suite with every direct dependency at the lower bound that pyproject.toml promises.
+lowest: $(VENV)/.installed-dev
+	$(PIP) uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/lowest
+	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python \
+	    --resolution lowest-direct --only-binary :all: --no-binary coterie --editable '.[dev]'
+	NUMBA_CACHE_DIR=$(abspath $(VENV))/lowest/numba $(VENV)/lowest/bin/python -m pytest -q
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
@@ -24,9 +33,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --only-binary=:all: --editable .
+	@echo "installing coterie into $(VENV) (about 300 MB of wheels, once) …"
+	$(PIP) --editable .
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --only-binary=:all: --editable '.[dev]'
+	@echo "installing coterie and what its tests need into $(VENV) …"
+	$(PIP) --editable '.[dev]'
 	touch $@ $(VENV)/.installed
