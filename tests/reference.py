@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -728,3 +729,494 @@ def precision(ranked: Sequence[int], relevant: set[int], n: int) -> float:
 def recall(ranked: Sequence[int], relevant: set[int], n: int) -> float:
     """Share of the relevant that are among the first n; 0 where there are none."""
     return sum(item in relevant for item in ranked[:n]) / len(relevant) if relevant else 0.0
+
+
+# ---------------------------------------------------------------------------------------------
+# 4  The additive block model
+# ---------------------------------------------------------------------------------------------
+
+PRESENCE_WEIGHT = 0.3  # how much the presence observations count in the labels and in Q
+
+
+class AdditiveSample(NamedTuple):
+    """One state of the chain: L partitions of users and items, their effects, the rating scale."""
+
+    user_labels: np.ndarray  # g[s, u]
+    item_labels: np.ndarray  # h[s, v]
+    M: np.ndarray  # [s, i, j], effect on the rating
+    user_offsets: np.ndarray  # b_u
+    item_offsets: np.ndarray  # b_v
+    cutpoints: np.ndarray  # C[style, r], R - 1 of them, rising
+    styles: np.ndarray  # style of each user
+
+
+class PresenceSample(NamedTuple):
+    """The effects on who rated what; the labels are those of the AdditiveSample."""
+
+    Q: np.ndarray  # [s, i, j]
+    user_offsets: np.ndarray  # c_u
+    item_offsets: np.ndarray  # c_v
+    mean: float  # mean(y)
+    tau: float
+
+
+def normal_cdf(x: float) -> float:
+    """Phi(x)."""
+    return math.erfc(-x / math.sqrt(2)) / 2
+
+
+def additive_location(sample: AdditiveSample, u: int, v: int, without: int | None = None) -> float:
+    """f_uv = b_u + b_v + sum_s M^s[g^s_u, h^s_v]; `without` leaves one partition out."""
+    f = sample.user_offsets[u] + sample.item_offsets[v]
+    for s in range(len(sample.M)):
+        if s != without:
+            f += sample.M[s, sample.user_labels[s, u], sample.item_labels[s, v]]
+    return float(f)
+
+
+def presence_location(
+    sample: AdditiveSample, presence: PresenceSample, u: int, v: int, without: int | None = None
+) -> float:
+    """The expected y_uv: mean(y) + c_u + c_v + sum_s Q^s[g^s_u, h^s_v]."""
+    f = presence.mean + presence.user_offsets[u] + presence.item_offsets[v]
+    for s in range(len(presence.Q)):
+        if s != without:
+            f += presence.Q[s, sample.user_labels[s, u], sample.item_labels[s, v]]
+    return float(f)
+
+
+def ordinal_distribution(cutpoints: Sequence[float], f: float) -> np.ndarray:
+    """P(rating = r) when P(rating <= r) = Phi(C_r - f)."""
+    below = [0.0, *(normal_cdf(c - f) for c in cutpoints), 1.0]
+    return np.array([below[r + 1] - below[r] for r in range(len(below) - 1)])
+
+
+def additive_distribution(sample: AdditiveSample, u: int, v: int) -> np.ndarray:
+    """P(r | u, v) of one sample."""
+    return ordinal_distribution(sample.cutpoints[sample.styles[u]], additive_location(sample, u, v))
+
+
+def additive_prediction(samples: Sequence[AdditiveSample], u: int, v: int) -> np.ndarray:
+    """P(r | u, v) averaged over samples."""
+    return sum(additive_distribution(sample, u, v) for sample in samples) / len(samples)
+
+
+def additive_log_likelihood(ratings: Observations, sample: AdditiveSample) -> float:
+    """Log probability of the ratings (u, v, r), the latent z summed out."""
+    return sum(math.log(additive_distribution(sample, u, v)[r]) for u, v, r in ratings)
+
+
+def additive_user_label_log_weights(
+    latent: Sequence[tuple[int, int, float]],
+    sample: AdditiveSample,
+    s: int,
+    user: int,
+    present: Sequence[tuple[int, int, float]] = (),
+    presence: PresenceSample | None = None,
+) -> np.ndarray:
+    """log weight of every label of one user in partition s: the Gaussian log density of the data.
+
+    `latent` holds (u, v, z), `present` (u, v, y). Constants that no label changes are kept, so
+    compare differences (or `distribution_of`).
+    """
+    weights = np.zeros(sample.M.shape[1])
+    for i in range(len(weights)):
+        for u, v, z in latent:
+            if u == user:
+                effect = sample.M[s, i, sample.item_labels[s, v]]
+                weights[i] -= (z - additive_location(sample, u, v, without=s) - effect) ** 2 / 2
+        for u, v, y in present:
+            if u == user:
+                effect = presence.Q[s, i, sample.item_labels[s, v]]
+                rest = y - presence_location(sample, presence, u, v, without=s)
+                weights[i] -= PRESENCE_WEIGHT * presence.tau * (rest - effect) ** 2 / 2
+    return weights
+
+
+def additive_item_label_log_weights(
+    latent: Sequence[tuple[int, int, float]],
+    sample: AdditiveSample,
+    s: int,
+    item: int,
+    present: Sequence[tuple[int, int, float]] = (),
+    presence: PresenceSample | None = None,
+) -> np.ndarray:
+    """As `additive_user_label_log_weights`, for an item."""
+    weights = np.zeros(sample.M.shape[2])
+    for j in range(len(weights)):
+        for u, v, z in latent:
+            if v == item:
+                effect = sample.M[s, sample.user_labels[s, u], j]
+                weights[j] -= (z - additive_location(sample, u, v, without=s) - effect) ** 2 / 2
+        for u, v, y in present:
+            if v == item:
+                effect = presence.Q[s, sample.user_labels[s, u], j]
+                rest = y - presence_location(sample, presence, u, v, without=s)
+                weights[j] -= PRESENCE_WEIGHT * presence.tau * (rest - effect) ** 2 / 2
+    return weights
+
+
+def distribution_of(log_weights: Sequence[float]) -> np.ndarray:
+    """exp of the log weights, made to sum to 1."""
+    top = max(log_weights)
+    w = np.array([math.exp(x - top) for x in log_weights])
+    return w / w.sum()
+
+
+def gaussian_effect(
+    residuals: Sequence[float], prior_precision: float, precision: float = 1.0
+) -> tuple[float, float]:
+    """(mean, variance) of an effect with prior N(0, 1/prior_precision) seen through residuals."""
+    total = prior_precision + precision * len(residuals)
+    return precision * sum(residuals) / total, 1 / total
+
+
+def additive_effect_conditional(
+    latent: Sequence[tuple[int, int, float]],
+    sample: AdditiveSample,
+    s: int,
+    i: int,
+    j: int,
+    precision: float,
+) -> tuple[float, float]:
+    """(mean, variance) of M^s_ij given the rest: S_ij / (n_ij + lambda), 1 / (n_ij + lambda)."""
+    residuals = [
+        z - additive_location(sample, u, v, without=s)
+        for u, v, z in latent
+        if sample.user_labels[s, u] == i and sample.item_labels[s, v] == j
+    ]
+    return gaussian_effect(residuals, precision)
+
+
+def additive_presence_effect_conditional(
+    present: Sequence[tuple[int, int, float]],
+    sample: AdditiveSample,
+    presence: PresenceSample,
+    s: int,
+    i: int,
+    j: int,
+    precision: float,
+) -> tuple[float, float]:
+    """(mean, variance) of Q^s_ij given the rest, each observation weighing .3 tau."""
+    residuals = [
+        y - presence_location(sample, presence, u, v, without=s)
+        for u, v, y in present
+        if sample.user_labels[s, u] == i and sample.item_labels[s, v] == j
+    ]
+    return gaussian_effect(residuals, precision, PRESENCE_WEIGHT * presence.tau)
+
+
+def additive_user_offset_conditional(
+    latent: Sequence[tuple[int, int, float]], sample: AdditiveSample, user: int, precision: float
+) -> tuple[float, float]:
+    """(mean, variance) of b_u given the rest: sum(e + b) / (n + lambda), 1 / (n + lambda)."""
+    residuals = [
+        z - additive_location(sample, u, v) + sample.user_offsets[u]
+        for u, v, z in latent
+        if u == user
+    ]
+    return gaussian_effect(residuals, precision)
+
+
+def additive_item_offset_conditional(
+    latent: Sequence[tuple[int, int, float]], sample: AdditiveSample, item: int, precision: float
+) -> tuple[float, float]:
+    """(mean, variance) of b_v given the rest."""
+    residuals = [
+        z - additive_location(sample, u, v) + sample.item_offsets[v]
+        for u, v, z in latent
+        if v == item
+    ]
+    return gaussian_effect(residuals, precision)
+
+
+def additive_presence_user_offset_conditional(
+    present: Sequence[tuple[int, int, float]],
+    sample: AdditiveSample,
+    presence: PresenceSample,
+    user: int,
+    precision: float,
+) -> tuple[float, float]:
+    """(mean, variance) of c_u given the rest, each observation with precision tau."""
+    residuals = [
+        y - presence_location(sample, presence, u, v) + presence.user_offsets[u]
+        for u, v, y in present
+        if u == user
+    ]
+    return gaussian_effect(residuals, precision, presence.tau)
+
+
+def additive_style_log_weights(
+    ratings: Observations, sample: AdditiveSample, user: int, shares: Sequence[float]
+) -> np.ndarray:
+    """log of pi_s * prod P(r | C_s, f) for every response style of a user."""
+    weights = np.array([math.log(share) for share in shares])
+    for style in range(len(sample.cutpoints)):
+        for u, v, r in ratings:
+            if u == user:
+                f = additive_location(sample, u, v)
+                weights[style] += math.log(ordinal_distribution(sample.cutpoints[style], f)[r])
+    return weights
+
+
+# ---------------------------------------------------------------------------------------------
+# 5  Graphs
+# ---------------------------------------------------------------------------------------------
+
+
+def neighbours(edges: Iterable[Pair], n: int) -> list[set[int]]:
+    """The neighbours of every node of an undirected graph."""
+    near: list[set[int]] = [set() for _ in range(n)]
+    for u, v in edges:
+        near[u].add(v)
+        near[v].add(u)
+    return near
+
+
+def degrees(edges: Iterable[Pair], n: int) -> list[int]:
+    """How many neighbours every node has."""
+    return [len(near) for near in neighbours(edges, n)]
+
+
+def distances_from(near: list[set[int]], source: int) -> dict[int, int]:
+    """Breadth-first search: the distance of every node that can be reached."""
+    distance, frontier = {source: 0}, [source]
+    while frontier:
+        ahead = []
+        for u in frontier:
+            for v in sorted(near[u]):
+                if v not in distance:
+                    distance[v] = distance[u] + 1
+                    ahead.append(v)
+        frontier = ahead
+    return distance
+
+
+def path_lengths(edges: Iterable[Pair], n: int) -> tuple[float, int]:
+    """(average path length over connected pairs, diameter) (sec. experimental_results, APL).
+
+    The diameter is the longest of the finite distances. (0, 0) where nothing is connected.
+    """
+    near = neighbours(edges, n)
+    found = [d for u in range(n) for v, d in distances_from(near, u).items() if u != v]
+    return (sum(found) / len(found), max(found)) if found else (0.0, 0)
+
+
+def components(edges: Iterable[Pair], n: int) -> list[set[int]]:
+    """Connected components, the largest first (of equals the one with the lowest node)."""
+    near, left, found = neighbours(edges, n), set(range(n)), []
+    while left:
+        part = set(distances_from(near, min(left)))
+        found.append(part)
+        left -= part
+    return sorted(found, key=lambda part: (-len(part), min(part)))
+
+
+def triangles_of(near: list[set[int]], u: int) -> int:
+    """How many pairs of u's neighbours are joined."""
+    around = sorted(near[u])
+    return sum(b in near[a] for x, a in enumerate(around) for b in around[x + 1 :])
+
+
+def global_clustering(edges: Iterable[Pair], n: int) -> float:
+    """3 triangles over wedges: the share of paths of length two that are closed (GCC)."""
+    near = neighbours(edges, n)
+    wedges = sum(len(a) * (len(a) - 1) // 2 for a in near)
+    return sum(triangles_of(near, u) for u in range(n)) / wedges if wedges else 0.0
+
+
+def local_clustering(edges: Iterable[Pair], n: int) -> list[float]:
+    """Share of joined pairs among each node's neighbours; 0 with fewer than two neighbours."""
+    near = neighbours(edges, n)
+    return [
+        triangles_of(near, u) / (len(near[u]) * (len(near[u]) - 1) / 2) if len(near[u]) > 1 else 0.0
+        for u in range(n)
+    ]
+
+
+def average_local_clustering(edges: Iterable[Pair], n: int) -> float:
+    """The mean over all nodes, those with fewer than two neighbours counting 0."""
+    return sum(local_clustering(edges, n)) / n if n else 0.0
+
+
+def assortativity(edges: Iterable[Pair], n: int) -> float:
+    """Pearson's correlation of the degrees at the two ends of an edge; nan where all are equal."""
+    edges = list(edges)
+    degree = degrees(edges, n)
+    ends = [(degree[u], degree[v]) for u, v in edges] + [(degree[v], degree[u]) for u, v in edges]
+    if not ends:
+        return math.nan
+    mean = sum(a for a, _ in ends) / len(ends)
+    variance = sum((a - mean) ** 2 for a, _ in ends)
+    return sum((a - mean) * (b - mean) for a, b in ends) / variance if variance else math.nan
+
+
+def core_numbers(edges: Iterable[Pair], n: int) -> list[int]:
+    """The largest c such that a node survives when all of degree < c are removed, repeatedly."""
+    edges, core = list(edges), [0] * n
+    for c in range(1, n):
+        alive = set(range(n))
+        while True:
+            inner = [e for e in edges if e[0] in alive and e[1] in alive]
+            degree = degrees(inner, n)
+            weak = {u for u in alive if degree[u] < c}
+            if not weak:
+                break
+            alive -= weak
+        for u in alive:
+            core[u] = c
+    return core
+
+
+def degree_ks(a: Sequence[int], b: Sequence[int]) -> float:
+    """Kolmogorov-Smirnov distance of two degree sequences: the widest gap of their shares <= x."""
+    return max(
+        abs(sum(d <= x for d in a) / len(a) - sum(d <= x for d in b) / len(b))
+        for x in set(a) | set(b)
+    )
+
+
+def modularity(edges: Iterable[Pair], labels: Labels) -> float:
+    """Newman's modularity: over ordered pairs, (A_uv - k_u k_v / 2m) / 2m inside a block."""
+    edges = list(edges)
+    near = neighbours(edges, len(labels))
+    twice_m = 2 * len(edges)
+    return sum(
+        ((v in near[u]) - len(near[u]) * len(near[v]) / twice_m) / twice_m
+        for u in range(len(labels))
+        for v in range(len(labels))
+        if labels[u] == labels[v]
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# 6  Anonymity
+# ---------------------------------------------------------------------------------------------
+
+
+def block_risk(labels: Labels) -> tuple[float, float]:
+    """A1 (design 3.7): mean over people and worst of 1 / |block|."""
+    shares = [1 / sum(other == own for other in labels) for own in labels]
+    return sum(shares) / len(shares), max(shares)
+
+
+def sbm_edge_probabilities(edges: Iterable[Pair], labels: Labels) -> list[float]:
+    """A2, plain SBM (design 3.7): p_ij = d_ij / D_ij of the cell of every original edge."""
+    edges = list(edges)
+    k = max(labels) + 1
+    d, D = block_edges(edges, labels, k), block_pairs(labels, k)
+    return [d[labels[u], labels[v]] / D[labels[u], labels[v]] for u, v in edges]
+
+
+def dcsbm_edge_probabilities(edges: Iterable[Pair], blocks: Labels, classes: Labels) -> list[float]:
+    """A2, degree-corrected (design 3.5): p_AB = k_A k_B e_rs / (K_r K_s) of every original edge.
+
+    k_A is the mean degree of a class (a block and degree bin), K_r the degree sum of a block,
+    e_rs the edges between two blocks, e_rr twice the inner ones.
+    """
+    edges = list(edges)
+    n = len(blocks)
+    degree = degrees(edges, n)
+
+    def mean_degree(A: int) -> float:
+        inside = [degree[u] for u in range(n) if classes[u] == A]
+        return sum(inside) / len(inside)
+
+    def degree_sum(r: int) -> int:
+        return sum(degree[u] for u in range(n) if blocks[u] == r)
+
+    def between(r: int, s: int) -> int:
+        ordered = edges + [(v, u) for u, v in edges]
+        return sum(blocks[u] == r and blocks[v] == s for u, v in ordered)
+
+    probabilities = []
+    for u, v in edges:
+        r, s = blocks[u], blocks[v]
+        expected = mean_degree(classes[u]) * mean_degree(classes[v]) * between(r, s)
+        probabilities.append(expected / (degree_sum(r) * degree_sum(s)))
+    return probabilities
+
+
+def disclosed_share(probabilities: Sequence[float], threshold: float) -> float:
+    """A2: share of the original edges whose cell has p >= threshold."""
+    return sum(p >= threshold for p in probabilities) / len(probabilities)
+
+
+def refinement(edges: Iterable[Pair], n: int, depth: int) -> list[object]:
+    """Hay's vertex refinement: H1 = degree, H_i = sorted H_{i-1} of the neighbours (design 3.7)."""
+    near = neighbours(edges, n)
+    signature: list = [len(near[u]) for u in range(n)]
+    for _ in range(depth - 1):
+        signature = [tuple(sorted(signature[v] for v in near[u])) for u in range(n)]
+    return signature
+
+
+def candidates(
+    original: Iterable[Pair], published: Iterable[Pair], n: int, u: int, depth: int
+) -> set[int]:
+    """Published nodes that look like original node u under H_depth."""
+    known = refinement(original, n, depth)[u]
+    return {v for v, seen in enumerate(refinement(published, n, depth)) if seen == known}
+
+
+def match_scores(
+    near_left: list[set[int]], near_right: list[set[int]], mapping: dict[int, int], u: int
+) -> list[float]:
+    """Narayanan and Shmatikov's score of every right node as the image of left node u.
+
+    Each mapped neighbour of u votes for the free neighbours of its image with 1 / sqrt(degree).
+    """
+    taken = set(mapping.values())
+    scores = [0.0] * len(near_right)
+    for a in sorted(near_left[u]):
+        if a in mapping:
+            for b in sorted(near_right[mapping[a]]):
+                if b not in taken:
+                    scores[b] += 1 / math.sqrt(len(near_right[b]))
+    return scores
+
+
+def eccentricity(scores: Sequence[float]) -> float:
+    """(best - second best) / standard deviation of all scores; 0 where they do not differ."""
+    if len(scores) < 2:
+        return 0.0
+    best, second = sorted(scores, reverse=True)[:2]
+    mean = sum(scores) / len(scores)
+    deviation = math.sqrt(sum((x - mean) ** 2 for x in scores) / len(scores))
+    return (best - second) / deviation if deviation > 0 else 0.0
+
+
+def seeded_matching(
+    left: Iterable[Pair],
+    right: Iterable[Pair],
+    n_left: int,
+    n_right: int,
+    seeds: dict[int, int],
+    theta: float = 0.5,
+    rounds: int = 100,
+) -> dict[int, int]:
+    """Narayanan and Shmatikov's propagation, plainly (design 3.7, A4).
+
+    Free left nodes are visited by rising number, round after round until one changes nothing. A
+    match needs a best score whose eccentricity is over `theta`, and the same the other way round
+    (from the right node back to the left one). A match is never undone. Equal best scores have
+    eccentricity 0, so no tie is ever broken by node number.
+    """
+    near_left, near_right = neighbours(left, n_left), neighbours(right, n_right)
+    mapping = dict(seeds)
+    for _ in range(rounds):
+        before = len(mapping)
+        for u in range(n_left):
+            if u in mapping:
+                continue
+            scores = match_scores(near_left, near_right, mapping, u)
+            if eccentricity(scores) <= theta:
+                continue
+            v = scores.index(max(scores))
+            inverse = {b: a for a, b in mapping.items()}
+            back = match_scores(near_right, near_left, inverse, v)
+            if eccentricity(back) > theta and back.index(max(back)) == u:
+                mapping[u] = v
+        if len(mapping) == before:
+            break
+    return mapping
