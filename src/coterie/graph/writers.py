@@ -104,13 +104,16 @@ def _text_output(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
         with atomic_write(path) as file:
             yield file
         return
-    with atomic_write(path, "wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-        with io.TextIOWrapper(packed, encoding="utf-8", newline="") as file:
-            yield file
+    with (
+        atomic_write(path, "wb") as raw,
+        gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8", newline="") as file,
+    ):
+        yield file
 
 
 def write_graph(graph: Graph, path: str | os.PathLike[str]) -> None:
-    """The edges of a graph as CSV: `# nodes: N` where the ids are 0..N-1, then source,target[,weight].
+    """The edges of a graph as CSV, after a line `# nodes: N` where the ids are 0..N-1.
 
     >>> write_graph(Graph.from_edges([0, 1], [1, 2], n_nodes=4), "-")
     # nodes: 4
