@@ -1,6 +1,17 @@
-"""Where work runs. An engine maps a pure function over shards and gives the results in order."""
+"""Where work runs. An engine maps pure functions over shards and merges what comes back."""
 
-from coterie.engine.local import Engine, LocalEngine, resolve_engine
+from coterie.engine.interface import Engine, EngineError
+from coterie.engine.local import LocalEngine
+from coterie.engine.resolve import resolve_engine, running_engine
 from coterie.engine.shards import cut_rows, merge_tree, shard_count
 
-__all__ = ["Engine", "LocalEngine", "cut_rows", "merge_tree", "resolve_engine", "shard_count"]
+__all__ = [
+    "Engine",
+    "EngineError",
+    "LocalEngine",
+    "cut_rows",
+    "merge_tree",
+    "resolve_engine",
+    "running_engine",
+    "shard_count",
+]

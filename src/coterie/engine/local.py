@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self
 
 from coterie.base.errors import InputError
-
-T = TypeVar("T")
-
-
-class Engine(Protocol):
-    """The whole interface: map over shards, close."""
-
-    threads: int
-
-    def map(self, task: Callable[..., T], *arguments: Iterable[Any]) -> list[T]:
-        """`task` for each tuple of arguments; the results in the order of the arguments."""
-        ...
-
-    def close(self) -> None: ...
+from coterie.engine.shards import merge_tree
 
 
 class LocalEngine:
-    """Runs tasks on the threads of this process.
+    """Runs tasks on the threads of this process; a handle is the value itself.
 
     >>> with LocalEngine(threads=2) as engine:
     ...     engine.map(pow, [2, 3], [3, 2])
@@ -39,9 +26,27 @@ class LocalEngine:
         self.threads = threads or available_cores()
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
-    def map(self, task: Callable[..., T], *arguments: Iterable[Any]) -> list[T]:
+    def hold(self, parts: Sequence[Any]) -> list[Any]:
+        return list(parts)
+
+    def share(self, value: Any) -> Any:
+        return value
+
+    def submit(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
         runner = map if self._pool is None else self._pool.map
         return list(runner(task, *arguments))
+
+    def pick(self, handles: Sequence[Any], place: int) -> list[Any]:
+        return [handle[place] for handle in handles]
+
+    def merge(self, handles: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
+        return merge_tree(handles, merge)
+
+    def collect(self, handles: Sequence[Any]) -> list[Any]:
+        return list(handles)
+
+    def map(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
+        return self.submit(task, *arguments)
 
     def close(self) -> None:
         if self._pool is not None:
@@ -64,12 +69,3 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def resolve_engine(engine: str | Engine | None, threads: int | None = None) -> Engine:
-    """An engine from what a user passed: "local", None, or an engine object."""
-    if engine is None or engine == "local":
-        return LocalEngine(threads)
-    if isinstance(engine, str):
-        raise InputError(f"engine={engine!r} is unknown", remedy='give "local" or an engine object')
-    return engine

@@ -1,0 +1,57 @@
+"""What an engine can do: map pure functions over shards and merge what comes back.
+
+A handle stands for a value that lives where the engine wants it: in this process, or with a worker.
+Models pass handles on and never look inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from coterie.base.errors import CoterieError
+
+Handle = Any
+
+
+class EngineError(CoterieError):
+    """The engine can do no more work (its workers or its scheduler are gone)."""
+
+
+class Engine(Protocol):
+    """Where work runs. Tasks are pure functions at the top level of a module."""
+
+    @property
+    def threads(self) -> int:
+        """How many tasks run at once."""
+        ...
+
+    def hold(self, parts: Sequence[Any]) -> list[Handle]:
+        """Put the shards of a data set (named tuples of arrays) where tasks can load them."""
+        ...
+
+    def share(self, value: Any) -> Handle:
+        """One value that every task of an iteration reads."""
+        ...
+
+    def submit(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Handle]:
+        """`task` for each tuple of arguments (values or handles); the results stay in place."""
+        ...
+
+    def pick(self, handles: Sequence[Handle], place: int) -> list[Handle]:
+        """Entry `place` of each result, for tasks that return tuples."""
+        ...
+
+    def merge(self, handles: Sequence[Handle], merge: Callable[[Any, Any], Any]) -> Any:
+        """Merge the results by a fixed tree and give the value."""
+        ...
+
+    def collect(self, handles: Sequence[Handle]) -> list[Any]:
+        """The values of the handles, in their order."""
+        ...
+
+    def map(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
+        """Submit and collect."""
+        ...
+
+    def close(self) -> None: ...
