@@ -1108,33 +1108,39 @@ def sbm_edge_probabilities(edges: Iterable[Pair], labels: Labels) -> list[float]
     return [d[labels[u], labels[v]] / D[labels[u], labels[v]] for u, v in edges]
 
 
-def dcsbm_edge_probabilities(edges: Iterable[Pair], blocks: Labels, classes: Labels) -> list[float]:
-    """A2, degree-corrected (design 3.5): p_AB = k_A k_B e_rs / (K_r K_s) of every original edge.
+def dcsbm_class_probabilities(edges: Iterable[Pair], blocks: Labels, classes: Labels) -> np.ndarray:
+    """p_AB = k_A k_B e_rs / (K_r K_s) for every two classes (design 3.5); 0 where K is 0.
 
-    k_A is the mean degree of a class (a block and degree bin), K_r the degree sum of a block,
-    e_rs the edges between two blocks, e_rr twice the inner ones.
+    A class is a (block, degree bin): A lies in block r, B in s. k_A is the mean degree of a class,
+    K_r the degree sum of a block, e_rs the edges between two blocks, e_rr twice the inner ones.
     """
-    edges = list(edges)
-    n = len(blocks)
+    edges, n = list(edges), len(blocks)
     degree = degrees(edges, n)
+    ordered = edges + [(v, u) for u, v in edges]
+    n_classes = max(classes) + 1
+    p = np.zeros((n_classes, n_classes))
+    for A in range(n_classes):
+        for B in range(n_classes):
+            in_A = [u for u in range(n) if classes[u] == A]
+            in_B = [u for u in range(n) if classes[u] == B]
+            if not in_A or not in_B:
+                continue
+            r, s = blocks[in_A[0]], blocks[in_B[0]]
+            k_A = sum(degree[u] for u in in_A) / len(in_A)
+            k_B = sum(degree[u] for u in in_B) / len(in_B)
+            e_rs = sum(blocks[u] == r and blocks[v] == s for u, v in ordered)
+            K_r = sum(degree[u] for u in range(n) if blocks[u] == r)
+            K_s = sum(degree[u] for u in range(n) if blocks[u] == s)
+            if K_r and K_s:
+                p[A, B] = k_A * k_B * e_rs / (K_r * K_s)
+    return p
 
-    def mean_degree(A: int) -> float:
-        inside = [degree[u] for u in range(n) if classes[u] == A]
-        return sum(inside) / len(inside)
 
-    def degree_sum(r: int) -> int:
-        return sum(degree[u] for u in range(n) if blocks[u] == r)
-
-    def between(r: int, s: int) -> int:
-        ordered = edges + [(v, u) for u, v in edges]
-        return sum(blocks[u] == r and blocks[v] == s for u, v in ordered)
-
-    probabilities = []
-    for u, v in edges:
-        r, s = blocks[u], blocks[v]
-        expected = mean_degree(classes[u]) * mean_degree(classes[v]) * between(r, s)
-        probabilities.append(expected / (degree_sum(r) * degree_sum(s)))
-    return probabilities
+def dcsbm_edge_probabilities(edges: Iterable[Pair], blocks: Labels, classes: Labels) -> list[float]:
+    """A2, degree-corrected (design 3.7): p_AB of the cell of every original edge."""
+    edges = list(edges)
+    p = dcsbm_class_probabilities(edges, blocks, classes)
+    return [p[classes[u], classes[v]] for u, v in edges]
 
 
 def disclosed_share(probabilities: Sequence[float], threshold: float) -> float:
