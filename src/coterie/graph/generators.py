@@ -63,7 +63,7 @@ def stochastic_block_model(
     >>> [end.tolist() for end in graph.edges()], labels.tolist()
     ([[0, 0, 1, 3], [1, 2, 2, 4]], [0, 0, 0, 1, 1])
     """
-    from coterie.kernels.cells import draw_cells
+    from coterie.kernels.planted import draw_cells
 
     random = as_generator(rng)
     n_r, P = np.asarray(sizes, np.int64), np.asarray(probabilities, np.float64)
