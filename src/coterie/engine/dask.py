@@ -13,6 +13,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError
 from operator import getitem
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,7 @@ from coterie.engine.shards import merge_tree
 from coterie.engine.storage import ShardRef, load_shard, write_shard
 
 _POLL_SECONDS = 1.0
+_GONE = (OSError, CancelledError)  # what a call raises when the scheduler went away
 
 
 class DaskEngine:
@@ -44,7 +46,6 @@ class DaskEngine:
         patience: float = 30.0,
     ) -> None:
         self._dask = _distributed()
-        self._gone = (OSError, self._dask.client.FutureCancelledError)
         self.patience = patience
         self._storage = Path(storage) if storage is not None else None
         self._folders: list[Path] = []
@@ -94,7 +95,7 @@ class DaskEngine:
         self._wait(handles)
         try:
             return list(self._client.gather(list(handles)))
-        except self._gone as error:
+        except _GONE as error:
             raise self._lost() from error
 
     def map(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
@@ -125,7 +126,7 @@ class DaskEngine:
             key = f"{getattr(function, '__name__', 'task')}-{uuid.uuid4().hex}"
             try:
                 return self._client.submit(function, *arguments, key=key, pure=False)
-            except self._gone as error:
+            except _GONE as error:
                 raise self._lost() from error
 
     def _wait(self, handles: Sequence[Any]) -> None:
@@ -137,7 +138,7 @@ class DaskEngine:
                     self._dask.wait(handles, timeout=_POLL_SECONDS)
             except TimeoutError:
                 pass
-            except self._gone as error:
+            except _GONE as error:
                 raise self._lost() from error
             else:
                 break

@@ -1,0 +1,156 @@
+"""The Dask engine: the same bits as one thread, whatever dies on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine_tasks as tasks
+from coterie.base.errors import InputError
+from coterie.engine import Engine, EngineError, LocalEngine, resolve_engine
+from coterie.engine.dask import DaskEngine
+
+PARTS = [tasks.Part(np.linspace(0, 1, 50) + i, i) for i in range(5)]
+ITERATIONS = 6
+
+
+@pytest.fixture(scope="module")
+def dask() -> Iterator[DaskEngine]:
+    with DaskEngine(workers=2) as engine:
+        yield engine
+
+
+def iterate(engine: Engine, before: Any = lambda iteration: None) -> tuple[np.ndarray, list]:
+    shards = engine.hold(PARTS)
+    rows: list[Any] = [np.zeros(50)] * len(shards)
+    total = np.ones(2)
+    for iteration in range(ITERATIONS):
+        before(iteration)
+        shared = engine.share(total)
+        results = engine.submit(tasks.step, shards, rows, [shared] * len(shards))
+        total = engine.merge(engine.pick(results, 0), tasks.add)
+        rows = engine.pick(results, 1)
+    return total, engine.collect(rows)
+
+
+EXPECTED = iterate(LocalEngine(1))
+
+
+def same_bits(result: tuple[np.ndarray, list]) -> bool:
+    return np.array_equal(result[0], EXPECTED[0]) and all(
+        np.array_equal(a, b) for a, b in zip(result[1], EXPECTED[1], strict=True)
+    )
+
+
+def test_two_threads_and_two_workers_give_the_bits_of_one_thread(dask: DaskEngine) -> None:
+    assert same_bits(iterate(LocalEngine(2)))
+    assert same_bits(iterate(dask))
+
+
+def test_a_worker_killed_between_iterations_changes_nothing(dask: DaskEngine) -> None:
+    """It was the only holder of its shards' rows: the scheduler computes them again."""
+
+    def kill(iteration: int) -> None:
+        if iteration == 3:
+            os.kill(next(iter(dask._client.run(os.getpid).values())), signal.SIGKILL)
+
+    assert same_bits(iterate(dask, kill))
+
+
+def test_a_worker_killed_inside_a_task_changes_nothing(dask: DaskEngine, tmp_path: Path) -> None:
+    marker = str(tmp_path / "died")
+    assert dask.map(tasks.die_once, dask.hold(PARTS), [marker] * 5) == list(range(5))
+    assert Path(marker).exists()
+
+
+def test_a_damaged_shard_is_named(dask: DaskEngine) -> None:
+    shards = dask.hold([tasks.Part(np.full(3, 7.25), 77)])
+    Path(shards[0].path).write_bytes(b"rubbish")
+    with pytest.raises(InputError, match=r"shard-00000.safetensors.*damaged"):
+        dask.map(tasks.step, shards, [0.0], [np.ones(1)])
+
+
+def test_an_error_of_a_task_arrives_as_it_is(dask: DaskEngine) -> None:
+    with pytest.raises(TypeError):
+        dask.map(tasks.sleep, ["not a number"])
+
+
+def test_an_engine_made_by_name_closes_and_leaves_no_shards() -> None:
+    engine = resolve_engine("dask", threads=1)
+    path = Path(engine.hold(PARTS)[0].path)
+    assert path.exists() and engine.threads == 1
+    engine.close()
+    assert not path.parent.exists()
+
+
+def test_nobody_at_the_address_is_said() -> None:
+    with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"):
+        DaskEngine("tcp://127.0.0.1:9", patience=1)
+
+
+class Cluster:
+    """A scheduler and workers of their own, without a nanny that would bring them back."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard")
+        self.workers = [self._start("worker", "--no-nanny", "--nthreads", "1", "--no-dashboard")]
+
+    def _start(self, what: str, *options: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "dask", what, "--scheduler-file", str(self.file), *options]
+        path = os.pathsep.join([str(Path(tasks.__file__).parent), os.environ.get("PYTHONPATH", "")])
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=os.environ | {"PYTHONPATH": path},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def address(self) -> str:
+        import json
+        import time
+
+        for _ in range(300):
+            if self.file.exists() and self.file.read_text().strip().endswith("}"):
+                return str(json.loads(self.file.read_text())["address"])
+            time.sleep(0.1)
+        raise TimeoutError("the scheduler did not start")
+
+    def stop(self) -> None:
+        for process in [*self.workers, self.scheduler]:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    running = Cluster(tmp_path)
+    yield running
+    running.stop()
+
+
+def test_all_workers_gone_is_an_error_that_says_how_to_go_on(cluster: Cluster) -> None:
+    with DaskEngine(cluster.address(), patience=2) as engine:
+        assert engine.map(tasks.sleep, [0.0]) == [0.0]
+        cluster.workers[0].kill()
+        with pytest.raises(EngineError, match=r"all Dask workers are gone.*--resume"):
+            engine.map(tasks.sleep, [0.01])
+
+
+def test_a_lost_scheduler_is_an_error_that_says_how_to_go_on(cluster: Cluster) -> None:
+    with DaskEngine(cluster.address(), patience=2) as engine:
+        assert engine.map(tasks.sleep, [0.0]) == [0.0]
+        running = engine.submit(tasks.sleep, [60.0])
+        cluster.scheduler.kill()
+        with pytest.raises(EngineError, match=r"scheduler is gone.*--resume"):
+            engine.collect(running)
