@@ -1,0 +1,1 @@
+"""The parts of the soft models: states, shards, problems, and the loop over them."""

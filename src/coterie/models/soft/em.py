@@ -1,0 +1,140 @@
+"""The loop that all soft models share: step, watch the entropy, stop, keep the best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.random import Generator
+
+from coterie.base.progress import Callback, Iteration, Progress
+from coterie.engine import Engine
+from coterie.models.soft.state import State
+
+WINDOW = 10  # iterations over which the entropy must improve by tol
+
+
+class Problem(Protocol):
+    """What the loop needs to know of a model and its data."""
+
+    def inside(self, state: State) -> State:
+        """A state as the problem keeps it, and back."""
+        ...
+
+    def step(self, state: State, engine: Engine, rng: Generator) -> tuple[State, float]:
+        """The next state, and the entropy of the one given."""
+        ...
+
+    def entropy(self, state: State, engine: Engine) -> float:
+        """The entropy of a state."""
+        ...
+
+
+class Rules(NamedTuple):
+    """When to stop."""
+
+    max_iter: int
+    tol: float
+    patience: int
+
+
+@dataclass
+class Trace:
+    """One run on its way: all that a checkpoint must hold to go on with the same numbers."""
+
+    state: State
+    rng: Generator
+    best: State | None = None
+    best_score: float = np.inf
+    history: list[Iteration] = field(default_factory=list)
+    held_out: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    converged: bool = False
+    entropy: float = np.nan
+
+    @property
+    def iteration(self) -> int:
+        return len(self.history)
+
+
+def run(
+    problem: Problem,
+    trace: Trace,
+    rules: Rules,
+    engine: Engine,
+    callback: Callback,
+    *,
+    held_out: Callable[[State], float] | None = None,
+    each: Callable[[Trace], None] | None = None,
+) -> bool:
+    """Iterate until converged, out of iterations, or interrupted; True if interrupted.
+
+    The state kept is the best seen: by the entropy of the observations or, where there is a
+    `held_out` measure, by that. `each` is called after every iteration (checkpoints).
+    """
+    try:
+        clock = time.perf_counter() - trace.seconds
+        while trace.iteration < rules.max_iter and not trace.converged:
+            _iterate(problem, trace, engine, held_out, clock)
+            score = trace.held_out if held_out else [i.entropy for i in trace.history]
+            trace.converged = settled(score, rules.tol, rules.patience if held_out else WINDOW)
+            if each is not None:
+                each(trace)
+            callback(_progress(trace, rules.max_iter))
+        interrupted = False
+    except KeyboardInterrupt:
+        interrupted = True
+    _finish(problem, trace, engine, held_out)
+    return interrupted
+
+
+def _iterate(
+    problem: Problem,
+    trace: Trace,
+    engine: Engine,
+    held_out: Callable[[State], float] | None,
+    clock: float,
+) -> None:
+    state = trace.state
+    following, entropy = problem.step(state, engine, trace.rng)
+    score = entropy if held_out is None else held_out(state)
+    if score < trace.best_score:
+        trace.best, trace.best_score = state, score
+    if held_out is not None:
+        trace.held_out.append(score)
+    trace.seconds = time.perf_counter() - clock
+    trace.state = following
+    trace.history.append(Iteration(trace.iteration + 1, trace.seconds, entropy))
+
+
+def _finish(
+    problem: Problem, trace: Trace, engine: Engine, held_out: Callable[[State], float] | None
+) -> None:
+    """One last look at the newest state; the best of all is the one that stays."""
+    entropy = problem.entropy(trace.state, engine)
+    score = entropy if held_out is None else held_out(trace.state)
+    if trace.best is None or score <= trace.best_score:
+        trace.best, trace.best_score, trace.entropy = trace.state, score, entropy
+    else:
+        trace.entropy = problem.entropy(trace.best, engine)
+
+
+def settled(scores: list[float], tol: float, window: int) -> bool:
+    """True once the best score has not improved by tol (relative) within the last `window`.
+
+    >>> settled([5.0, 4.0, 4.0, 4.0], tol=1e-6, window=2), settled([5.0, 4.0], 1e-6, 2)
+    (True, False)
+    """
+    if tol <= 0 or len(scores) <= window:
+        return False
+    earlier, lately = min(scores[:-window]), min(scores[-window:])
+    return earlier - lately < tol * abs(earlier)
+
+
+def _progress(trace: Trace, total: int) -> Progress:
+    entropy = trace.history[-1].entropy
+    change = entropy - trace.history[-2].entropy if trace.iteration > 1 else 0.0
+    return Progress("fit", trace.iteration, total, entropy, f"change {change:+,.2f}")

@@ -1,0 +1,80 @@
+"""Predictions of a soft model, for recommend/ and for held-out entropy.
+
+Memberships and theta are taken as a fitted model shows them: n × k, m × l and k × l × R.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from coterie.kernels.soft_predict import fold_in, pair_probabilities
+
+_BLOCK = 1 << 18  # pairs at a time: the scratch stays small
+
+
+def pair_distribution(
+    rows: np.ndarray,
+    columns: np.ndarray,
+    row_memberships: np.ndarray,
+    column_memberships: np.ndarray,
+    theta: np.ndarray,
+) -> np.ndarray:
+    """For each pair (rows[e], columns[e]) the distribution over values: pairs × R (eq:estimate).
+
+    Where theta leaves room for "not rated" the distribution is that of a rating which is there.
+
+    >>> h = np.array([[1.0, 0.0], [0.5, 0.5]])
+    >>> theta = np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.5, 0.5], [0.0, 1.0]]])
+    >>> pair_distribution(np.array([0, 1]), np.array([0, 1]), h, h, theta).round(2).tolist()
+    [[0.9, 0.1], [0.45, 0.55]]
+    """
+    layers = np.ascontiguousarray(np.moveaxis(np.asarray(theta, np.float64), 2, 0))
+    h_rows = np.ascontiguousarray(row_memberships, np.float64)
+    h_columns = np.ascontiguousarray(column_memberships, np.float64)
+    u, v = np.asarray(rows, np.int32), np.asarray(columns, np.int32)
+    distribution = np.empty((len(u), len(layers)))
+    order = np.argsort(u, kind="stable")
+    for begin in range(0, len(u), _BLOCK):
+        part = order[begin : begin + _BLOCK]
+        distribution[part] = pair_probabilities(u[part], v[part], h_rows, h_columns, layers)
+    total = distribution.sum(axis=1, keepdims=True)
+    even = 1.0 / max(len(layers), 1)  # a pair that the model thinks impossible says nothing
+    return np.divide(distribution, total, out=np.full_like(distribution, even), where=total > 0)
+
+
+def fold_in_rows(
+    indptr: np.ndarray,
+    columns: np.ndarray,
+    codes: np.ndarray,
+    column_memberships: np.ndarray,
+    theta: np.ndarray,
+    *,
+    start: np.ndarray | None = None,
+    prior: float = 0.0,
+    max_iter: int = 200,
+    tol: float = 1e-8,
+) -> np.ndarray:
+    """Memberships of new rows, by EM with the other side and theta fixed (cl:alg3, line 7).
+
+    Row u observed columns[e] with value number codes[e] for e in indptr[u]:indptr[u + 1]. EM
+    begins from `start` (new rows × k), even memberships if not given.
+
+    >>> theta = np.array([[[0.9, 0.1]], [[0.1, 0.9]]])
+    >>> fold_in_rows(np.array([0, 2]), [0, 0], [1, 1], np.ones((1, 1)), theta).round(6).tolist()
+    [[0.0, 1.0]]
+    """
+    layers = np.ascontiguousarray(np.moveaxis(np.asarray(theta, np.float64), 2, 0))
+    n, k = len(indptr) - 1, layers.shape[1]
+    first = np.full((n, k), 1.0 / k) if start is None else np.array(start, np.float64)
+    memberships: np.ndarray = fold_in(
+        np.asarray(indptr, np.int64),
+        np.asarray(columns, np.int32),
+        np.asarray(codes, np.int32),
+        first,
+        np.ascontiguousarray(column_memberships, np.float64),
+        layers,
+        float(prior),
+        int(max_iter),
+        float(tol),
+    )
+    return memberships
