@@ -1,0 +1,278 @@
+"""The report of a release: may it go out, what does it keep, what could be found in it.
+
+It is published with the release, so it holds nothing but what `summary` has: no seed, no id of
+the original, no figure of a single person.
+
+The summary (every part but `refused` may be missing; a section without data is left out):
+
+    name, refused, forced, reasons, advice, model, nodes, edges, blocks, draws, seconds
+    utility   original, published: {nodes, edges, global_clustering, …}; degree_ks; not_kept: [text]
+    profiles  {"degree" | "clustering" | "distance" | "spectrum" | "core":
+               {"original": {"x": [], "y": []}, "published": {"x": [], "y": []}}}
+    limits    [{name, value, limit, at_least, percent, note}]
+    levels    [{level, …figures}]      the risk for each level of publication
+    attacks   [{attack, release, naive, deleted_10, chance}]   people found, of `nodes`
+    remarks   [text]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from coterie.report.charts import Axis, Gauge, Series, Table, bars, gauges, short, xy
+from coterie.report.charts.drawing import Cell, Chart
+from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
+from coterie.report.parts import assumptions, count
+
+_MEASURES = {
+    "nodes": "nodes",
+    "edges": "edges",
+    "average_path_length": "average path length",
+    "diameter": "diameter",
+    "global_clustering": "global clustering",
+    "average_local_clustering": "mean local clustering",
+    "degree_mean": "mean degree",
+    "degree_max": "largest degree",
+    "assortativity": "assortativity",
+    "isolates": "nodes without an edge",
+    "largest_component": "largest component",
+    "modularity": "modularity of the blocks",
+    "core_max": "innermost core",
+}
+
+_PROFILES: dict[str, tuple[str, Axis, Axis, str, str]] = {
+    "degree": (
+        "Degrees",
+        Axis("degree", log=True),
+        Axis("share of nodes with at least so many", log=True),
+        "points",
+        "How the number of neighbours is distributed.",
+    ),
+    "clustering": (
+        "Clustering by degree",
+        Axis("degree", log=True),
+        Axis("mean local clustering", lo=0.0),
+        "both",
+        "How often two neighbours of a node are neighbours themselves.",
+    ),
+    "distance": (
+        "Path lengths",
+        Axis("steps"),
+        Axis("share of connected pairs", lo=0.0),
+        "both",
+        "How many steps lie between two nodes.",
+    ),
+    "spectrum": (
+        "Largest eigenvalues",
+        Axis("rank"),
+        Axis("eigenvalue"),
+        "both",
+        "The large-scale structure in few numbers.",
+    ),
+    "core": (
+        "Cores",
+        Axis("core number"),
+        Axis("share of nodes with at least this core", lo=0.0),
+        "both",
+        "How deep in the dense middle nodes are.",
+    ),
+}
+
+
+def render(summary: Mapping[str, Any]) -> str:
+    """The report of a release (or of a refusal) as HTML."""
+    return write(compose(summary))
+
+
+def compose(summary: Mapping[str, Any]) -> Page:
+    """Sections and charts from a summary."""
+    return Page(
+        "anonymization report",
+        f"Release of {summary.get('name', 'a graph')}",
+        _verdict(summary),
+        _facts(summary),
+        [
+            _risk(summary),
+            _attacks(summary),
+            _likeness(summary),
+            _table(summary),
+            Section("What this does not promise", notes=list(summary.get("remarks", []))),
+            assumptions(summary.get("assumed", [])),
+        ],
+    )
+
+
+def _verdict(summary: Mapping[str, Any]) -> Verdict:
+    reasons = [str(r) for r in summary.get("reasons", [])]
+    advice = [str(a) for a in summary.get("advice", [])]
+    worst = _strongest(summary)
+    found = (
+        f"the strongest attack found {worst['release']:,.0f} of {summary['nodes']:,} people in it "
+        f"and {worst['naive']:,.0f} in a copy with only the names removed"
+        if worst and summary.get("nodes")
+        else ""
+    )
+    if summary["refused"] and summary.get("forced"):
+        text = (
+            "The privacy policy refuses this release; it was written because --force asked for it."
+        )
+        return Verdict(text, "bad", "✗ forced", [*reasons, *advice])
+    if summary["refused"]:
+        text = "Nothing was released: a limit of the privacy policy would have been passed."
+        return Verdict(text, "bad", "✗ refused", [*reasons, *advice])
+    text = "The release keeps within every limit of the privacy policy" + (
+        f": {found}." if found else "."
+    )
+    lost = [f"Not kept: {what}" for what in summary.get("utility", {}).get("not_kept", [])]
+    return Verdict(text, "good", "✓ released", lost)
+
+
+def _strongest(summary: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The attack that finds most people in the naive copy: the one that proves something."""
+    attacks = [a for a in summary.get("attacks", []) if a.get("naive") is not None]
+    return max(attacks, key=lambda a: float(a["naive"]), default=None)
+
+
+def _facts(summary: Mapping[str, Any]) -> list[Fact]:
+    facts = [count(key, summary[key]) for key in ("nodes", "edges", "blocks") if summary.get(key)]
+    utility = summary.get("utility", {})
+    original, published = utility.get("original", {}), utility.get("published", {})
+    facts += [
+        Fact(_MEASURES[key], short(published[key]), f"original {short(original[key])}")
+        for key in ("global_clustering", "average_path_length")
+        if original.get(key) is not None and published.get(key) is not None
+    ]
+    if utility.get("degree_ks") is not None:
+        facts.append(Fact("degrees differ by", short(utility["degree_ks"]), "Kolmogorov-Smirnov"))
+    if summary.get("model"):
+        facts.append(Fact("method", str(summary["model"])))
+    if summary.get("seconds"):
+        facts.append(Fact("time", f"{short(float(summary['seconds']))} s"))
+    return facts
+
+
+def _risk(summary: Mapping[str, Any]) -> Section:
+    limits = [
+        Gauge(
+            str(item["name"]),
+            float(item["value"]),
+            None if item.get("limit") is None else float(item["limit"]),
+            bool(item.get("at_least", False)),
+            bool(item.get("percent", False)),
+            str(item.get("note", "")),
+        )
+        for item in summary.get("limits", [])
+    ]
+    section = Section("Risk, and the limits set for it")
+    if limits:
+        section.lead = _count_limits(limits)
+        half = -(-len(limits) // 2) if len(limits) > 4 else len(limits)
+        for part in (limits[:half], limits[half:]):
+            if part:
+                title = "Figures and limits" + ", continued" * bool(section.figures)
+                chart = gauges(part, description="Risk figures, each against its limit.")
+                section.figures.append(Figure(title, chart))
+    rows = [dict(level) for level in summary.get("levels", [])]
+    if rows:
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+        body: list[list[Cell]] = [[_shown(row.get(c)) for c in columns] for row in rows]
+        named = [c.replace("_", " ") for c in columns]
+        section.tables.append(
+            Panel(
+                "The risk by what is published",
+                Table(named, body),
+                "Each row gives away more than the one above it.",
+            )
+        )
+    return section
+
+
+def _count_limits(limits: list[Gauge]) -> str:
+    set_ = [g for g in limits if g.limit is not None]
+    kept = sum(bool(g.holds) for g in set_)
+    return f"{kept} of {len(set_)} limits hold. The black mark is the limit."
+
+
+def _shown(value: Any) -> Cell:
+    return value if isinstance(value, str | int | float) or value is None else str(value)
+
+
+def _attacks(summary: Mapping[str, Any]) -> Section:
+    attacks = [dict(a) for a in summary.get("attacks", [])]
+    section = Section("Attacks on the release, beside their controls")
+    if not attacks:
+        return section
+    section.lead = (
+        "Each attack was run on the release, on a naive copy (names removed, edges kept) and on a "
+        "copy with a tenth of the edges deleted. An attack that finds nobody in the naive copy "
+        "proves nothing."
+    )
+    named = {
+        "release": "this release",
+        "naive": "naive copy",
+        "deleted_10": "10 % of edges deleted",
+        "chance": "by chance",
+    }
+    groups = {
+        title: [float(a[key]) if a.get(key) is not None else float("nan") for a in attacks]
+        for key, title in named.items()
+        if any(a.get(key) is not None for a in attacks)
+    }
+    chart = bars(
+        [str(a["attack"]) for a in attacks],
+        groups,
+        description="People found by each attack in the release and in its controls.",
+        of="attack",
+    )
+    section.figures.append(Figure("People found", chart))
+    blind = [str(a["attack"]) for a in attacks if a.get("naive") is not None and a["naive"] < 1]
+    if blind:
+        section.notes.append(
+            f"Proves nothing here, since it finds nobody in the naive copy: {', '.join(blind)}."
+        )
+    return section
+
+
+def _likeness(summary: Mapping[str, Any]) -> Section:
+    section = Section("How alike the two graphs are")
+    for key, (title, x, y, kind, caption) in _PROFILES.items():
+        profile = summary.get("profiles", {}).get(key)
+        if profile:
+            section.figures.append(Figure(title, _profile(profile, x, y, kind, title), caption))
+    return section
+
+
+def _profile(profile: Mapping[str, Any], x: Axis, y: Axis, kind: str, title: str) -> Chart:
+    series = [
+        Series(side, profile[side]["x"], profile[side]["y"], kind, colour=colour)
+        for colour, side in enumerate(("original", "published"))
+        if side in profile
+    ]
+    return xy(series, x, y, description=f"{title} of the original and of the release.")
+
+
+def _table(summary: Mapping[str, Any]) -> Section:
+    utility = summary.get("utility", {})
+    original, published = utility.get("original", {}), utility.get("published", {})
+    rows: list[list[Cell]] = []
+    for key in [*_MEASURES, *(k for k in original if k not in _MEASURES)]:
+        a, b = original.get(key), published.get(key)
+        if not isinstance(a, int | float) or not isinstance(b, int | float):
+            continue
+        rows.append([_MEASURES.get(key, key.replace("_", " ")), a, b, _change(a, b)])
+    panel = Panel("", Table(["measure", "original", "release", "change"], rows))
+    return Section("Measure by measure", tables=[panel] if rows else [])
+
+
+def _change(a: float, b: float) -> str:
+    if a == b:
+        return "same"
+    if (
+        (abs(a) < 20 and float(a).is_integer() and float(b).is_integer())
+        or a == 0
+        or (a < 0) != (b < 0)
+        or abs(a) < 1e-9
+    ):
+        return f"{b - a:+.3g}"
+    return f"{100 * (b - a) / abs(a):+.1f} %"

@@ -1,0 +1,132 @@
+"""The few SVG pieces that every chart is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from importlib import resources
+from typing import NamedTuple
+
+WIDTH = 440  # of every chart's view box; at 400 px of screen its 12.5 px text is still 10 px
+_CHARACTER = 6.9  # mean width of a character at that size, on the safe side
+
+Cell = str | float | int | None
+
+
+class Table(NamedTuple):
+    """Columns and rows; numbers stay numbers until the template writes them."""
+
+    columns: list[str]
+    rows: list[list[Cell]]
+
+
+class Chart(NamedTuple):
+    """A drawing and the table behind it."""
+
+    svg: str
+    table: Table
+
+
+def tag(name: str, *children: str, **attributes: object) -> str:
+    """One SVG element; `class_` is written class, and `_` in a name as `-`.
+
+    >>> tag("text", "a < b", x=1.0, text_anchor="end", class_="key")
+    '<text x="1" text-anchor="end" class="key">a < b</text>'
+    """
+    pairs = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_attribute(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    inside = "".join(children)
+    return f"<{name}{pairs}>{inside}</{name}>" if inside else f"<{name}{pairs}/>"
+
+
+def _attribute(value: object) -> str:
+    if isinstance(value, str):
+        return escape(value)
+    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def label(content: str, x: float, y: float, class_: str = "", anchor: str | None = None) -> str:
+    """Text at a place, escaped."""
+    return tag(
+        "text",
+        escape(content, quote=False),
+        x=float(x),
+        y=float(y),
+        class_=class_ or None,
+        text_anchor=anchor,
+    )
+
+
+def hit(tip: str, *marks: str, class_: str = "hit") -> str:
+    """Marks that answer when pointed at."""
+    return tag("g", tag("title", escape(tip, quote=False)), *marks, class_=class_)
+
+
+def text_width(content: str) -> float:
+    """How wide a text will be, nearly."""
+    return len(content) * _CHARACTER
+
+
+def clip(content: str, width: float) -> str:
+    """A text cut to a width with an ellipsis.
+
+    >>> clip("a very long title of a film", 70)
+    'a very lo…'
+    """
+    most = max(2, int(width / _CHARACTER))
+    return content if len(content) <= most else content[: most - 1] + "…"
+
+
+def legend(names: Sequence[str], classes: Sequence[str], width: float) -> tuple[str, float]:
+    """A key in as many rows as it needs, and its height."""
+    parts, x, y = [], 0.0, 12.0
+    for name, class_ in zip(names, classes, strict=True):
+        shown = clip(name, width - 24)
+        wide = text_width(shown) + 34
+        if x > 0 and x + wide - 14 > width:
+            x, y = 0.0, y + 18
+        parts.append(tag("line", x1=x, x2=x + 16, y1=y - 4, y2=y - 4, class_=f"key {class_}"))
+        parts.append(label(shown, x + 22, y, "tick"))
+        x += wide
+    return tag("g", *parts, class_="legend"), y + 8
+
+
+def frame(
+    height: float, description: str, *content: str, class_: str = "", width: float = WIDTH
+) -> str:
+    """The outer svg element; `description` is its text for those who cannot see it."""
+    return tag(
+        "svg",
+        *content,
+        viewBox=f"0 0 {width:g} {height:.0f}",
+        class_=f"chart {class_}".strip(),
+        role="img",
+        aria_label=description,
+    )
+
+
+def empty(description: str) -> str:
+    """What stands where there is nothing to draw."""
+    return frame(60, description, label("nothing to show", WIDTH / 2, 34, "tick", "middle"))
+
+
+@cache
+def template(name: str) -> str:
+    """A file of report/templates as text."""
+    return (resources.files("coterie.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def standalone(svg: str) -> str:
+    """A chart as a file of its own: name space, size, and its style sheet inside."""
+    style = tag("style", template("palette.css") + template("chart.css"))
+    head, rest = svg.split(">", 1)
+    size = head.split('viewBox="0 0 ', 1)[1].split('"', 1)[0].split()
+    return (
+        f'{head} xmlns="http://www.w3.org/2000/svg" width="{float(size[0]) * 1.4:.0f}" '
+        f'height="{float(size[1]) * 1.4:.0f}">{style}'
+        f'<rect width="100%" height="100%" class="ground"/>{rest}\n'
+    )

@@ -1,0 +1,97 @@
+"""Figures against their limits: how far each is, and on which side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from coterie.report.charts.drawing import (
+    WIDTH,
+    Cell,
+    Chart,
+    Table,
+    clip,
+    empty,
+    frame,
+    hit,
+    label,
+    tag,
+    text_width,
+)
+from coterie.report.charts.scales import Scale, short
+
+
+class Gauge(NamedTuple):
+    """A figure that must stay at most (or at least) at a limit; no limit: only shown."""
+
+    name: str
+    value: float
+    limit: float | None = None
+    at_least: bool = False
+    percent: bool = False
+    note: str = ""
+
+    @property
+    def holds(self) -> bool | None:
+        """Does the limit hold? None where there is none."""
+        if self.limit is None:
+            return None
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+    def text(self, value: float) -> str:
+        return f"{short(100 * value)} %" if self.percent else short(value, 4)
+
+    @property
+    def verdict(self) -> str:
+        return {None: "no limit set", True: "within the limit", False: "limit passed"}[self.holds]
+
+
+def gauges(figures: Sequence[Gauge], *, description: str) -> Chart:
+    """One bar a figure, the limit a mark across it; said in words too, not by colour alone."""
+    rows: list[list[Cell]] = [
+        [
+            g.name,
+            g.text(g.value),
+            "–" if g.limit is None else ("≥ " if g.at_least else "≤ ") + g.text(g.limit),
+            g.verdict,
+        ]
+        for g in figures
+    ]
+    table = Table(["figure", "value", "limit", "verdict"], rows)
+    if not figures:
+        return Chart(empty(description), table)
+    step = 58.0
+    parts = [_gauge(g, i * step) for i, g in enumerate(figures)]
+    return Chart(frame(len(figures) * step, description, *parts, class_="gauges"), table)
+
+
+def _gauge(gauge: Gauge, top: float) -> str:
+    top_value = max(gauge.value * 1.1, (gauge.limit or 0.0) * 1.6, 1e-12)
+    scale = Scale(0, top_value, 0, WIDTH - 2.0)
+    tone = {None: "plain", True: "good", False: "bad"}[gauge.holds]
+    sign = {None: "", True: "✓ ", False: "✗ "}[gauge.holds]
+    value = sign + gauge.text(gauge.value)
+    marks = [
+        label(clip(gauge.name, WIDTH - text_width(value) - 20), 0, top + 15, "name"),
+        label(value, WIDTH - 2, top + 15, f"name {tone}", "end"),
+        tag("rect", x=0, y=top + 22, width=WIDTH - 2, height=9, rx=4, class_="track"),
+        tag(
+            "rect",
+            x=0,
+            y=top + 22,
+            width=max(3.0, scale(gauge.value)),
+            height=9,
+            rx=4,
+            class_=f"fill {tone}",
+        ),
+    ]
+    if gauge.limit is not None:
+        at = scale(gauge.limit)
+        text = ("at least " if gauge.at_least else "at most ") + gauge.text(gauge.limit)
+        anchor = "end" if at > WIDTH / 2 else "start"
+        marks += [
+            tag("line", x1=at, x2=at, y1=top + 18, y2=top + 36, class_="limit"),
+            label(text, at + (3 if anchor == "start" else -3), top + 46, "tick", anchor),
+        ]
+    tip = f"{gauge.name}\n{gauge.text(gauge.value)}, {gauge.verdict}"
+    return hit(tip + (f"\n{gauge.note}" if gauge.note else ""), *marks)

@@ -1,0 +1,130 @@
+"""A matrix as coloured cells, with its key."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from coterie.report.charts.drawing import (
+    WIDTH,
+    Cell,
+    Chart,
+    Table,
+    clip,
+    empty,
+    frame,
+    hit,
+    label,
+    tag,
+    text_width,
+)
+from coterie.report.charts.scales import extent, short
+
+_LEVELS = 9
+_READABLE = 12  # up to so many columns each has its name above
+
+
+def heatmap(
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    value: str,
+    description: str,
+    log: bool = False,
+    tip: Callable[[int, int], str] | None = None,
+    row_title: str = "",
+    column_title: str = "",
+    table: Table | None = None,
+) -> Chart:
+    """Cells in nine strengths of one colour; NaN (and 0 on a logarithmic key) stay empty."""
+    values = np.asarray(values, np.float64)
+    table = table or _matrix(values, rows, columns, row_title)
+    span = extent([values], log=log)
+    if span is None:
+        return Chart(empty(description), table)
+    named = any(rows)
+    left = min(130.0, max(text_width(r) for r in rows) + 8) if named else 14.0
+    above = (16.0 if column_title else 0.0) + (18.0 if len(columns) <= _READABLE else 0.0)
+    size = (WIDTH - left - 2) / len(columns)
+    tall = min(size, 34.0) if len(columns) <= _READABLE else size
+    levels = _levels(values, span, log)
+    parts = [label(column_title, WIDTH, 12, "axis", "end")] if column_title else []
+    if len(columns) <= _READABLE:
+        parts += [
+            label(clip(c, size), left + (j + 0.5) * size, above - 5, "tick", "middle")
+            for j, c in enumerate(columns)
+        ]
+    every = max(1, math.ceil(13 / tall))
+    for i, name in enumerate(rows):
+        if named and i % every == 0:
+            parts.append(
+                label(clip(name, left - 8), left - 5, above + (i + 0.5) * tall + 4, "tick", "end")
+            )
+        for j, level in enumerate(levels[i]):
+            if level:
+                told = tip(i, j) if tip else f"{name} × {columns[j]}\n{value}: "
+                told = told if tip else told + short(float(values[i, j]), 4)
+                parts.append(
+                    _cell(told, values[i, j], level, left + j * size, above + i * tall, size, tall)
+                )
+    bottom = above + len(rows) * tall
+    outline = tag(
+        "rect",
+        x=left,
+        y=above,
+        width=size * len(columns),
+        height=tall * len(rows),
+        class_="outline",
+    )
+    parts += [outline, _key(span, value, log, left, bottom + 12)]
+    return Chart(frame(bottom + 52, description, *parts, class_="heat"), table)
+
+
+def _levels(values: np.ndarray, span: tuple[float, float], log: bool) -> np.ndarray:
+    """0 for an empty cell, else 1..9."""
+    lo, hi = span
+    shown = np.isfinite(values) & ((values > 0) | (not log))
+    safe = np.where(shown, values, lo)
+    at = np.log(safe) if log else safe
+    low, high = (math.log(lo), math.log(hi)) if log else (lo, hi)
+    share = (at - low) / (high - low) if high > low else np.full(values.shape, 0.5)
+    level = 1 + np.minimum(_LEVELS - 1, np.floor(share * _LEVELS).astype(int))
+    return np.where(shown, level, 0)
+
+
+def _cell(tip: str, value: float, level: int, x: float, y: float, wide: float, tall: float) -> str:
+    marks = [tag("rect", x=x, y=y, width=float(wide), height=float(tall), class_=f"cell q{level}")]
+    text = short(float(value), 2 if wide < 40 else 3)
+    if text_width(text) < wide:
+        strong = "value on" if level >= 6 else "value"
+        marks.append(label(text, x + wide / 2, y + tall / 2 + 4, strong, "middle"))
+    return hit(tip, *marks)
+
+
+def _key(span: tuple[float, float], value: str, log: bool, left: float, y: float) -> str:
+    wide = 20.0
+    swatches = [
+        tag("rect", x=left + i * wide, y=y, width=wide, height=9, class_=f"cell q{i + 1}")
+        for i in range(_LEVELS)
+    ]
+    end = left + _LEVELS * wide
+    return "".join(swatches) + "".join(
+        [
+            label(short(span[0]), left, y + 24, "tick"),
+            label(short(span[1]), end, y + 24, "tick", "end"),
+            label(value + (", logarithmic" if log else ""), end + 8, y + 9, "tick"),
+        ]
+    )
+
+
+def _matrix(
+    values: np.ndarray, rows: Sequence[str], columns: Sequence[str], row_title: str
+) -> Table:
+    body: list[list[Cell]] = [
+        [name, *(float(v) if np.isfinite(v) else None for v in values[i])]
+        for i, name in enumerate(rows)
+    ]
+    return Table([row_title, *columns], body)

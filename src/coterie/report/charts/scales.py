@@ -1,0 +1,129 @@
+"""From data to pixels: linear and logarithmic scales, round ticks, short numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def short(value: float | int | None, digits: int = 3) -> str:
+    """A number for a human: about three digits, k and M for thousands and millions.
+
+    >>> [short(v) for v in (0, 12, 0.31811, 1234, 275_700, 2_500_000, 0.00001234, None)]
+    ['0', '12', '0.318', '1,234', '276k', '2.5M', '1.23e-05', '–']
+    """
+    if value is None or not math.isfinite(value):
+        return "–"
+    size = abs(value)
+    if size >= 999_500:
+        return f"{value / 1e6:.{digits}g}M" if size < 1e9 else f"{value:.{digits}g}"
+    if size >= 10_000:
+        return f"{value / 1e3:.{max(digits, 3)}g}k"
+    if size >= 1_000:
+        return f"{value:,.0f}"
+    if size >= 1e-3 or size == 0:
+        text = f"{value:.{digits}g}"
+        return text if "e" not in text else f"{value:.0f}"
+    return f"{value:.{digits}g}"
+
+
+class Scale:
+    """Maps lo..hi onto start..end, by the logarithm where asked.
+
+    >>> Scale(0, 10, 0, 100)(5)
+    50.0
+    >>> Scale(1, 100, 0, 100, log=True)(10)
+    50.0
+    """
+
+    def __init__(
+        self, lo: float, hi: float, start: float, end: float, *, log: bool = False
+    ) -> None:
+        if hi <= lo:
+            lo, hi = (lo / 2, lo * 2) if log else (lo - 0.5, lo + 0.5)
+        self.lo, self.hi, self.start, self.end, self.log = lo, hi, start, end, log
+
+    def __call__(self, value: float) -> float:
+        lo, hi, at = (
+            (math.log(self.lo), math.log(self.hi), math.log(value))
+            if self.log
+            else (self.lo, self.hi, value)
+        )
+        return float(self.start + (at - lo) / (hi - lo) * (self.end - self.start))
+
+    def ticks(self, count: int = 5) -> list[tuple[float, str]]:
+        """Round values inside the scale, with their labels."""
+        values = self._decades(count) if self.log else self._steps(count)
+        return list(zip(values, _labels(values), strict=True))
+
+    def _steps(self, count: int) -> list[float]:
+        rough = (self.hi - self.lo) / max(1, count)
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(s for s in (power, 2 * power, 5 * power, 10 * power) if s >= rough * 0.999)
+        first, last = math.ceil(self.lo / step - 1e-9), math.floor(self.hi / step + 1e-9)
+        return [i * step for i in range(first, last + 1)]
+
+    def _decades(self, count: int) -> list[float]:
+        low, high = math.log10(self.lo), math.log10(self.hi)
+        stride = max(1, math.ceil((high - low) / max(1, count)))
+        first = math.ceil(low - 1e-9)
+        powers = [10.0**p for p in range(first, math.floor(high + 1e-9) + 1, stride)]
+        if len(powers) >= 3:
+            return powers
+        finer = [
+            m * 10.0**p for p in range(math.floor(low), math.ceil(high) + 1) for m in (1, 2, 5)
+        ]
+        inside = [v for v in finer if self.lo * 0.999 <= v <= self.hi * 1.001]
+        return inside if len(inside) >= 2 else self._steps(count)
+
+
+def _labels(values: list[float]) -> list[str]:
+    """One notation for a whole axis, with as many decimals as tell neighbours apart."""
+    largest = max((abs(v) for v in values), default=0.0)
+    smallest = min((abs(v) for v in values if v), default=0.0)
+    if smallest and smallest < 1e-3:
+        return [_power(v) for v in values]
+    if smallest and largest / smallest > 5e3:
+        return [short(v) for v in values]
+    unit, suffix = next(
+        ((u, s) for u, s in ((1e6, "M"), (1e3, "k")) if largest >= u * (10 if u == 1e3 else 1)),
+        (1.0, ""),
+    )
+    for decimals in range(7):
+        texts = [f"{v / unit:,.{decimals}f}" for v in values]
+        exact = all(
+            math.isclose(float(t.replace(",", "")), v / unit, rel_tol=1e-6, abs_tol=1e-9)
+            for t, v in zip(texts, values, strict=True)
+        )
+        if exact:
+            break
+    return [t if v == 0 else t + suffix for t, v in zip(texts, values, strict=True)]
+
+
+def _power(value: float) -> str:
+    if value == 0:
+        return "0"
+    exponent = math.floor(math.log10(abs(value)) + 1e-9)
+    mantissa = value / 10.0**exponent
+    power = "10" + str(exponent).translate(_SUPERSCRIPT)
+    return power if math.isclose(mantissa, 1) else f"{mantissa:.2g}·{power}"
+
+
+def extent(parts: Iterable[np.ndarray], *, log: bool = False) -> tuple[float, float] | None:
+    """The smallest and largest finite (positive, where logarithmic) value of all parts."""
+    values = np.concatenate([np.asarray(p, np.float64).ravel() for p in parts] or [np.empty(0)])
+    values = values[np.isfinite(values) & ((values > 0) | (not log))]
+    return (float(values.min()), float(values.max())) if len(values) else None
+
+
+def thin(length: int, most: int = 120) -> np.ndarray:
+    """At most `most` places of 0..length-1, first and last among them.
+
+    >>> thin(5, 3).tolist(), thin(2, 3).tolist()
+    ([0, 2, 4], [0, 1])
+    """
+    return np.unique(np.linspace(0, max(0, length - 1), min(length, most)).round().astype(int))

@@ -1,0 +1,281 @@
+"""Lines and points over two axes, with error bars and reference lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from coterie.report.charts.drawing import (
+    WIDTH,
+    Cell,
+    Chart,
+    Table,
+    empty,
+    frame,
+    hit,
+    label,
+    legend,
+    tag,
+    text_width,
+)
+from coterie.report.charts.scales import Scale, extent, short, thin
+
+_MOST_POINTS = 120
+_CLASSES = 7
+
+
+class Axis(NamedTuple):
+    """A title, the kind of scale, and bounds where the data should not decide."""
+
+    title: str
+    log: bool = False
+    lo: float | None = None
+    hi: float | None = None
+
+
+class Series(NamedTuple):
+    """One line, or points, or both; `error` is the half length of its bars."""
+
+    name: str
+    x: Sequence[float] | np.ndarray
+    y: Sequence[float] | np.ndarray
+    kind: str = "line"  # line, points, both
+    error: Sequence[float] | np.ndarray | None = None
+    dashed: bool = False
+    colour: int | None = None
+
+
+class Reference(NamedTuple):
+    """A horizontal line at a value that others are compared with."""
+
+    name: str
+    value: float
+
+
+class _Drawn(NamedTuple):
+    name: str
+    class_: str
+    x: np.ndarray
+    y: np.ndarray
+    error: np.ndarray | None
+    kind: str
+
+
+def xy(
+    series: Sequence[Series],
+    x: Axis,
+    y: Axis,
+    *,
+    description: str,
+    references: Sequence[Reference] = (),
+    height: float = 270,
+    diagonal: bool = False,
+) -> Chart:
+    """Draw series over common axes; values that a logarithmic axis cannot hold are left out."""
+    drawn = [
+        _prepare(s, i if s.colour is None else s.colour, x.log, y.log) for i, s in enumerate(series)
+    ]
+    table = _table(drawn, x, y)
+    across = extent([d.x for d in drawn], log=x.log)
+    lows = [d.y if d.error is None else d.y - d.error for d in drawn]
+    highs = [d.y if d.error is None else d.y + d.error for d in drawn]
+    marks = np.array([r.value for r in references])
+    up = extent([*lows, *highs, marks], log=y.log)
+    if across is None or up is None:
+        return Chart(empty(description), table)
+    names = [d.name for d in drawn] + [r.name for r in references]
+    classes = [d.class_ for d in drawn] + [f"ref r{i % 3}" for i in range(len(references))]
+    key, top = legend(names, classes, WIDTH) if len(names) > 1 else ("", 0.0)
+    y_scale = Scale(*_room(up, y), height - 40, top + 26, log=y.log)
+    y_ticks = y_scale.ticks(5)
+    left = max((text_width(t) for _, t in y_ticks), default=20) + 10
+    x_scale = Scale(*_bounds(across, x), left, WIDTH - 14, log=x.log)
+    content = [
+        key,
+        _axes(x_scale, y_scale, y_ticks, x.title, y.title, left, height, top),
+        _diagonal(x_scale, y_scale) if diagonal else "",
+        *(_reference(r, i, y_scale, left) for i, r in enumerate(references)),
+        *(_series(d, x_scale, y_scale) for d in drawn),
+        *_hits(drawn, x, y, x_scale, y_scale),
+    ]
+    return Chart(frame(height, description, *content, class_="xy"), table)
+
+
+def _prepare(series: Series, colour: int, x_log: bool, y_log: bool) -> _Drawn:
+    x, y = np.asarray(series.x, np.float64), np.asarray(series.y, np.float64)
+    keep = np.isfinite(x) & np.isfinite(y) & ((x > 0) | (not x_log)) & ((y > 0) | (not y_log))
+    chosen = np.flatnonzero(keep)
+    if series.kind != "points":
+        chosen = chosen[thin(len(chosen), _MOST_POINTS)]
+    error = None if series.error is None else np.asarray(series.error, np.float64)[chosen]
+    class_ = f"s{colour % _CLASSES}" + " dashed" * series.dashed
+    return _Drawn(series.name, class_, x[chosen], y[chosen], error, series.kind)
+
+
+def _bounds(found: tuple[float, float], axis: Axis) -> tuple[float, float]:
+    return (
+        found[0] if axis.lo is None else axis.lo,
+        found[1] if axis.hi is None else axis.hi,
+    )
+
+
+def _room(found: tuple[float, float], axis: Axis) -> tuple[float, float]:
+    """A little air above and below the data; an axis never crosses 0 for it."""
+    lo, hi = found
+    if axis.log:
+        lo, hi = lo / 1.15, hi * 1.15
+    else:
+        air = 0.06 * (hi - lo) or 0.06 * abs(hi) or 0.5
+        lo, hi = (lo - air if lo < 0 or lo - air >= 0 else 0.0), hi + air
+    return _bounds((lo, hi), axis)
+
+
+def _axes(
+    x_scale: Scale,
+    y_scale: Scale,
+    y_ticks: list[tuple[float, str]],
+    x_title: str,
+    y_title: str,
+    left: float,
+    height: float,
+    top: float,
+) -> str:
+    base = y_scale.start
+    parts = [label(y_title, 0, top + 13, "axis")]
+    for value, text in y_ticks:
+        at = y_scale(value)
+        parts.append(tag("line", x1=left, x2=WIDTH - 14.0, y1=at, y2=at, class_="grid"))
+        parts.append(label(text, left - 6, at + 4, "tick", "end"))
+    parts.append(tag("line", x1=left, x2=WIDTH - 14.0, y1=base, y2=base, class_="base"))
+    taken = -100.0
+    for value, text in x_scale.ticks(6):
+        at = x_scale(value)
+        half = text_width(text) / 2
+        at_text = min(at, WIDTH - half)
+        if at_text - half < taken:
+            continue
+        taken = at_text + half + 4
+        parts.append(tag("line", x1=at, x2=at, y1=base, y2=base + 4, class_="base"))
+        parts.append(label(text, at_text, base + 18, "tick", "middle"))
+    parts.append(label(x_title, WIDTH - 14, height - 5, "axis", "end"))
+    return "".join(parts)
+
+
+def _diagonal(x_scale: Scale, y_scale: Scale) -> str:
+    lo, hi = max(x_scale.lo, y_scale.lo), min(x_scale.hi, y_scale.hi)
+    return tag(
+        "line",
+        x1=x_scale(lo),
+        x2=x_scale(hi),
+        y1=y_scale(lo),
+        y2=y_scale(hi),
+        class_="ref r0",
+    )
+
+
+def _reference(reference: Reference, place: int, y_scale: Scale, left: float) -> str:
+    at = y_scale(reference.value)
+    line = tag("line", x1=left, x2=WIDTH - 14.0, y1=at, y2=at, class_=f"ref r{place % 3}")
+    wide = tag("line", x1=left, x2=WIDTH - 14.0, y1=at, y2=at, class_="wide")
+    return hit(f"{reference.name}: {short(reference.value, 4)}", line, wide)
+
+
+def _series(drawn: _Drawn, x_scale: Scale, y_scale: Scale) -> str:
+    places = [(x_scale(a), y_scale(b)) for a, b in zip(drawn.x, drawn.y, strict=True)]
+    parts = []
+    if drawn.error is not None:
+        for a, b, e in zip(drawn.x, drawn.y, drawn.error, strict=True):
+            low = b - e if b - e > 0 or not y_scale.log else y_scale.lo
+            parts.append(
+                tag("line", x1=x_scale(a), x2=x_scale(a), y1=y_scale(low), y2=y_scale(b + e))
+            )
+        parts = [tag("g", *parts, class_=f"error {drawn.class_}")]
+    if drawn.kind != "points" and len(places) > 1:
+        path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in places)
+        parts.append(tag("path", d=path, class_=f"line {drawn.class_}"))
+    if drawn.kind != "line" or len(places) == 1:
+        dots = [tag("circle", cx=a, cy=b, r=3.2) for a, b in places]
+        parts.append(tag("g", *dots, class_=f"dot {drawn.class_}"))
+    return "".join(parts)
+
+
+def _hits(drawn: Sequence[_Drawn], x: Axis, y: Axis, x_scale: Scale, y_scale: Scale) -> list[str]:
+    """Where all series share their x, a strip a value tells them all; else a spot a point."""
+    first = drawn[0].x
+    shared = all(len(d.x) == len(first) and np.array_equal(d.x, first) for d in drawn)
+    if shared and len(np.unique(first)) == len(first):
+        return _strips(drawn, x, x_scale, y_scale)
+    spots = []
+    for d in drawn:
+        for i, (a, b) in enumerate(zip(d.x, d.y, strict=True)):
+            spread = "" if d.error is None else f" ± {short(float(d.error[i]))}"
+            tip = f"{d.name}: {short(b, 4)}{spread} at {x.title} {short(a, 4)}"
+            place = {"cx": x_scale(a), "cy": y_scale(b)}
+            spots.append(
+                hit(
+                    tip,
+                    tag("circle", **place, r=7.0, class_="spot"),
+                    tag("circle", **place, r=4.0, class_=f"cursor {d.class_}"),
+                )
+            )
+    return spots
+
+
+def _strips(drawn: Sequence[_Drawn], x: Axis, x_scale: Scale, y_scale: Scale) -> list[str]:
+    order = np.argsort(drawn[0].x)
+    at = [x_scale(float(v)) for v in drawn[0].x[order]]
+    middle = [(a + b) / 2 for a, b in pairwise(at)]
+    edges = [min(x_scale.start, at[0]), *middle, max(x_scale.end, at[-1])]
+    strips = []
+    for place, i in enumerate(order):
+        lines = [f"{x.title} {short(float(drawn[0].x[i]), 4)}"]
+        marks = [
+            tag(
+                "rect",
+                x=edges[place],
+                y=y_scale.end,
+                width=max(0.5, edges[place + 1] - edges[place]),
+                height=y_scale.start - y_scale.end,
+                class_="spot",
+            ),
+            tag(
+                "line",
+                x1=at[place],
+                x2=at[place],
+                y1=y_scale.end,
+                y2=y_scale.start,
+                class_="cursor rule",
+            ),
+        ]
+        for d in drawn:
+            spread = "" if d.error is None else f" ± {short(float(d.error[i]))}"
+            lines.append(f"{d.name}: {short(float(d.y[i]), 5)}{spread}")
+            marks.append(
+                tag(
+                    "circle",
+                    cx=at[place],
+                    cy=y_scale(float(d.y[i])),
+                    r=4.0,
+                    class_=f"cursor {d.class_}",
+                )
+            )
+        strips.append(hit("\n".join(lines), *marks))
+    return strips
+
+
+def _table(drawn: Sequence[_Drawn], x: Axis, y: Axis) -> Table:
+    spread = any(d.error is not None for d in drawn)
+    several = len(drawn) > 1
+    columns = ["series"] * several + [x.title, y.title] + ["±"] * spread
+    rows: list[list[Cell]] = []
+    for d in drawn:
+        for i, (a, b) in enumerate(zip(d.x.tolist(), d.y.tolist(), strict=True)):
+            row: list[Cell] = [d.name] if several else []
+            row += [a, b]
+            if spread:
+                row.append(None if d.error is None else float(d.error[i]))
+            rows.append(row)
+    return Table(columns, rows)

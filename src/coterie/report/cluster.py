@@ -1,0 +1,207 @@
+"""The report of a hard clustering: for somebody who wants to see what the blocks are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from coterie.graph import Graph
+from coterie.report.blocks import MOST_CELLS, BlockMatrix
+from coterie.report.charts import Axis, Series, Table, bars, block_graph, heatmap, short, xy
+from coterie.report.cluster_summary import summarize
+from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
+from coterie.report.parts import (
+    assumptions,
+    convergence,
+    count,
+    parameters,
+    yes_no,
+)
+
+
+def render(
+    model: Any, graph: Graph, *, name: str = "the graph", assumed: Sequence[str] = ()
+) -> str:
+    """The report of a fitted GeneralizedKMeans on the graph it was fitted to, as HTML."""
+    return write(compose(summarize(model, graph, name=name, assumed=assumed)))
+
+
+def compose(summary: dict[str, Any]) -> Page:
+    """Sections and charts from a summary."""
+    return Page(
+        "cluster report",
+        f"{summary['blocks']:,} blocks in {summary['name']}",
+        _verdict(summary),
+        _facts(summary),
+        [
+            _structure(summary),
+            _sizes(summary),
+            _listed(summary),
+            convergence(
+                summary["history"],
+                lead="Entropy S = -log likelihood, natural logarithm: what the search makes small.",
+            ),
+            assumptions(summary["assumed"]),
+            parameters(summary["parameters"]),
+        ],
+    )
+
+
+def _verdict(summary: dict[str, Any]) -> Verdict:
+    base, entropy = summary["entropy_without_blocks"], summary["entropy"]
+    text = (
+        f"{summary['blocks']:,} blocks describe the {summary['edges']:,} edges between "
+        f"{summary['nodes']:,} nodes with an entropy of {entropy:,.0f} nats"
+    )
+    if base:
+        saved = 1 - entropy / base
+        text += f", {100 * saved:.0f} % less than a graph without blocks needs"
+    reasons = []
+    if summary["converged"] is False:
+        reasons.append("The search stopped before it converged: more iterations may find better.")
+    if summary["locally_optimal"] is False:
+        reasons.append(
+            "Some single move would still improve it: --search best ends where none does."
+        )
+    return Verdict(text + ".", "warn" if summary["converged"] is False else "", "", reasons)
+
+
+def _facts(summary: dict[str, Any]) -> list[Fact]:
+    return [
+        count("nodes", summary["nodes"]),
+        count("edges", summary["edges"]),
+        count("blocks", summary["blocks"], "not empty"),
+        Fact("entropy", short(summary["entropy"], 4), "nats"),
+        count("iterations", summary["iterations"]),
+        Fact("time", f"{short(summary['seconds'])} s", "the fit alone"),
+        Fact("converged", yes_no(summary["converged"])),
+        Fact("locally optimal", yes_no(summary["locally_optimal"]), "no single move helps"),
+    ]
+
+
+def _structure(summary: dict[str, Any]) -> Section:
+    drawn, matrix = summary["drawn"], summary["matrix"]
+    names = [f"block {b}" for b in drawn["blocks"]]
+    left_out = summary["blocks"] - len(names)
+    merged = max((len(m) for m in matrix.members), default=1)
+    return Section(
+        "How the blocks are joined",
+        figures=[
+            Figure(
+                "The graph of blocks",
+                block_graph(
+                    names,
+                    drawn["sizes"],
+                    drawn["density"],
+                    description=f"{len(names)} blocks as circles, joined by their densest ties.",
+                ),
+                "Circles by number of nodes, stronger in colour the denser inside; lines by "
+                "density, the three strongest of each block."
+                + (f" The {left_out:,} smaller blocks are not drawn." if left_out else ""),
+            ),
+            Figure(
+                "The block matrix",
+                _heat(matrix),
+                "Share of the possible edges that exist, like blocks next to each other."
+                + (
+                    f" Each cell stands for up to {merged} × {merged} blocks." if merged > 1 else ""
+                ),
+            ),
+        ],
+    )
+
+
+def _heat(matrix: BlockMatrix) -> Any:
+    names = matrix.names
+    edges, density = matrix.edges, matrix.density
+
+    def tip(i: int, j: int) -> str:
+        return (
+            f"blocks {names[i]} × {names[j]}\n{edges[i, j]:,.0f} edges of "
+            f"{matrix.pairs[i, j]:,.0f} pairs\ndensity {short(density[i, j])}"
+        )
+
+    order = np.argsort(-np.triu(density), axis=None)[: 2 * MOST_CELLS]
+    strongest = [np.unravel_index(o, density.shape) for o in order]
+    table = Table(
+        ["blocks", "and", "edges", "pairs", "density"],
+        [
+            [names[i], names[j], *(float(v[i, j]) for v in (edges, matrix.pairs, density))]
+            for i, j in strongest
+            if density[i, j] > 0
+        ],
+    )
+    return heatmap(
+        density,
+        names,
+        names,
+        value="density",
+        log=True,
+        description=f"Density between {len(names)} rows of blocks, ordered by likeness.",
+        tip=tip,
+        table=table,
+    )
+
+
+def _sizes(summary: dict[str, Any]) -> Section:
+    sizes = summary["sizes"]
+    lead = (
+        f"The largest block has {sizes[0]:,} nodes, the median {int(np.median(sizes)):,}, "
+        f"the smallest {sizes[-1]:,}."
+        if len(sizes)
+        else ""
+    )
+    if len(sizes) <= 25:
+        listed = summary["drawn"]
+        chart = bars(
+            [f"block {b}" for b in listed["blocks"]],
+            {"nodes": [float(s) for s in listed["sizes"]]},
+            description="Nodes of each block.",
+            of="block",
+        )
+    else:
+        chart = xy(
+            [Series("nodes", np.arange(1, len(sizes) + 1), sizes)],
+            Axis("block, by size"),
+            Axis("nodes", log=True),
+            description=f"Sizes of {len(sizes)} blocks from largest to smallest.",
+        )
+    inside = summary["inside"]
+    kept = xy(
+        [Series("block", inside["sizes"], inside["share"], "points")],
+        Axis("nodes of the block", log=True),
+        Axis("share of edge ends inside", lo=0.0, hi=1.0),
+        description="Share of each block's edge ends that stay inside it, by block size.",
+    )
+    return Section(
+        "Block sizes",
+        lead,
+        [
+            Figure("Nodes in each block", chart),
+            Figure(
+                "How closed the blocks are",
+                kept,
+                "Near 1: a community, joined mostly to itself. Near 0: a role, such as hubs or "
+                "their leaves, joined mostly to other blocks.",
+            ),
+        ],
+    )
+
+
+def _listed(summary: dict[str, Any]) -> Section:
+    rows = [
+        [
+            f"block {b['block']}",
+            b["nodes"],
+            b["degree"],
+            b["inside"],
+            b["density"],
+            ", ".join(b["names"]),
+        ]
+        for b in summary["listed"]
+    ]
+    columns = ["block", "nodes", "mean degree", "edges inside", "density", "best-connected nodes"]
+    panel = Panel("", Table(columns, [list(r) for r in rows]))
+    return Section("The largest blocks", tables=[panel] if rows else [])

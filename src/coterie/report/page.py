@@ -1,0 +1,136 @@
+"""A report as data (verdict, facts, sections with charts), and the template that writes it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from coterie import __version__
+from coterie.report.charts.drawing import Cell, Chart, Table, template
+from coterie.report.charts.scales import short
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_LONG = 34  # characters from which a cell may break into lines
+_NUMERIC = re.compile(r"[≤≥<>~±+-]? ?[\d.,]+ ?(%|k|M|s|ms)?|–|")
+_STATES = {"holds": "holds", "does not hold": "fails", "holds with a remark": "remark"}
+
+
+class Verdict(NamedTuple):
+    """The finding in one sentence. tone: good, bad, warn, or "" for neither."""
+
+    text: str
+    tone: str = ""
+    word: str = ""
+    reasons: Sequence[str] = ()
+
+
+class Fact(NamedTuple):
+    """One of the figures on top."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+class Figure(NamedTuple):
+    """A chart under its title; `ours` marks what the paper does not have."""
+
+    title: str
+    chart: Chart
+    caption: str = ""
+    ours: bool = False
+
+
+class Panel(NamedTuple):
+    """A table that stands open."""
+
+    title: str
+    table: Table
+    caption: str = ""
+
+
+@dataclass
+class Section:
+    """A part of the page: what it is about, then tables, charts, remarks."""
+
+    title: str
+    lead: str = ""
+    figures: list[Figure] = field(default_factory=list)
+    tables: list[Panel] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.figures or self.tables or self.notes)
+
+
+@dataclass
+class Page:
+    """The whole report."""
+
+    kind: str
+    title: str
+    verdict: Verdict
+    facts: list[Fact] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+    footer: list[str] = field(default_factory=list)
+
+
+def write(page: Page) -> str:
+    """One HTML file: style, script and charts inside, nothing fetched.
+
+    >>> html = write(Page("a report", "Nothing", Verdict("There is nothing to say.")))
+    >>> html.startswith("<!DOCTYPE html>"), "https://" in html
+    (True, False)
+    """
+    page.sections = [section for section in page.sections if section]
+    page.footer = [*page.footer, f"Made by coterie {__version__}. This file is complete in itself."]
+    styles = "\n".join(template(name) for name in ("palette.css", "page.css", "chart.css"))
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(page=page, styles=styles, script=template("hover.js"))
+    )
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader
+
+    environment = Environment(loader=FunctionLoader(template), autoescape=True, trim_blocks=True)
+    environment.filters["cell"] = _cell
+    environment.filters["is_text"] = _is_text
+    return environment
+
+
+def _is_text(table: Table, column: int) -> bool:
+    """A column of words stands left, one of numbers right."""
+    cells = (row[column] for row in table.rows[:50] if column < len(row))
+    return any(isinstance(cell, str) and not _NUMERIC.fullmatch(cell) for cell in cells)
+
+
+def _cell(value: Cell, text: bool) -> str:
+    from markupsafe import Markup
+
+    if isinstance(value, str):
+        state = _STATES.get(value)
+        shown = f'<span class="{state}">{value}</span>' if state else escape(value)
+        long = " long" if len(value) > _LONG else ""
+    else:
+        shown, long = _number(value), ""
+    return Markup(f"<td{' class=' + chr(34) + 't' + long + chr(34) if text else ''}>{shown}</td>")
+
+
+def _number(value: float | int | None) -> str:
+    """Figures of a table: whole numbers whole, others with five digits."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 10_000 else short(value, 5)

@@ -1,0 +1,104 @@
+"""Sections that several reports share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from coterie.report.charts import Axis, Series, Table, short, xy
+from coterie.report.page import Fact, Figure, Section
+
+
+def history_rows(history: Iterable[Any]) -> list[dict[str, Any]]:
+    """`history_` (named tuples, or mappings from JSON) as plain rows."""
+    return [dict(h) if isinstance(h, Mapping) else dict(h._asdict()) for h in history]
+
+
+def convergence(history: Sequence[Mapping[str, Any]], *, lead: str = "") -> Section:
+    """Entropy over iterations and over time, and how many nodes still move."""
+    if not history:
+        return Section("Convergence")
+    entropy = [float(h["entropy"]) for h in history]
+    iteration = [int(h["iteration"]) for h in history]
+    seconds = [float(h["seconds"]) for h in history]
+    axis = Axis("entropy S (nats)")
+    figures = [
+        Figure(
+            "Entropy at each iteration",
+            xy(
+                [Series("entropy", iteration, entropy)],
+                Axis("iteration"),
+                axis,
+                description=_fall("iteration", iteration, entropy),
+            ),
+            "Lower is a better explanation of the data.",
+        )
+    ]
+    if any(h.get("moved") is not None for h in history):
+        moved = [float(h["moved"]) if h.get("moved") is not None else np.nan for h in history]
+        figures.append(
+            Figure(
+                "Nodes that changed their block",
+                xy(
+                    [Series("moved", iteration, moved)],
+                    Axis("iteration"),
+                    Axis("nodes moved", lo=0.0),
+                    description="Nodes that moved at each iteration.",
+                ),
+            )
+        )
+    elif seconds[-1] > seconds[0]:
+        figures.append(
+            Figure(
+                "Entropy over time",
+                xy(
+                    [Series("entropy", seconds, entropy)],
+                    Axis("seconds"),
+                    axis,
+                    description=_fall("seconds", seconds, entropy),
+                ),
+            )
+        )
+    return Section("Convergence", lead, figures)
+
+
+def _fall(what: str, at: Sequence[float], entropy: Sequence[float]) -> str:
+    return (
+        f"Entropy from {short(entropy[0], 4)} at {what} {short(at[0])} "
+        f"to {short(entropy[-1], 4)} at {what} {short(at[-1])}."
+    )
+
+
+def parameters(given: Mapping[str, Any]) -> Section:
+    """What the run was asked to do."""
+    rows = [[name, _plain(value)] for name, value in given.items()]
+    section = Section("Settings")
+    if rows:
+        from coterie.report.page import Panel
+
+        section.tables.append(Panel("", Table(["setting", "value"], [list(r) for r in rows])))
+    return section
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, np.ndarray) or (isinstance(value, list | tuple) and len(value) > 6):
+        return f"{type(value).__name__} of {len(value):,}"
+    return str(value)
+
+
+def assumptions(remarks: Sequence[str]) -> Section:
+    """What was cleaned or taken for granted on the way."""
+    return Section("What was assumed", notes=list(remarks))
+
+
+def yes_no(value: bool | None) -> str:
+    return "unknown" if value is None else "yes" if value else "no"
+
+
+def count(name: str, value: float, note: str = "") -> Fact:
+    """A whole number as a fact."""
+    return Fact(name, f"{int(value):,}" if value < 10_000_000 else short(value), note)
