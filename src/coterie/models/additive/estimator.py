@@ -1,0 +1,228 @@
+"""AdditiveBlockModel: ratings as a sum of small block models, sampled by Gibbs sweeps."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from coterie.base.errors import InputError
+from coterie.base.progress import Callback, Iteration, Progress, silent
+from coterie.base.randomness import RandomState, as_generator, stream_keys
+from coterie.engine import Engine, resolve_engine
+from coterie.graph import Ratings
+from coterie.kernels.additive_chain import Chain, Schedule, advance
+from coterie.kernels.additive_predict import Samples, distributions
+from coterie.kernels.additive_styles import entropy
+from coterie.kernels.additive_sweep import Edges
+from coterie.models.additive.chains import (
+    Observed,
+    Shape,
+    in_user_order,
+    keep,
+    stack,
+    start_chain,
+)
+from coterie.models.additive.scale import Scale
+from coterie.models.base import Estimator
+
+_STYLES_FROM, _STYLES_EVERY, _EFFECTS_FROM, _HOLD = 15, 3, 10, 100.0
+_PAIRS_A_TASK = 1 << 12
+_MOST_SAMPLE_BYTES = 1 << 28
+
+
+class AdditiveBlockModel(Estimator):
+    """Every user and item has one label in each of several small partitions; what the pairs of
+    labels are worth adds up to the rating's place on an ordinal scale.
+
+    For whoever wants the best predictions (`Recommender("best")`). The posterior is sampled by
+    independent chains, which run in parallel; predictions average over the samples kept.
+
+    Parameters
+    ----------
+    n_partitions, n_groups:
+        how many partitions, and the (user, item) groups of each.
+    n_styles:
+        ways of using the rating scale; each user has one.
+    n_chains, burn_in, n_sweeps:
+        chains, sweeps before the first sample, and sweeps in all. "auto": 8 chains, and a quarter
+        of 400 sweeps up to 200,000 ratings, fewer beyond (docs/additive.md).
+    keep_every:
+        sweeps from one kept sample to the next.
+    presence:
+        what it counts that somebody rated something at all; 0 leaves it out.
+    absent_share:
+        unrated pairs drawn for that, for each rating.
+
+    >>> from coterie.graph import Ratings
+    >>> ratings = Ratings.from_arrays([*"aabbcc"], [*"xyxyxz"], [5, 1, 5, 2, 1, 5])
+    >>> model = AdditiveBlockModel(n_chains=2, n_sweeps=40, rng=0).fit(ratings)
+    >>> p = model.predict_proba([0], [2])
+    >>> p.shape, round(float(p.sum()), 9), len(model.history_)
+    ((1, 3), 1.0, 8)
+    """
+
+    def __init__(
+        self,
+        n_partitions: int = 10,
+        n_groups: tuple[int, int] = (3, 5),
+        n_styles: int = 8,
+        n_chains: int | str = "auto",
+        burn_in: int | str = "auto",
+        n_sweeps: int | str = "auto",
+        keep_every: int = 5,
+        presence: float = 0.3,
+        absent_share: float = 0.5,
+        rng: RandomState = 0,
+    ) -> None:
+        self.n_partitions = n_partitions
+        self.n_groups = n_groups
+        self.n_styles = n_styles
+        self.n_chains = n_chains
+        self.burn_in = burn_in
+        self.n_sweeps = n_sweeps
+        self.keep_every = keep_every
+        self.presence = presence
+        self.absent_share = absent_share
+        self.rng = rng
+
+    def fit(
+        self,
+        ratings: Ratings,
+        *,
+        engine: str | Engine | None = "local",
+        callback: Callback = silent,
+    ) -> Self:
+        """Sample the model of these ratings. Ctrl-C keeps the samples so far."""
+        self._check(ratings)
+        runner = resolve_engine(engine)
+        n, m = ratings.n_users, ratings.n_items
+        self.scale_ = Scale.of(ratings)
+        self.values_ = self.scale_.values
+        observed = _observe(ratings, self.scale_)
+        shape = Shape(self.n_partitions, *self.n_groups, self.n_styles, len(self.values_))
+        n_chains, burn_in, n_sweeps = self._plan(len(ratings))
+        keep_every = self._spacing(shape, n, m, n_chains, n_sweeps - burn_in)
+        absent = self.absent_share if self.presence > 0 and len(self.values_) > 1 else 0.0
+        begin = partial(start_chain, shape=shape, observed=observed, n=n, m=m, absent_share=absent)
+        callback(Progress("compiling", 0, n_sweeps))
+        started = time.perf_counter()
+        chains = runner.map(begin, stream_keys(as_generator(self.rng), n_chains))
+        task = partial(
+            _move,
+            observed=observed,
+            schedule=Schedule(self.presence, _EFFECTS_FROM, _STYLES_FROM, _STYLES_EVERY, _HOLD),
+        )
+        kept: list[list[Samples]] = []
+        self.history_: list[Iteration] = []
+        self.interrupted_ = False
+        try:
+            for done in [*range(keep_every, n_sweeps, keep_every), n_sweeps]:
+                sweeps = done - (self.history_[-1].iteration if self.history_ else 0)
+                moved = runner.map(partial(task, sweeps=sweeps), chains)
+                chains = [(chain, seen) for chain, seen, _ in moved]
+                mean = sum(part for _, _, part in moved) / n_chains
+                self.history_.append(Iteration(done, time.perf_counter() - started, mean))
+                if done > burn_in or done == n_sweeps:
+                    kept.append([keep(chain) for chain, _ in chains])
+                callback(Progress("fit", done, n_sweeps, mean, f"{n_chains} chains"))
+        except KeyboardInterrupt:
+            if not kept:
+                raise
+            self.interrupted_ = True
+        # chain after chain, so that a chain's samples follow each other
+        self.samples_ = stack([sample for chain in zip(*kept, strict=True) for sample in chain])
+        self.chain_of_sample_ = np.repeat(np.arange(n_chains), len(kept))
+        self.n_iter_ = self.history_[-1].iteration
+        self.entropy_ = self._training_entropy(observed, runner)
+        return self
+
+    def predict_proba(
+        self, users: object, items: object, *, engine: str | Engine | None = "local"
+    ) -> np.ndarray:
+        """P(rating) of pairs of user and item numbers: one row a pair, one column a level."""
+        u, v = np.asarray(users, np.int64), np.asarray(items, np.int64)
+        order = np.argsort(u, kind="stable")
+        u, v = u[order], v[order]
+        begins = np.arange(0, len(u), _PAIRS_A_TASK)
+        task = partial(distributions, self.samples_, u, v)
+        parts = resolve_engine(engine).map(task, begins, np.minimum(begins + _PAIRS_A_TASK, len(u)))
+        out = np.empty((len(u), len(self.values_)))
+        if parts:
+            out[order] = np.concatenate(parts)
+        return out
+
+    @property
+    def user_labels_(self) -> np.ndarray:
+        """Labels of the last sample, partitions x users."""
+        return np.asarray(self.samples_.user_labels[-1].T)
+
+    @property
+    def item_labels_(self) -> np.ndarray:
+        """Labels of the last sample, partitions x items."""
+        return np.asarray(self.samples_.item_labels[-1].T)
+
+    @property
+    def effects_(self) -> np.ndarray:
+        """What a pair of labels is worth in the last sample, partitions x user x item groups."""
+        return np.asarray(self.samples_.effects[-1])
+
+    def _plan(self, n_ratings: int) -> tuple[int, int, int]:
+        shrink = math.sqrt(min(1.0, 200_000 / max(n_ratings, 1)))
+        chains = 8 if self.n_chains == "auto" else int(self.n_chains)
+        sweeps = max(120, round(400 * shrink)) if self.n_sweeps == "auto" else int(self.n_sweeps)
+        burn_in = sweeps // 4 if self.burn_in == "auto" else int(self.burn_in)
+        if chains < 1 or sweeps < 1 or not 0 <= burn_in < sweeps:
+            raise InputError(
+                f"{chains} chains of {sweeps} sweeps, {burn_in} of them to settle, keep no sample",
+                remedy="give 1 or more chains and 0 <= burn_in < n_sweeps",
+            )
+        return chains, burn_in, sweeps
+
+    def _spacing(self, shape: Shape, n: int, m: int, chains: int, sweeps: int) -> int:
+        """`keep_every`, or as much more as keeps the samples in 256 MB."""
+        bytes_a_sample = (n + m) * (shape.partitions + 4) + n
+        most = max(1, _MOST_SAMPLE_BYTES // (chains * bytes_a_sample))
+        return max(self.keep_every, -(-sweeps // most))
+
+    def _training_entropy(self, observed: Observed, engine: Engine) -> float:
+        p = self.predict_proba(observed.users, observed.items, engine=engine)
+        own = p[np.arange(len(p)), observed.level]
+        return float(-np.log(np.maximum(own, np.finfo(float).tiny)).sum())
+
+    def _check(self, ratings: Ratings) -> None:
+        if not len(ratings):
+            raise InputError("there are no ratings to learn from", remedy="give at least one")
+        k, l = self.n_groups  # noqa: E741
+        for name, value, most in (
+            ("n_partitions", self.n_partitions, 1000),
+            ("n_groups[0]", k, 255),
+            ("n_groups[1]", l, 255),
+            ("n_styles", self.n_styles, 255),
+            ("keep_every", self.keep_every, 10**6),
+        ):
+            if not 1 <= value <= most:
+                raise InputError(f"{name}={value} is out of range", remedy=f"give 1 to {most}")
+        if self.presence < 0 or self.absent_share < 0:
+            raise InputError(
+                f"presence={self.presence}, absent_share={self.absent_share}: a weight is negative"
+            )
+
+
+def _observe(ratings: Ratings, scale: Scale) -> Observed:
+    users, items = ratings.users.astype(np.int64), ratings.items.astype(np.int64)
+    edges, order = in_user_order(users, items, ratings.n_users, ratings.n_items)
+    return Observed(edges, scale.levels(ratings.ratings)[order], users[order], items[order])
+
+
+def _move(
+    state: tuple[Chain, Edges], observed: Observed, schedule: Schedule, sweeps: int
+) -> tuple[Chain, Edges, float]:
+    """Advance one chain; the entropy is that of its new state."""
+    chain, seen = state
+    advance(chain, observed.edges, observed.level, seen, schedule, sweeps)
+    left: Any = entropy(observed.edges, observed.level, chain.z, chain.x, chain.style, chain.cuts)
+    return chain, seen, float(left)
