@@ -1,0 +1,90 @@
+"""Objectives of graphs: simple, degree-corrected, directed, weighted."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.special import gammaln
+
+from coterie.base.errors import AssumptionWarning, InputError
+from coterie.graph import Graph
+from coterie.kernels.blocks import ONE_WAY, TWO_WAY, Adjacency
+from coterie.kernels.cells import BERNOULLI, PLAIN, POISSON
+from coterie.models.objectives.blocks import BlockObjective
+
+_NO_CHANNELS, _NO_WEIGHTS = np.zeros(0, np.int32), np.zeros(0)
+
+
+def simple(graph: Graph) -> BlockObjective:
+    """Bernoulli cells (cl:eq21): S = sum over i <= j of F(d_ij, D_ij).
+
+    >>> objective = simple(Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]))
+    >>> state = objective.start((np.array([0, 0, 0, 1]),), (2,))
+    >>> round(objective.entropy(state), 4)
+    1.9095
+    """
+    return BlockObjective("simple", BERNOULLI, ONE_WAY, (_both_ways(graph, "simple"),))
+
+
+def degree_corrected(graph: Graph) -> BlockObjective:
+    """Karrer & Newman's profile likelihood, constants dropped:
+    S = sum_r g(K_r) - (1/2) sum_rs g(e_rs)."""
+    adjacency = _both_ways(graph, "degree-corrected")
+    return BlockObjective("degree-corrected", PLAIN, ONE_WAY, (adjacency,))
+
+
+def weighted(graph: Graph) -> BlockObjective:
+    """Poisson cells; an absent pair has weight 0. Fractions make it a quasi-likelihood."""
+    if graph.weights is None:
+        raise InputError(
+            "objective 'weighted' needs weights and the graph has none",
+            remedy="read it with weights, or use objective 'simple'",
+        )
+    bad = np.flatnonzero(~(np.isfinite(graph.weights) & (graph.weights >= 0)))
+    if len(bad):
+        v = int(np.searchsorted(graph.indptr, bad[0], side="right")) - 1
+        pair = f"{graph.ids[v]}, {graph.ids[graph.indices[bad[0]]]}"
+        raise InputError(
+            f"weight {graph.weights[bad[0]]:g} of edge ({pair}) is no count",
+            remedy="weights must be finite and >= 0",
+        )
+    if (graph.weights != np.floor(graph.weights)).any():
+        warnings.warn(
+            "some weights are fractions: the Poisson entropy is a quasi-likelihood then",
+            AssumptionWarning,
+            stacklevel=2,
+        )
+    adjacency = _both_ways(graph, "weighted")._replace(weights=graph.weights)
+    constant = float(gammaln(graph.weights + 1).sum()) * (1.0 if graph.directed else 0.5)
+    return BlockObjective("weighted", POISSON, ONE_WAY, (adjacency,), constant=constant)
+
+
+def directed(graph: Graph) -> BlockObjective:
+    """Bernoulli cells of ordered pairs: S = sum over (i, j) of F(d_ij, D_ij)."""
+    back = graph.reversed()
+    degrees = np.diff(graph.indptr) + np.diff(back.indptr)
+    indptr = np.zeros(graph.n_nodes + 1, np.int64)
+    np.cumsum(degrees, out=indptr[1:])
+    indices = np.empty(indptr[-1], np.int32)
+    channels = np.empty(indptr[-1], np.int32)
+    outward = np.arange(len(graph.indices)) + np.repeat(back.indptr[:-1], np.diff(graph.indptr))
+    inward = np.arange(len(back.indices)) + np.repeat(graph.indptr[1:], np.diff(back.indptr))
+    indices[outward], channels[outward] = graph.indices, 0
+    indices[inward], channels[inward] = back.indices, 1
+    adjacency = Adjacency(indptr, indices, channels, _NO_WEIGHTS)
+    return BlockObjective("directed", BERNOULLI, TWO_WAY, (adjacency,), signs=(1.0, 1.0))
+
+
+def _both_ways(graph: Graph, name: str) -> Adjacency:
+    if graph.directed:
+        raise InputError(
+            f"objective {name!r} wants an undirected graph and this one is directed",
+            remedy="use objective 'directed', or build the graph with directed=False",
+        )
+    return Adjacency(
+        graph.indptr.astype(np.int64, copy=False),
+        graph.indices.astype(np.int32, copy=False),
+        _NO_CHANNELS,
+        _NO_WEIGHTS,
+    )
