@@ -1,0 +1,46 @@
+"""Threads for reading and building: kernels release the GIL, results come back in order."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def thread_count(threads: int | None) -> int:
+    """What was asked for, or the cores this process may use."""
+    if threads is not None:
+        return max(1, threads)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_order(
+    task: Callable[..., T], arguments: Iterable[tuple[Any, ...]], threads: int | None = None
+) -> Iterator[T]:
+    """`task(*a)` for each `a`, in order, with no more than a few arguments held at once.
+
+    >>> list(in_order(pow, [(2, 3), (3, 2)], threads=2))
+    [8, 9]
+    """
+    count = thread_count(threads)
+    if count == 1:
+        for argument in arguments:
+            yield task(*argument)
+        return
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(count) as pool:
+        try:
+            for argument in arguments:
+                waiting.append(pool.submit(task, *argument))
+                if len(waiting) > count:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

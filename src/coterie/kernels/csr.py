@@ -1,0 +1,165 @@
+"""From a list of edges to compressed sparse rows: deal into buckets, sort each, merge repeats.
+
+    source, target   int32 (int64 past 2**31 nodes), one entry an edge
+    keys             uint64, one an entry of a row: (row in its bucket) << bits | 2 * neighbour + 1
+                     where the edge was given from the other end, so that sorting brings both
+                     directions of a pair together
+    origin           int64 beside keys: the edge of each entry; length 0 where nobody needs it
+    shift, bits      a bucket is 2**shift rows; 2 * neighbour + 1 < 2**bits
+
+A bucket fits the cache, so that nothing but the first dealing touches memory at random. O(edges).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_DIGIT = 11  # bits sorted a pass
+_DIGITS = 1 << _DIGIT
+
+
+@njit(nogil=True, cache=True)
+def count_buckets(source, target, n_nodes, directed, shift, counts):
+    """Add each bucket's entries to counts; return (loops, first edge outside 0..n-1 or -1)."""
+    loops = 0
+    for e in range(len(source)):
+        s, t = np.int64(source[e]), np.int64(target[e])
+        if s < 0 or t < 0 or s >= n_nodes or t >= n_nodes:
+            return loops, e
+        if s == t:
+            loops += 1
+            continue
+        counts[s >> shift] += 1
+        if not directed:
+            counts[t >> shift] += 1
+    return loops, -1
+
+
+@njit(nogil=True, cache=True)
+def deal(source, target, directed, shift, bits, first_edge, cursor, keys, origin):
+    """Put every edge into its bucket (undirected: both ends). `cursor`: where each goes on."""
+    below = np.int64((1 << shift) - 1)
+    remember = len(origin) > 0
+    for e in range(len(source)):
+        s, t = np.int64(source[e]), np.int64(target[e])
+        if s == t:
+            continue
+        p = cursor[s >> shift]
+        cursor[s >> shift] = p + 1
+        keys[p] = np.uint64(((s & below) << bits) | (2 * t))
+        if remember:
+            origin[p] = first_edge + e
+        if not directed:
+            p = cursor[t >> shift]
+            cursor[t >> shift] = p + 1
+            keys[p] = np.uint64(((t & below) << bits) | (2 * s + 1))
+            if remember:
+                origin[p] = first_edge + e
+
+
+@njit(nogil=True, cache=True)
+def _sort(keys, origin, spare_keys, spare_origin, key_bits):
+    """Stable radix sort of one bucket, in place."""
+    size = len(keys)
+    remember = len(origin) > 0
+    places = np.empty(_DIGITS, np.int64)
+    a, b = keys, spare_keys[:size]
+    x, y = origin, spare_origin[: len(origin)]
+    passes = 0
+    for low in range(0, key_bits, _DIGIT):
+        places[:] = 0
+        for i in range(size):
+            places[(a[i] >> np.uint64(low)) & np.uint64(_DIGITS - 1)] += 1
+        total = 0
+        for d in range(_DIGITS):
+            count = places[d]
+            places[d] = total
+            total += count
+        for i in range(size):
+            d = (a[i] >> np.uint64(low)) & np.uint64(_DIGITS - 1)
+            b[places[d]] = a[i]
+            if remember:
+                y[places[d]] = x[i]
+            places[d] += 1
+        a, b = b, a
+        x, y = y, x
+        passes += 1
+    if passes % 2:
+        b[:] = a
+        if remember:
+            y[:] = x
+
+
+@njit(nogil=True, cache=True)
+def build_buckets(
+    first, last, bounds, shift, bits, keys, origin, weights, degrees, indices, merged
+):
+    """Sort and merge the buckets first..last-1.
+
+    `indices` shares its memory with `keys`: the rows of a bucket are written over its own keys,
+    from its beginning on; `merged` takes their weights, added up within one direction of a pair.
+    Returns (entries of each bucket, repeats, pairs given both ways, and two edges that are one
+    pair with different weights, or -1 and -1)."""
+    entries = np.zeros(last - first, np.int64)
+    longest = 0
+    for bucket in range(first, last):
+        longest = max(longest, bounds[bucket + 1] - bounds[bucket])
+    weighted = len(origin) > 0
+    spare_keys = np.empty(longest, np.uint64)
+    spare_origin = np.empty(longest if weighted else 0, np.int64)
+    per_key = len(indices) // max(len(keys), 1)  # how many indices fit the place of a key
+    one, low_bits = np.uint64(1), np.uint64((1 << bits) - 1)
+    repeats, reciprocal = 0, 0
+    for bucket in range(first, last):
+        begin, end = bounds[bucket], bounds[bucket + 1]
+        part = keys[begin:end]
+        part_origin = origin[begin:end] if weighted else origin
+        _sort(part, part_origin, spare_keys, spare_origin, bits + shift)
+        spare_keys[: end - begin] = part
+        sorted_keys = spare_keys[: end - begin]
+        written = 0
+        i = 0
+        while i < len(sorted_keys):
+            pair = sorted_keys[i] >> one
+            row = (bucket << shift) + np.int64(sorted_keys[i] >> np.uint64(bits))
+            neighbour = np.int64((sorted_keys[i] & low_bits) >> one)
+            given, taken, given_weight, taken_weight = 0, 0, 0.0, 0.0
+            first_given, first_taken = np.int64(-1), np.int64(-1)
+            while i < len(sorted_keys) and sorted_keys[i] >> one == pair:
+                if sorted_keys[i] & one:
+                    taken += 1
+                    if weighted:
+                        taken_weight += weights[part_origin[i]]
+                        first_taken = part_origin[i] if first_taken < 0 else first_taken
+                else:
+                    given += 1
+                    if weighted:
+                        given_weight += weights[part_origin[i]]
+                        first_given = part_origin[i] if first_given < 0 else first_given
+                i += 1
+            if given > 1:
+                repeats += given - 1
+            if given and taken:
+                reciprocal += row < neighbour
+                if abs(given_weight - taken_weight) > 1e-12 * max(given_weight, taken_weight):
+                    return entries, repeats, reciprocal, first_given, first_taken
+            indices[begin * per_key + written] = neighbour
+            if weighted:
+                merged[begin + written] = given_weight if given else taken_weight
+            degrees[row] += 1
+            written += 1
+        entries[bucket - first] = written
+    return entries, repeats, reciprocal, np.int64(-1), np.int64(-1)
+
+
+@njit(nogil=True, cache=True)
+def close_gaps(values, starts, lengths):
+    """Move the pieces values[starts[i] : starts[i] + lengths[i]] up to each other, in place."""
+    written = 0
+    for i in range(len(starts)):
+        begin = starts[i]
+        for j in range(lengths[i]):
+            values[written + j] = values[begin + j]
+        written += lengths[i]
+    return written
