@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from coterie.base import display
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ _HOMES = {
     "read_ratings": "coterie.graph.readers",
     "write_graph": "coterie.graph.writers",
 }
+
+display.register("coterie.report.notebook:fragment")
 
 __all__ = sorted([*_HOMES, "__version__"])
 

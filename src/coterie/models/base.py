@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self
 
+from coterie.base import display
+
 
 class Estimator:
     """Parameters by name, so that `sklearn.base.clone` and model selection work.
@@ -38,3 +40,7 @@ class Estimator:
             if value is not defaults[name].default and value != defaults[name].default
         )
         return f"{type(self).__name__}({shown})"
+
+    def _repr_html_(self) -> str | None:
+        """A small report of a fitted model; Jupyter shows the repr where this is None."""
+        return display.html(self)

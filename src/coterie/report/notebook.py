@@ -1,0 +1,63 @@
+"""A fitted model in a notebook: its settings, its figures and how it got there."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from coterie.report.charts import short
+from coterie.report.charts.drawing import Chart, template
+from coterie.report.parts import convergence, history_rows, yes_no
+
+_STYLE = """
+.coterie-card { max-width: 560px; font: 14px/1.45 system-ui, sans-serif; }
+.coterie-card dl { display: flex; flex-wrap: wrap; gap: 4px 22px; margin: 8px 0; }
+.coterie-card dt { opacity: .7; font-size: 12px; } .coterie-card dd { margin: 0; font-weight: 600; }
+"""
+
+
+def fragment(model: Any) -> str | None:
+    """HTML to stand inside a notebook's output; None for a model that is not fitted."""
+    if getattr(model, "entropy_", None) is None:
+        return None
+    facts = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
+        for name, value in _facts(model)
+    )
+    style = template("palette.css") + template("chart.css") + _STYLE
+    return (
+        f'<div class="coterie coterie-card"><style>{style}</style>'
+        f"<code>{escape(repr(model))}</code><dl>{facts}</dl>{_chart(model)}</div>"
+    )
+
+
+def _facts(model: Any) -> list[tuple[str, str]]:
+    facts = [("entropy", f"{float(model.entropy_):,.1f} nats")]
+    for name in ("labels_", "row_labels_", "col_labels_"):
+        labels = getattr(model, name, None)
+        if labels is not None:
+            side = {"labels_": "blocks", "row_labels_": "row blocks"}.get(name, "column blocks")
+            facts.append((side, f"{len(np.unique(labels)):,}"))
+    for name in ("memberships_", "user_memberships_", "item_memberships_"):
+        memberships = getattr(model, name, None)
+        if memberships is not None:
+            side = name.removesuffix("memberships_").strip("_")
+            nodes, groups = np.shape(memberships)
+            facts.append((f"{side} groups".strip(), f"{groups:,} over {nodes:,}"))
+    history = getattr(model, "history_", [])
+    if history:
+        facts.append(("iterations", f"{len(history):,}"))
+        facts.append(("time", f"{short(float(history[-1].seconds))} s"))
+    return facts + [
+        (name.strip("_").replace("_", " "), yes_no(getattr(model, name)))
+        for name in ("converged_", "locally_optimal_")
+        if hasattr(model, name)
+    ]
+
+
+def _chart(model: Any) -> str:
+    section = convergence(history_rows(getattr(model, "history_", [])))
+    chart: Chart | None = section.figures[0].chart if section.figures else None
+    return chart.svg if chart else ""

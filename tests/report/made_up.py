@@ -1,0 +1,119 @@
+"""Structurally right inputs for the reports, generated: models as they are after a fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from coterie.base.progress import Iteration
+from coterie.graph import Graph, Ratings
+from coterie.graph.generators import planted_partition
+from coterie.models.base import Estimator
+
+
+class Clustered(Estimator):
+    """A fitted hard clustering: true labels, counted by plain numpy."""
+
+    def __init__(self, n_blocks: int = 3, objective: str = "simple") -> None:
+        self.n_blocks = n_blocks
+        self.objective = objective
+
+    def fit(self, graph: Graph, labels: np.ndarray) -> Clustered:
+        k = self.n_blocks
+        source, target = graph.edges()
+        edges = np.zeros((k, k), np.int64)
+        np.add.at(edges, (labels[source], labels[target]), 1)
+        sizes = np.bincount(labels, minlength=k)
+        self.labels_ = labels
+        self.block_edges_ = edges + edges.T - np.diag(np.diag(edges))
+        self.block_pairs_ = np.outer(sizes, sizes)
+        np.fill_diagonal(self.block_pairs_, sizes * (sizes - 1) // 2)
+        self.history_ = [
+            Iteration(i, 0.01 * i, 5_000 + 40_000 * 0.95**i, int(200 * 0.9**i)) for i in range(150)
+        ]
+        self.entropy_ = self.history_[-1].entropy
+        self.converged_ = True
+        self.locally_optimal_ = False
+        return self
+
+
+def clustered(n_nodes: int = 600, n_blocks: int = 12) -> tuple[Clustered, Graph]:
+    graph, labels = planted_partition(n_nodes, n_blocks, mean_degree=12, rng=0)
+    return Clustered(n_blocks).fit(graph, labels), graph
+
+
+def ratings(rows: int = 4000) -> Ratings:
+    rng = np.random.default_rng(1)
+    users, items = rng.integers(0, 120, rows), rng.integers(0, 80, rows)
+    liking = 3.4 + (users % 4 - 1.5) * 0.5 + (items % 3 - 1) * 0.7 + rng.normal(0, 0.8, rows)
+    return Ratings.from_arrays(users, items, np.clip(np.round(liking), 1, 5))
+
+
+def evaluation() -> dict[str, Any]:
+    rng = np.random.default_rng(2)
+    folds = [
+        {
+            "rmse": 0.94 + rng.normal(0, 0.004),
+            "mae": 0.74 + rng.normal(0, 0.003),
+            "accuracy": 0.43 + rng.normal(0, 0.004),
+            "log_loss": 1.2 + rng.normal(0, 0.01),
+            "entropy": 89_000.0 + 10 * fold,
+            "fit_seconds": 1.2,
+        }
+        for fold in range(5)
+    ]
+    means = {key: float(np.mean([f[key] for f in folds])) for key in folds[0]}
+    return {**means, "folds": folds}
+
+
+def release(refused: bool = False) -> dict[str, Any]:
+    degree = np.unique(np.logspace(0, 2.7, 40).astype(int))
+    steps = np.arange(1, 10)
+    share = np.array([0.001, 0.02, 0.2, 0.45, 0.25, 0.06, 0.01, 0.006, 0.003])
+    return {
+        "name": "a made-up network",
+        "refused": refused,
+        "reasons": ["1,571 edges stand in cells with p >= 0.9; 0 may"] if refused else [],
+        "advice": ["--blocks 40 would pass"] if refused else [],
+        "model": "dcsbm",
+        "nodes": 18_772,
+        "edges": 198_050,
+        "blocks": 60,
+        "seconds": 71.2,
+        "utility": {
+            "original": {"nodes": 18_772, "global_clustering": 0.318, "isolates": 1},
+            "published": {"nodes": 18_772, "global_clustering": 0.299, "isolates": 0},
+            "degree_ks": 0.0012,
+        },
+        "profiles": {
+            "degree": _both(degree, degree**-1.1, degree**-1.07),
+            "clustering": _both(degree, 0.7 * 0.99**degree, 0.63 * 0.99**degree),
+            "distance": _both(steps, share, share[::-1]),
+        },
+        "limits": [
+            {"name": "Smallest class", "value": 10, "limit": 10, "at_least": True},
+            {"name": "Worst chance to point at a person", "value": 0.1, "limit": 0.1},
+            {
+                "name": "Edges in cells with p ≥ 0.9",
+                "value": 0.08 if refused else 0.0,
+                "limit": 0.0,
+                "percent": True,
+            },
+            {"name": "Edge inference", "value": 0.03, "limit": 0.05, "percent": True},
+            {"name": "Seeded attack, share of naive", "value": 0.0013, "limit": 0.01},
+        ],
+        "levels": [
+            {"level": "graph only", "A1_worst": 0.1},
+            {"level": "+ block labels", "A1_worst": 0.2},
+        ],
+        "attacks": [
+            {"attack": "seeded, 10", "release": 0, "naive": 0, "deleted_10": 0},
+            {"attack": "seeded, 200", "release": 11, "naive": 8_316, "deleted_10": 6_100},
+        ],
+        "remarks": ["It is not differentially private."],
+    }
+
+
+def _both(x: np.ndarray, original: np.ndarray, published: np.ndarray) -> dict[str, Any]:
+    return {"original": {"x": x, "y": original}, "published": {"x": x, "y": published}}

@@ -1,0 +1,181 @@
+"""The reports in a real browser: drawn, quiet, nothing clipped or on top of something else."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import coterie as ct
+from coterie.report import anonymize, cluster, recommend, soft
+from report import made_up
+
+WIDTHS = (400, 1400)
+
+
+def _recommend() -> str:
+    ratings = made_up.ratings()
+    model = ct.MMSBM(n_groups=(6, 5), max_iter=30, rng=0).fit(ratings)
+    h, w = model.user_memberships_[ratings.users], model.item_memberships_[ratings.items]
+    p = np.einsum("ni,ijr,nj->nr", h, model.theta_, w)
+    titles = {str(i): f"A film with a rather long title, part {i} (19{i})" for i in range(80)}
+    return recommend.render(
+        made_up.evaluation(),
+        name="ratings of films",
+        model=model,
+        ratings=ratings,
+        test=(ratings.codes, p),
+        titles=titles,
+    )
+
+
+def _soft() -> str:
+    ratings = made_up.ratings()
+    return soft.render(ct.MMSBM(n_groups=(12, 20), max_iter=20, rng=0).fit(ratings), ratings)
+
+
+REPORTS = {
+    "cluster": lambda: cluster.render(*made_up.clustered(600, 12)),
+    "cluster_many": lambda: cluster.render(*made_up.clustered(6000, 300)),
+    "soft": _soft,
+    "recommend": _recommend,
+    "anonymize": lambda: anonymize.render(made_up.release()),
+    "refused": lambda: anonymize.render(made_up.release(refused=True)),
+}
+
+
+@pytest.fixture(scope="module", params=sorted(REPORTS))
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("reports") / f"{request.param}.html"
+    path.write_text(REPORTS[request.param](), encoding="utf-8")
+    return path
+
+
+def open_page(browser: Any, page: Path, width: int, scheme: str = "light") -> None:
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    browser.get(page.as_uri())
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_report_is_quiet_and_fits(browser: Any, page: Path, width: int) -> None:
+    open_page(browser, page, width)
+    assert [entry["message"] for entry in browser.get_log("browser")] == []
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert page.stat().st_size < 1_000_000
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_chart_is_drawn(browser: Any, page: Path, width: int) -> None:
+    open_page(browser, page, width)
+    charts = browser.execute_script("""
+        return [...document.querySelectorAll("svg.chart")].map(svg => {
+            const box = svg.getBoundingClientRect();
+            const size = m => m.getBoundingClientRect().width + m.getBoundingClientRect().height;
+            const marks = [...svg.querySelectorAll("path, rect, circle, line")].filter(size);
+            return [svg.getAttribute("aria-label"), box.width, box.height, marks.length];
+        });""")
+    assert charts
+    for name, wide, tall, marks in charts:
+        assert name and wide > 250 and tall > 40 and marks > 3, (name, wide, tall, marks)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_text_is_clipped_or_covered(browser: Any, page: Path, width: int) -> None:
+    open_page(browser, page, width)
+    clipped = browser.execute_script("""
+        const bad = [];
+        for (const e of document.querySelectorAll("h1, h2, h3, p, dt, dd, figcaption, summary, li"))
+            if (e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline")
+                bad.push(e.textContent.slice(0, 80));
+        for (const svg of document.querySelectorAll("svg.chart")) {
+            const frame = svg.closest("figure").getBoundingClientRect();
+            for (const t of svg.querySelectorAll("text")) {
+                const b = t.getBoundingClientRect();
+                if (b.left < frame.left || b.right > frame.right || b.top < frame.top)
+                    bad.push(svg.getAttribute("aria-label") + ": " + t.textContent);
+            }
+        }
+        return bad;""")
+    assert clipped == []
+    covered = browser.execute_script("""
+        const bad = [];
+        for (const svg of document.querySelectorAll("svg.chart:not(.network)")) {
+            const texts = [...svg.querySelectorAll("text")]
+                .map(t => [t, t.getBoundingClientRect()]);
+            for (let i = 0; i < texts.length; i++) for (let j = 0; j < i; j++) {
+                const a = texts[i][1], b = texts[j][1];
+                const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+                const tall = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+                if (wide > 1.5 && tall > 0.3 * Math.min(a.height, b.height))
+                    bad.push(svg.getAttribute("aria-label") + ": " + texts[i][0].textContent
+                             + " | " + texts[j][0].textContent);
+            }
+        }
+        return bad;""")
+    assert covered == []
+
+
+def test_pointing_at_a_mark_tells_its_numbers(browser: Any, page: Path) -> None:
+    from selenium.webdriver import ActionChains
+
+    open_page(browser, page, 1400)
+    charts = browser.find_elements("css selector", "svg.chart")
+    told = 0
+    for chart in charts:
+        marks = chart.find_elements(
+            "css selector", ".hit .spot, .hit .cell, .hit .block, .hit .fill"
+        )
+        if not marks:
+            continue
+        mark = marks[len(marks) // 2]
+        wanted = browser.execute_script(
+            "const h = arguments[0].closest('.hit');"
+            "arguments[0].scrollIntoView({block: 'center'});"
+            "return h.querySelector('title').textContent;",
+            mark,
+        )
+        ActionChains(browser, duration=0).move_to_element(mark).perform()
+        tip = browser.find_element("id", "tip")
+        assert tip.is_displayed()
+        shown = tip.get_attribute("textContent")
+        assert shown == wanted or shown in chart.get_attribute("outerHTML")
+        box = tip.rect
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 1400
+        told += 1
+    assert told >= len(charts) // 2
+
+
+def test_dark_and_light_differ_and_print_is_light(browser: Any, page: Path) -> None:
+    grounds = []
+    for scheme in ("light", "dark"):
+        open_page(browser, page, 1400, scheme)
+        grounds.append(
+            browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        )
+    assert grounds[0] != grounds[1]
+    feature = {"name": "prefers-color-scheme", "value": "dark"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": [feature]})
+    ground = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert ground == "rgb(255, 255, 255)"
+
+
+def test_headings_descend_and_tables_stand_behind_charts(browser: Any, page: Path) -> None:
+    open_page(browser, page, 1400)
+    levels = browser.execute_script(
+        "return [...document.querySelectorAll('h1,h2,h3')].map(h => +h.tagName[1])"
+    )
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+    bare = browser.execute_script(
+        "return [...document.querySelectorAll('figure')].filter(f => !f.querySelector('details "
+        "table')).length"
+    )
+    assert bare == 0

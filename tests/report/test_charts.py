@@ -1,0 +1,218 @@
+"""Charts are well-formed SVG whose marks stand where the numbers are."""
+
+from __future__ import annotations
+
+import math
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie.report.charts import (
+    Axis,
+    Gauge,
+    Reference,
+    Series,
+    bars,
+    block_graph,
+    gauges,
+    heatmap,
+    histogram,
+    short,
+    standalone,
+    xy,
+)
+from coterie.report.charts.drawing import WIDTH, template
+from coterie.report.charts.network import layout
+from coterie.report.charts.scales import Scale
+
+finite = st.floats(-1e12, 1e12, allow_nan=False)
+anything = st.floats(allow_nan=True, allow_infinity=True)
+
+
+def parsed(svg: str) -> ElementTree.Element:
+    assert "nan" not in re.sub(r">[^<]*<", "><", svg).lower()
+    return ElementTree.fromstring(svg)
+
+
+def of(root: ElementTree.Element, name: str, class_: str) -> list[ElementTree.Element]:
+    return [e for e in root.iter(name) if class_ in e.get("class", "").split()]
+
+
+@given(st.lists(st.tuples(anything, anything), max_size=30), st.booleans(), st.booleans())
+def test_xy_draws_any_numbers_inside_its_frame(
+    points: list[tuple[float, float]], x_log: bool, y_log: bool
+) -> None:
+    points = [(a, b) for a, b in points if not (abs(a) > 1e15 or abs(b) > 1e15)]
+    x, y = [a for a, _ in points], [b for _, b in points]
+    chart = xy(
+        [Series("s", x, y, "both")], Axis("x", log=x_log), Axis("y", log=y_log), description="d"
+    )
+    root = parsed(chart.svg)
+    height = float(root.get("viewBox", "").split()[3])
+    for dot in root.iter("circle"):
+        assert -0.1 <= float(dot.get("cx", "nan")) <= WIDTH + 0.1
+        assert -0.1 <= float(dot.get("cy", "nan")) <= height + 0.1
+
+
+def test_xy_leaves_out_what_a_logarithm_cannot_hold() -> None:
+    chart = xy(
+        [Series("s", [0, 1, 10], [5, 0, 7], "points")],
+        Axis("x", log=True),
+        Axis("y", log=True),
+        description="d",
+    )
+    assert chart.table.rows == [[10.0, 7.0]]
+
+
+def test_xy_tells_every_series_at_a_shared_x() -> None:
+    chart = xy(
+        [Series("a", [1, 2], [3, 4]), Series("b", [1, 2], [5, 6])],
+        Axis("step"),
+        Axis("y"),
+        description="d",
+    )
+    titles = [t.text for t in parsed(chart.svg).iter("title")]
+    assert titles == ["step 1\na: 3\nb: 5", "step 2\na: 4\nb: 6"]
+
+
+def test_xy_higher_values_stand_higher_and_error_bars_span_both_sides() -> None:
+    chart = xy(
+        [Series("a", [1, 2], [3, 4], "both", [0.5, 0.25])],
+        Axis("x"),
+        Axis("y"),
+        description="d",
+        references=[Reference("goal", 3.5)],
+    )
+    root = parsed(chart.svg)
+    low, high = (float(c.get("cy", 0)) for c in of(root, "g", "dot")[0])
+    assert low > high
+    bar = of(root, "g", "error")[0][0]
+    assert float(bar.get("y1", 0)) > low > float(bar.get("y2", 0))
+    assert chart.table.columns == ["x", "y", "±"]
+
+
+def test_empty_charts_say_so() -> None:
+    empty = [
+        xy([], Axis("x"), Axis("y"), description="d"),
+        bars([], {}, description="d"),
+        histogram([0, 1], [0], x_title="x", y_title="y", description="d"),
+        heatmap(np.full((2, 2), np.nan), ["a", "b"], ["c", "d"], value="v", description="d"),
+        gauges([], description="d"),
+    ]
+    assert all("nothing to show" in chart.svg for chart in empty)
+
+
+def test_heat_map_is_stronger_where_values_are_larger() -> None:
+    chart = heatmap(
+        np.array([[1.0, 10.0], [0.0, 1000.0]]),
+        ["a", "b"],
+        ["c", "d"],
+        value="v",
+        description="d",
+        log=True,
+    )
+    root = parsed(chart.svg)
+    cells = [g[1].get("class", "") for g in of(root, "g", "hit")]
+    assert cells == ["cell q1", "cell q4", "cell q9"]  # the 0 has no logarithm and no cell
+
+
+@pytest.mark.parametrize(
+    ("gauge", "holds"),
+    [
+        (Gauge("a", 1, 2), True),
+        (Gauge("a", 3, 2), False),
+        (Gauge("a", 3, 2, at_least=True), True),
+        (Gauge("a", 0, 0), True),
+        (Gauge("a", 3), None),
+    ],
+)
+def test_gauges_know_their_side(gauge: Gauge, holds: bool | None) -> None:
+    chart = gauges([gauge], description="d")
+    assert gauge.holds is holds
+    assert ("✗" in chart.svg) == (holds is False)
+    assert chart.table.rows[0][3] == gauge.verdict
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(1, 30), st.integers(0, 100))
+def test_block_circles_stay_inside_and_apart(count: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 1000, count)
+    density = rng.random((count, count)) * (rng.random((count, count)) < 0.3)
+    root = parsed(
+        block_graph([f"block {i}" for i in range(count)], sizes, density, description="d").svg
+    )
+    circles = [
+        (float(c.get("cx", 0)), float(c.get("cy", 0)), float(c.get("r", 0)))
+        for c in of(root, "circle", "block")
+    ]
+    assert len(circles) == count
+    for i, (x, y, r) in enumerate(circles):
+        assert r <= x <= WIDTH - r and r <= y <= 400 - r
+        for x2, y2, r2 in circles[:i]:
+            assert math.hypot(x - x2, y - y2) > 0.75 * (r + r2)
+
+
+def test_layout_is_the_same_each_time() -> None:
+    first, second = np.array([0, 1]), np.array([1, 2])
+    weight, radius = np.array([0.5, 0.1]), np.full(3, 10.0)
+    one = layout(3, first, second, weight, radius)
+    assert np.array_equal(one, layout(3, first, second, weight, radius))
+
+
+@given(finite, finite, st.booleans())
+def test_ticks_lie_inside_and_read_back(a: float, b: float, log: bool) -> None:
+    lo, hi = min(a, b), max(a, b)
+    if log:
+        lo, hi = abs(lo) + 1e-6, abs(lo) + abs(hi) + 1.0
+    if hi - lo < 1e-6 * max(1.0, abs(hi)):
+        return
+    scale = Scale(lo, hi, 0, 100, log=log)
+    ticks = scale.ticks()
+    assert all(-1 <= scale(value) <= 101 for value, _ in ticks)
+    texts = [text for _, text in ticks]
+    assert len(set(texts)) == len(texts)
+
+
+@given(st.floats(-1e15, 1e15, allow_nan=False))
+def test_short_numbers_are_near_the_number(value: float) -> None:
+    text = short(value).replace(",", "")
+    unit = {"k": 1e3, "M": 1e6}.get(text[-1], 1.0)
+    assert float(text.rstrip("kM")) * unit == pytest.approx(value, rel=6e-3)
+
+
+def test_standalone_files_bring_their_style() -> None:
+    chart = xy([Series("a", [1, 2], [3, 4])], Axis("x"), Axis("y"), description="d")
+    root = ElementTree.fromstring(standalone(chart.svg))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "prefers-color-scheme: dark" in "".join(root.itertext())
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _contrast(a: str, b: str) -> float:
+    high, low = sorted((_luminance(a), _luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_colours_have_contrast_in_light_dark_and_print() -> None:
+    """WCAG AA: 4.5 for words, 3 for lines and marks."""
+    schemes = [
+        dict(re.findall(r"--(\w+): (#\w{6})", block))
+        for block in re.findall(r"\.chart \{([^}]*)\}", template("palette.css"))
+    ]
+    assert len(schemes) == 3
+    for colours in schemes:
+        for ground in ("ground", "surface"):
+            for word in ("ink", "muted", "accent", "good", "bad", "warn"):
+                assert _contrast(colours[word], colours[ground]) >= 4.5, (word, ground)
+            for mark in (f"s{i}" for i in range(7)):
+                assert _contrast(colours[mark], colours[ground]) >= 3, (mark, ground)

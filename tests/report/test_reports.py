@@ -1,0 +1,160 @@
+"""What the reports say is what was measured, whatever the size and however odd the input."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html import unescape
+
+import numpy as np
+import pytest
+
+import coterie as ct
+from coterie.graph import Graph
+from coterie.report import anonymize, cluster, recommend, soft
+from coterie.report.blocks import arrange
+from coterie.report.cluster_summary import summarize
+from coterie.report.page import Page, Panel, Section, Verdict, write
+from coterie.report.quality import calibration_error, outcome
+from report import made_up
+
+
+def words(html: str) -> str:
+    body = re.sub(r"<(style|script)>.*?</\1>", "", html, flags=re.S)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_cluster_report_tells_sizes_entropy_and_what_is_left() -> None:
+    model, graph = made_up.clustered()
+    text = words(cluster.render(model, graph, name="a <graph>"))
+    assert "12 blocks in a <graph>" in text
+    assert f"{graph.n_edges:,} edges between 600 nodes" in text
+    assert "Some single move would still improve it" in text
+
+
+def test_cluster_baseline_is_the_entropy_of_one_block() -> None:
+    model, graph = made_up.clustered()
+    n, m = graph.n_nodes, graph.n_edges
+    pairs = n * (n - 1) / 2
+    p = m / pairs
+    expected = -(m * np.log(p) + (pairs - m) * np.log(1 - p))
+    found = summarize(model, graph)["entropy_without_blocks"]
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_merged_block_matrix_keeps_every_edge_and_pair() -> None:
+    model, graph = made_up.clustered(2000, 100)
+    sizes = np.bincount(model.labels_, minlength=100)
+    small = arrange(model.block_edges_, model.block_pairs_, sizes)
+    assert small.edges.shape == (40, 40)
+    assert np.triu(small.edges).sum() == graph.n_edges
+    assert np.triu(small.pairs).sum() == 2000 * 1999 // 2
+    assert sorted(np.concatenate(small.members).tolist()) == list(range(100))
+
+
+def test_cluster_summary_does_not_grow_with_the_graph() -> None:
+    small = cluster.render(*made_up.clustered(400, 8))
+    large = cluster.render(*made_up.clustered(40_000, 8))
+    assert len(large) < 1.1 * len(small) < 1_000_000
+
+
+@pytest.mark.parametrize("n_nodes", [0, 1, 2])
+def test_cluster_report_of_next_to_nothing(n_nodes: int) -> None:
+    graph = Graph.from_edges([], [], n_nodes=n_nodes)
+    model = made_up.Clustered(1).fit(graph, np.zeros(n_nodes, np.int32))
+    assert "</html>" in cluster.render(model, graph)
+
+
+def test_empty_blocks_are_not_counted() -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], n_nodes=3)
+    model = made_up.Clustered(5).fit(graph, np.array([0, 0, 4], np.int32))
+    assert summarize(model, graph)["blocks"] == 2
+
+
+def test_calibration_of_honest_and_of_boastful_claims() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 20_000)
+    truth = np.array([rng.choice(3, p=row) for row in p])
+    values = np.array([1.0, 2.0, 3.0])
+    honest = calibration_error(outcome(truth, p, values))
+    sure = np.eye(3)[p.argmax(1)]
+    boastful = calibration_error(outcome(truth, sure, values))
+    assert honest < 0.01 < 0.2 < boastful
+
+
+def test_outcome_counts_every_row() -> None:
+    truth = np.array([0, 1, 1])
+    p = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    result = outcome(truth, p, np.array([1.0, 5.0]))
+    assert result["mode_by_truth"].tolist() == [[1, 0], [1, 1]]
+    assert result["mean_by_truth"].tolist() == pytest.approx([1.4, (4.2 + 2.6) / 2])
+
+
+def test_recommend_report_with_and_without_a_model() -> None:
+    ratings = made_up.ratings()
+    model = ct.MMSBM(n_groups=(4, 3), max_iter=20, rng=0).fit(ratings)
+    p = np.full((len(ratings), 5), 0.2)
+    full = recommend.render(
+        made_up.evaluation(),
+        name="films",
+        model=model,
+        ratings=ratings,
+        test=(ratings.codes, p),
+        titles={str(i): f"Film & <{i}>" for i in range(80)},
+    )
+    assert "Film &amp; &lt;" in full and "Film & <" not in full
+    assert "group-by-group ratings" in words(full)
+    bare = words(recommend.render(made_up.evaluation()))
+    assert "Fold by fold" in bare and "group-by-group" not in bare
+
+
+def test_soft_report_of_ratings_names_both_sides() -> None:
+    ratings = made_up.ratings()
+    model = ct.MMSBM(n_groups=(4, 3), max_iter=20, rng=0).fit(ratings)
+    text = words(soft.render(model, ratings, name="films"))
+    assert "4 groups of users and 3 groups of items" in text
+
+
+def test_anonymize_verdict_follows_the_policy() -> None:
+    passed = words(anonymize.render(made_up.release()))
+    assert "✓ released" in passed and "found 11 of 18,772 people" in passed
+    assert "finds nobody in the naive copy: seeded, 10" in passed
+    refused = words(anonymize.render(made_up.release(refused=True)))
+    assert "✗ refused" in refused and "--blocks 40 would pass" in refused
+    forced = words(anonymize.render({**made_up.release(refused=True), "forced": True}))
+    assert "✗ forced" in forced
+
+
+def test_anonymize_report_of_a_bare_refusal() -> None:
+    text = words(anonymize.render({"refused": True, "reasons": ["the graph is too small"]}))
+    assert "Nothing was released" in text and "the graph is too small" in text
+
+
+def test_pages_fetch_nothing_and_escape_what_they_are_given() -> None:
+    evil = "<script>alert(1)</script>"
+    from coterie.report.charts import Table
+
+    page = Page(
+        "report",
+        evil,
+        Verdict(evil, reasons=[evil]),
+        sections=[Section(evil, evil, [], [Panel(evil, Table([evil], [[evil]]))], [evil])],
+    )
+    html = write(page)
+    assert html.count("<script>") == 1
+    assert not re.search(r"""(src|href)=["'](?!#|data:,)""", html)
+    assert "http://" not in html and "https://" not in html
+
+
+def test_models_show_themselves_in_notebooks_only_once_fitted() -> None:
+    model = ct.MMSBM(n_groups=2, max_iter=5)
+    assert model._repr_html_() is None
+    html = model.fit(made_up.ratings())._repr_html_()
+    assert html is not None and "<svg" in html and "user groups" in html
+
+
+def test_importing_coterie_does_not_import_the_report() -> None:
+    code = "import sys, coterie; print('coterie.report' in sys.modules, 'jinja2' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
