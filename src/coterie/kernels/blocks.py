@@ -102,6 +102,8 @@ def profile(model, adjacency, other_labels, q, v, x, touched):
         if len(channels) > 0:
             s += channels[e] * q
         w = weights[e] if len(weights) > 0 else 1.0
+        if w == 0.0:  # would touch its slot again and again
+            continue
         if x[s] == 0.0:
             touched[m] = s
             m += 1

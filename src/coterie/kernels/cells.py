@@ -98,8 +98,8 @@ def cell(kind, d, D):
         if d >= D:
             return 0.0
         return -d * math.log(d / D) - (D - d) * math.log1p(-d / D)
-    if kind == POISSON:
-        return d - d * math.log(d / D)
+    if kind == POISSON:  # fractions that cancel may leave a trace in a cell without pairs
+        return d - d * math.log(d / D) if D > 0.0 else 0.0
     return -d * math.log(d)
 
 
