@@ -12,10 +12,11 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
-from coterie.engine import Engine, resolve_engine
+from coterie.engine import Engine
+from coterie.engine.resolve import running_engine
 from coterie.graph import Ratings
 from coterie.kernels.additive_chain import Chain, Schedule, advance
-from coterie.kernels.additive_predict import Samples, distributions
+from coterie.kernels.additive_predict import Samples
 from coterie.kernels.additive_styles import entropy
 from coterie.kernels.additive_sweep import Edges
 from coterie.models.additive.chains import (
@@ -26,11 +27,11 @@ from coterie.models.additive.chains import (
     stack,
     start_chain,
 )
+from coterie.models.additive.predict import pair_distributions
 from coterie.models.additive.scale import Scale
 from coterie.models.base import Estimator
 
 _STYLES_FROM, _STYLES_EVERY, _EFFECTS_FROM, _HOLD = 15, 3, 10, 100.0
-_PAIRS_A_TASK = 1 << 12
 _MOST_SAMPLE_BYTES = 1 << 28
 
 
@@ -98,62 +99,60 @@ class AdditiveBlockModel(Estimator):
     ) -> Self:
         """Sample the model of these ratings. Ctrl-C keeps the samples so far."""
         self._check(ratings)
-        runner = resolve_engine(engine)
-        n, m = ratings.n_users, ratings.n_items
+        self.ratings_ = ratings
         self.scale_ = Scale.of(ratings)
         self.values_ = self.scale_.values
         observed = _observe(ratings, self.scale_)
+        with running_engine(engine) as runner:
+            kept = self._sample(observed, ratings.n_users, ratings.n_items, runner, callback)
+            # chain after chain, so that a chain's samples follow each other
+            self.samples_ = stack([sample for chain in zip(*kept, strict=True) for sample in chain])
+            self.chain_of_sample_ = np.repeat(np.arange(len(kept[0])), len(kept))
+            self.n_iter_ = self.history_[-1].iteration
+            self.entropy_ = self._training_entropy(observed, runner)
+        return self
+
+    def _sample(
+        self, observed: Observed, n: int, m: int, engine: Engine, callback: Callback
+    ) -> list[list[Samples]]:
+        """Run the chains side by side; what is kept of them, a list of all chains at a time."""
         shape = Shape(self.n_partitions, *self.n_groups, self.n_styles, len(self.values_))
-        n_chains, burn_in, n_sweeps = self._plan(len(ratings))
+        n_chains, burn_in, n_sweeps = self._plan(len(observed.level))
         keep_every = self._spacing(shape, n, m, n_chains, n_sweeps - burn_in)
         absent = self.absent_share if self.presence > 0 and len(self.values_) > 1 else 0.0
-        begin = partial(start_chain, shape=shape, observed=observed, n=n, m=m, absent_share=absent)
         callback(Progress("compiling", 0, n_sweeps))
+        begin = partial(start_chain, shape=shape, observed=observed, n=n, m=m, absent_share=absent)
+        schedule = Schedule(self.presence, _EFFECTS_FROM, _STYLES_FROM, _STYLES_EVERY, _HOLD)
         started = time.perf_counter()
-        chains = runner.map(begin, stream_keys(as_generator(self.rng), n_chains))
-        task = partial(
-            _move,
-            observed=observed,
-            schedule=Schedule(self.presence, _EFFECTS_FROM, _STYLES_FROM, _STYLES_EVERY, _HOLD),
-        )
+        chains = engine.map(begin, stream_keys(as_generator(self.rng), n_chains))
         kept: list[list[Samples]] = []
         self.history_: list[Iteration] = []
         self.interrupted_ = False
+        done = 0
         try:
-            for done in [*range(keep_every, n_sweeps, keep_every), n_sweeps]:
-                sweeps = done - (self.history_[-1].iteration if self.history_ else 0)
-                moved = runner.map(partial(task, sweeps=sweeps), chains)
+            while done < n_sweeps:
+                sweeps = min(keep_every, n_sweeps - done)
+                task = partial(_move, observed=observed, schedule=schedule, sweeps=sweeps)
+                moved = engine.map(task, chains)
+                done += sweeps
                 chains = [(chain, seen) for chain, seen, _ in moved]
                 mean = sum(part for _, _, part in moved) / n_chains
                 self.history_.append(Iteration(done, time.perf_counter() - started, mean))
-                if done > burn_in or done == n_sweeps:
+                if done > burn_in:
                     kept.append([keep(chain) for chain, _ in chains])
                 callback(Progress("fit", done, n_sweeps, mean, f"{n_chains} chains"))
         except KeyboardInterrupt:
             if not kept:
                 raise
             self.interrupted_ = True
-        # chain after chain, so that a chain's samples follow each other
-        self.samples_ = stack([sample for chain in zip(*kept, strict=True) for sample in chain])
-        self.chain_of_sample_ = np.repeat(np.arange(n_chains), len(kept))
-        self.n_iter_ = self.history_[-1].iteration
-        self.entropy_ = self._training_entropy(observed, runner)
-        return self
+        return kept
 
     def predict_proba(
         self, users: object, items: object, *, engine: str | Engine | None = "local"
     ) -> np.ndarray:
         """P(rating) of pairs of user and item numbers: one row a pair, one column a level."""
         u, v = np.asarray(users, np.int64), np.asarray(items, np.int64)
-        order = np.argsort(u, kind="stable")
-        u, v = u[order], v[order]
-        begins = np.arange(0, len(u), _PAIRS_A_TASK)
-        task = partial(distributions, self.samples_, u, v)
-        parts = resolve_engine(engine).map(task, begins, np.minimum(begins + _PAIRS_A_TASK, len(u)))
-        out = np.empty((len(u), len(self.values_)))
-        if parts:
-            out[order] = np.concatenate(parts)
-        return out
+        return pair_distributions(self.samples_, u, v, engine)
 
     @property
     def user_labels_(self) -> np.ndarray:
@@ -189,7 +188,7 @@ class AdditiveBlockModel(Estimator):
         return max(self.keep_every, -(-sweeps // most))
 
     def _training_entropy(self, observed: Observed, engine: Engine) -> float:
-        p = self.predict_proba(observed.users, observed.items, engine=engine)
+        p = pair_distributions(self.samples_, observed.users, observed.items, engine)
         own = p[np.arange(len(p)), observed.level]
         return float(-np.log(np.maximum(own, np.finfo(float).tiny)).sum())
 

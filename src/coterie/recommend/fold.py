@@ -1,0 +1,79 @@
+"""Newcomers: users and items placed by their ratings, everything else held fixed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from coterie.base.errors import InputError
+from coterie.graph import Ratings
+from coterie.recommend.adapter import Adapter, Newcomer
+from coterie.recommend.likes import UNLIKED_A_LIKE
+from coterie.recommend.names import Names
+from coterie.recommend.table import Table
+
+
+def folded_in(
+    adapter: Adapter,
+    table: Table,
+    users: Names,
+    items: Names,
+    ratings: Ratings,
+    likes: bool,
+) -> tuple[Adapter, Table, Names, Names]:
+    """Everything with these ratings taken in; nothing given is changed.
+
+    Users are placed by the items that are known, then new items by their users, then again the
+    users who rated those.
+    """
+    if not len(ratings):
+        raise InputError("there are no ratings to fold in", remedy="give at least one")
+    old_users, old_items = len(users), len(items)
+    users, user_of = users.joined(ratings.user_ids)
+    items, item_of = items.joined(ratings.item_ids)
+    u, v = user_of[ratings.users], item_of[ratings.items]
+    levels = adapter.levels(ratings.ratings)
+    table = table.with_rows(u, v, levels, len(users), len(items))
+    side = _Side(table, likes)
+    placed = np.union1d(u[v < old_items], u[u >= old_users])
+    if len(placed):
+        adapter = adapter.with_users([side.user(int(a), old_items) for a in placed])
+    added = np.arange(old_items, len(items))
+    if len(added):
+        adapter = adapter.with_items([side.item(int(b), len(users)) for b in added])
+        again = np.unique(u[v >= old_items])
+        adapter = adapter.with_users([side.user(int(a), len(items)) for a in again])
+    return adapter, table, users, items
+
+
+class _Side:
+    """A newcomer's ratings as a model wants them: of likes, with unliked pairs beside them."""
+
+    def __init__(self, table: Table, likes: bool) -> None:
+        self._table = table
+        self._likes = likes
+
+    def user(self, user: int, items_known: int) -> Newcomer:
+        rows = self._table.rows_of_user(user)
+        rows = rows[self._table.items[rows] < items_known]
+        mine, levels = self._table.items[rows], self._table.levels[rows]
+        if self._likes and len(mine):
+            mine, levels = self._with_unliked(user, mine, levels, self._table.items, items_known)
+        return Newcomer(user, mine, levels)
+
+    def item(self, item: int, users_known: int) -> Newcomer:
+        rows = self._table.rows_of_item(item)
+        rows = rows[self._table.users[rows] < users_known]
+        mine, levels = self._table.users[rows], self._table.levels[rows]
+        if self._likes and len(mine):
+            mine, levels = self._with_unliked(item, mine, levels, self._table.users, users_known)
+        return Newcomer(item, mine, levels)
+
+    def _with_unliked(
+        self, node: int, mine: np.ndarray, levels: np.ndarray, others: np.ndarray, known: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(node)
+        drawn = others[rng.integers(0, len(others), int(UNLIKED_A_LIKE * len(mine)))]
+        even = rng.integers(0, known, len(drawn))
+        absent = np.unique(np.where(rng.random(len(drawn)) < 0.5, even, drawn))
+        absent = absent[(absent < known) & ~np.isin(absent, mine)]
+        return np.concatenate([mine, absent]), np.concatenate([levels, np.zeros_like(absent)])

@@ -1,0 +1,97 @@
+"""What a Recommender remembers of its ratings: who rated what, and how often each value came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+_TRUST = 5.0  # ratings of everybody that a lone user's or item's own distribution is mixed with
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rated pairs by number, each with the level of its rating.
+
+    `unrated` pairs (users, items) were shown to the model at the lowest level although nobody
+    rated them: the other half of likes. They count in the distributions, not as rated.
+    """
+
+    users: np.ndarray  # int64
+    items: np.ndarray
+    levels: np.ndarray
+    n_users: int
+    n_items: int
+    n_levels: int
+    unrated: tuple[np.ndarray, np.ndarray] = (np.empty(0, np.int64), np.empty(0, np.int64))
+
+    @cached_property
+    def user_counts(self) -> np.ndarray:
+        """How often each user gave each level: users x levels."""
+        return self._counts(self.users, self.unrated[0], self.n_users)
+
+    @cached_property
+    def item_counts(self) -> np.ndarray:
+        return self._counts(self.items, self.unrated[1], self.n_items)
+
+    def _counts(self, nodes: np.ndarray, unrated: np.ndarray, size: int) -> np.ndarray:
+        cells = np.concatenate([nodes * self.n_levels + self.levels, unrated * self.n_levels])
+        return np.bincount(cells, minlength=size * self.n_levels).reshape(size, self.n_levels)
+
+    @cached_property
+    def everybody(self) -> np.ndarray:
+        """The distribution of all ratings; never quite 0, so that no rating is impossible."""
+        counts = self.user_counts.sum(axis=0) + 0.5
+        return np.asarray(counts / counts.sum())
+
+    def user_distributions(self, users: np.ndarray) -> np.ndarray:
+        """Each user's own ratings, mixed with everybody's; -1 is a stranger."""
+        return self._mixed(self.user_counts, users)
+
+    def item_distributions(self, items: np.ndarray) -> np.ndarray:
+        return self._mixed(self.item_counts, items)
+
+    def _mixed(self, counts: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        padded = np.vstack([counts, np.zeros((1, self.n_levels))])
+        own = padded[nodes]  # -1 is the row of zeros
+        return np.asarray(
+            (own + _TRUST * self.everybody) / (own.sum(axis=1, keepdims=True) + _TRUST)
+        )
+
+    @cached_property
+    def _by_user(self) -> tuple[np.ndarray, np.ndarray]:
+        order = np.argsort(self.users, kind="stable")
+        begins = np.concatenate(([0], np.cumsum(np.bincount(self.users, minlength=self.n_users))))
+        return begins, order
+
+    @cached_property
+    def _by_item(self) -> tuple[np.ndarray, np.ndarray]:
+        order = np.argsort(self.items, kind="stable")
+        begins = np.concatenate(([0], np.cumsum(np.bincount(self.items, minlength=self.n_items))))
+        return begins, order
+
+    def rows_of_user(self, user: int) -> np.ndarray:
+        """Rows with this user's ratings."""
+        begins, order = self._by_user
+        return order[begins[user] : begins[user + 1]]
+
+    def rows_of_item(self, item: int) -> np.ndarray:
+        begins, order = self._by_item
+        return order[begins[item] : begins[item + 1]]
+
+    def with_rows(
+        self,
+        users: np.ndarray,
+        items: np.ndarray,
+        levels: np.ndarray,
+        n_users: int,
+        n_items: int,
+    ) -> Table:
+        """More ratings; one of a pair that is there already replaces it."""
+        u, v = np.concatenate([self.users, users]), np.concatenate([self.items, items])
+        pair = u * n_items + v
+        _, last = np.unique(pair[::-1], return_index=True)
+        keep = np.sort(len(pair) - 1 - last)
+        r = np.concatenate([self.levels, levels])
+        return Table(u[keep], v[keep], r[keep], n_users, n_items, self.n_levels, self.unrated)
