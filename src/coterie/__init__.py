@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from coterie.graph.readers import read_ratings as read_ratings
     from coterie.graph.writers import write_graph as write_graph
     from coterie.models.additive import AdditiveBlockModel as AdditiveBlockModel
+    from coterie.models.align import align as align
     from coterie.models.generalized_k_means import GeneralizedKMeans as GeneralizedKMeans
     from coterie.models.mcmmsbm import MCMMSBM as MCMMSBM
     from coterie.models.mmsbm import MMSBM as MMSBM
@@ -39,6 +40,7 @@ _HOMES = {
     "MMSBM": "coterie.models.mmsbm",
     "Ratings": "coterie.graph",
     "Recommender": "coterie.recommend.recommender",
+    "align": "coterie.models.align",
     "load": "coterie.recommend.storage",
     "read_graph": "coterie.graph.readers",
     "read_ratings": "coterie.graph.readers",

@@ -11,7 +11,7 @@ import reference
 from coterie.engine import LocalEngine
 from coterie.kernels import soft
 from coterie.models.soft.ratings import RatingProblem
-from coterie.models.soft.shards import Pairs, cut
+from coterie.models.soft.shards import Pairs
 from coterie.models.soft.state import Shape, State, start
 
 
@@ -43,19 +43,19 @@ def test_iterations_agree_with_the_plain_form(case, prior, wanted):
     observed, shape, seed = case
     iterations, tolerance = wanted
     rng = np.random.default_rng(seed)
-    problem = RatingProblem(as_pairs(observed, shape), prior)
+    problem = RatingProblem(as_pairs(observed, shape), (2, 2), LocalEngine(1), prior=prior)
     first = start(shape, "random", rng)
-    state, engine = problem.inside(first), LocalEngine(1)
+    state = problem.inside(first)
     for _ in range(iterations):
-        state, _ = problem.step(state, engine, rng)
-    ours = problem.inside(state)
+        state, _ = problem.step(state, rng)
+    ours = problem.outside(state)
     h_row, h_col, theta = reference_run(observed, first, iterations, prior)
     np.testing.assert_allclose(ours.rows, h_row, atol=tolerance)
     np.testing.assert_allclose(ours.columns, h_col, atol=tolerance)
     np.testing.assert_allclose(np.moveaxis(ours.theta, 0, 2), theta, atol=tolerance)
     expected = reference.mmsbm_entropy(observed, h_row, h_col, theta)
-    assert problem.entropy(state, engine) == pytest.approx(expected, rel=1e-9, abs=1e-9)
-    assert problem.step(state, engine, rng)[1] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert problem.entropy(state) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert problem.step(state, rng)[1] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @settings(max_examples=30, deadline=None)
@@ -66,11 +66,9 @@ def test_both_sides_as_rows_give_the_same_update(case):
     first = start(shape, "random", np.random.default_rng(seed))
     results = []
     for flipped in (False, True):
-        problem = RatingProblem(pairs, 0.0)
-        problem.flipped = flipped
-        problem.shards = cut(pairs.transposed() if flipped else pairs, column_sums=True)
-        state, _ = problem.step(problem.inside(first), LocalEngine(1), np.random.default_rng(0))
-        results.append(problem.inside(state))
+        problem = RatingProblem(pairs, (2, 2), LocalEngine(1), flipped=flipped)
+        state, _ = problem.step(problem.inside(first), np.random.default_rng(0))
+        results.append(problem.outside(state))
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
 
@@ -81,12 +79,12 @@ def test_an_impossible_observation_is_left_out_and_nothing_breaks():
     theta = np.zeros((2, 2, 2))
     theta[0] = 1.0  # configuration 1 can happen nowhere
     state = State(np.eye(2), np.eye(2), theta)
-    problem = RatingProblem(pairs, 0.0)
-    after, entropy = problem.step(problem.inside(state), LocalEngine(1), np.random.default_rng(0))
+    problem = RatingProblem(pairs, (2, 2), LocalEngine(1))
+    after, entropy = problem.step(problem.inside(state), np.random.default_rng(0))
     assert np.isfinite(entropy) and entropy > 2 * 500
-    for array in problem.inside(after):
+    for array in problem.outside(after):
         assert np.isfinite(array).all()
-    np.testing.assert_array_equal(problem.inside(after).rows, np.eye(2))
+    np.testing.assert_array_equal(problem.outside(after).rows, np.eye(2))
 
 
 def test_products_near_the_smallest_number_keep_their_logarithm():

@@ -25,12 +25,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from coterie.kernels.memory import prefetch_row
+
 # Sums may be reordered, so that dot products fill the vector registers; NaN and inf keep their
 # meaning. The order is the same for any number of threads, since shards are.
 FAST = {"reassoc", "contract"}
 
 IMPOSSIBLE = 1e-250  # an observation below this says nothing about who made it
 NOTHING = 1e-100  # a membership or a theta cell below this becomes 0: denormal numbers are slow
+AHEAD = 8  # observations between asking for a row of a table and using it
 _LOG_SOON = 1e-150
 
 
@@ -97,17 +100,17 @@ def add_log(x, product, entropy):
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def accumulate(shard, rows, columns, theta, with_columns):
+def accumulate(shard, rows, columns, theta, column_sums):
     """The statistics of one shard.
 
     IN   shard (Shard), rows (its rows × k), columns (m × l), theta (R × k × l), all float64
-    OUT  Stats; with_columns=False leaves the columns' numerators out (one undirected node set,
-         where each pair stands in both rows)
+    OUT  column_sums (m × l, zeros), the columns' numerators; or 0 × l: they are not made (one
+         undirected node set, where each pair stands in both rows)
+    Returns Stats.
     """
-    width = columns.shape[1]
-    row_sums = np.zeros_like(rows)
-    column_sums = np.zeros((columns.shape[0] if with_columns else 0, width))
-    eta = np.zeros_like(theta)
+    width, last = columns.shape[1], len(shard.column) - 1
+    with_columns = len(column_sums) > 0
+    row_sums, eta = np.zeros_like(rows), np.zeros_like(theta)
     t, s = np.empty(width), np.empty(width)
     entropy, product = 0.0, 1.0
     for g in range(len(shard.row)):
@@ -115,6 +118,10 @@ def accumulate(shard, rows, columns, theta, with_columns):
         expect(rows[u], theta[r], t)
         s[:] = 0.0
         for e in range(shard.ends[g], shard.ends[g + 1]):
+            soon = shard.column[min(e + AHEAD, last)]
+            prefetch_row(columns, soon)
+            if with_columns:
+                prefetch_row(column_sums, soon)
             v = shard.column[e]
             h = columns[v]
             x = dot(h, t)
@@ -129,9 +136,7 @@ def accumulate(shard, rows, columns, theta, with_columns):
                 for j in range(width):
                     sums[j] += weight * t[j]
         credit(rows[u], theta[r], s, row_sums[u], eta[r])
-    for v in range(len(column_sums)):
-        for j in range(width):
-            column_sums[v, j] *= columns[v, j]
+    column_sums *= columns[: len(column_sums)]
     return Stats(row_sums, column_sums, eta, entropy - np.log(product))
 
 

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, Self
 
 import numpy as np
+from numpy.random import Generator
 
-from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
-from coterie.engine import Engine, resolve_engine
+from coterie.engine import Engine, running_engine
 from coterie.graph import Graph, Ratings
 from coterie.models.base import Estimator
+from coterie.models.soft.checks import check
 from coterie.models.soft.em import Rules, Trace, run
-from coterie.models.soft.posing import Posed, pose_ratings
-from coterie.models.soft.state import start
+from coterie.models.soft.graphs import Settings
+from coterie.models.soft.posing import (
+    Posed,
+    absent_mode,
+    graph_classes,
+    pose_graph,
+    pose_ratings,
+)
+from coterie.models.soft.predict import held_out_entropy
+from coterie.models.soft.saving import Keeper, Run, Saved, data_digest, resumed
+from coterie.models.soft.state import State, start
 
-
-class Run(NamedTuple):
-    """One of the `n_init` runs; `theta` is k × l × R, as `theta_` is."""
-
-    row_memberships: np.ndarray
-    column_memberships: np.ndarray
-    theta: np.ndarray
-    entropy: float
-    converged: bool
-    history: list[Iteration]
+_NOT_PART_OF_THE_RUN = ("max_iter", "tol", "patience", "rng", "init", "warm_start")
 
 
 class SoftModel(Estimator):
-    """Mixed membership by EM. The parameters are explained where they are given: MMSBM, MCMMSBM."""
+    """Mixed membership by EM. The parameters are explained where they are given: MMSBM, MCMMSBM.
+
+    After `fit`: `theta_` (k × l × R), `values_` (the R configurations), `entropy_`, `history_`,
+    `converged_`, `interrupted_`, `runs_`; for ratings `user_memberships_` and
+    `item_memberships_`, for graphs `memberships_`.
+    """
 
     n_groups: int | tuple[int, int]
     max_iter: int
@@ -38,6 +45,8 @@ class SoftModel(Estimator):
     prior: float
     n_init: int
     init: Any
+    absent: str
+    absent_samples: int
     absent_ratio: float
     validation: float
     patience: int
@@ -45,98 +54,142 @@ class SoftModel(Estimator):
     rng: RandomState
 
     theta_: np.ndarray
+    values_: np.ndarray
+    memberships_: np.ndarray
+    user_memberships_: np.ndarray
+    item_memberships_: np.ndarray
     entropy_: float
     history_: list[Iteration]
+    validation_history_: list[float]
     converged_: bool
     interrupted_: bool
     runs_: list[Run]
-    values_: np.ndarray
 
     def fit(
         self,
         data: Ratings | Graph,
         engine: str | Engine = "local",
         callback: Callback = silent,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: int = 10,
+        resume: bool = False,
     ) -> Self:
-        """Learn memberships and theta. Ctrl-C keeps the best state so far."""
-        self._check(data)
-        rng = as_generator(self.rng)
-        worker = resolve_engine(engine)
-        traces: list[Trace] = []
-        try:
-            for seed in stream_keys(rng, self.n_init):
-                posed = self._pose(data, np.random.default_rng(seed))
-                trace = self._begin(posed)
-                traces.append(trace)
-                rules = Rules(self.max_iter, self.tol, self.patience)
-                self.interrupted_ = run(posed.problem, trace, rules, worker, callback)
+        """Learn memberships and theta. Ctrl-C keeps the best state so far.
+
+        With `checkpoint` the fit is saved to that file every few iterations; with `resume` it
+        goes on from there, to the same numbers as if it had never stopped.
+        """
+        check(self, data)
+        keeper = Keeper(checkpoint, checkpoint_every, self._fingerprint(data))
+        saved = keeper.load() if resume else None
+        if saved is None:
+            # The last seed belongs to the held-out rows, which all runs share.
+            seeds = stream_keys(as_generator(self.rng), self.n_init + 1)
+            saved = Saved([int(seed) for seed in seeds])
+        learnt, held_out = self._hold_out(data, saved.seeds[-1])
+        self.interrupted_ = False
+        with running_engine(engine) as worker:
+            for seed in saved.seeds[len(saved.finished) : -1]:
+                rng = np.random.default_rng(seed)
+                posed = self._pose(learnt, worker, rng)
+                trace = self._begin(posed, saved, rng)
+                self.interrupted_ = self._run(posed, trace, saved, keeper, callback, held_out)
                 if self.interrupted_:
                     break
-        finally:
-            if worker is not engine:
-                worker.close()
-        self._show(data, posed, traces)
+        self._show(data, saved.finished)
         return self
+
+    def _run(
+        self,
+        posed: Posed,
+        trace: Trace,
+        saved: Saved,
+        keeper: Keeper,
+        callback: Callback,
+        held_out: Callable[[State], float] | None,
+    ) -> bool:
+        interrupted = run(
+            posed.problem,
+            trace,
+            Rules(self.max_iter, self.tol, self.patience),
+            callback,
+            held_out=held_out,
+            each=lambda trace: keeper.each(saved, posed.problem, trace),
+        )
+        if interrupted:
+            keeper.save(saved, posed.problem, trace)
+        rows, columns, theta = posed.problem.outside(trace.best)
+        saved.finished.append(
+            Run(
+                rows,
+                columns,
+                np.ascontiguousarray(np.moveaxis(theta[: len(posed.values)], 0, 2)),
+                trace.entropy,
+                trace.best_score,
+                trace.converged,
+                trace.history,
+                trace.held_out,
+            )
+        )
+        if not interrupted:
+            keeper.save(saved, posed.problem)
+        return interrupted
+
+    def _begin(self, posed: Posed, saved: Saved, rng: Generator) -> Trace:
+        if saved.begun is not None:
+            begun, saved.begun = saved.begun, None
+            return resumed(begun, posed.problem)
+        init = self if self.warm_start and hasattr(self, "theta_") else self.init
+        return Trace(posed.problem.inside(start(posed.shape, init, rng)), rng)
 
     def _samples(self) -> int:
         """Draws an observation; 0 is the exact update."""
         return 0
 
-    def _groups(self) -> tuple[int, int]:
+    def _pose(self, data: Ratings | Graph, engine: Engine, rng: Generator) -> Posed:
         groups = self.n_groups if isinstance(self.n_groups, tuple | list) else (self.n_groups,) * 2
-        if len(groups) != 2 or not all(
-            isinstance(g, int | np.integer) and not isinstance(g, bool) and g >= 1 for g in groups
-        ):
-            raise InputError(
-                f"n_groups={self.n_groups!r} makes no groups",
-                remedy="give a whole number >= 1, or a pair (user groups, item groups)",
-            )
-        return int(groups[0]), int(groups[1])
-
-    def _check(self, data: object) -> None:
-        groups = self._groups()
-        limits = {"max_iter": 0, "n_init": 1, "tol": 0, "prior": 0, "absent_ratio": 0}
-        for name, least in limits.items():
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= least):
-                raise InputError(f"{name}={value!r}", remedy=f"give a number >= {least}")
         if isinstance(data, Ratings):
-            if len(data) == 0:
-                raise InputError("there are no ratings to learn from", remedy="give at least one")
-            nodes = (data.n_users, data.n_items)
+            return pose_ratings(
+                data,
+                (int(groups[0]), int(groups[1])),
+                engine,
+                prior=self.prior,
+                samples=self._samples(),
+                absent_ratio=self.absent_ratio,
+                rng=rng,
+            )
+        settings = Settings(
+            absent_mode(self.absent, data.n_nodes), self.absent_samples, self._samples(), self.prior
+        )
+        return pose_graph(data, int(groups[0]), engine, settings)
+
+    def _hold_out(
+        self, data: Ratings | Graph, seed: int
+    ) -> tuple[Ratings | Graph, Callable[[State], float] | None]:
+        """The data to learn from, and how to measure a state on the rest."""
+        if not self.validation or not isinstance(data, Ratings):
+            return data, None
+        order = np.random.default_rng(seed).permutation(len(data))
+        count = min(max(1, round(self.validation * len(data))), len(data) - 1)
+        kept, aside = data.take(np.sort(order[count:])), data.take(np.sort(order[:count]))
+        return kept, lambda state: held_out_entropy(aside, state)
+
+    def _fingerprint(self, data: Ratings | Graph) -> dict[str, Any]:
+        given = {n: v for n, v in self.get_params().items() if n not in _NOT_PART_OF_THE_RUN}
+        given["n_groups"] = np.ravel(self.n_groups).tolist()
+        return {"model": type(self).__name__, "data": data_digest(data), **given}
+
+    def _show(self, data: Ratings | Graph, runs: list[Run]) -> None:
+        self.runs_ = runs
+        best = min(runs, key=lambda run: run.score)
+        self.theta_, self.entropy_ = best.theta, best.entropy
+        self.history_, self.converged_ = best.history, best.converged
+        if isinstance(data, Ratings):
+            self.user_memberships_ = best.row_memberships
+            self.item_memberships_ = best.column_memberships
+            self.values_ = data.values
+            self.validation_history_ = best.held_out
         else:
-            raise InputError(
-                f"a {type(data).__name__} cannot be fitted",
-                remedy="give coterie.Ratings or coterie.Graph",
-            )
-        if groups[0] > nodes[0] or groups[1] > nodes[1]:
-            warnings.warn(
-                f"{groups[0]} and {groups[1]} groups for {nodes[0]} and {nodes[1]} nodes: "
-                "more groups than nodes say no more",
-                AssumptionWarning,
-                stacklevel=3,
-            )
-
-    def _pose(self, data: Ratings, rng: np.random.Generator) -> Posed:
-        return pose_ratings(data, self._groups(), self.prior, self._samples(), rng)
-
-    def _begin(self, posed: Posed) -> Trace:
-        init = self if self.warm_start and hasattr(self, "theta_") else self.init
-        state = start(posed.shape, init, posed.rng)
-        return Trace(posed.problem.inside(state), posed.rng)
-
-    def _show(self, data: Ratings | Graph, posed: Posed, traces: list[Trace]) -> None:
-        self.values_ = posed.values
-        self.runs_ = [self._finished(posed, trace) for trace in traces]
-        best = min(range(len(traces)), key=lambda i: traces[i].best_score)
-        chosen = self.runs_[best]
-        self.theta_, self.entropy_ = chosen.theta, chosen.entropy
-        self.history_, self.converged_ = chosen.history, chosen.converged
-        self.user_memberships_ = chosen.row_memberships
-        self.item_memberships_ = chosen.column_memberships
-
-    def _finished(self, posed: Posed, trace: Trace) -> Run:
-        assert trace.best is not None
-        rows, columns, theta = posed.problem.inside(trace.best)
-        shown = np.ascontiguousarray(np.moveaxis(theta[: len(posed.values)], 0, 2))
-        return Run(rows, columns, shown, trace.entropy, trace.converged, trace.history)
+            self.memberships_ = best.row_memberships
+            self.values_ = graph_classes(data, absent_mode(self.absent, data.n_nodes))[0]

@@ -5,32 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from coterie.base.progress import Callback, Iteration, Progress
-from coterie.engine import Engine
+from coterie.models.soft.problem import Problem, Spread
 from coterie.models.soft.state import State
 
 WINDOW = 10  # iterations over which the entropy must improve by tol
-
-
-class Problem(Protocol):
-    """What the loop needs to know of a model and its data."""
-
-    def inside(self, state: State) -> State:
-        """A state as the problem keeps it, and back."""
-        ...
-
-    def step(self, state: State, engine: Engine, rng: Generator) -> tuple[State, float]:
-        """The next state, and the entropy of the one given."""
-        ...
-
-    def entropy(self, state: State, engine: Engine) -> float:
-        """The entropy of a state."""
-        ...
 
 
 class Rules(NamedTuple):
@@ -45,9 +29,9 @@ class Rules(NamedTuple):
 class Trace:
     """One run on its way: all that a checkpoint must hold to go on with the same numbers."""
 
-    state: State
+    state: Spread
     rng: Generator
-    best: State | None = None
+    best: Spread | None = None
     best_score: float = np.inf
     history: list[Iteration] = field(default_factory=list)
     held_out: list[float] = field(default_factory=list)
@@ -64,7 +48,6 @@ def run(
     problem: Problem,
     trace: Trace,
     rules: Rules,
-    engine: Engine,
     callback: Callback,
     *,
     held_out: Callable[[State], float] | None = None,
@@ -78,7 +61,7 @@ def run(
     try:
         clock = time.perf_counter() - trace.seconds
         while trace.iteration < rules.max_iter and not trace.converged:
-            _iterate(problem, trace, engine, held_out, clock)
+            _iterate(problem, trace, held_out, clock)
             score = trace.held_out if held_out else [i.entropy for i in trace.history]
             trace.converged = settled(score, rules.tol, rules.patience if held_out else WINDOW)
             if each is not None:
@@ -87,20 +70,19 @@ def run(
         interrupted = False
     except KeyboardInterrupt:
         interrupted = True
-    _finish(problem, trace, engine, held_out)
+    _finish(problem, trace, held_out)
     return interrupted
 
 
 def _iterate(
     problem: Problem,
     trace: Trace,
-    engine: Engine,
     held_out: Callable[[State], float] | None,
     clock: float,
 ) -> None:
     state = trace.state
-    following, entropy = problem.step(state, engine, trace.rng)
-    score = entropy if held_out is None else held_out(state)
+    following, entropy = problem.step(state, trace.rng)
+    score = entropy if held_out is None else held_out(problem.outside(state))
     if score < trace.best_score:
         trace.best, trace.best_score = state, score
     if held_out is not None:
@@ -110,16 +92,14 @@ def _iterate(
     trace.history.append(Iteration(trace.iteration + 1, trace.seconds, entropy))
 
 
-def _finish(
-    problem: Problem, trace: Trace, engine: Engine, held_out: Callable[[State], float] | None
-) -> None:
+def _finish(problem: Problem, trace: Trace, held_out: Callable[[State], float] | None) -> None:
     """One last look at the newest state; the best of all is the one that stays."""
-    entropy = problem.entropy(trace.state, engine)
-    score = entropy if held_out is None else held_out(trace.state)
+    entropy = problem.entropy(trace.state)
+    score = entropy if held_out is None else held_out(problem.outside(trace.state))
     if trace.best is None or score <= trace.best_score:
         trace.best, trace.best_score, trace.entropy = trace.state, score, entropy
     else:
-        trace.entropy = problem.entropy(trace.best, engine)
+        trace.entropy = problem.entropy(trace.best)
 
 
 def settled(scores: list[float], tol: float, window: int) -> bool:

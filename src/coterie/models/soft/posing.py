@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from coterie.graph import Ratings
-from coterie.models.soft.em import Problem
+from coterie.base.errors import AssumptionWarning, InputError
+from coterie.engine import Engine
+from coterie.graph import Graph, Ratings
+from coterie.models.soft.graphs import GraphProblem, Settings
+from coterie.models.soft.problem import Problem
 from coterie.models.soft.ratings import RatingProblem
 from coterie.models.soft.shards import Pairs
 from coterie.models.soft.state import Shape
 
+EXACT_UP_TO = 5_000  # nodes: beyond, all absent pairs take too long
+_MOST_CLASSES = 100
+_ROUNDS = 100
+
 
 class Posed(NamedTuple):
-    """A problem, the size of its states, its configurations, and the run's own randomness."""
+    """A problem, the size of its states, and the configurations that are shown."""
 
     problem: Problem
     shape: Shape
     values: np.ndarray
-    rng: Generator
 
 
 def pose_ratings(
-    ratings: Ratings, groups: tuple[int, int], prior: float, samples: int, rng: Generator
+    ratings: Ratings,
+    groups: tuple[int, int],
+    engine: Engine,
+    *,
+    prior: float,
+    samples: int,
+    absent_ratio: float,
+    rng: Generator,
 ) -> Posed:
-    """Users and items; the values are the configurations."""
+    """Users and items; the values are the configurations, and "not rated" one more if asked."""
     pairs = Pairs(
         ratings.users,
         ratings.items,
@@ -35,5 +49,92 @@ def pose_ratings(
         ratings.n_items,
         len(ratings.values),
     )
+    if absent_ratio > 0:
+        pairs = with_absent(pairs, round(absent_ratio * len(ratings)), rng)
     shape = Shape(pairs.n_rows, pairs.n_columns, *groups, pairs.n_codes)
-    return Posed(RatingProblem(pairs, prior), shape, ratings.values, rng)
+    problem = RatingProblem(pairs, groups, engine, prior=prior, samples=samples)
+    return Posed(problem, shape, ratings.values)
+
+
+def with_absent(pairs: Pairs, count: int, rng: Generator) -> Pairs:
+    """`count` pairs that were not rated as observations of one more configuration, the last.
+
+    Rows are drawn as active as they are, columns evenly: so who rates much is no surprise, and
+    what is rated often is.
+    """
+    rated = np.unique(pairs.rows.astype(np.int64) * pairs.n_columns + pairs.columns)
+    drawn = np.empty(0, np.int64)
+    for _ in range(_ROUNDS):
+        missing = count - len(drawn)
+        if missing == 0:
+            break
+        row = pairs.rows[rng.integers(len(pairs.rows), size=missing)].astype(np.int64)
+        pair = row * pairs.n_columns + rng.integers(pairs.n_columns, size=missing)
+        place = np.minimum(np.searchsorted(rated, pair), len(rated) - 1)
+        drawn = np.concatenate([drawn, pair[rated[place] != pair]])
+    if len(drawn) < count:
+        warnings.warn(
+            f"only {len(drawn)} of {count} unrated pairs were found: nearly all pairs are rated",
+            AssumptionWarning,
+            stacklevel=2,
+        )
+    row, column = np.divmod(drawn, pairs.n_columns)
+    return Pairs(
+        np.concatenate([pairs.rows, row.astype(np.int32)]),
+        np.concatenate([pairs.columns, column.astype(np.int32)]),
+        np.concatenate([pairs.codes, np.full(len(drawn), pairs.n_codes, np.int32)]),
+        pairs.n_rows,
+        pairs.n_columns,
+        pairs.n_codes + 1,
+    )
+
+
+def pose_graph(graph: Graph, k: int, engine: Engine, settings: Settings) -> Posed:
+    """One node set, and its pairs."""
+    classes, codes = graph_classes(graph, settings.absent)
+    problem = GraphProblem(graph, codes, len(classes), settings, engine)
+    n = graph.n_nodes
+    shape = Shape(n, n, k, k, len(classes), one_set=True, symmetric=not graph.directed)
+    return Posed(problem, shape, classes)
+
+
+def graph_classes(graph: Graph, absent: str) -> tuple[np.ndarray, np.ndarray]:
+    """The configurations of a graph's pairs, and the code of each stored neighbour.
+
+    0 is "absent", unless absent pairs are ignored; without weights 1 is "present", with weights
+    each distinct one is a class.
+    """
+    if graph.weights is None:
+        if absent == "ignored":
+            raise InputError(
+                "without weights and without absent pairs every pair looks the same",
+                remedy='give absent="exact" or "sampled", or a weighted graph',
+            )
+        classes, codes = np.ones(1), np.zeros(len(graph.indices), np.int64)
+    else:
+        classes, codes = np.unique(graph.weights, return_inverse=True)
+        if len(classes) > _MOST_CLASSES:
+            raise InputError(
+                f"the weights have {len(classes):,} distinct values",
+                remedy=f"round them into at most {_MOST_CLASSES} classes",
+            )
+        if len(classes) == 0 and absent == "ignored":
+            raise InputError("the graph has no edges to learn from", remedy="give at least one")
+    if absent == "ignored":
+        return classes, codes
+    return np.concatenate([[0.0], classes]), codes + 1
+
+
+def absent_mode(absent: str, n_nodes: int) -> str:
+    """ "auto" made definite: every absent pair up to 5,000 nodes, sampled ones beyond.
+
+    >>> absent_mode("auto", 300), absent_mode("auto", 10**6)
+    ('exact', 'sampled')
+    """
+    if absent == "auto":
+        return "exact" if n_nodes <= EXACT_UP_TO else "sampled"
+    if absent not in ("exact", "sampled", "ignored"):
+        raise InputError(
+            f"absent={absent!r} is unknown", remedy='give "auto", "exact", "sampled" or "ignored"'
+        )
+    return absent

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from coterie.graph import Ratings
 from coterie.kernels.soft_predict import fold_in, pair_probabilities
+from coterie.models.soft.state import State
 
+_RARE = 1e-12
 _BLOCK = 1 << 18  # pairs at a time: the scratch stays small
 
 
@@ -39,7 +42,10 @@ def pair_distribution(
         distribution[part] = pair_probabilities(u[part], v[part], h_rows, h_columns, layers)
     total = distribution.sum(axis=1, keepdims=True)
     even = 1.0 / max(len(layers), 1)  # a pair that the model thinks impossible says nothing
-    return np.divide(distribution, total, out=np.full_like(distribution, even), where=total > 0)
+    shares: np.ndarray = np.divide(
+        distribution, total, out=np.full_like(distribution, even), where=total > 0
+    )
+    return shares
 
 
 def fold_in_rows(
@@ -78,3 +84,13 @@ def fold_in_rows(
         float(tol),
     )
     return memberships
+
+
+def held_out_entropy(ratings: Ratings, state: State) -> float:
+    """-log likelihood of ratings that were not learnt from, given that they were rated.
+
+    A rating that a state thinks impossible counts as one in 10¹².
+    """
+    theta = np.moveaxis(state.theta[: len(ratings.values)], 0, 2)
+    p = pair_distribution(ratings.users, ratings.items, state.rows, state.columns, theta)
+    return float(-np.log(np.maximum(p[np.arange(len(ratings)), ratings.codes], _RARE)).sum())

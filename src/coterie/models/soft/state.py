@@ -78,7 +78,8 @@ def _random(shape: Shape, rng: Generator) -> State:
 
 
 def _shares(mass: np.ndarray) -> np.ndarray:
-    return mass / mass.sum(axis=-1, keepdims=True)
+    shares: np.ndarray = mass / mass.sum(axis=-1, keepdims=True)
+    return shares
 
 
 def _continued(shape: Shape, model: Any) -> State:

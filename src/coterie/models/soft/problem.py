@@ -1,0 +1,45 @@
+"""What the EM loop asks of a model and its data, and the sums that shards send back."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.random import Generator
+
+from coterie.models.soft.state import State
+
+Spread = Any  # a state as a problem keeps it: parts of it may live with an engine's workers
+
+
+class Problem(Protocol):
+    """Iterations as pure functions of (shards, state)."""
+
+    def inside(self, state: State) -> Spread:
+        """A state as the problem keeps it."""
+        ...
+
+    def outside(self, spread: Spread) -> State:
+        """The way back."""
+        ...
+
+    def step(self, spread: Spread, rng: Generator) -> tuple[Spread, float]:
+        """The next state, and the entropy of the one given."""
+        ...
+
+    def entropy(self, spread: Spread) -> float:
+        """The entropy of a state."""
+        ...
+
+
+class Sums(NamedTuple):
+    """What is added up over shards."""
+
+    columns: np.ndarray  # columns × l, the columns' numerators (0 × l: one node set)
+    eta: np.ndarray  # configurations × k × l
+    entropy: float
+
+
+def add(a: Sums, b: Sums) -> Sums:
+    """Both together. A pure function: an engine may have to run it twice."""
+    return Sums(a.columns + b.columns, a.eta + b.eta, a.entropy + b.entropy)
