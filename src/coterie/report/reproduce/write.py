@@ -1,0 +1,120 @@
+"""A reproduction as files: rows as CSV, everything as JSON, pictures as SVG, and one page."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from coterie.graph.writers import atomic_write
+from coterie.report.charts import Table, short, standalone
+from coterie.report.charts.drawing import Cell
+from coterie.report.page import Page, Panel, Section, Verdict, write
+from coterie.report.reproduce.outcome import FAILS, HOLDS, REMARK, Claim, Outcome
+from coterie.report.reproduce.paper import TABLE_1
+
+
+def save(outcomes: list[Outcome], machine: dict[str, Any], seconds: float, folder: Path) -> None:
+    """Write DIR/NAME.csv, DIR/NAME-i.svg, DIR/results.json and DIR/index.html."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for outcome in outcomes:
+        _save_rows(outcome, folder / f"{outcome.name}.csv")
+        for place, figure in enumerate(outcome.figures, start=1):
+            with atomic_write(folder / f"{outcome.name}-{place}.svg", "w") as file:
+                file.write(standalone(figure.chart.svg))
+    with atomic_write(folder / "results.json", "w") as file:
+        json.dump(as_dict(outcomes, machine, seconds), file, indent=1, default=_plain)
+    with atomic_write(folder / "index.html", "w") as file:
+        file.write(write(page(outcomes, machine, seconds)))
+
+
+def _save_rows(outcome: Outcome, path: Path) -> None:
+    columns = list(dict.fromkeys(key for row in outcome.records for key in row))
+    with atomic_write(path, "w") as file:
+        rows = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+        rows.writeheader()
+        rows.writerows(outcome.records)
+
+
+def as_dict(outcomes: list[Outcome], machine: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """The JSON of a reproduction: the claims, the tables beside the paper's, the rows."""
+    return {
+        "seconds": seconds,
+        "hardware": machine,
+        "paper_hardware": TABLE_1,
+        "claims": [{"what": o.name, **c.as_dict()} for o in outcomes for c in o.claims],
+        "results": {
+            o.name: {
+                "title": o.title,
+                "tables": [
+                    [dict(zip(p.table.columns, row, strict=True)) for row in p.table.rows]
+                    for p in o.tables
+                ],
+                "rows": o.records,
+            }
+            for o in outcomes
+        },
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def page(outcomes: list[Outcome], machine: dict[str, Any], seconds: float) -> Page:
+    """The page: what holds on top, then every figure and table."""
+    claims = [(o.name, c) for o in outcomes for c in o.claims]
+    of_paper = [c for _, c in claims if not c.text.startswith("Ours")]
+    counts = {v: sum(c.verdict == v for c in of_paper) for v in (HOLDS, REMARK, FAILS)}
+    text = (
+        f"Of {len(of_paper)} claims of the paper that were measured again, {counts[HOLDS]} hold, "
+        f"{counts[REMARK]} hold with a remark, and {counts[FAILS]} do not hold."
+    )
+    return Page(
+        "reproduction",
+        "Parallel Clustering of Graphs for Anonymization and Recommender Systems, made again",
+        Verdict(text),
+        sections=[
+            _claims_section(claims),
+            *(o.section() for o in outcomes),
+            _hardware_section(machine, seconds),
+        ],
+        footer=[
+            "The paper: F. Prost and J. Yoon. Labels (cl:fig4 …) are those of its source. "
+            "Figures marked as ours show what later methods of coterie change."
+        ],
+    )
+
+
+def _claims_section(claims: list[tuple[str, Claim]]) -> Section:
+    rows: list[list[Cell]] = [
+        [c.verdict, c.text, c.numbers + (f". {c.remark}" if c.remark else ""), name]
+        for name, c in claims
+    ]
+    columns = ["verdict", "claim", "measured", "where"]
+    tables = [Panel("", Table(columns, rows))] if rows else []
+    return Section("The claims", "Every verdict is computed from this run.", tables=tables)
+
+
+def _hardware_section(machine: dict[str, Any], seconds: float) -> Section:
+    rows: list[list[Cell]] = [
+        [name, _text(TABLE_1.get(key)), _text(machine.get(key))]
+        for key, name in (
+            ("cpu", "CPU"),
+            ("cores", "cores"),
+            ("memory_gb", "memory (GB)"),
+            ("system", "system"),
+        )
+    ]
+    table = Table(["", "the paper's Table 1", "here"], rows)
+    return Section(
+        "The machine",
+        f"Everything on this page took {short(seconds)} s with {machine.get('threads')} threads.",
+        tables=[Panel("", table)],
+    )
+
+
+def _text(value: Any) -> str:
+    return "–" if value is None else re.sub(r"\s+", " ", str(value))
