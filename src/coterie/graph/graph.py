@@ -137,26 +137,26 @@ class Graph:
     @classmethod
     def from_networkx(cls, graph: networkx.Graph, *, weight: str | None = None) -> Graph:
         """From networkx; node names kept, `weight` names the edge attribute to read."""
-        from coterie.graph.adapters import graph_from_networkx
+        from coterie.graph.networks import graph_from_networkx
 
         return graph_from_networkx(graph, weight)
 
     def to_networkx(self) -> networkx.Graph:
         """As networkx, nodes named by their ids, weights under "weight"."""
-        from coterie.graph.adapters import graph_to_networkx
+        from coterie.graph.networks import graph_to_networkx
 
         return graph_to_networkx(self)
 
     @classmethod
     def from_igraph(cls, graph: igraph.Graph, *, weight: str | None = None) -> Graph:
         """From igraph; ids are the vertex attribute "name" where there is one."""
-        from coterie.graph.adapters import graph_from_igraph
+        from coterie.graph.networks import graph_from_igraph
 
         return graph_from_igraph(graph, weight)
 
     def to_igraph(self) -> igraph.Graph:
         """As igraph, ids as the vertex attribute "name", weights as "weight"."""
-        from coterie.graph.adapters import graph_to_igraph
+        from coterie.graph.networks import graph_to_igraph
 
         return graph_to_igraph(self)
 
@@ -165,7 +165,7 @@ class Graph:
         cls, matrix: Any, *, directed: bool | None = None, weighted: bool = False, ids: Any = None
     ) -> Graph:
         """From a square sparse matrix; directed if the matrix is not symmetric, unless said."""
-        from coterie.graph.adapters import graph_from_scipy
+        from coterie.graph.matrices import graph_from_scipy
 
         return graph_from_scipy(matrix, directed, weighted, ids)
 
@@ -178,7 +178,7 @@ class Graph:
         cls, matrix: Any, *, directed: bool | None = None, weighted: bool = False, ids: Any = None
     ) -> Graph:
         """From a square array of 0 and 1 (or of weights)."""
-        from coterie.graph.adapters import graph_from_numpy
+        from coterie.graph.matrices import graph_from_numpy
 
         return graph_from_numpy(matrix, directed, weighted, ids)
 
@@ -197,7 +197,7 @@ class Graph:
         directed: bool = False,
     ) -> Graph:
         """From a table of edges; the columns source and target, or the first two."""
-        from coterie.graph.adapters import graph_from_frame
+        from coterie.graph.frames import graph_from_frame
 
         return graph_from_frame(frame, source, target, weight, directed)
 
@@ -205,13 +205,14 @@ class Graph:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The edges as a table source, target and, where there are some, weight."""
-        from coterie.graph.adapters import edge_columns, require
+        from coterie.graph.frames import edge_columns, require
 
-        return require("pandas").DataFrame(edge_columns(self))
+        frame: pandas.DataFrame = require("pandas").DataFrame(edge_columns(self))
+        return frame
 
     def to_polars(self) -> polars.DataFrame:
         """As `to_pandas`, in polars."""
-        from coterie.graph.adapters import edge_columns, require
+        from coterie.graph.frames import edge_columns, require
 
         return require("polars").DataFrame(edge_columns(self))
 

@@ -75,8 +75,10 @@ def _array(column: Any) -> np.ndarray:
     return out if len(values) else np.empty(0, np.int64)
 
 
-def number_integers(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """`number_ids` of int32 or int64 columns. An int32 column that is its own numbering stays."""
+def number_integers(
+    columns: list[np.ndarray], *, reuse: bool = False
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """`number_ids` of int32 or int64 columns; `reuse` lets it write over int32 columns."""
     from coterie.kernels import numbering
 
     filled = [column for column in columns if len(column)]
@@ -97,7 +99,11 @@ def number_integers(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndar
         return ids, [column.astype(np.int32, copy=False) for column in columns]
     table = np.empty(span, np.int32)
     numbering.rank(present, table)
-    numbers = [np.empty(len(column), np.int32) for column in columns]
+    in_place = [reuse and column.dtype == np.int32 for column in columns]
+    numbers = [
+        column if keep else np.empty(len(column), np.int32)
+        for column, keep in zip(columns, in_place, strict=True)
+    ]
     for column, out in zip(columns, numbers, strict=True):
         numbering.renumber(column, low, table, out)
     return ids, numbers
@@ -155,6 +161,17 @@ def _number_objects(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndar
     ids = np.empty(len(names), object)
     ids[:] = names
     return ids, [np.array([place[x] for x in c], np.int32) for c in columns]
+
+
+def written_integer(name: str) -> int:
+    """The integer that a computer would write like this; ValueError if there is none.
+
+    >>> written_integer("-12")
+    -12
+    """
+    if not name.isascii() or len(name) > 20 or str(int(name)) != name or abs(int(name)) >= 2**63:
+        raise ValueError(name)
+    return int(name)
 
 
 def require_distinct(ids: np.ndarray) -> None:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from coterie.base.errors import InputError
+from coterie.graph.ids import number_ids
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +53,7 @@ class Ratings:
     @property
     def ratings(self) -> np.ndarray:
         """The rating of each row as a number."""
-        return self.values[self.codes]
+        return np.asarray(self.values[self.codes])
 
     def take(self, rows: np.ndarray) -> Ratings:
         """These rows, with the same users, items and values (a fold, a sample)."""
@@ -63,44 +70,146 @@ class Ratings:
     @classmethod
     def from_arrays(
         cls,
-        users: object,
-        items: object,
-        values: object,
+        users: Any,
+        items: Any,
+        values: Any,
         *,
-        timestamps: object = None,
+        timestamps: Any = None,
         merge: bool = True,
     ) -> Ratings:
         """Build from ids and numbers; with `merge` the last rating of a pair stands (by timestamp
         where there is one), without it repeats are observations of their own."""
-        user_ids, u = np.unique(np.asarray(users), return_inverse=True)
-        item_ids, i = np.unique(np.asarray(items), return_inverse=True)
-        r = np.asarray(values, np.float64)
-        if not len(u) == len(i) == len(r):
-            raise InputError(f"{len(u)} users, {len(i)} items and {len(r)} ratings do not line up")
-        if not np.isfinite(r).all():
-            raise InputError(f"rating number {int(np.argmin(np.isfinite(r)))} is not finite")
-        t = None if timestamps is None else np.asarray(timestamps)
-        keep = np.arange(len(r))
-        if merge and len(r):
-            order = np.lexsort(
-                (keep, t, u * len(item_ids) + i) if t is not None else (keep, u * len(item_ids) + i)
+        user_ids, [u] = number_ids([users])
+        item_ids, [i] = number_ids([items])
+        return cls.from_numbers(
+            u, i, values, user_ids, item_ids, timestamps=timestamps, merge=merge
+        )
+
+    @classmethod
+    def from_numbers(
+        cls,
+        users: np.ndarray,
+        items: np.ndarray,
+        values: Any,
+        user_ids: np.ndarray,
+        item_ids: np.ndarray,
+        *,
+        timestamps: Any = None,
+        merge: bool = True,
+    ) -> Ratings:
+        """Build from user and item numbers and the ids that they stand for."""
+        r = _finite("rating", values)
+        t = None if timestamps is None else _finite("timestamp", timestamps)
+        lengths = {len(column) for column in (users, items, r, t) if column is not None}
+        if len(lengths) > 1:
+            raise InputError(
+                f"{len(users)} users, {len(items)} items and {len(r)} ratings do not line up",
+                remedy="give one of each a row",
             )
-            pair = (u * len(item_ids) + i)[order]
-            keep = np.sort(order[np.r_[pair[1:] != pair[:-1], True]])
+        keep = _last_of_each_pair(users, items, len(item_ids), t) if merge else slice(None)
         grid, codes = np.unique(r[keep], return_inverse=True)
         return cls(
-            u[keep].astype(np.int32),
-            i[keep].astype(np.int32),
+            users[keep].astype(np.int32, copy=False),
+            items[keep].astype(np.int32, copy=False),
             codes.astype(np.int32),
-            grid,
+            grid.astype(np.float64),
             user_ids,
             item_ids,
             None if t is None else t[keep],
-            len(r) - len(keep),
+            len(r) - len(codes),
         )
+
+    @classmethod
+    def from_pandas(
+        cls,
+        frame: pandas.DataFrame,
+        *,
+        user: str | None = None,
+        item: str | None = None,
+        rating: str | None = None,
+        timestamp: str | None = None,
+        merge: bool = True,
+    ) -> Ratings:
+        """From a table; columns by the names given, else by known names, else the first three."""
+        from coterie.graph.frames import ratings_from_frame
+
+        return ratings_from_frame(frame, user, item, rating, timestamp, merge)
+
+    from_polars = from_pandas
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A table user, item, rating and, where there are some, timestamp."""
+        from coterie.graph.frames import rating_columns, require
+
+        frame: pandas.DataFrame = require("pandas").DataFrame(rating_columns(self))
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """As `to_pandas`, in polars."""
+        from coterie.graph.frames import rating_columns, require
+
+        return require("polars").DataFrame(rating_columns(self))
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, user_ids: Any = None, item_ids: Any = None) -> Ratings:
+        """From a sparse users x items matrix whose stored entries are the ratings (0 included)."""
+        from coterie.graph.matrices import ratings_from_scipy
+
+        return ratings_from_scipy(matrix, user_ids, item_ids)
+
+    def to_scipy(self) -> csr_array:
+        """The sparse users x items matrix of ratings; a rating of 0 is a stored entry."""
+        if len(np.unique(self.users.astype(np.int64) * self.n_items + self.items)) < len(self):
+            raise InputError(
+                "a pair is rated twice, and a matrix has one place for it",
+                remedy="merge the ratings first",
+            )
+        shape = (self.n_users, self.n_items)
+        return csr_array((self.ratings, (self.users, self.items)), shape=shape)
+
+    @classmethod
+    def from_numpy(cls, matrix: Any, *, user_ids: Any = None, item_ids: Any = None) -> Ratings:
+        """From a users x items array with NaN where there is no rating."""
+        from coterie.graph.matrices import ratings_from_numpy
+
+        return ratings_from_numpy(matrix, user_ids, item_ids)
+
+    def to_numpy(self) -> np.ndarray:
+        """The users x items array, NaN where there is no rating; for small tables."""
+        matrix = np.full((self.n_users, self.n_items), np.nan)
+        matrix[self.users, self.items] = self.ratings
+        return matrix
 
     def __repr__(self) -> str:
         span = f", values {self.values[0]:g}..{self.values[-1]:g}" if len(self.values) else ""
         return (
             f"Ratings({self.n_users:,} users, {self.n_items:,} items, {len(self):,} ratings{span})"
         )
+
+
+def _finite(name: str, column: Any) -> np.ndarray:
+    """A column of finite numbers; integers stay integers."""
+    try:
+        array = np.asarray(column)
+        array = array if array.dtype.kind in "iu" else array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"a {name} is not a number: {error}") from error
+    finite = np.isfinite(array)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise InputError(
+            f"{name} number {row} is {array[row]}", remedy="mend it or leave the row out"
+        )
+    return array
+
+
+def _last_of_each_pair(
+    users: np.ndarray, items: np.ndarray, n_items: int, times: np.ndarray | None
+) -> np.ndarray:
+    """Rows to keep, in order: of each pair the latest, and of equally late ones the last."""
+    pair = users.astype(np.int64) * n_items + items
+    by_time = pair.argsort(kind="stable") if times is None else np.lexsort((times, pair))
+    ordered = pair[by_time]
+    last = np.ones(len(pair), bool)
+    last[:-1] = ordered[1:] != ordered[:-1]
+    return np.sort(by_time[last])

@@ -1,0 +1,74 @@
+"""A file appears whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from coterie.base.errors import InputError
+
+_FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO}
+
+
+@contextmanager
+def atomic_write(
+    path: str | os.PathLike[str], mode: str = "w", *, permissions: int = 0o666
+) -> Iterator[IO[Any]]:
+    """A file that replaces `path` when the block ends well and leaves nothing behind otherwise.
+
+    The bytes go to a temporary file in the same folder, which is synced and renamed. `permissions`
+    are those of a new file, less the umask (0o600 for what only the owner may read). A device or a
+    pipe (`/dev/stdout`) is written directly, `-` is standard output.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with atomic_write(Path(folder) / "x.txt") as file:
+    ...         _ = file.write("whole")
+    ...     (Path(folder) / "x.txt").read_text()
+    'whole'
+    """
+    if str(path) == "-":
+        yield sys.stdout.buffer if "b" in mode else sys.stdout
+        return
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        kind = target.stat().st_mode if target.exists() else stat.S_IFREG
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder", str(target))
+        if not stat.S_ISREG(kind):
+            with _open(target, mode) as file:
+                yield file
+            return
+        try:
+            handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, permissions)
+            with _open(handle, mode) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        ours = error.filename in (str(temporary), str(target))
+        if error.errno not in _FULL and not ours:
+            raise
+        raise InputError(
+            f"cannot be written: {error.strerror or error}",
+            path=path,
+            remedy="nothing was left behind; make room or choose another place",
+        ) from error
+
+
+def _open(where: Path | int, mode: str) -> IO[Any]:
+    if "b" in mode:
+        return open(where, mode)
+    return open(where, mode, encoding="utf-8", newline="")

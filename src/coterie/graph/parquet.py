@@ -1,0 +1,113 @@
+"""Parquet: columns by name or by order; what text says in comments stands in its metadata."""
+
+from __future__ import annotations
+
+import json
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from coterie.base.errors import InputError
+from coterie.graph.layout import Wanted, arrange, header_roles
+from coterie.graph.source import PathLike, place_name, whole
+from coterie.graph.text import Columns
+
+_KEY = b"coterie"
+
+
+class ParquetColumns(Columns):
+    """A table has rows where a text has lines."""
+
+    unit = "row"
+
+    def line(self, row: int) -> int:
+        return row
+
+
+def read_parquet(path: PathLike, wanted: Wanted) -> Columns:
+    """The wanted columns of a Parquet file."""
+
+    name = place_name(path)
+    try:
+        source: Any = whole(path) if str(path) == "-" else _checked(path)
+        table = pa.parquet.ParquetFile(source)
+        fields = table.schema_arrow.names
+        layout = arrange("", fields, header_roles(fields, len(wanted.ids)), wanted)
+        if len(layout.slot) > len(fields):
+            raise InputError(
+                f"the columns {fields} are not enough for {', '.join(layout.names)}", path=name
+            )
+        places = [int(np.flatnonzero(layout.slot == i)[0]) for i in range(len(layout.names))]
+        data = table.read([fields[place] for place in places])
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"no Parquet file: {error}", path=name, remedy="check it") from error
+    columns = ParquetColumns(name, layout, len(fields))
+    columns.rows = data.num_rows
+    for number, wanted_name in enumerate(layout.names):
+        column = data.column(number)
+        if column.null_count:
+            row = int(np.argmax(column.is_null().to_numpy()))
+            raise columns.error(f"the {wanted_name} is missing", row, "fill it in or drop the row")
+        read = _ids if number < layout.n_ids else _numbers
+        columns.pieces[wanted_name] = read(columns, column, wanted_name)
+    _take_metadata(columns, data.schema.metadata or {})
+    return columns
+
+
+def write_parquet(columns: dict[str, Any], file: IO[bytes], notes: dict[str, Any]) -> None:
+    """Columns as they are, text as strings, and notes (nodes, isolated) in the metadata."""
+
+    arrays = {name: pa.array(column) for name, column in columns.items()}
+    metadata = {_KEY: json.dumps(notes).encode()} if notes else None
+    pa.parquet.write_table(pa.table(arrays, metadata=metadata), file)
+
+
+def _checked(path: PathLike) -> str:
+    """The path, once it is known that it is a file; pyarrow takes a folder for a data set."""
+    with open(path, "rb"):
+        return str(path)
+
+
+def _ids(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if pa.types.is_integer(kind):
+        try:
+            return [column.cast(pa.int64()).to_numpy()]
+        except pa.ArrowInvalid:
+            column = column.cast(pa.string())
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view():
+        column = column.cast(pa.string())
+    else:
+        raise InputError(
+            f"the {name} column holds {kind}", path=columns.name, remedy="ids are integers or text"
+        )
+    return [chunk.dictionary_encode() for chunk in column.chunks]
+
+
+def _numbers(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
+    if pa.types.is_integer(column.type) and name == "timestamp":
+        return [column.cast(pa.int64()).to_numpy()]
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        return [column.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy()]
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise InputError(
+            f"the {name} column holds {column.type}", path=columns.name, remedy="give numbers"
+        )
+    values = column.cast(pa.float64(), safe=False).to_numpy()
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise columns.error(f"the {name} {values[row]} is not finite", row, "mend it")
+    return [values]
+
+
+def _take_metadata(columns: Columns, metadata: dict[bytes, bytes]) -> None:
+    try:
+        notes = json.loads(metadata.get(_KEY, b"{}"))
+        nodes, isolated = notes.get("nodes"), notes.get("isolated", [])
+    except (ValueError, AttributeError):
+        return
+    columns.nodes = nodes if isinstance(nodes, int) else None
+    columns.isolated = [str(name) for name in isolated]
