@@ -107,7 +107,7 @@ def test_no_text_is_clipped_or_covered(browser: Any, page: Path, width: int) -> 
     covered = browser.execute_script("""
         const bad = [];
         for (const svg of document.querySelectorAll("svg.chart:not(.network)")) {
-            const texts = [...svg.querySelectorAll("text")]
+            const texts = [...svg.querySelectorAll("text, .legend line")]
                 .map(t => [t, t.getBoundingClientRect()]);
             for (let i = 0; i < texts.length; i++) for (let j = 0; j < i; j++) {
                 const a = texts[i][1], b = texts[j][1];

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import NamedTuple
 
 WIDTH = 440  # of every chart's view box; at 400 px of screen its 12.5 px text is still 10 px
-_CHARACTER = 6.9  # mean width of a character at that size, on the safe side
+_CHARACTER, _WIDE = 6.9, 9.6  # widths at that size, on the safe side; wide: capitals, m, w, %
 
 Cell = str | float | int | None
 
@@ -67,18 +67,23 @@ def hit(tip: str, *marks: str, class_: str = "hit") -> str:
 
 
 def text_width(content: str) -> float:
-    """How wide a text will be, nearly."""
-    return len(content) * _CHARACTER
+    """How wide a text will be, nearly; rather more than less."""
+    wide = sum(c.isupper() or c in "mw%" for c in content)
+    return wide * _WIDE + (len(content) - wide) * _CHARACTER
 
 
 def clip(content: str, width: float) -> str:
     """A text cut to a width with an ellipsis.
 
     >>> clip("a very long title of a film", 70)
-    'a very lo…'
+    'a very l…'
     """
-    most = max(2, int(width / _CHARACTER))
-    return content if len(content) <= most else content[: most - 1] + "…"
+    if text_width(content) <= width:
+        return content
+    most = next(
+        i for i in range(len(content), 0, -1) if text_width(content[:i] + "…") <= width or i == 1
+    )
+    return content[:most] + "…"
 
 
 def legend(names: Sequence[str], classes: Sequence[str], width: float) -> tuple[str, float]:
