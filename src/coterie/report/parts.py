@@ -24,12 +24,13 @@ def convergence(history: Sequence[Mapping[str, Any]], *, lead: str = "") -> Sect
     iteration = [int(h["iteration"]) for h in history]
     seconds = [float(h["seconds"]) for h in history]
     axis = Axis("entropy S (nats)")
+    sudden = _sudden(entropy)
     figures = [
         Figure(
             "Entropy at each iteration",
             xy(
                 [Series("entropy", iteration, entropy)],
-                Axis("iteration"),
+                Axis("iteration", log=sudden),
                 axis,
                 description=_fall("iteration", iteration, entropy),
             ),
@@ -55,13 +56,19 @@ def convergence(history: Sequence[Mapping[str, Any]], *, lead: str = "") -> Sect
                 "Entropy over time",
                 xy(
                     [Series("entropy", seconds, entropy)],
-                    Axis("seconds"),
+                    Axis("seconds", log=sudden),
                     axis,
                     description=_fall("seconds", seconds, entropy),
                 ),
             )
         )
     return Section("Convergence", lead, figures)
+
+
+def _sudden(entropy: Sequence[float]) -> bool:
+    """Whether most of the fall is in the first few iterations: then they need more room."""
+    early = entropy[min(len(entropy) - 1, max(1, len(entropy) // 20))]
+    return entropy[0] - early > 0.5 * (entropy[0] - min(entropy)) > 0
 
 
 def _fall(what: str, at: Sequence[float], entropy: Sequence[float]) -> str:

@@ -76,7 +76,7 @@ def clip(content: str, width: float) -> str:
     """A text cut to a width with an ellipsis.
 
     >>> clip("a very long title of a film", 70)
-    'a very l…'
+    'a very lo…'
     """
     if text_width(content) <= width:
         return content
