@@ -1,0 +1,205 @@
+"""A block objective whose rows live elsewhere: labels go out, moves and changed counts come back.
+
+It is the same objective with the same kernels. The driver keeps labels, statistics and tables; a
+task sees one block of rows. A plan is a pure function of each row and counts are whole numbers, so
+the result is that of the local objective, bit for bit.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise, repeat
+from typing import Any
+
+import numpy as np
+
+from coterie.base.errors import InputError
+from coterie.engine import Engine, cut_rows, shard_count
+from coterie.kernels.blocks import TWO_SETS, Adjacency, Model, Stats, count
+from coterie.kernels.fixed import plan_fixed
+from coterie.kernels.rowblocks import RowBlock, count_changes, moves_allowed
+from coterie.kernels.scores import plan, workspace
+from coterie.kernels.tables import Tables
+from coterie.models.objectives.base import Labels, Plan
+from coterie.models.objectives.blocks import BlockObjective, BlockState
+
+_KEPT_X = 17
+_KEPT_BYTES = 1 << 25
+
+
+class ShardedObjective(BlockObjective):
+    """`blocks[side]` are an engine's handles of the RowBlocks of a side, in order."""
+
+    def __init__(
+        self,
+        like: BlockObjective,
+        blocks: tuple[list[Any], ...],
+        cuts: tuple[np.ndarray, ...],
+        engine: Engine,
+    ) -> None:
+        self.name, self.model = like.name, like.model
+        self.constant, self.score = like.constant, like.score
+        self.n_elements = tuple(int(rows[-1]) for rows in cuts)
+        self.blocks, self.cuts, self.engine = blocks, cuts, engine
+
+    def start(self, labels: Labels, n_blocks: tuple[int, ...]) -> BlockState:
+        labels = tuple(np.array(z, np.int32) for z in labels)
+        counts, sizes = [], []
+        for side, blocks in enumerate(self.blocks):
+            shape = (self.slots(side, n_blocks), n_blocks[side])
+            shared = self.engine.share((self.model, labels, side, shape, n_blocks))
+            total, members = self.engine.merge(
+                self.engine.submit(_count, blocks, repeat(shared, len(blocks))), _add_pairs
+            )
+            counts.append(total)
+            sizes.append(members)
+        return BlockState(labels, n_blocks, tuple(counts), tuple(sizes))
+
+    def plan(self, state: BlockState, side: int, elements: np.ndarray, engine: Engine) -> Plan:
+        shared = engine.share(
+            (self.model, state.stats(side), state.tables[side], state.labels, side, self.score)
+        )
+        busy, rows = self._spread(side, elements)
+        parts = engine.map(_plan, busy, rows, repeat(shared, len(busy)))
+        if not parts:
+            return Plan(np.empty(0, np.int32), np.empty(0))
+        return Plan(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def apply(
+        self,
+        state: BlockState,
+        side: int,
+        elements: np.ndarray,
+        wanted: np.ndarray,
+        min_block_size: int = 0,
+    ) -> int:
+        made = moves_allowed(
+            state.labels[side], state.sizes[side], elements, wanted, float(min_block_size)
+        )
+        movers = elements[made]
+        if not len(movers):
+            return 0
+        after = state.labels[side].copy()
+        after[movers] = wanted[made]
+        labels = tuple(after if s == side else z for s, z in enumerate(state.labels))
+        shapes = tuple(c.shape for c in state.counts)
+        shared = self.engine.share((self.model, state.labels, labels, side, shapes))
+        busy, rows = self._spread(side, movers)
+        tasks = self.engine.submit(_changes, busy, rows, repeat(shared, len(busy)))
+        counts, sizes = self.engine.merge(tasks, _add_sides)
+        for s, (change, members) in enumerate(zip(counts, sizes, strict=True)):
+            state.counts[s][...] += change
+            state.sizes[s][...] += members
+        state.labels[side][...] = after
+        return len(movers)
+
+    def sweep(
+        self, state: BlockState, side: int, order: np.ndarray, min_block_size: int = 0
+    ) -> tuple[int, float]:
+        raise InputError(
+            "a sequential sweep needs the whole graph on one machine",
+            remedy="use search='paper' with this engine, or engine='local'",
+        )
+
+    def _spread(self, side: int, elements: np.ndarray) -> tuple[list[Any], list[np.ndarray]]:
+        """The blocks that hold any of the (rising) elements, and their row numbers there."""
+        cuts = self.cuts[side]
+        bounds = np.searchsorted(elements, cuts)
+        busy = [b for b in range(len(self.blocks[side])) if bounds[b] < bounds[b + 1]]
+        rows = [elements[bounds[b] : bounds[b + 1]] - cuts[b] for b in busy]
+        return [self.blocks[side][b] for b in busy], rows
+
+
+def sharded(objective: BlockObjective, engine: Engine) -> ShardedObjective:
+    """The same objective with its rows in the engine's hands."""
+    blocks, cuts = [], []
+    for side in objective.sides:
+        bounds = np.unique(cut_rows(side.indptr, shard_count(len(side.indices))))
+        blocks.append(engine.hold([row_block(side, a, b) for a, b in pairwise(bounds)]))
+        cuts.append(bounds)
+    return ShardedObjective(objective, tuple(blocks), tuple(cuts), engine)
+
+
+def row_block(side: Adjacency, low: int, high: int) -> RowBlock:
+    """Rows low..high-1 of an adjacency."""
+    a, b = side.indptr[low], side.indptr[high]
+    return RowBlock(
+        int(low),
+        side.indptr[low : high + 1] - a,
+        side.indices[a:b],
+        side.channels[a:b],
+        side.weights[a:b],
+    )
+
+
+def _count(block: RowBlock, shared: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
+    model, labels, side, shape, n_blocks = shared
+    counts, sizes = np.zeros(shape), np.zeros(shape[1])
+    other = len(labels) - 1 - side
+    own = labels[side][block.first : block.first + len(block.indptr) - 1]
+    count(model, _rows(block), own, labels[other], n_blocks[other], counts, sizes)
+    return counts, sizes
+
+
+def _plan(
+    block: RowBlock, rows: np.ndarray, shared: tuple[Model, Stats, Tables, Labels, int, str]
+) -> tuple[np.ndarray, np.ndarray]:
+    model, stats, tables, labels, side, score = shared
+    slots, k = stats.counts.shape
+    kept = min(2 * slots * _KEPT_X, _KEPT_BYTES // (8 * k))
+    wanted, gains = np.empty(len(rows), np.int32), np.empty(len(rows))
+    own = labels[side][block.first : block.first + len(block.indptr) - 1]
+    kernel = plan if score == "exact" else plan_fixed
+    kernel(
+        model,
+        _rows(block),
+        stats,
+        tables,
+        workspace(slots, k, _KEPT_X, kept),
+        own,
+        labels[len(labels) - 1 - side],
+        rows,
+        wanted,
+        gains,
+    )
+    return wanted, gains
+
+
+def _changes(
+    block: RowBlock, rows: np.ndarray, shared: tuple[Any, ...]
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    model, before, after, side, shapes = shared
+    counts = [np.zeros(shape) for shape in shapes]
+    sizes = [np.zeros(shape[1]) for shape in shapes]
+    other = len(before) - 1 - side
+    nobody = np.zeros(0, np.uint8)
+    moved = nobody if model.layout == TWO_SETS else (before[side] != after[side]).view(np.uint8)
+    stats = Stats(counts[side], sizes[side], sizes[other], counts[other])
+    count_changes(
+        model,
+        block,
+        stats,
+        before[side],
+        after[side],
+        before[other],
+        after[other],
+        moved,
+        rows,
+    )
+    return counts, sizes
+
+
+def _rows(block: RowBlock) -> Adjacency:
+    return Adjacency(block.indptr, block.indices, block.channels, block.weights)
+
+
+def _add_pairs(
+    a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _add_sides(
+    a: tuple[list[np.ndarray], list[np.ndarray]], b: tuple[list[np.ndarray], list[np.ndarray]]
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    counts, sizes = ([x + y for x, y in zip(p, q, strict=True)] for p, q in zip(a, b, strict=True))
+    return counts, sizes
