@@ -22,7 +22,10 @@ app = typer.Typer(
 
 # name -> module of coterie.cli with a function `run` (a command) or `app` (a group of commands)
 _COMMANDS = {
+    "datasets": "datasets",
     "doctor": "doctor",
+    "reproduce": "reproduce",
+    "soft": "soft",
 }
 
 

@@ -214,7 +214,8 @@ class Graph:
         """As `to_pandas`, in polars."""
         from coterie.graph.frames import edge_columns, require
 
-        return require("polars").DataFrame(edge_columns(self))
+        frame: polars.DataFrame = require("polars").DataFrame(edge_columns(self))
+        return frame
 
     def __repr__(self) -> str:
         kind = "directed " * self.directed + "weighted " * (self.weights is not None)

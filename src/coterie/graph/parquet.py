@@ -7,6 +7,7 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import parquet
 
 from coterie.base.errors import InputError
 from coterie.graph.layout import Wanted, arrange, header_roles
@@ -31,7 +32,7 @@ def read_parquet(path: PathLike, wanted: Wanted) -> Columns:
     name = place_name(path)
     try:
         source: Any = whole(path) if str(path) == "-" else _checked(path)
-        table = pa.parquet.ParquetFile(source)
+        table = parquet.ParquetFile(source)
         fields = table.schema_arrow.names
         layout = arrange("", fields, header_roles(fields, len(wanted.ids)), wanted)
         if len(layout.slot) > len(fields):
@@ -60,7 +61,7 @@ def write_parquet(columns: dict[str, Any], file: IO[bytes], notes: dict[str, Any
 
     arrays = {name: pa.array(column) for name, column in columns.items()}
     metadata = {_KEY: json.dumps(notes).encode()} if notes else None
-    pa.parquet.write_table(pa.table(arrays, metadata=metadata), file)
+    parquet.write_table(pa.table(arrays, metadata=metadata), file)
 
 
 def _checked(path: PathLike) -> str:

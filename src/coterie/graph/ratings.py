@@ -148,7 +148,8 @@ class Ratings:
         """As `to_pandas`, in polars."""
         from coterie.graph.frames import rating_columns, require
 
-        return require("polars").DataFrame(rating_columns(self))
+        frame: polars.DataFrame = require("polars").DataFrame(rating_columns(self))
+        return frame
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, user_ids: Any = None, item_ids: Any = None) -> Ratings:

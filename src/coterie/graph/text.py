@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import IO, NamedTuple
 
@@ -44,6 +44,7 @@ class Columns:
         self.isolated: list[str] = []  # `# isolated: ID`
         self.header: str | None = None  # a first line taken as header though its names are unknown
         self._breaks: list[tuple[int, int]] = []
+        self._integers = dict.fromkeys(layout.names, True)
 
     def line(self, row: int) -> int:
         """The line of the file that a row came from, counted from 1."""
@@ -74,9 +75,20 @@ class Columns:
             return None
         return np.concatenate(pieces) if pieces else np.empty(0)
 
+    def integers(self, name: str) -> bool:
+        """Whether every field of a column that was read so far is an integer."""
+        return self._integers[name]
+
+    def take(self) -> dict[str, list[Column]]:
+        """The pieces read so far, which are forgotten here: for files larger than memory."""
+        taken = self.pieces
+        self.pieces = {name: [] for name in taken}
+        return taken
+
     def add(self, block: Block, first_line: int) -> None:
-        for pieces, more in zip(self.pieces.values(), block.columns, strict=True):
-            pieces += more
+        for name, more in zip(self.pieces, block.columns, strict=True):
+            self.pieces[name] += more
+            self._integers[name] &= all(isinstance(piece, np.ndarray) for piece in more)
         self._breaks += [(self.rows + row, first_line + line) for row, line in block.breaks]
         self.rows += block.rows
         for line, comment in block.comments:
@@ -88,6 +100,7 @@ class Columns:
         """A block of one row that turned out to belong before all others."""
         for name, more in zip(self.pieces, block.columns, strict=True):
             self.pieces[name] = [*more, *self.pieces[name]]
+            self._integers[name] = False
         self._breaks = [(0, line)] + [(row + 1, at) for row, at in self._breaks]
         self.rows += 1
 
@@ -158,21 +171,35 @@ def _open(blocks: Iterator[bytes], name: str) -> _Opening:
 
 
 def read_text(
-    path: PathLike, wanted: Wanted, *, separator: str | None = None, threads: int | None = None
+    path: PathLike,
+    wanted: Wanted,
+    *,
+    separator: str | None = None,
+    threads: int | None = None,
+    consume: Callable[[Columns], None] | None = None,
 ) -> Columns:
     """The wanted columns of a text file, whatever its separator, header and comments.
 
     A first line is a header if its names are known, or if a column that holds numbers fails on it.
     Whether the ids are numbers shows only at the end of the file, so a doubtful first line waits.
+    `consume` is called after every block and may `take` what was read.
     """
     name = place_name(path)
     separator = spelled(separator)
     with open_bytes(path) as stream:
-        return _read_stream(stream, name, wanted, separator, threads)
+        columns = _read_stream(stream, name, wanted, separator, threads, consume)
+        if consume is not None:
+            consume(columns)
+        return columns
 
 
 def _read_stream(
-    stream: IO[bytes], name: str, wanted: Wanted, separator: str | None, threads: int | None
+    stream: IO[bytes],
+    name: str,
+    wanted: Wanted,
+    separator: str | None,
+    threads: int | None,
+    consume: Callable[[Columns], None] | None,
 ) -> Columns:
     opening = _open(line_blocks(stream, name), name)
     n_needed = len(wanted.ids) + len(wanted.numbers)
@@ -206,6 +233,8 @@ def _read_stream(
     for block in in_order(read_block, ((b, layout) for b in opening.rest if b), threads):
         columns.add(block, line)
         line += block.n_lines
+        if consume is not None:
+            consume(columns)
     if doubtful is not None:
         _settle(columns, doubtful, opening)
     elif columns.header is not None and columns.rows == 0:
@@ -226,8 +255,7 @@ def _settle(columns: Columns, doubtful: Block, opening: _Opening) -> None:
     """A first line of text above a column of integers is a header, else a row like the others."""
     names = columns.layout.names[: columns.layout.n_ids]
     for name, field in zip(names, _first_ids(doubtful, columns.layout), strict=True):
-        integers, [pieces] = columns.ids(name)
-        if pieces and integers and not is_number(field):
+        if columns.rows and columns.integers(name) and not is_number(field):
             columns.header = opening.sample[0]
             return
     columns.put_first(doubtful, opening.first_line)

@@ -131,12 +131,12 @@ def _quoting(columns: dict[str, np.ndarray]) -> Any:
 
 
 def _integer_rows(columns: dict[str, np.ndarray], separator: str) -> str:
-    import pyarrow as pa
-    import pyarrow.csv
+    from pyarrow import csv as fast_csv
+    from pyarrow import table
 
     sink = io.BytesIO()
-    options = pa.csv.WriteOptions(include_header=False, delimiter=separator)
-    pa.csv.write_csv(pa.table(columns), sink, options)
+    options = fast_csv.WriteOptions(include_header=False, delimiter=separator)
+    fast_csv.write_csv(table(columns), sink, options)
     return sink.getvalue().decode("ascii")
 
 
