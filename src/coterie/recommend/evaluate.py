@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,12 +20,23 @@ from coterie.recommend.rank import top_items
 from coterie.recommend.recommender import Recommender
 
 
+class Split(NamedTuple):
+    """One training table, its test table, and what came of them."""
+
+    figures: dict[str, float]
+    recommender: Recommender
+    train: Ratings
+    levels: np.ndarray  # places of the test ratings in the recommender's values
+    p: np.ndarray  # their predicted distributions
+
+
 class Evaluation(NamedTuple):
-    """Each fold's figures, their mean and their standard deviation."""
+    """Each fold's figures, their mean and their standard deviation; and the last fold itself."""
 
     mean: dict[str, float]
     spread: dict[str, float]
     folds: list[dict[str, float]]
+    last: Split
 
 
 def fold_rows(n: int, folds: int, seed: int) -> list[np.ndarray]:
@@ -62,13 +73,14 @@ def evaluate(
     with running_engine(engine) as runner:
         for number, (train, test) in enumerate(_splits(ratings, folds, seed)):
             callback(Progress(f"fold {number + 1} of {folds}", number, folds))
-            results.append(evaluate_split(make(), train, test, top, runner))
-    return summarised(results)
+            split = evaluate_split(make(), train, test, top, runner)
+            results.append(split.figures)
+    return summarised(results, split)
 
 
 def evaluate_split(
     model: Estimator, train: Ratings, test: Ratings, top: int, engine: Engine
-) -> dict[str, float]:
+) -> Split:
     """Fit to one table, measure on the other."""
     if not len(test):
         raise InputError("there are no ratings to test on", remedy="give at least one")
@@ -83,13 +95,14 @@ def evaluate_split(
     p = recommender.predict_proba(users, items, engine=engine)
     seconds = time.perf_counter() - clock
     levels = recommender.adapter_.levels(test.ratings)
-    return {
+    figures = {
         **rating_metrics(p, recommender.values_, levels, test.ratings),
         "entropy": float(getattr(recommender.model_, "entropy_", np.nan)),
         **fit,
         "predict_seconds": seconds,
         **_ranking(recommender, test, top, engine),
     }
+    return Split(figures, recommender, train, levels, p)
 
 
 def _ranking(recommender: Recommender, test: Ratings, top: int, engine: Engine) -> dict[str, float]:
@@ -106,7 +119,7 @@ def _ranking(recommender: Recommender, test: Ratings, top: int, engine: Engine) 
     return ranking_metrics([best for best, _ in found], relevant, table.n_items, top)
 
 
-def summarised(results: list[dict[str, float]]) -> Evaluation:
+def summarised(results: list[dict[str, float]], last: Split) -> Evaluation:
     """Mean and standard deviation over folds."""
     names = list(results[0])
     columns = {name: np.array([result[name] for result in results]) for name in names}
@@ -114,6 +127,7 @@ def summarised(results: list[dict[str, float]]) -> Evaluation:
         {name: float(column.mean()) for name, column in columns.items()},
         {name: float(column.std()) for name, column in columns.items()},
         results,
+        last,
     )
 
 
@@ -122,8 +136,3 @@ def _splits(ratings: Ratings, folds: int, seed: int) -> Iterator[tuple[Ratings, 
         rest = np.ones(len(ratings), bool)
         rest[rows] = False
         yield ratings.take(np.flatnonzero(rest)), ratings.take(rows)
-
-
-def as_result(evaluation: Evaluation) -> dict[str, Any]:
-    """The keys that the command line prints."""
-    return {**evaluation.mean, "spread": evaluation.spread, "folds": evaluation.folds}

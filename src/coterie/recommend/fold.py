@@ -33,40 +33,42 @@ def folded_in(
     u, v = user_of[ratings.users], item_of[ratings.items]
     levels = adapter.levels(ratings.ratings)
     table = table.with_rows(u, v, levels, len(users), len(items))
-    side = _Side(table, likes)
+    newcomers = _Newcomers(table, likes)
     placed = np.union1d(u[v < old_items], u[u >= old_users])
     if len(placed):
-        adapter = adapter.with_users([side.user(int(a), old_items) for a in placed])
+        adapter = adapter.with_users(newcomers.users(placed, old_items))
     added = np.arange(old_items, len(items))
     if len(added):
-        adapter = adapter.with_items([side.item(int(b), len(users)) for b in added])
-        again = np.unique(u[v >= old_items])
-        adapter = adapter.with_users([side.user(int(a), len(items)) for a in again])
+        adapter = adapter.with_items(newcomers.items(added, len(users)))
+        adapter = adapter.with_users(newcomers.users(np.unique(u[v >= old_items]), len(items)))
     return adapter, table, users, items
 
 
-class _Side:
-    """A newcomer's ratings as a model wants them: of likes, with unliked pairs beside them."""
+class _Newcomers:
+    """Their ratings as a model wants them: of likes, with unliked pairs beside them."""
 
     def __init__(self, table: Table, likes: bool) -> None:
         self._table = table
         self._likes = likes
 
-    def user(self, user: int, items_known: int) -> Newcomer:
-        rows = self._table.rows_of_user(user)
-        rows = rows[self._table.items[rows] < items_known]
-        mine, levels = self._table.items[rows], self._table.levels[rows]
-        if self._likes and len(mine):
-            mine, levels = self._with_unliked(user, mine, levels, self._table.items, items_known)
-        return Newcomer(user, mine, levels)
+    def users(self, users: np.ndarray, items_known: int) -> list[Newcomer]:
+        """These users, with their ratings of the items that have a place already."""
+        return self._newcomers(users, True, self._table.items, items_known)
 
-    def item(self, item: int, users_known: int) -> Newcomer:
-        rows = self._table.rows_of_item(item)
-        rows = rows[self._table.users[rows] < users_known]
-        mine, levels = self._table.users[rows], self._table.levels[rows]
-        if self._likes and len(mine):
-            mine, levels = self._with_unliked(item, mine, levels, self._table.users, users_known)
-        return Newcomer(item, mine, levels)
+    def items(self, items: np.ndarray, users_known: int) -> list[Newcomer]:
+        return self._newcomers(items, False, self._table.users, users_known)
+
+    def _newcomers(
+        self, nodes: np.ndarray, users: bool, others: np.ndarray, known: int
+    ) -> list[Newcomer]:
+        found = []
+        for node, rows in zip(nodes, self._table.rows_among(users, nodes), strict=True):
+            mine = rows[others[rows] < known]
+            ends, levels = others[mine], self._table.levels[mine]
+            if self._likes and len(mine):
+                ends, levels = self._with_unliked(int(node), ends, levels, others, known)
+            found.append(Newcomer(int(node), ends, levels))
+        return found
 
     def _with_unliked(
         self, node: int, mine: np.ndarray, levels: np.ndarray, others: np.ndarray, known: int

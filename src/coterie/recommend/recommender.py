@@ -58,8 +58,12 @@ class Recommender(Estimator):
         *,
         engine: str | Engine | None = "local",
         callback: Callback = silent,
+        **saving: Any,
     ) -> Self:
-        """Learn from Ratings, or from X (user, item) and y as scikit-learn gives them."""
+        """Learn from Ratings, or from X (user, item) and y as scikit-learn gives them.
+
+        `saving` goes to the model's own fit: `checkpoint` and `resume`, where it has them.
+        """
         given = ratings if isinstance(ratings, Ratings) else _ratings_of(ratings, y)
         if not len(given):
             raise InputError("there are no ratings to learn from", remedy="give at least one")
@@ -74,8 +78,15 @@ class Recommender(Estimator):
                 AssumptionWarning,
                 stacklevel=2,
             )
-        model.fit(shown, engine=engine, callback=callback)  # type: ignore[attr-defined]
+        model.fit(shown, engine=engine, callback=callback, **saving)  # type: ignore[attr-defined]
         self._adopt(model, shown, given)
+        return self
+
+    def compile(self, ratings: Ratings, engine: str | Engine | None = "local") -> Self:
+        """Have Numba compile what `fit` will run, so that its time is the fit's alone."""
+        model = make_model(self.model) if isinstance(self.model, str) else self.model
+        if hasattr(model, "compile"):
+            model.compile(ratings, engine)
         return self
 
     def _adopt(self, model: Any, shown: Ratings, given: Ratings) -> None:

@@ -65,20 +65,19 @@ class Table:
         begins = np.concatenate(([0], np.cumsum(np.bincount(self.users, minlength=self.n_users))))
         return begins, order
 
-    @cached_property
-    def _by_item(self) -> tuple[np.ndarray, np.ndarray]:
-        order = np.argsort(self.items, kind="stable")
-        begins = np.concatenate(([0], np.cumsum(np.bincount(self.items, minlength=self.n_items))))
-        return begins, order
-
     def rows_of_user(self, user: int) -> np.ndarray:
         """Rows with this user's ratings."""
         begins, order = self._by_user
         return order[begins[user] : begins[user + 1]]
 
-    def rows_of_item(self, item: int) -> np.ndarray:
-        begins, order = self._by_item
-        return order[begins[item] : begins[item + 1]]
+    def rows_among(self, users: bool, wanted: np.ndarray) -> list[np.ndarray]:
+        """The rows of each wanted user (or item), without an index of all of them."""
+        column = self.users if users else self.items
+        rows = np.flatnonzero(np.isin(column, wanted))
+        rows = rows[np.argsort(column[rows], kind="stable")]
+        begins = np.searchsorted(column[rows], wanted, side="left")
+        ends = np.searchsorted(column[rows], wanted, side="right")
+        return [rows[a:b] for a, b in zip(begins, ends, strict=True)]
 
     def with_rows(
         self,
@@ -88,10 +87,16 @@ class Table:
         n_users: int,
         n_items: int,
     ) -> Table:
-        """More ratings; one of a pair that is there already replaces it."""
-        u, v = np.concatenate([self.users, users]), np.concatenate([self.items, items])
-        pair = u * n_items + v
-        _, last = np.unique(pair[::-1], return_index=True)
-        keep = np.sort(len(pair) - 1 - last)
-        r = np.concatenate([self.levels, levels])
-        return Table(u[keep], v[keep], r[keep], n_users, n_items, self.n_levels, self.unrated)
+        """More ratings, no pair twice; one of a pair that is there already replaces it."""
+        touched = np.flatnonzero(np.isin(self.users, users))
+        pairs = self.users[touched] * n_items + self.items[touched]
+        replaced = touched[np.isin(pairs, users * n_items + items)]
+        return Table(
+            np.concatenate([np.delete(self.users, replaced), users]),
+            np.concatenate([np.delete(self.items, replaced), items]),
+            np.concatenate([np.delete(self.levels, replaced), levels]),
+            n_users,
+            n_items,
+            self.n_levels,
+            self.unrated,
+        )

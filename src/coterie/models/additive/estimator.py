@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from functools import partial
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +17,6 @@ from coterie.engine import Engine
 from coterie.engine.resolve import running_engine
 from coterie.graph import Ratings
 from coterie.kernels.additive_chain import Chain, Schedule, advance
-from coterie.kernels.additive_predict import Samples
 from coterie.kernels.additive_styles import entropy
 from coterie.kernels.additive_sweep import Edges
 from coterie.models.additive.chains import (
@@ -28,6 +28,7 @@ from coterie.models.additive.chains import (
     start_chain,
 )
 from coterie.models.additive.predict import pair_distributions
+from coterie.models.additive.saving import Keeper, Progressed
 from coterie.models.additive.scale import Scale
 from coterie.models.base import Estimator
 
@@ -93,59 +94,80 @@ class AdditiveBlockModel(Estimator):
     def fit(
         self,
         ratings: Ratings,
-        *,
         engine: str | Engine | None = "local",
         callback: Callback = silent,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> Self:
-        """Sample the model of these ratings. Ctrl-C keeps the samples so far."""
+        """Sample the model of these ratings. Ctrl-C keeps the samples so far.
+
+        With `checkpoint` the chains are saved to that file every few sweeps; with `resume` the
+        fit goes on from there, to the same numbers as if it had never stopped.
+        """
         self._check(ratings)
         self.ratings_ = ratings
         self.scale_ = Scale.of(ratings)
         self.values_ = self.scale_.values
         observed = _observe(ratings, self.scale_)
+        keeper = Keeper(checkpoint, self._settings(), observed)
         with running_engine(engine) as runner:
-            kept = self._sample(observed, ratings.n_users, ratings.n_items, runner, callback)
+            fit = self._sample(observed, runner, keeper, resume, callback)
+            self.history_ = fit.history
             # chain after chain, so that a chain's samples follow each other
-            self.samples_ = stack([sample for chain in zip(*kept, strict=True) for sample in chain])
-            self.chain_of_sample_ = np.repeat(np.arange(len(kept[0])), len(kept))
-            self.n_iter_ = self.history_[-1].iteration
+            chains = zip(*fit.kept, strict=True)
+            self.samples_ = stack([sample for chain in chains for sample in chain])
+            self.chain_of_sample_ = np.repeat(np.arange(len(fit.keys)), len(fit.kept))
+            self.n_iter_ = fit.done
             self.entropy_ = self._training_entropy(observed, runner)
         return self
 
+    def compile(self, data: Ratings, engine: str | Engine | None = "local") -> None:
+        """Have Numba compile what `fit(data)` will run, on two ratings."""
+        few = Ratings.from_arrays([0, 1], [0, 1], [1.0, 2.0])
+        AdditiveBlockModel(n_chains=1, n_sweeps=16, rng=0).fit(few, engine)
+
     def _sample(
-        self, observed: Observed, n: int, m: int, engine: Engine, callback: Callback
-    ) -> list[list[Samples]]:
-        """Run the chains side by side; what is kept of them, a list of all chains at a time."""
+        self,
+        observed: Observed,
+        engine: Engine,
+        keeper: Keeper,
+        resume: bool,
+        callback: Callback,
+    ) -> Progressed:
+        """Run the chains side by side."""
+        n, m = self.ratings_.n_users, self.ratings_.n_items
         shape = Shape(self.n_partitions, *self.n_groups, self.n_styles, len(self.values_))
         n_chains, burn_in, n_sweeps = self._plan(len(observed.level))
         keep_every = self._spacing(shape, n, m, n_chains, n_sweeps - burn_in)
         absent = self.absent_share if self.presence > 0 and len(self.values_) > 1 else 0.0
-        callback(Progress("compiling", 0, n_sweeps))
-        begin = partial(start_chain, shape=shape, observed=observed, n=n, m=m, absent_share=absent)
         schedule = Schedule(self.presence, _EFFECTS_FROM, _STYLES_FROM, _STYLES_EVERY, _HOLD)
-        started = time.perf_counter()
-        chains = engine.map(begin, stream_keys(as_generator(self.rng), n_chains))
-        kept: list[list[Samples]] = []
-        self.history_: list[Iteration] = []
+        begin = partial(start_chain, shape=shape, observed=observed, n=n, m=m, absent_share=absent)
+        fit = keeper.load() if resume else None
+        keys = stream_keys(as_generator(self.rng), n_chains) if fit is None else fit.keys
+        chains, seen = zip(*engine.map(begin, keys), strict=True)
+        if fit is None:
+            fit = Progressed([int(key) for key in keys], list(chains))
+        started = time.perf_counter() - (fit.history[-1].seconds if fit.history else 0.0)
         self.interrupted_ = False
-        done = 0
         try:
-            while done < n_sweeps:
-                sweeps = min(keep_every, n_sweeps - done)
+            while fit.done < n_sweeps:
+                sweeps = min(keep_every, n_sweeps - fit.done)
                 task = partial(_move, observed=observed, schedule=schedule, sweeps=sweeps)
-                moved = engine.map(task, chains)
-                done += sweeps
-                chains = [(chain, seen) for chain, seen, _ in moved]
-                mean = sum(part for _, _, part in moved) / n_chains
-                self.history_.append(Iteration(done, time.perf_counter() - started, mean))
-                if done > burn_in:
-                    kept.append([keep(chain) for chain, _ in chains])
-                callback(Progress("fit", done, n_sweeps, mean, f"{n_chains} chains"))
+                moved = engine.map(task, fit.chains, seen)
+                fit.chains = [chain for chain, _ in moved]
+                mean = sum(entropy for _, entropy in moved) / n_chains
+                if fit.done + sweeps > burn_in:
+                    fit.kept.append([keep(chain) for chain in fit.chains])
+                seconds = time.perf_counter() - started
+                fit.history.append(Iteration(fit.done + sweeps, seconds, mean))
+                keeper.save(fit)
+                callback(Progress("fit", fit.done, n_sweeps, mean, f"{n_chains} chains"))
         except KeyboardInterrupt:
-            if not kept:
+            if not fit.kept:
                 raise
             self.interrupted_ = True
-        return kept
+        return fit
 
     def predict_proba(
         self, users: object, items: object, *, engine: str | Engine | None = "local"
@@ -168,6 +190,11 @@ class AdditiveBlockModel(Estimator):
     def effects_(self) -> np.ndarray:
         """What a pair of labels is worth in the last sample, partitions x user x item groups."""
         return np.asarray(self.samples_.effects[-1])
+
+    def _settings(self) -> dict[str, Any]:
+        """The parameters that a checkpoint must agree with."""
+        given = {**self.get_params(), "n_groups": list(self.n_groups)}
+        return {name: x for name, x in given.items() if not isinstance(x, np.random.Generator)}
 
     def _plan(self, n_ratings: int) -> tuple[int, int, int]:
         shrink = math.sqrt(min(1.0, 200_000 / max(n_ratings, 1)))
@@ -218,10 +245,9 @@ def _observe(ratings: Ratings, scale: Scale) -> Observed:
 
 
 def _move(
-    state: tuple[Chain, Edges], observed: Observed, schedule: Schedule, sweeps: int
-) -> tuple[Chain, Edges, float]:
+    chain: Chain, seen: Edges, observed: Observed, schedule: Schedule, sweeps: int
+) -> tuple[Chain, float]:
     """Advance one chain; the entropy is that of its new state."""
-    chain, seen = state
     advance(chain, observed.edges, observed.level, seen, schedule, sweeps)
-    left: Any = entropy(observed.edges, observed.level, chain.z, chain.x, chain.style, chain.cuts)
-    return chain, seen, float(left)
+    left = entropy(observed.edges, observed.level, chain.z, chain.x, chain.style, chain.cuts)
+    return chain, float(left)

@@ -1,0 +1,19 @@
+"""`coterie recommend …`: one file a command."""
+
+from __future__ import annotations
+
+import typer
+
+from coterie.cli.recommend import evaluate, explain, fit, predict, similar, top
+
+app = typer.Typer(
+    help="Predict ratings and rank items; take new people in; say why.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.command("fit")(fit.run)
+app.command("predict")(predict.run)
+app.command("top")(top.run)
+app.command("explain")(explain.run)
+app.command("similar")(similar.run)
+app.command("evaluate")(evaluate.run)

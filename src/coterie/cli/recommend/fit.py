@@ -1,0 +1,98 @@
+"""`coterie recommend fit`: learn from ratings, write a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coterie.base.errors import InputError
+from coterie.cli.inputs import FormatOption, RatingsArgument, SeparatorOption
+from coterie.cli.recommend.options import (
+    GroupsOption,
+    IterationsOption,
+    KindOption,
+    LikesOption,
+    Model,
+    PriorOption,
+    RunsOption,
+    SamplesOption,
+    Where,
+    engine_of,
+    make,
+)
+from coterie.cli.session import Session, command, stopwatch
+
+
+@command
+def run(
+    session: Session,
+    ratings: RatingsArgument,
+    out: Annotated[Path, typer.Option(help="Where to write the model.")],
+    model: KindOption = Model.best,
+    groups: GroupsOption = None,
+    samples: SamplesOption = None,
+    iterations: IterationsOption = None,
+    runs: RunsOption = None,
+    prior: PriorOption = None,
+    likes: LikesOption = False,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Save the fit here every few iterations.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")
+    ] = False,
+    engine: Annotated[Where, typer.Option(help="Where the work runs.")] = Where.local,
+    scheduler: Annotated[str | None, typer.Option(help="A Dask scheduler's address.")] = None,
+    format: FormatOption = None,
+    separator: SeparatorOption = None,
+) -> dict[str, Any]:
+    """Learn a recommender from ratings and write it to a file."""
+    from coterie.cli.inputs import load_ratings, remarks
+    from coterie.recommend.recommender import Recommender
+
+    if resume and checkpoint is None:
+        raise InputError("--resume needs a file to go on from", remedy="add --checkpoint FILE")
+    estimator = make(session, model, groups, samples, iterations, runs, prior)
+    saving = {} if checkpoint is None else {"checkpoint": checkpoint, "resume": resume}
+    data = load_ratings(session, ratings, likes=likes, format=format, separator=separator)
+    with (
+        engine_of(session, engine, scheduler) as worker,
+        session.progress("recommend") as callback,
+        remarks(session),
+    ):
+        recommender = Recommender(estimator).compile(data, worker)
+        with stopwatch() as seconds:
+            recommender.fit(data, engine=worker, callback=callback, **saving)
+            taken = seconds()
+    fitted = recommender.model_
+    session.interrupted = bool(getattr(fitted, "interrupted_", False))
+    recommender.save(out)
+    result = {
+        "users": data.n_users,
+        "items": data.n_items,
+        "ratings": len(data),
+        "entropy": fitted.entropy_,
+        "iterations": fitted.history_[-1].iteration if fitted.history_ else 0,
+        "seconds": taken,
+        "model": model.value,
+        "interrupted": session.interrupted,
+        "out": str(out),
+    }
+    _show(session, result)
+    return result
+
+
+def _show(session: Session, result: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None)
+    for name in ("users", "items", "ratings"):
+        table.add_row(name, f"{result[name]:,}")
+    table.add_row("entropy", f"{result['entropy']:,.1f} (training)")
+    ended = " (interrupted; what there was is kept)" if result["interrupted"] else ""
+    table.add_row("iterations", f"{result['iterations']:,}{ended}")
+    table.add_row("seconds", f"{result['seconds']:.2f}")
+    table.add_row("model", result["out"])
+    session.show(table)

@@ -1,0 +1,123 @@
+"""What the commands of `recommend` share: options, the model they make, titles."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from coterie.base.errors import InputError
+from coterie.cli.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from coterie.engine import Engine
+    from coterie.models.base import Estimator
+    from coterie.recommend.recommender import Recommender
+
+
+class Model(StrEnum):
+    best = "best"
+    mmsbm = "mmsbm"
+    mcmmsbm = "mcmmsbm"
+    hard = "hard"
+
+
+class Where(StrEnum):
+    local = "local"
+    dask = "dask"
+
+
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="What `fit --out` wrote.")]
+KindOption = Annotated[Model, typer.Option("--model", help="The model; best predicts best.")]
+GroupsOption = Annotated[str | None, typer.Option(help="Groups: K, or K,L for users and items.")]
+SamplesOption = Annotated[int | None, typer.Option(min=1, help="Draws a rating (mcmmsbm).")]
+IterationsOption = Annotated[int | None, typer.Option(min=1, help="Iterations (best: sweeps).")]
+RunsOption = Annotated[int | None, typer.Option(min=1, help="Runs to average (best: chains).")]
+PriorOption = Annotated[float | None, typer.Option(min=0, help="Pseudo-count (mmsbm, mcmmsbm).")]
+LikesOption = Annotated[bool, typer.Option("--likes", help="Pairs user, item without ratings.")]
+TitlesOption = Annotated[
+    Path | None, typer.Option(help="id and title of each item, such as MovieLens's u.item.")
+]
+OutOption = Annotated[Path | None, typer.Option(help="CSV or .parquet; stdout if not given.")]
+
+
+def make(
+    session: Session,
+    model: Model,
+    groups: str | None,
+    samples: int | None,
+    iterations: int | None,
+    runs: int | None,
+    prior: float | None,
+) -> Estimator:
+    """The model that the options of fit and evaluate describe."""
+    from coterie.recommend.catalogue import make_model
+
+    return make_model(
+        model.value,
+        groups=None if groups is None else _groups(groups),
+        samples=samples,
+        iterations=iterations,
+        runs=runs,
+        prior=prior,
+        rng=session.seed,
+    )
+
+
+def _groups(text: str) -> int | tuple[int, int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2) or min(numbers) < 1:
+        raise InputError(f"--groups {text}", remedy="give a number, or K,L for users and items")
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+@contextmanager
+def engine_of(session: Session, where: Where, scheduler: str | None) -> Iterator[Engine]:
+    """Threads of this process, or Dask: a cluster of its own or the one at `scheduler`."""
+    if scheduler is not None and where is not Where.dask:
+        raise InputError("--scheduler is for Dask", remedy="add --engine dask")
+    if where is Where.dask:
+        from coterie.engine.dask import DaskEngine
+
+        engine: Engine = DaskEngine(scheduler, workers=session.threads)
+    else:
+        engine = session.engine()
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def load_model(path: str) -> Recommender:
+    """The recommender in a file."""
+    from coterie.recommend.storage import load
+
+    return load(path)
+
+
+def known(recommender: Recommender, user: str | None = None, item: str | None = None) -> None:
+    """Refuse a user or item that the model has never seen."""
+    for kind, name, names, remedy in (
+        ("user", user, recommender.users_, "--ratings FILE takes a new user in"),
+        ("item", item, recommender.items_, "use an item of the ratings it was fitted to"),
+    ):
+        if name is not None and names.numbers([name])[0] < 0:
+            example = names.ids[0] if len(names) else "nothing"
+            raise InputError(
+                f"the model knows no {kind} {name!r} (it knows {len(names):,}, such as {example})",
+                remedy=remedy,
+            )
+
+
+def as_given(names: Any, name: str) -> Any:
+    """The id that a text on the command line names, as the data had it."""
+    number = int(names.numbers([name])[0])
+    return names.ids[number : number + 1].tolist()[0] if number >= 0 else name

@@ -1,0 +1,58 @@
+"""Titles of items: a table of ids and names, such as MovieLens's u.item or movies.csv."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from coterie.base.errors import InputError
+
+_SEPARATORS = ("::", "|", "\t", ";", ",")
+
+
+class Titles(dict[Any, str]):
+    """Id to title. An id is found as a number or as text.
+
+    >>> Titles({"7": "Twelve Monkeys"})[7]
+    'Twelve Monkeys'
+    """
+
+    def __missing__(self, key: Any) -> str:
+        return dict.__getitem__(self, str(key))
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return dict.get(self, str(key), default)
+
+
+def read_titles(path: str | Path) -> Titles:
+    """The first two columns of a text table: id and title."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")  # MovieLens's own files
+    titles = Titles()
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        fields = _fields(line)
+        if len(fields) < 2:
+            raise InputError(
+                f"{line[:40]!r} is not an id and a title",
+                path=path,
+                line=number,
+                remedy="separate them by |, tab, comma, semicolon or ::",
+            )
+        titles[fields[0].strip()] = fields[1].strip()
+    return titles
+
+
+def _fields(line: str) -> list[str]:
+    separator = next((mark for mark in _SEPARATORS if mark in line), ",")
+    if separator == "::":
+        return line.split(separator)
+    return next(csv.reader([line], delimiter=separator))
