@@ -37,9 +37,15 @@ def _soft() -> str:
     return soft.render(ct.MMSBM(n_groups=(12, 20), max_iter=20, rng=0).fit(ratings), ratings)
 
 
+def _two_sides() -> str:
+    ratings = made_up.ratings()
+    return cluster.render(made_up.CoClustered((15, 15)).fit(ratings), ratings)
+
+
 REPORTS = {
     "cluster": lambda: cluster.render(*made_up.clustered(600, 12)),
     "cluster_many": lambda: cluster.render(*made_up.clustered(6000, 300)),
+    "cluster_ratings": _two_sides,
     "soft": _soft,
     "recommend": _recommend,
     "anonymize": lambda: anonymize.render(made_up.release()),

@@ -12,7 +12,7 @@ import pytest
 
 import coterie as ct
 from coterie.graph import Graph
-from coterie.report import anonymize, cluster, recommend, soft
+from coterie.report import anonymize, cluster, cluster_ratings, recommend, soft
 from coterie.report.blocks import arrange
 from coterie.report.cluster_summary import summarize
 from coterie.report.page import Page, Panel, Section, Verdict, write
@@ -70,6 +70,41 @@ def test_empty_blocks_are_not_counted() -> None:
     graph = Graph.from_edges([0, 1], [1, 2], n_nodes=3)
     model = made_up.Clustered(5).fit(graph, np.array([0, 0, 4], np.int32))
     assert summarize(model, graph)["blocks"] == 2
+
+
+def test_cluster_report_of_ratings_counts_what_is_between_blocks() -> None:
+    data = made_up.ratings()
+    model = made_up.CoClustered().fit(data)
+    counts = cluster_ratings.summarize(model, data, name="films")["counts"]
+    assert counts.sum() == len(data)
+    inside = (data.users % 4 == 1) & (data.items % 3 == 2) & (data.codes == 4)
+    assert counts[1, 2, 4] == inside.sum()
+    text = words(cluster.render(model, data, name="films"))
+    assert "4 × 3 blocks in films" in text and "group-by-group" in text
+
+
+def test_cluster_report_of_likes_shows_shares_of_pairs() -> None:
+    data = ct.Ratings.from_arrays([0, 1, 2, 3], [0, 0, 1, 1], [1, 1, 1, 1])
+    model = made_up.CoClustered((2, 2)).fit(data)
+    assert "share of pairs" in words(cluster.render(model, data))
+
+
+def test_curves_come_from_the_measures_of_compare() -> None:
+    summary = {
+        "refused": False,
+        "utility": {
+            side: {
+                "nodes": 9,
+                "clustering_by_degree": [{"degree_from": 2, "nodes": 9, "clustering": 0.5}],
+                "distances": [30, 10],
+                "spectrum": [3.0, 1.0],
+            }
+            for side in ("original", "published")
+        },
+    }
+    text = words(anonymize.render(summary))
+    assert "Clustering by degree" in text and "Largest eigenvalues" in text
+    assert "steps 1 original: 0.75 published: 0.75" in text
 
 
 def test_calibration_of_honest_and_of_boastful_claims() -> None:

@@ -20,64 +20,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from coterie.report.charts import Axis, Gauge, Series, Table, bars, gauges, short, xy
-from coterie.report.charts.drawing import Cell, Chart
+from coterie.report.charts import Gauge, Table, bars, gauges, short
+from coterie.report.charts.drawing import Cell
+from coterie.report.likeness import MEASURES, likeness, measure_by_measure
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
 from coterie.report.parts import assumptions, count
-
-_MEASURES = {
-    "nodes": "nodes",
-    "edges": "edges",
-    "average_path_length": "average path length",
-    "diameter": "diameter",
-    "global_clustering": "global clustering",
-    "average_local_clustering": "mean local clustering",
-    "degree_mean": "mean degree",
-    "degree_max": "largest degree",
-    "assortativity": "assortativity",
-    "isolates": "nodes without an edge",
-    "largest_component": "largest component",
-    "modularity": "modularity of the blocks",
-    "core_max": "innermost core",
-}
-
-_PROFILES: dict[str, tuple[str, Axis, Axis, str, str]] = {
-    "degree": (
-        "Degrees",
-        Axis("degree", log=True),
-        Axis("share of nodes with at least so many", log=True),
-        "points",
-        "How the number of neighbours is distributed.",
-    ),
-    "clustering": (
-        "Clustering by degree",
-        Axis("degree", log=True),
-        Axis("mean local clustering", lo=0.0),
-        "both",
-        "How often two neighbours of a node are neighbours themselves.",
-    ),
-    "distance": (
-        "Path lengths",
-        Axis("steps"),
-        Axis("share of connected pairs", lo=0.0),
-        "both",
-        "How many steps lie between two nodes.",
-    ),
-    "spectrum": (
-        "Largest eigenvalues",
-        Axis("rank"),
-        Axis("eigenvalue"),
-        "both",
-        "The large-scale structure in few numbers.",
-    ),
-    "core": (
-        "Cores",
-        Axis("core number"),
-        Axis("share of nodes with at least this core", lo=0.0),
-        "both",
-        "How deep in the dense middle nodes are.",
-    ),
-}
 
 
 def render(summary: Mapping[str, Any]) -> str:
@@ -95,8 +42,8 @@ def compose(summary: Mapping[str, Any]) -> Page:
         [
             _risk(summary),
             _attacks(summary),
-            _likeness(summary),
-            _table(summary),
+            likeness(summary),
+            measure_by_measure(summary),
             Section("What this does not promise", notes=list(summary.get("remarks", []))),
             assumptions(summary.get("assumed", [])),
         ],
@@ -139,7 +86,7 @@ def _facts(summary: Mapping[str, Any]) -> list[Fact]:
     utility = summary.get("utility", {})
     original, published = utility.get("original", {}), utility.get("published", {})
     facts += [
-        Fact(_MEASURES[key], short(published[key]), f"original {short(original[key])}")
+        Fact(MEASURES[key], short(published[key]), f"original {short(original[key])}")
         for key in ("global_clustering", "average_path_length")
         if original.get(key) is not None and published.get(key) is not None
     ]
@@ -232,47 +179,3 @@ def _attacks(summary: Mapping[str, Any]) -> Section:
             f"Proves nothing here, since it finds nobody in the naive copy: {', '.join(blind)}."
         )
     return section
-
-
-def _likeness(summary: Mapping[str, Any]) -> Section:
-    section = Section("How alike the two graphs are")
-    for key, (title, x, y, kind, caption) in _PROFILES.items():
-        profile = summary.get("profiles", {}).get(key)
-        if profile:
-            section.figures.append(Figure(title, _profile(profile, x, y, kind, title), caption))
-    return section
-
-
-def _profile(profile: Mapping[str, Any], x: Axis, y: Axis, kind: str, title: str) -> Chart:
-    series = [
-        Series(side, profile[side]["x"], profile[side]["y"], kind, colour=colour)
-        for colour, side in enumerate(("original", "published"))
-        if side in profile
-    ]
-    return xy(series, x, y, description=f"{title} of the original and of the release.")
-
-
-def _table(summary: Mapping[str, Any]) -> Section:
-    utility = summary.get("utility", {})
-    original, published = utility.get("original", {}), utility.get("published", {})
-    rows: list[list[Cell]] = []
-    for key in [*_MEASURES, *(k for k in original if k not in _MEASURES)]:
-        a, b = original.get(key), published.get(key)
-        if not isinstance(a, int | float) or not isinstance(b, int | float):
-            continue
-        rows.append([_MEASURES.get(key, key.replace("_", " ")), a, b, _change(a, b)])
-    panel = Panel("", Table(["measure", "original", "release", "change"], rows))
-    return Section("Measure by measure", tables=[panel] if rows else [])
-
-
-def _change(a: float, b: float) -> str:
-    if a == b:
-        return "same"
-    if (
-        (abs(a) < 20 and float(a).is_integer() and float(b).is_integer())
-        or a == 0
-        or (a < 0) != (b < 0)
-        or abs(a) < 1e-9
-    ):
-        return f"{b - a:+.3g}"
-    return f"{100 * (b - a) / abs(a):+.1f} %"

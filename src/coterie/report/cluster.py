@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from coterie.graph import Graph
+from coterie.graph import Graph, Ratings
+from coterie.report import cluster_ratings
 from coterie.report.blocks import MOST_CELLS, BlockMatrix
 from coterie.report.charts import Axis, Series, Table, bars, block_graph, heatmap, short, xy
 from coterie.report.cluster_summary import summarize
@@ -22,10 +23,18 @@ from coterie.report.parts import (
 
 
 def render(
-    model: Any, graph: Graph, *, name: str = "the graph", assumed: Sequence[str] = ()
+    model: Any,
+    data: Graph | Ratings,
+    *,
+    name: str = "the graph",
+    titles: Mapping[str, str] | None = None,
+    assumed: Sequence[str] = (),
 ) -> str:
-    """The report of a fitted GeneralizedKMeans on the graph it was fitted to, as HTML."""
-    return write(compose(summarize(model, graph, name=name, assumed=assumed)))
+    """The report of a fitted GeneralizedKMeans on the data it was fitted to, as HTML."""
+    if isinstance(data, Ratings):
+        both = cluster_ratings.summarize(model, data, name=name, titles=titles, assumed=assumed)
+        return write(cluster_ratings.compose(both))
+    return write(compose(summarize(model, data, name=name, assumed=assumed)))
 
 
 def compose(summary: dict[str, Any]) -> Page:

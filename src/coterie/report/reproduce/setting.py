@@ -7,7 +7,6 @@ import platform
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from coterie.base.progress import Callback, Progress, silent
@@ -52,26 +51,23 @@ class Setting:
 
     @cached_property
     def ratings(self) -> Ratings:
-        from coterie.graph.readers import read_ratings
+        from coterie.graph.datasets import load
 
-        return read_ratings(_path("ml-100k"))
+        data = load("ml-100k")
+        assert isinstance(data, Ratings)
+        return data
 
     @cached_property
     def graphs(self) -> dict[str, Graph]:
         """The paper's two graphs by the names it uses."""
-        from coterie.graph.readers import read_graph
+        from coterie.graph.datasets import load
 
-        return {title: read_graph(_path(name)) for name, title in GRAPHS.items()}
+        found = {title: load(name) for name, title in GRAPHS.items()}
+        return {title: graph for title, graph in found.items() if isinstance(graph, Graph)}
 
     def say(self, stage: str, done: int = 0, total: int | None = None, note: str = "") -> None:
         """Tell how far it is."""
         self.callback(Progress(stage, done, total, None, note))
-
-
-def _path(name: str) -> Path:
-    from coterie.graph import datasets
-
-    return Path(datasets.path(name))
 
 
 class Limit:
