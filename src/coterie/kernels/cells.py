@@ -7,8 +7,8 @@
     H   the Poisson cell, d - d log(d / D)
 
 Counts are float64 that hold integers exactly (to 2**53), so that graphs with and without
-fractional weights are one code. Differences of g at 5e9 lose five digits, hence `gain` (some edges
-join a cell) and `widen` (some empty pairs do) are written with log1p instead.
+fractional weights are one code. Differences of g at 5e9 lose five digits, hence all is written with
+`tail`, which has no large terms to cancel.
 
 The kind of a model is an integer, not a function that is passed: Numba then compiles one kernel
 for all models and can keep it on disk.
@@ -26,7 +26,7 @@ POISSON = 1  # weighted graphs
 PLAIN = 2  # sums of g alone: degree-corrected graphs, ratings
 
 TABLE = 1 << 16  # beyond it the rounding of g(d) would show in a move that gains 1e-9
-SERIES = 1.0 / 64.0  # five terms of the series in `log_tail` are exact to 1e-13 below it
+SERIES = 1.0 / 64.0  # the five terms of `short_tail` are exact to 1e-13 below it
 
 
 def g_table() -> np.ndarray:
@@ -40,9 +40,18 @@ def g_table() -> np.ndarray:
 
 
 @njit(inline="always", cache=True)
-def log_tail(t):
-    """The tail in g(M) - g(M - x) = x (log M + 1 - tail(x / M)), by its series"""
+def short_tail(t):
+    """`tail` for t < SERIES"""
     return t * (0.5 + t * (1 / 6 + t * (1 / 12 + t * (1 / 20 + t * (1 / 30)))))
+
+
+@njit(inline="always", cache=True)
+def tail(t):
+    """1 + (1 - t) log(1 - t) / t for 0 <= t <= 1, which is small where t is:
+    g(M) - g(M - x) = x (log M + 1 - tail(x / M)), F(d, D) = d (log D + 1 - tail(d / D)) - g(d)"""
+    if t < SERIES:
+        return short_tail(t)
+    return 1.0 + (1.0 - t) * math.log1p(-t) / t if t < 1.0 else 1.0
 
 
 @njit(nogil=True, cache=True)
@@ -55,10 +64,7 @@ def g_drop(table, M, x):
     low = int(M - x)
     if M < TABLE and low == M - x and int(M) == M:
         return table[int(M)] - table[low]
-    t = x / M
-    if t < SERIES:
-        return x * (math.log(M) + 1.0 - log_tail(t))
-    return x * math.log(M) - (M - x) * math.log1p(-t)
+    return x * (math.log(M) + 1.0 - tail(x / M))
 
 
 @njit(nogil=True, cache=True)
@@ -79,14 +85,9 @@ def widen(kind, d, D, c):
     """cell(d, D + c) - cell(d, D): c more pairs, none of them an edge; 0 where D cannot hold d"""
     if d <= 0.0 or c <= 0.0 or D <= 0.0 or kind == PLAIN:
         return 0.0
-    if kind == BERNOULLI and d > D:
-        return 0.0
     if kind == POISSON:
         return d * math.log1p(c / D)
-    M = D - d
-    if M <= 0.0:
-        return D * math.log1p(c / D) + c * math.log((D + c) / c)
-    return c * math.log1p(d / (M + c)) + D * math.log1p(c / D) - M * math.log1p(c / M)
+    return d * (math.log1p(c / D) + tail(d / D) - tail(d / (D + c))) if d <= D else 0.0
 
 
 @njit(nogil=True, cache=True)
@@ -95,11 +96,9 @@ def cell(kind, d, D):
     if d <= 0.0:
         return 0.0
     if kind == BERNOULLI:
-        if d >= D:
-            return 0.0
-        return -d * math.log(d / D) - (D - d) * math.log1p(-d / D)
-    if kind == POISSON:  # fractions that cancel may leave a trace in a cell without pairs
-        return d - d * math.log(d / D) if D > 0.0 else 0.0
+        return d * (1.0 - math.log(d / D) - tail(d / D))
+    if kind == POISSON:
+        return d * (1.0 - math.log(d / D))
     return -d * math.log(d)
 
 

@@ -20,7 +20,17 @@ import numpy as np
 from numba import njit
 
 from coterie.kernels.blocks import TWO_SETS, TWO_WAY, edge_slots, profile, shift
-from coterie.kernels.cells import PLAIN, SERIES, TABLE, gain, inner_gain, log_tail, widen
+from coterie.kernels.cells import (
+    BERNOULLI,
+    PLAIN,
+    SERIES,
+    TABLE,
+    gain,
+    inner_gain,
+    short_tail,
+    widen,
+)
+from coterie.kernels.lending import lend
 from coterie.kernels.tables import FAST, inner_pairs, new_inner_pairs, refresh_block
 
 LEAST_GAIN = 1e-9  # a move must gain more: ties stay
@@ -51,7 +61,7 @@ def workspace(slots: int, k: int, keep: int = 0, capacity: int = 0) -> Workspace
     )
 
 
-@njit(nogil=True, cache=True)
+@njit(inline="always", cache=True)
 def fill_row(model, stats, slope, bend, s, own, x, out):
     """out[y] = the change of the cells (s, y) by x more edges; own: slot s has lost a node"""
     counts, sizes, others, _ = stats
@@ -64,19 +74,19 @@ def fill_row(model, stats, slope, bend, s, own, x, out):
     fast = x <= FAST and x == np.floor(x)
     if fast:
         step = np.int64(x)
-        for y in range(len(out)):
+        for y in range(len(out)):  # two loops: the look-ups cannot be vectorised, the rest can
             i = min(np.int64(d[y]), TABLE - 1 - FAST)
-            t = x * curl[y]
-            value = sign * (g[i] - g[i + step]) + x * (up[y] - log_tail(t))
-            out[y] = value if t <= SERIES else 0.0
+            out[y] = g[i] - g[i + step]
+        for y in range(len(out)):
+            out[y] = sign * out[y] + x * (up[y] - short_tail(x * curl[y]))
     for y in range(len(out)):
         if not fast or x * curl[y] > SERIES:
             N = (sizes[y] + 1.0) * m
-            possible = kind != 0 or N - d[y] >= x
+            possible = kind != BERNOULLI or N - d[y] >= x
             out[y] = sign * gain(kind, g, d[y], N, x) if possible else 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(inline="always", cache=True)
 def find_row(model, stats, tables, work, s, own, x, spare):
     """The row of (s, x): one that was kept, or a new one, kept if there is room"""
     key = s + (len(work.x) if own else 0)
@@ -95,7 +105,7 @@ def find_row(model, stats, tables, work, s, own, x, spare):
     return row
 
 
-@njit(nogil=True, cache=True)
+@njit(inline="always", cache=True)
 def mend_cell(model, stats, tables, s, y, removed, joined, row):
     """What cost[y] lacks because the cell (s, y), s a slot of v's own block, has lost `removed`"""
     n, m = stats.sizes[y], stats.others[s % len(stats.others)] - 1.0
@@ -105,7 +115,7 @@ def mend_cell(model, stats, tables, s, y, removed, joined, row):
     return right - tables.lone[s, y] - row[y]
 
 
-@njit(nogil=True, cache=True)
+@njit(inline="always", cache=True)
 def cost_of_staying(model, stats, tables, work, m, a):
     """cost[a]: v, taken out of its block a, comes back"""
     counts, sizes, others, _ = stats
@@ -135,7 +145,7 @@ def cost_of_staying(model, stats, tables, work, m, a):
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(inline="always", cache=True)
 def score(model, stats, tables, work, m, a):
     """Fill work.cost for a node of block a whose profile is in work.x (m slots touched)"""
     counts, sizes, others, _ = stats
@@ -202,6 +212,9 @@ def best_label(cost, a):
 @njit(nogil=True, cache=True)
 def plan(model, adjacency, stats, tables, work, labels, other_labels, elements, wanted, gains):
     """The best label (wanted, OUT) and its gain (OUT) of each element, against fixed statistics"""
+    model, adjacency = lend(model), lend(adjacency)
+    stats, tables, work = lend(stats), lend(tables), lend(work)
+    labels, other_labels = lend(labels), lend(other_labels)
     q = len(stats.others)
     work.place[:] = -1
     work.used[0] = 0

@@ -28,7 +28,18 @@ import numpy as np
 from numba import njit
 
 from coterie.kernels.blocks import TWO_SETS, TWO_WAY, edge_slots
-from coterie.kernels.cells import PLAIN, POISSON, TABLE, cell, inner_cell, widen
+from coterie.kernels.cells import (
+    BERNOULLI,
+    PLAIN,
+    POISSON,
+    SERIES,
+    TABLE,
+    cell,
+    inner_cell,
+    tail,
+    widen,
+)
+from coterie.kernels.lending import lend
 
 FAST = 1024  # the largest x that rows take by table
 
@@ -45,17 +56,17 @@ class Tables(NamedTuple):
     stay: np.ndarray
     inner_leave: np.ndarray  # the diagonal's term of stay
     parts: np.ndarray
-    log_join: np.ndarray  # log(n_y + 1)
-    log_other: np.ndarray  # float64 (q,), log n_j
-    log_less: np.ndarray  # log(n_j - 1)
+    logs: np.ndarray  # float64 (3, k): log of n - 1, n, n + 1
+    other_logs: np.ndarray  # float64 (3, q): the same of the other end's blocks
 
 
 def empty_tables(slots: int, k: int, q: int) -> Tables:
     """Room for the tables of one side."""
     return Tables(
         *(np.zeros((slots, k)) for _ in range(7)),
-        *(np.zeros(k) for _ in range(5)),
-        *(np.zeros(q) for _ in range(2)),
+        *(np.zeros(k) for _ in range(4)),
+        np.zeros((3, k)),
+        np.zeros((3, q)),
     )
 
 
@@ -72,65 +83,91 @@ def new_inner_pairs(model, n):
 
 
 @njit(inline="always", cache=True)
-def curve(kind, d, N, log_N, slope, bend, s, y):
-    """Set slope and bend of a cell (s, y) with N pairs after the join"""
+def curve(kind, d, N, log_N):
+    """(slope, bend) of a cell with N pairs after the join"""
     slow = d > TABLE - 2 * FAST or d != math.floor(d)
     if kind == PLAIN or N <= 0.0:
-        slope[s, y] = 0.0
-        bend[s, y] = 1.0 if slow else 0.0
-    elif kind == POISSON:
-        slope[s, y] = 1.0 + log_N
-        bend[s, y] = 1.0 if slow else 0.0
-    else:
-        M = N - d
-        slope[s, y] = 1.0 + (log_N if d == 0.0 else math.log(max(M, 1.0)))
-        bend[s, y] = 1.0 if slow or M < 1.0 else 1.0 / M
+        return 0.0, 1.0 if slow else 0.0
+    if kind == POISSON:
+        return 1.0 + log_N, 1.0 if slow else 0.0
+    M = N - d
+    if slow or M < 1.0:
+        return 0.0, 1.0
+    return 1.0 + (log_N if d == 0.0 else log_N + log_less(d / N)), 1.0 / M
+
+
+@njit(inline="always", cache=True)
+def refresh_cell(model, stats, tables, s, y):
+    """Recompute every entry of the cell (s, y) from stats; gives its entropy.
+
+    With u = d / D and cell(d, D) = d (log D + 1 - tail(u)) - g(d), what widening a cell costs is
+    d (log of the ratio + a difference of tails): no logarithm where the cell is sparse."""
+    kind = model.kind
+    d = stats.counts[s, y]
+    q = len(stats.others)
+    if kind == PLAIN:
+        sign = -1.0 if s >= edge_slots(model, q) else model.signs[s // q]
+        tables.slope[s, y], tables.bend[s, y] = curve(PLAIN, d, 0.0, 0.0)
+        tables.own_slope[s, y], tables.own_bend[s, y] = curve(PLAIN, d, 0.0, 0.0)
+        return sign * cell(PLAIN, d, 0.0)
+    j = s % q
+    one_set = model.layout != TWO_SETS
+    if one_set and j == y:
+        return 0.0  # the diagonal is scored apart: its entries stay 0
+    n, m = stats.sizes[y], stats.others[j]
+    log_more, log_m, log_m1 = tables.logs[2, y], tables.other_logs[1, j], tables.other_logs[0, j]
+    N, own_N = (n + 1.0) * m, (n + 1.0) * (m - 1.0)
+    tables.slope[s, y], tables.bend[s, y] = curve(kind, d, N, log_more + log_m)
+    if one_set:
+        own = curve(kind, d, own_N, log_more + log_m1)
+        tables.own_slope[s, y], tables.own_bend[s, y] = own
+    if d <= 0.0:
+        tables.base[s, y] = 0.0
+        tables.lone[s, y] = 0.0
+        tables.leave[s, y] = 0.0
+        return 0.0
+    D = n * m
+    now = pairs_tail(kind, d, D)
+    up, down = log_more - tables.logs[1, y], tables.logs[1, y] - tables.logs[0, y]
+    tables.base[s, y] = d * (up + now - pairs_tail(kind, d, N))
+    fits = (n - 1.0) * m >= d or (kind == POISSON and n > 1.0)
+    tables.leave[s, y] = d * (down + pairs_tail(kind, d, D - m) - now) if fits else 0.0
+    if one_set:
+        fits = n * (m - 1.0) >= d or (kind == POISSON and m > 1.0)
+        before, after = pairs_tail(kind, d, D - n), pairs_tail(kind, d, own_N)
+        tables.lone[s, y] = d * (up + before - after) if fits else 0.0
+    g = model.table[int(d)] if d < TABLE and d == math.floor(d) else d * math.log(d)
+    return d * (tables.logs[1, y] + log_m + 1.0 - now) - g
+
+
+@njit(inline="always", cache=True)
+def pairs_tail(kind, d, D):
+    """tail(d / D) of a Bernoulli cell, 0 of a Poisson cell or where D cannot hold d"""
+    return tail(d / D) if kind == BERNOULLI and d <= D else 0.0
+
+
+@njit(inline="always", cache=True)
+def log_less(t):
+    """log(1 - t) for 0 <= t < 1"""
+    if t < SERIES:
+        return -t * (1.0 + t * (1 / 2 + t * (1 / 3 + t * (1 / 4 + t * (1 / 5 + t * (1 / 6))))))
+    return math.log1p(-t)
 
 
 @njit(nogil=True, cache=True)
-def refresh_cell(model, stats, tables, s, y):
-    """Recompute every entry of the cell (s, y) from stats"""
-    kind, layout = model.kind, model.layout
-    d = stats.counts[s, y]
-    q = len(stats.others)
-    if s >= edge_slots(model, q) or kind == PLAIN:
-        curve(PLAIN, d, 0.0, 0.0, tables.slope, tables.bend, s, y)
-        curve(PLAIN, d, 0.0, 0.0, tables.own_slope, tables.own_bend, s, y)
-        return
-    j = s % q
-    if layout != TWO_SETS and j == y:
-        return  # the diagonal is scored apart: its entries stay 0
-    n, m = stats.sizes[y], stats.others[j]
-    log_n = tables.log_join[y]
-    curve(kind, d, (n + 1) * m, log_n + tables.log_other[j], tables.slope, tables.bend, s, y)
-    if d > 0.0:
-        tables.base[s, y] = widen(kind, d, n * m, m)
-        tables.leave[s, y] = widen(kind, d, (n - 1) * m, m)
-    else:
-        tables.base[s, y] = 0.0
-        tables.leave[s, y] = 0.0
-    if layout != TWO_SETS:
-        curve(
-            kind,
-            d,
-            (n + 1) * (m - 1),
-            log_n + tables.log_less[j],
-            tables.own_slope,
-            tables.own_bend,
-            s,
-            y,
-        )
-        tables.lone[s, y] = widen(kind, d, n * (m - 1), m - 1) if d > 0.0 else 0.0
+def block_logs(n, logs, b):
+    """Set the logarithms of n - 1, n and n + 1 (0 where there is none)"""
+    for i in range(3):
+        logs[i, b] = math.log(max(n + i - 1.0, 1.0))
 
 
 @njit(nogil=True, cache=True)
 def refresh_logs(stats, tables):
     """The logarithms of block sizes"""
     for y in range(len(stats.sizes)):
-        tables.log_join[y] = math.log(stats.sizes[y] + 1.0)
+        block_logs(stats.sizes[y], tables.logs, y)
     for j in range(len(stats.others)):
-        tables.log_other[j] = math.log(max(stats.others[j], 1.0))
-        tables.log_less[j] = math.log(max(stats.others[j] - 1.0, 1.0))
+        block_logs(stats.others[j], tables.other_logs, j)
 
 
 @njit(nogil=True, cache=True)
@@ -145,8 +182,8 @@ def inner_terms(model, stats, y):
 @njit(nogil=True, cache=True)
 def refresh(model, stats, tables, start, stop):
     """Recompute tables (OUT) for the labels start..stop-1; needs refresh_logs before"""
-    counts, sizes, others, _ = stats
-    slots, q = len(counts), len(others)
+    model, stats, tables = lend(model), lend(stats), lend(tables)
+    slots, q = len(stats.counts), len(stats.others)
     edges = edge_slots(model, q)
     one_set = model.layout != TWO_SETS
     for y in range(start, stop):
@@ -161,20 +198,14 @@ def refresh(model, stats, tables, start, stop):
             tables.parts[y] += S
     share = 0.5 if one_set else 1.0  # two blocks of one node set share their cell
     for s in range(slots):
-        j = s % q
         for y in range(start, stop):
-            refresh_cell(model, stats, tables, s, y)
-            if one_set and j == y and s < edges:
+            if one_set and s < edges and s % q == y:
+                refresh_cell(model, stats, tables, s, y)
                 continue
+            S = refresh_cell(model, stats, tables, s, y)
             tables.join[y] += tables.base[s, y]
             tables.stay[y] += tables.leave[s, y]
-            d = counts[s, y]
-            if d > 0.0:
-                if s >= edges:
-                    tables.parts[y] -= cell(PLAIN, d, 0.0)
-                else:
-                    sign = model.signs[s // q]
-                    tables.parts[y] += share * sign * cell(model.kind, d, sizes[y] * others[j])
+            tables.parts[y] += S if s >= edges else share * S
 
 
 @njit(nogil=True, cache=True)
@@ -184,10 +215,9 @@ def refresh_block(model, stats, tables, b):
     slots, k, q = len(counts), len(sizes), len(others)
     edges = edge_slots(model, q)
     one_set = model.layout != TWO_SETS
-    tables.log_join[b] = math.log(sizes[b] + 1.0)
+    block_logs(sizes[b], tables.logs, b)
     if one_set:
-        tables.log_other[b] = math.log(max(sizes[b], 1.0))
-        tables.log_less[b] = math.log(max(sizes[b] - 1.0, 1.0))
+        block_logs(sizes[b], tables.other_logs, b)
     tables.join[b] = 0.0
     tables.stay[b] = 0.0
     if one_set:

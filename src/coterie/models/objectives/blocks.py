@@ -18,6 +18,7 @@ from coterie.kernels.blocks import (
     count,
 )
 from coterie.kernels.cells import PLAIN, g_table
+from coterie.kernels.fixed import plan_fixed, refresh_fixed
 from coterie.kernels.scores import Workspace, plan, sweep, workspace
 from coterie.kernels.tables import Tables, empty_tables, refresh, refresh_logs
 from coterie.models.objectives.base import Labels, Plan
@@ -55,7 +56,8 @@ class BlockObjective:
     """A block model of fixed data; made by the functions of this package.
 
     `sides` holds the neighbours of each node set: one for a graph, two for ratings. `constant`
-    is the part of S that no clustering changes.
+    is the part of S that no clustering changes. `score` says how `plan` rates a label: "exact" is
+    the change of S, "fixed" the paper's approximation with theta held fixed.
     """
 
     def __init__(
@@ -66,11 +68,13 @@ class BlockObjective:
         sides: tuple[Adjacency, ...],
         signs: tuple[float, ...] = (1.0,),
         constant: float = 0.0,
+        score: str = "exact",
     ) -> None:
         self.name = name
         self.model = Model(kind, layout, np.array(signs), g_table())
         self.sides = sides
         self.constant = constant
+        self.score = score
         self.n_elements = tuple(len(side.indptr) - 1 for side in sides)
 
     def slots(self, side: int, n_blocks: tuple[int, ...]) -> int:
@@ -99,10 +103,10 @@ class BlockObjective:
         return BlockState(labels, n_blocks, tuple(counts), tuple(sizes))
 
     def entropy(self, state: BlockState) -> float:
-        return self._refresh(state, 0, None)
+        return self._refresh(state, 0, None, "exact")
 
     def prepare(self, state: BlockState, side: int, engine: Engine) -> float:
-        return self._refresh(state, side, engine)
+        return self._refresh(state, side, engine, self.score)
 
     def plan(self, state: BlockState, side: int, elements: np.ndarray, engine: Engine) -> Plan:
         wanted, gains = np.empty(len(elements), np.int32), np.empty(len(elements))
@@ -112,8 +116,10 @@ class BlockObjective:
         stats, tables = state.stats(side), state.tables[side]
         other = len(self.sides) - 1 - side
 
+        kernel = plan if self.score == "exact" else plan_fixed
+
         def plan_part(part: slice, buffer: Workspace) -> None:
-            plan(
+            kernel(
                 self.model,
                 self.sides[side],
                 stats,
@@ -156,7 +162,7 @@ class BlockObjective:
     def sweep(
         self, state: BlockState, side: int, order: np.ndarray, min_block_size: int = 0
     ) -> tuple[int, float]:
-        self._refresh(state, side, None)
+        self._refresh(state, side, None, "exact")
         slots, k = state.counts[side].shape
         other = len(self.sides) - 1 - side
         moved, gained = sweep(
@@ -172,18 +178,19 @@ class BlockObjective:
         )
         return int(moved), float(gained)
 
-    def _refresh(self, state: BlockState, side: int, engine: Engine | None) -> float:
+    def _refresh(self, state: BlockState, side: int, engine: Engine | None, score: str) -> float:
         stats = state.stats(side)
         slots, k = stats.counts.shape
         if side not in state.tables:
             state.tables[side] = empty_tables(slots, k, len(stats.others))
         tables = state.tables[side]
         refresh_logs(stats, tables)
+        kernel = refresh if score == "exact" else refresh_fixed
         if engine is None or engine.threads == 1:
-            refresh(self.model, stats, tables, 0, k)
+            kernel(self.model, stats, tables, 0, k)
         else:
             cuts = np.linspace(0, k, engine.threads + 1).astype(np.int64)
-            engine.map(lambda a, b: refresh(self.model, stats, tables, a, b), cuts[:-1], cuts[1:])
+            engine.map(lambda a, b: kernel(self.model, stats, tables, a, b), cuts[:-1], cuts[1:])
         return float(tables.parts.sum()) + self.constant
 
     def _buffers(self, state: BlockState, side: int, parts: int) -> list[Workspace]:

@@ -1,0 +1,94 @@
+"""The paper's approximation: a node's labels are scored with theta held fixed.
+
+    cost[y] = join[y] + lone[a, y] + sum over its slots s of x_s slope[s, y]
+
+where slope = -log of the odds (Bernoulli), of the rate (Poisson) or of the share (sums of g) in
+that cell, join is what a node without edges pays in y, and lone takes v's own pair with itself
+back. All of it is linear in x, so a batch is one sparse-times-dense product.
+
+Empty and full cells would forbid or force a label for ever, hence a cell starts with `EPSILON`
+edges and as many non-edges. The result is sensitive to it; tables.py holds the arrays' meaning.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from coterie.kernels.blocks import TWO_SETS, edge_slots, profile
+from coterie.kernels.cells import BERNOULLI, PLAIN, POISSON, cell, inner_cell
+from coterie.kernels.scores import best_label
+from coterie.kernels.tables import inner_pairs
+
+EPSILON = 0.5
+
+
+@njit(nogil=True, cache=True)
+def refresh_fixed(model, stats, tables, start, stop):
+    """Recompute tables (OUT: slope, lone, join, parts) for the labels start..stop-1"""
+    counts, sizes, others, _ = stats
+    slots, q = len(counts), len(others)
+    edges = edge_slots(model, q)
+    one_set = model.layout != TWO_SETS
+    shares = (model.signs > 0).sum()  # a total starts with what its parts start with
+    for y in range(start, stop):
+        tables.join[y] = 0.0
+        tables.parts[y] = 0.0
+    for s in range(slots):
+        j = s % q
+        for y in range(start, stop):
+            d = counts[s, y]
+            inner = one_set and j == y and s < edges
+            if s >= edges:
+                tables.slope[s, y] = math.log(d + EPSILON)
+                tables.parts[y] -= cell(PLAIN, d, 0.0)
+                continue
+            D = inner_pairs(model, sizes[y]) if inner else sizes[y] * others[j]
+            sign = model.signs[s // q]
+            none = 0.0  # what a pair without an edge costs
+            if model.kind == BERNOULLI:
+                p = (d + EPSILON) / (D + 2.0 * EPSILON)
+                none = -math.log1p(-p)
+                tables.slope[s, y] = -math.log(p) - none
+            elif model.kind == POISSON:
+                none = (d + EPSILON) / (D + EPSILON)
+                tables.slope[s, y] = -math.log(none)
+            else:
+                both = 2.0 * d if inner else d
+                start_with = EPSILON if sign > 0 else EPSILON * shares
+                tables.slope[s, y] = -sign * math.log(both + start_with)
+            tables.join[y] += others[j] * none
+            tables.lone[s, y] = -none
+            if inner:
+                if s < q:
+                    tables.parts[y] += inner_cell(model.kind, d, D)
+            else:
+                tables.parts[y] += (0.5 if one_set else 1.0) * sign * cell(model.kind, d, D)
+
+
+@njit(nogil=True, cache=True)
+def plan_fixed(
+    model, adjacency, stats, tables, work, labels, other_labels, elements, wanted, gains
+):
+    """As `scores.plan`, with theta fixed: the gain is the paper's estimate, not the change of S"""
+    k, q = len(stats.sizes), len(stats.others)
+    edges = edge_slots(model, q)
+    cost, x = work.cost, work.x
+    for i in range(len(elements)):
+        v = elements[i]
+        a = labels[v]
+        m = profile(model, adjacency, other_labels, q, v, x, work.touched)
+        cost[:] = tables.join
+        if model.layout != TWO_SETS:
+            for s in range(a, edges, q):
+                back = tables.lone[s]
+                for y in range(k):
+                    cost[y] += back[y]
+        for t in range(m):
+            s = work.touched[t]
+            amount, slope = x[s], tables.slope[s]
+            for y in range(k):
+                cost[y] += amount * slope[y]
+            x[s] = 0.0
+        wanted[i], gains[i] = best_label(cost, a)

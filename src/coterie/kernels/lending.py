@@ -1,0 +1,35 @@
+"""Arrays without reference counts, for inner loops.
+
+Numba counts references atomically whenever an array is taken out of a tuple, viewed or passed on;
+two threads that share an array then fight for the counter's cache line. A kernel whose caller
+holds its arguments for the whole call may work on bare pointers instead.
+"""
+
+from __future__ import annotations
+
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+
+@intrinsic
+def lend(typingctx, value):
+    """The same array, or tuple of arrays, without counters; valid while the caller holds it"""
+
+    def codegen(context, builder, signature, args):
+        return _without_counters(context, builder, value, args[0])
+
+    return value(value), codegen
+
+
+def _without_counters(context, builder, kind, value):
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value=value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        parts = zip(kind.types, cgutils.unpack_tuple(builder, value), strict=True)
+        return context.make_tuple(
+            builder, kind, [_without_counters(context, builder, t, v) for t, v in parts]
+        )
+    return value
