@@ -23,12 +23,14 @@ from coterie.models.soft.posing import (
     graph_classes,
     pose_graph,
     pose_ratings,
+    smallest_like,
 )
 from coterie.models.soft.predict import held_out_entropy
 from coterie.models.soft.saving import Keeper, Run, Saved, data_digest, resumed
 from coterie.models.soft.state import State, start
 
 _NOT_PART_OF_THE_RUN = ("max_iter", "tol", "patience", "rng", "init", "warm_start")
+_TINY = {"n_groups": 1, "max_iter": 1, "n_init": 1, "init": "random", "rng": 0}
 
 
 class SoftModel(Estimator):
@@ -58,6 +60,7 @@ class SoftModel(Estimator):
     memberships_: np.ndarray
     user_memberships_: np.ndarray
     item_memberships_: np.ndarray
+    ratings_: Ratings
     entropy_: float
     history_: list[Iteration]
     validation_history_: list[float]
@@ -99,6 +102,11 @@ class SoftModel(Estimator):
                     break
         self._show(data, saved.finished)
         return self
+
+    def compile(self, data: Ratings | Graph, engine: str | Engine = "local") -> None:
+        """Have Numba compile what `fit(data)` will run, on a few nodes of the same kind."""
+        few = type(self)(**{**self.get_params(), **_TINY, "absent": self._absent(data)})
+        few.fit(smallest_like(data), engine)
 
     def _run(
         self,
@@ -159,10 +167,11 @@ class SoftModel(Estimator):
                 absent_ratio=self.absent_ratio,
                 rng=rng,
             )
-        settings = Settings(
-            absent_mode(self.absent, data.n_nodes), self.absent_samples, self._samples(), self.prior
-        )
+        settings = Settings(self._absent(data), self.absent_samples, self._samples(), self.prior)
         return pose_graph(data, int(groups[0]), engine, settings)
+
+    def _absent(self, data: Ratings | Graph) -> str:
+        return absent_mode(self.absent, data.n_nodes if isinstance(data, Graph) else 0)
 
     def _hold_out(
         self, data: Ratings | Graph, seed: int
@@ -186,10 +195,11 @@ class SoftModel(Estimator):
         self.theta_, self.entropy_ = best.theta, best.entropy
         self.history_, self.converged_ = best.history, best.converged
         if isinstance(data, Ratings):
+            self.ratings_ = data  # a Recommender of this model needs the names
             self.user_memberships_ = best.row_memberships
             self.item_memberships_ = best.column_memberships
             self.values_ = data.values
             self.validation_history_ = best.held_out
         else:
             self.memberships_ = best.row_memberships
-            self.values_ = graph_classes(data, absent_mode(self.absent, data.n_nodes))[0]
+            self.values_ = graph_classes(data, self._absent(data))[0]

@@ -138,3 +138,11 @@ def absent_mode(absent: str, n_nodes: int) -> str:
             f"absent={absent!r} is unknown", remedy='give "auto", "exact", "sampled" or "ignored"'
         )
     return absent
+
+
+def smallest_like(data: Ratings | Graph) -> Ratings | Graph:
+    """Data of the same kind that a moment is enough for."""
+    if isinstance(data, Ratings):
+        return Ratings.from_arrays([0, 1, 2], [0, 1, 2], [1, 2, 2])
+    weights = None if data.weights is None else [1.0, 2.0]
+    return Graph.from_edges([0, 1], [1, 2], n_nodes=3, weights=weights, directed=data.directed)

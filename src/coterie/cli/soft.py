@@ -1,0 +1,217 @@
+"""`coterie soft`: to which groups does each node belong, and how much?"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from coterie.base.errors import InputError
+from coterie.cli.session import Session, command, stopwatch
+
+if TYPE_CHECKING:
+    from coterie.engine import Engine
+    from coterie.graph import Graph, Ratings
+    from coterie.models.soft.base import SoftModel
+
+
+class Method(StrEnum):
+    exact = "exact"
+    monte_carlo = "monte-carlo"
+
+
+class Absent(StrEnum):
+    auto = "auto"
+    exact = "exact"
+    sampled = "sampled"
+    ignored = "ignored"
+
+
+class Kind(StrEnum):
+    simple = "simple"
+    directed = "directed"
+    weighted = "weighted"
+    ratings = "ratings"
+
+
+_DRAWS = 30
+
+
+@command
+def run(
+    session: Session,
+    graph: Annotated[str, typer.Argument(metavar="GRAPH", help="The file; - is stdin.")],
+    groups: Annotated[str, typer.Option(help="How many groups; K,L for users and items.")],
+    method: Annotated[Method, typer.Option(help="The update: exact, or drawn.")] = Method.exact,
+    samples: Annotated[
+        int | None, typer.Option(min=1, help=f"Draws a pair, monte-carlo only ({_DRAWS}).")
+    ] = None,
+    absent: Annotated[
+        Absent,
+        typer.Option(help="Absent pairs: all, sampled, or (weighted) ignored; auto by size."),
+    ] = Absent.auto,
+    iterations: Annotated[int, typer.Option(min=0, help="At most so many.")] = 500,
+    tol: Annotated[
+        float, typer.Option(min=0, help="Stop below this relative gain; 0: run all.")
+    ] = 1e-6,
+    prior: Annotated[float, typer.Option(min=0, help="A pseudo-count on everything.")] = 0.0,
+    runs: Annotated[int, typer.Option(min=1, help="Starts; the best is kept.")] = 1,
+    kind: Annotated[Kind, typer.Option(help="What the file holds.")] = Kind.simple,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Save the fit here every ten iterations.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")
+    ] = False,
+    report: Annotated[Path | None, typer.Option(help="Write a report: FILE.html.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write node,g_0,g_1…: FILE.csv.")] = None,
+    format: Annotated[str | None, typer.Option(help="The file's format, if not by suffix.")] = None,
+) -> dict[str, Any]:
+    """Mixed membership of a graph (or of ratings): a little of each group for every node."""
+    from coterie.models.mcmmsbm import MCMMSBM
+    from coterie.models.mmsbm import MMSBM
+
+    if resume and checkpoint is None:
+        raise InputError("--resume needs a file to go on from", remedy="add --checkpoint FILE")
+    if samples is not None and method is Method.exact:
+        raise InputError(
+            "--samples has no meaning for the exact update", remedy="add --method monte-carlo"
+        )
+    data = _read(graph, kind, format)
+    options: dict[str, Any] = {
+        "n_groups": _groups(groups),
+        "max_iter": iterations,
+        "tol": tol,
+        "prior": prior,
+        "n_init": runs,
+        "absent": absent.value,
+        "rng": session.seed,
+    }
+    model: SoftModel = (
+        MMSBM(**options)
+        if method is Method.exact
+        else MCMMSBM(samples=samples or _DRAWS, **options)
+    )
+    engine = session.engine()
+    try:
+        seconds = _fit(session, model, data, engine, checkpoint, resume)
+    finally:
+        engine.close()
+    if out is not None:
+        from coterie.graph.writers import write_table
+
+        write_table(out, _table(model, data))
+    if report is not None:
+        from coterie.graph.writers import atomic_write
+        from coterie.report.soft import render
+
+        with atomic_write(report) as file:
+            file.write(render(model, data, name=Path(graph).name))
+    result = _result(model, data, seconds)
+    _show(session, model, result, out)
+    return result
+
+
+def _fit(
+    session: Session,
+    model: SoftModel,
+    data: Graph | Ratings,
+    engine: Engine,
+    checkpoint: Path | None,
+    resume: bool,
+) -> float:
+    """Fit; the seconds it took, without compiling."""
+    from coterie.base.progress import Progress
+
+    with session.progress("soft") as callback:
+        callback(Progress("compiling", 0))
+        model.compile(data, engine)
+        with stopwatch() as seconds:
+            model.fit(data, engine, callback, checkpoint=checkpoint, resume=resume)
+            taken = seconds()
+    session.interrupted = model.interrupted_
+    return taken
+
+
+def _read(path: str, kind: Kind, format: str | None) -> Graph | Ratings:
+    from coterie.graph.readers import read_graph, read_ratings
+
+    if kind is Kind.ratings:
+        return read_ratings(path, format=format)
+    return read_graph(
+        path, directed=kind is Kind.directed, weighted=kind is Kind.weighted, format=format
+    )
+
+
+def _groups(text: str) -> int | tuple[int, int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2) or min(numbers) < 1:
+        raise InputError(f"--groups {text}", remedy="give a number, or K,L for users and items")
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+def _table(model: SoftModel, data: Graph | Ratings) -> dict[str, Any]:
+    """One row a node; two node sets get a side, and empty cells where one has fewer groups."""
+    import numpy as np
+
+    from coterie.graph import Graph
+
+    if isinstance(data, Graph):
+        shares = model.memberships_
+        return {"node": data.ids} | {f"g_{i}": shares[:, i] for i in range(shares.shape[1])}
+    sides = (model.user_memberships_, model.item_memberships_)
+    width = max(side.shape[1] for side in sides)
+    columns: dict[str, Any] = {
+        "side": np.repeat(["user", "item"], [len(side) for side in sides]),
+        "node": [*data.user_ids.tolist(), *data.item_ids.tolist()],
+    }
+    for i in range(width):
+        parts = [side[:, i].tolist() if i < side.shape[1] else [""] * len(side) for side in sides]
+        columns[f"g_{i}"] = np.array([*parts[0], *parts[1]], dtype=object)
+    return columns
+
+
+def _result(model: SoftModel, data: Graph | Ratings, seconds: float) -> dict[str, Any]:
+    from coterie.graph import Graph
+
+    groups = list(model.theta_.shape[:2])
+    size: dict[str, Any] = (
+        {"nodes": data.n_nodes, "edges": data.n_edges, "groups": groups[0]}
+        if isinstance(data, Graph)
+        else {"nodes": [data.n_users, data.n_items], "edges": len(data), "groups": groups}
+    )
+    return size | {
+        "entropy": model.entropy_,
+        "iterations": len(model.history_),
+        "converged": model.converged_,
+        "interrupted": model.interrupted_,
+        "seconds": seconds,
+        "run_entropies": [run.entropy for run in model.runs_],
+        "history": [
+            {"iteration": i.iteration, "seconds": i.seconds, "entropy": i.entropy}
+            for i in model.history_
+        ],
+    }
+
+
+def _show(session: Session, model: SoftModel, result: dict[str, Any], out: Path | None) -> None:
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None)
+    for name in ("nodes", "edges", "groups"):
+        sides = result[name] if isinstance(result[name], list) else [result[name]]
+        table.add_row(name, " and ".join(f"{count:,}" for count in sides))
+    table.add_row("entropy", f"{result['entropy']:,.2f}")
+    ended = "converged" if result["converged"] else "not converged: more --iterations would help"
+    if result["interrupted"]:
+        ended = "interrupted; the best state so far was kept"
+    table.add_row("iterations", f"{result['iterations']:,} ({ended})")
+    table.add_row("seconds", f"{result['seconds']:.2f}")
+    if out is not None:
+        table.add_row("memberships", str(out))
+    session.show(table)
