@@ -24,6 +24,7 @@ app = typer.Typer(
 _COMMANDS = {
     "datasets": "datasets",
     "doctor": "doctor",
+    "recommend": "recommend",
     "reproduce": "reproduce",
     "soft": "soft",
 }
