@@ -99,14 +99,21 @@ def compose(summary: dict[str, Any]) -> Page:
             Fact("locally optimal", yes_no(summary["locally_optimal"]), "no single move helps"),
         ],
         [
-            _between(summary),
-            _members(items, "items"),
-            _members(users, "users"),
+            *block_sections(summary),
             convergence(summary["history"]),
             assumptions(summary["assumed"]),
             parameters(summary["parameters"]),
         ],
     )
+
+
+def block_sections(summary: dict[str, Any]) -> list[Section]:
+    """What is between blocks, then the blocks of items and of users."""
+    return [
+        _between(summary),
+        _members(summary["items"], "items"),
+        _members(summary["users"], "users"),
+    ]
 
 
 def _between(summary: dict[str, Any]) -> Section:

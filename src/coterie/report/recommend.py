@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from coterie.graph import Ratings
+from coterie.report import cluster_ratings
 from coterie.report.charts import Axis, Series, Table, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
@@ -77,8 +78,8 @@ def summarize(
     summary: dict[str, Any] = {
         "name": name,
         "method": evaluation.get("model") or (type(model).__name__ if model is not None else ""),
-        "metrics": {k: float(evaluation[k]) for k in _METRICS if evaluation.get(k) is not None},
-        "folds": [{k: f[k] for k in _METRICS if f.get(k) is not None} for f in folds],
+        "metrics": _measured(evaluation),
+        "folds": [_measured(f) for f in folds],
         "history": history_rows(getattr(model, "history_", [])),
         "parameters": model.get_params() if hasattr(model, "get_params") else {},
         "assumed": list(assumed),
@@ -90,7 +91,15 @@ def summarize(
             summary["outcome"] = outcome(*test, ratings.values)
         if hasattr(model, "user_memberships_"):
             summary |= summarize_ratings(model, ratings, titles)
+        elif hasattr(model, "row_labels_"):
+            summary["blocks"] = cluster_ratings.summarize(model, ratings, name=name, titles=titles)
     return summary
+
+
+def _measured(figures: Mapping[str, Any]) -> dict[str, float]:
+    """The metrics that are there and are numbers (an additive model has no entropy)."""
+    found = {key: figures[key] for key in _METRICS if figures.get(key) is not None}
+    return {key: float(value) for key, value in found.items() if np.isfinite(value)}
 
 
 def compose(summary: dict[str, Any]) -> Page:
@@ -100,6 +109,8 @@ def compose(summary: dict[str, Any]) -> Page:
         sections.insert(0, quality(summary["outcome"]))
     if "theta" in summary:
         sections += rating_sections(summary)
+    if "blocks" in summary:
+        sections += cluster_ratings.block_sections(summary["blocks"])
     return Page(
         "recommender report",
         f"Predicting {summary['name']}",
@@ -142,7 +153,9 @@ def _facts(summary: dict[str, Any]) -> list[Fact]:
     facts = [
         Fact(
             title,
-            f"{100 * metrics[key]:.1f} %" if key in percent else short(metrics[key], 4),
+            f"{100 * metrics[key]:.1f} %"
+            if key in percent
+            else short(metrics[key], 4 if key == "rmse" else 3),
             _between(summary["folds"], key, key in percent),
         )
         for key, title in _METRICS.items()
@@ -165,11 +178,11 @@ def _folds(summary: dict[str, Any]) -> Section:
     if not used:
         return Section("Fold by fold")
     rows: list[list[Cell]] = [
-        [str(i + 1), *(f.get(key) for key in used)] for i, f in enumerate(folds)
+        [str(i + 1), *(_rounded(f.get(key)) for key in used)] for i, f in enumerate(folds)
     ]
     for word, reduce in (("mean", np.mean), ("spread", np.std)):
         column = [[float(f[key]) for f in folds if key in f] for key in used]
-        rows.append([word, *(float(reduce(values)) for values in column)])
+        rows.append([word, *(_rounded(float(reduce(values))) for values in column)])
     figures = []
     if len(folds) > 1 and "rmse" in used:
         at = np.arange(1, len(folds) + 1)
@@ -187,3 +200,8 @@ def _folds(summary: dict[str, Any]) -> Section:
         figures,
         [Panel("", table)],
     )
+
+
+def _rounded(value: float | None) -> float | None:
+    """Four decimals: folds differ in the third."""
+    return None if value is None else round(value, 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -95,7 +96,9 @@ def xy(
     x_scale = Scale(*_bounds(across, x), left, WIDTH - 14, log=x.log)
     content = [
         key,
-        _axes(x_scale, y_scale, y_ticks, x.title, y.title, left, height, top),
+        _axes(
+            x_scale, y_scale, _x_ticks(x_scale, drawn), y_ticks, x.title, y.title, left, height, top
+        ),
         _diagonal(x_scale, y_scale) if diagonal else "",
         *(_reference(r, i, y_scale, left) for i, r in enumerate(references)),
         *(_series(d, x_scale, y_scale) for d in drawn),
@@ -136,6 +139,7 @@ def _room(found: tuple[float, float], axis: Axis) -> tuple[float, float]:
 def _axes(
     x_scale: Scale,
     y_scale: Scale,
+    x_ticks: list[tuple[float, str]],
     y_ticks: list[tuple[float, str]],
     x_title: str,
     y_title: str,
@@ -151,7 +155,7 @@ def _axes(
         parts.append(label(text, left - 6, at + 4, "tick", "end"))
     parts.append(tag("line", x1=left, x2=WIDTH - 14.0, y1=base, y2=base, class_="base"))
     taken = -100.0
-    for value, text in x_scale.ticks(6):
+    for value, text in x_ticks:
         at = x_scale(value)
         half = text_width(text) / 2
         at_text = min(at, WIDTH - half)
@@ -162,6 +166,14 @@ def _axes(
         parts.append(label(text, at_text, base + 18, "tick", "middle"))
     parts.append(label(x_title, WIDTH - 14, height - 5, "axis", "end"))
     return "".join(parts)
+
+
+def _x_ticks(x_scale: Scale, drawn: Sequence[_Drawn]) -> list[tuple[float, str]]:
+    """Ticks of the x axis; where only whole numbers stand on it, whole ones."""
+    whole = all((d.x == np.round(d.x)).all() for d in drawn)
+    if whole and not x_scale.log and x_scale.hi - x_scale.lo < 6:
+        return [(v, f"{v:,}") for v in range(math.ceil(x_scale.lo), math.floor(x_scale.hi) + 1)]
+    return x_scale.ticks(6)
 
 
 def _diagonal(x_scale: Scale, y_scale: Scale) -> str:
