@@ -75,7 +75,8 @@ def _located(session: Session, name: str, *, fetch: bool) -> dict[str, Any]:
     with remarks(session):
         file = path(name, fetch=fetch)
         names = titles(name)
-    session.show(str(file))
+    if not session.json:
+        typer.echo(str(file))  # as it is: a path must not be wrapped
     result: dict[str, Any] = {"name": name, "path": str(file), "counts": find(name).counts}
     return result | ({"titles": str(names)} if names else {})
 

@@ -48,10 +48,37 @@ class _FaultError(Exception):
 
 def read_block(block: bytes, layout: Layout) -> Block:
     """Cut and read the wanted fields of every line."""
+    if not block.endswith(b"\n"):
+        block += b"\n"
+    return _read_plain(block, layout) or _read_any(block, layout)
+
+
+def _read_plain(block: bytes, layout: Layout) -> Block | None:
+    """A block of nothing but integers below 2**31, or None."""
     from coterie.kernels import text
 
-    buffer = np.frombuffer(block, np.uint8)
-    separator = np.frombuffer(layout.separator.encode(), np.uint8)
+    capacity = len(block) // (2 * len(layout.slot)) + 1  # a digit and a sign for each field
+    values = np.empty((len(layout.names), capacity), np.int32)
+    buffer, separator = _as_bytes(block), _as_bytes(layout.separator.encode())
+    rows = text.read_plain(buffer, separator, layout.slot, values)
+    if rows < 0:
+        return None
+    first_time = layout.n_ids + layout.n_numbers
+    columns: list[list[Column]] = []
+    for slot, column in enumerate(values[:, :rows]):
+        wide = np.float64 if slot < first_time else np.int64
+        columns.append([column.copy() if slot < layout.n_ids else column.astype(wide)])
+    return Block(columns, rows, [(0, 0)] if rows else [], rows, [], None)
+
+
+def _as_bytes(content: bytes) -> np.ndarray:
+    return np.frombuffer(content, np.uint8)
+
+
+def _read_any(block: bytes, layout: Layout) -> Block:
+    from coterie.kernels import text
+
+    buffer, separator = _as_bytes(block), _as_bytes(layout.separator.encode())
     readers = _readers(layout)
     starts, ends = np.empty((2, len(readers), _ROWS), np.int32)
     lines = np.empty(_ROWS, np.int64)

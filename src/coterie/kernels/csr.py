@@ -60,32 +60,34 @@ def deal(source, target, directed, shift, bits, first_edge, cursor, keys, origin
 
 @njit(nogil=True, cache=True)
 def _sort(keys, origin, spare_keys, spare_origin, key_bits):
-    """Stable radix sort of one bucket, in place."""
+    """Stable radix sort of one bucket; the result is in the spare arrays, keys are scratch."""
     size = len(keys)
     remember = len(origin) > 0
-    places = np.empty(_DIGITS, np.int64)
-    a, b = keys, spare_keys[:size]
-    x, y = origin, spare_origin[: len(origin)]
-    passes = 0
-    for low in range(0, key_bits, _DIGIT):
-        places[:] = 0
-        for i in range(size):
-            places[(a[i] >> np.uint64(low)) & np.uint64(_DIGITS - 1)] += 1
+    passes = (key_bits + _DIGIT - 1) // _DIGIT
+    places = np.zeros((passes, _DIGITS), np.int64)
+    for i in range(size):
+        for k in range(passes):
+            places[k, (keys[i] >> np.uint64(k * _DIGIT)) & np.uint64(_DIGITS - 1)] += 1
+    for k in range(passes):
         total = 0
         for d in range(_DIGITS):
-            count = places[d]
-            places[d] = total
+            count = places[k, d]
+            places[k, d] = total
             total += count
+    a, b = keys, spare_keys[:size]
+    x, y = origin, spare_origin[: len(origin)]
+    for k in range(passes):
+        place = places[k]
+        low = np.uint64(k * _DIGIT)
         for i in range(size):
-            d = (a[i] >> np.uint64(low)) & np.uint64(_DIGITS - 1)
-            b[places[d]] = a[i]
+            d = (a[i] >> low) & np.uint64(_DIGITS - 1)
+            b[place[d]] = a[i]
             if remember:
-                y[places[d]] = x[i]
-            places[d] += 1
+                y[place[d]] = x[i]
+            place[d] += 1
         a, b = b, a
         x, y = y, x
-        passes += 1
-    if passes % 2:
+    if passes % 2 == 0:
         b[:] = a
         if remember:
             y[:] = x
@@ -113,11 +115,9 @@ def build_buckets(
     repeats, reciprocal = 0, 0
     for bucket in range(first, last):
         begin, end = bounds[bucket], bounds[bucket + 1]
-        part = keys[begin:end]
-        part_origin = origin[begin:end] if weighted else origin
-        _sort(part, part_origin, spare_keys, spare_origin, bits + shift)
-        spare_keys[: end - begin] = part
-        sorted_keys = spare_keys[: end - begin]
+        edges = origin[begin:end] if weighted else origin
+        _sort(keys[begin:end], edges, spare_keys, spare_origin, bits + shift)
+        sorted_keys, edges = spare_keys[: end - begin], spare_origin[: len(edges)]
         written = 0
         i = 0
         while i < len(sorted_keys):
@@ -130,13 +130,13 @@ def build_buckets(
                 if sorted_keys[i] & one:
                     taken += 1
                     if weighted:
-                        taken_weight += weights[part_origin[i]]
-                        first_taken = part_origin[i] if first_taken < 0 else first_taken
+                        taken_weight += weights[edges[i]]
+                        first_taken = edges[i] if first_taken < 0 else first_taken
                 else:
                     given += 1
                     if weighted:
-                        given_weight += weights[part_origin[i]]
-                        first_given = part_origin[i] if first_given < 0 else first_given
+                        given_weight += weights[edges[i]]
+                        first_given = edges[i] if first_given < 0 else first_given
                 i += 1
             if given > 1:
                 repeats += given - 1

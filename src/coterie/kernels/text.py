@@ -25,7 +25,7 @@ _TENTH = np.uint64((2**63 - 1) // 10)
 
 @njit(inline="always", cache=True)
 def _ends_line(byte):
-    return byte == _NEWLINE or byte == _RETURN  # noqa: SIM109
+    return byte == _NEWLINE or byte == _RETURN
 
 
 @njit(inline="always", cache=True)
@@ -140,6 +140,64 @@ def cut_fields(buffer, begin, end, separator, quoting, slot, first_line, starts,
         line += 1
         row += 1
     return DONE, end, line, row, 0
+
+
+@njit(nogil=True, cache=True)
+def read_plain(buffer, separator, slot, values):
+    """The common case at full speed: every line begins with integers, as far as they are wanted.
+
+    The buffer ends with a line end. values: int32, slots x capacity. Returns the rows read, or -1
+    if any line is otherwise (a comment, text, an empty line, a number beyond int32); then
+    `cut_fields` finds out what it is."""
+    runs = len(separator) == 0
+    mark = _BLANK if runs else separator[0]
+    tab_is_blank = mark != _TAB
+    wanted = len(slot)
+    p, row = 0, 0
+    while p < len(buffer):
+        for column in range(wanted):
+            if column > 0:
+                gap = p
+                while buffer[p] == _BLANK or (tab_is_blank and buffer[p] == _TAB):
+                    p += 1
+                if runs:
+                    if p == gap:
+                        return -1
+                else:
+                    for i in range(len(separator)):
+                        if buffer[p] != separator[i]:
+                            return -1
+                        p += 1
+            while buffer[p] == _BLANK or (tab_is_blank and buffer[p] == _TAB):
+                p += 1
+            negative = buffer[p] == _MINUS
+            if negative:
+                p += 1
+            begin = p
+            value = np.int64(0)
+            while True:
+                digit = np.int64(buffer[p]) - 48
+                if digit < 0 or digit > 9:
+                    break
+                value = value * 10 + digit
+                p += 1
+            length = p - begin
+            if length == 0 or length > 10 or value > 2147483647:
+                return -1
+            if buffer[begin] == _ZERO and (length > 1 or negative):
+                return -1
+            if slot[column] >= 0:
+                values[slot[column], row] = -value if negative else value
+        number_end = p
+        while buffer[p] == _BLANK or (tab_is_blank and buffer[p] == _TAB):
+            p += 1
+        if not _ends_line(buffer[p]):
+            more = p > number_end if runs else _at_separator(buffer, p, len(buffer), separator)
+            if not more:
+                return -1
+        p = _next_line(buffer, p, len(buffer))
+        row += 1
+    return row
 
 
 @njit(nogil=True, cache=True)
