@@ -1,0 +1,35 @@
+"""Intervals for shares and counts."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import gammainccinv
+
+_Z = 1.959963984540054
+
+
+def wilson(successes: float, trials: float) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson, 1927); (0, 1) without a trial.
+
+    >>> tuple(round(x, 3) for x in wilson(5, 10))
+    (0.237, 0.763)
+    """
+    if trials <= 0:
+        return 0.0, 1.0
+    share = successes / trials
+    centre = share + _Z**2 / (2 * trials)
+    half = _Z * np.sqrt(share * (1 - share) / trials + _Z**2 / (4 * trials**2))
+    whole = 1 + _Z**2 / trials
+    return max(0.0, float((centre - half) / whole)), min(1.0, float((centre + half) / whole))
+
+
+def most_by_chance(mean: float, chance: float = 0.01) -> int:
+    """The count that a Poisson variable of this mean passes with probability `chance` at most.
+
+    >>> most_by_chance(0.0), most_by_chance(10.0)
+    (0, 18)
+    """
+    count = 0
+    while mean > 0 and mean > gammainccinv(count + 1, 1 - chance):
+        count += 1
+    return count

@@ -1,0 +1,92 @@
+"""Seeded re-identification: Narayanan & Shmatikov's propagation (2009).
+
+known, other   two graphs as compressed sparse rows (Rows): what the attacker knows, what was
+               published
+forward        int32[n known]: the published node a known one is matched to, -1 for none
+backward       int32[n published]: the same map from the other side
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+
+class Rows(NamedTuple):
+    """A graph's rows and 1/sqrt(degree) of its nodes (0 for none)."""
+
+    indptr: np.ndarray  # int64
+    indices: np.ndarray  # int32
+    damping: np.ndarray  # float64
+
+
+@njit(nogil=True, cache=True)
+def _best_candidate(v, here, there, matching, score, touched):
+    """(best published node for v, eccentricity of its score), (-1, 0) without a candidate.
+
+    A candidate's score is the sum over v's matched neighbours that are its neighbours too, damped
+    by its degree; eccentricity is the lead over the second in standard deviations.
+    """
+    count = 0
+    for slot in range(here.indptr[v], here.indptr[v + 1]):
+        image = matching[here.indices[slot]]
+        if image < 0:
+            continue
+        for far in range(there.indptr[image], there.indptr[image + 1]):
+            w = there.indices[far]
+            if score[w] == 0.0:
+                touched[count] = w
+                count += 1
+            score[w] += there.damping[w]
+    best, first, second, total, squares = -1, 0.0, 0.0, 0.0, 0.0
+    for i in range(count):
+        w = touched[i]
+        s = score[w]
+        score[w] = 0.0
+        total += s
+        squares += s * s
+        if s > first:
+            best, second, first = w, first, s
+        elif s > second:
+            second = s
+    if count == 0:
+        return -1, 0.0
+    if count == 1:
+        return best, np.inf
+    spread = np.sqrt(max(squares / count - (total / count) ** 2, 0.0))
+    return best, (first - second) / spread if spread > 0.0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def propagate(known, other, forward, backward, fixed, order, threshold):
+    """One pass over the known nodes: match those whose best candidate stands out, both ways.
+
+    Seeds (`fixed`) stay; everybody else may be matched anew as the map grows. Gives the number of
+    changes; `forward` and `backward` are changed in place.
+    """
+    score = np.zeros(max(len(known.indptr), len(other.indptr)), np.float64)
+    touched = np.empty(len(score), np.int32)
+    changes = 0
+    for i in range(len(order)):
+        v = order[i]
+        if fixed[v]:
+            continue
+        w, lead = _best_candidate(v, known, other, forward, score, touched)
+        if w < 0 or lead < threshold or forward[v] == w:
+            continue
+        back, lead = _best_candidate(w, other, known, backward, score, touched)
+        if back != v or lead < threshold:
+            continue
+        rival = backward[w]
+        if rival >= 0:
+            if fixed[rival]:
+                continue
+            forward[rival] = -1
+        if forward[v] >= 0:
+            backward[forward[v]] = -1
+        forward[v] = w
+        backward[w] = v
+        changes += 1
+    return changes

@@ -1,0 +1,21 @@
+"""Vertex refinement: colours of nodes from the colours of their neighbours (Hay et al., 2008)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from coterie.kernels.random import mix
+
+
+@njit(nogil=True, cache=True)
+def refine(indptr, indices, colour):
+    """uint64[n]: a new colour for each node, equal where old colour and the neighbours' colours, as
+    a multiset, are (but for a chance of about n^2 / 2^64)."""
+    new = np.empty_like(colour)
+    for v in range(len(colour)):
+        total = np.uint64(0)
+        for slot in range(indptr[v], indptr[v + 1]):
+            total += mix(colour[indices[slot]])
+        new[v] = mix(total ^ mix(colour[v]))
+    return new

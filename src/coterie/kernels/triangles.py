@@ -1,0 +1,79 @@
+"""Triangles by degree order, and the k-core decomposition."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def triangles(indptr, indices):
+    """int64[n]: the triangles at every node.
+
+    Every edge points from its end of lower degree to the other (ties by number), so that no node
+    has more than sqrt(2m) forward neighbours: O(m^1.5).
+    """
+    n = len(indptr) - 1
+    forward_ptr = np.zeros(n + 1, np.int64)
+    forward = np.empty(len(indices) // 2, np.int32)
+    filled = 0
+    for u in range(n):
+        degree = indptr[u + 1] - indptr[u]
+        for slot in range(indptr[u], indptr[u + 1]):
+            v = indices[slot]
+            other = indptr[v + 1] - indptr[v]
+            if degree < other or (degree == other and u < v):
+                forward[filled] = v
+                filled += 1
+        forward_ptr[u + 1] = filled
+    count = np.zeros(n, np.int64)
+    seen_from = np.full(n, -1, np.int64)
+    for u in range(n):
+        for i in range(forward_ptr[u], forward_ptr[u + 1]):
+            seen_from[forward[i]] = u
+        for i in range(forward_ptr[u], forward_ptr[u + 1]):
+            v = forward[i]
+            for j in range(forward_ptr[v], forward_ptr[v + 1]):
+                w = forward[j]
+                if seen_from[w] == u:
+                    count[u] += 1
+                    count[v] += 1
+                    count[w] += 1
+    return count
+
+
+@njit(nogil=True, cache=True)
+def core_numbers(indptr, indices):
+    """int64[n]: the largest k such that the node is in a subgraph of least degree k.
+
+    Nodes leave in the order of their remaining degree, kept in buckets: O(n + m).
+    """
+    n = len(indptr) - 1
+    degree = indptr[1:] - indptr[:-1]
+    highest = degree.max() if n else 0
+    start = np.zeros(highest + 2, np.int64)
+    for v in range(n):
+        start[degree[v] + 1] += 1
+    for d in range(highest + 1):
+        start[d + 1] += start[d]
+    order = np.empty(n, np.int64)
+    place = np.empty(n, np.int64)
+    fill = start[:-1].copy()
+    for v in range(n):
+        place[v] = fill[degree[v]]
+        order[place[v]] = v
+        fill[degree[v]] += 1
+    for i in range(n):
+        v = order[i]
+        for slot in range(indptr[v], indptr[v + 1]):
+            u = indices[slot]
+            if degree[u] > degree[v]:
+                first = start[degree[u]]
+                w = order[first]
+                if w != u:
+                    order[first], order[place[u]] = u, w
+                    place[w] = place[u]
+                    place[u] = first
+                start[degree[u]] += 1
+                degree[u] -= 1
+    return degree
