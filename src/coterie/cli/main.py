@@ -26,6 +26,7 @@ _COMMANDS = {
     "doctor": "doctor",
     "recommend": "recommend",
     "reproduce": "reproduce",
+    "shard": "shard",
     "soft": "soft",
 }
 

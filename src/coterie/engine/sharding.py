@@ -1,0 +1,201 @@
+"""Cut an input larger than memory into shards, in two passes over the file.
+
+The first pass counts how often each id occurs: that gives the numbering and, by equal shares of
+edges, the row blocks. The second puts every edge into the bucket of its row block, on disk. Then
+each bucket, which fits into memory, is sorted, cleaned and written as a shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coterie.base.errors import InputError
+from coterie.base.progress import Callback, Progress, silent
+from coterie.engine.buckets import EDGE, RATING, WEIGHTED, Buckets, graph_block, rating_block
+from coterie.engine.numbering import IdCounter, IdNumbers
+from coterie.engine.sharded import GRAPH, RATINGS
+from coterie.engine.shards import cut_rows, shard_count
+from coterie.engine.storage import write_manifest, write_shard
+from coterie.graph.layout import Wanted
+from coterie.graph.parquet import read_parquet
+from coterie.graph.source import PathLike, suffixes
+from coterie.graph.text import Columns, read_text
+from coterie.graph.writers import write_table
+from coterie.kernels.rowblocks import RowBlock
+
+Pieces = dict[str, list[Any]]  # the columns of one block of the file, each in pieces
+
+
+def shard_graph(
+    path: PathLike,
+    folder: PathLike,
+    *,
+    shards: int | None = None,
+    directed: bool = False,
+    weighted: bool = False,
+    separator: str | None = None,
+    callback: Callback = silent,
+) -> dict[str, Any]:
+    """Cut an edge list into shards of rows; gives what the manifest says of the whole.
+
+    The rules are `read_graph`'s: loops dropped, repeats merged, an undirected pair in both
+    directions is one edge.
+    """
+    reader = _Reader(path, Wanted(("source", "target"), ("weight",) * weighted), separator)
+    counter = IdCounter()
+    columns = reader.read(lambda pieces: counter.add_all(pieces["source"] + pieces["target"]))
+    callback(Progress("ids counted", 1, 3))
+    ids, counts = _all_nodes(*counter.finish(), columns)
+    numbers = IdNumbers(ids)
+    loops = 0
+
+    def entries(pieces: Pieces) -> np.ndarray:
+        nonlocal loops
+        source, target = numbers.of_all(pieces["source"]), numbers.of_all(pieces["target"])
+        apart = source != target
+        loops += len(apart) - int(apart.sum())
+        source, target = source[apart], target[apart]
+        ways = [(source, target), (target, source)][: 1 if directed else 2]
+        made = np.empty((len(ways), len(source)), WEIGHTED if weighted else EDGE)
+        for turned, (row, column) in enumerate(ways):
+            made[turned]["row"], made[turned]["column"] = row, column
+            if weighted:
+                made[turned]["weight"] = np.concatenate(pieces["weight"])[apart]
+                made[turned]["turned"] = turned
+        return made.ravel()
+
+    cuts = _cuts(counts, shards or shard_count(int(counts.sum())), path)
+    whole = {"holds": GRAPH, "n_nodes": len(ids), "directed": directed, "weighted": weighted}
+    with Buckets(folder, cuts, WEIGHTED if weighted else EDGE) as buckets:
+        reader.read(lambda pieces: buckets.place(entries(pieces)))
+        callback(Progress("edges placed", 2, 3))
+        kept = _write(buckets, folder, graph_block)
+        edges = kept[1] if directed else kept[1] // 2
+        whole |= {"n_edges": edges, "self_loops": loops, "merged": columns.rows - loops - edges}
+        write_table(Path(folder) / "nodes.parquet", {"node": ids})
+        write_manifest(Path(folder), kept[0], RowBlock, whole | {"cuts": cuts.tolist()})
+    callback(Progress("shards written", 3, 3))
+    return whole | {"shards": len(kept[0]), "rows": len(ids)}
+
+
+def shard_ratings(
+    path: PathLike,
+    folder: PathLike,
+    *,
+    shards: int | None = None,
+    separator: str | None = None,
+    callback: Callback = silent,
+) -> dict[str, Any]:
+    """Cut ratings into shards of users; of several ratings of a pair the last counts."""
+    reader = _Reader(path, Wanted(("user", "item"), ("rating",), ("timestamp",)), separator)
+    users, items, distinct = IdCounter(), IdCounter(), IdCounter()
+
+    def count(pieces: Pieces) -> None:
+        users.add_all(pieces["user"])
+        items.add_all(pieces["item"])
+        distinct.add_all(pieces["rating"])
+
+    columns = reader.read(count)
+    callback(Progress("ids counted", 1, 3))
+    (user_ids, counts), (item_ids, _), (values, _) = (c.finish() for c in (users, items, distinct))
+    user_numbers, item_numbers = IdNumbers(user_ids), IdNumbers(item_ids)
+
+    def entries(pieces: Pieces) -> np.ndarray:
+        ratings = np.concatenate(pieces["rating"]) if pieces["rating"] else np.empty(0)
+        made = np.zeros(len(ratings), RATING)
+        made["row"], made["column"] = (
+            user_numbers.of_all(pieces["user"]),
+            item_numbers.of_all(pieces["item"]),
+        )
+        made["code"] = np.searchsorted(values, ratings)
+        times = pieces.get("timestamp", [])
+        if sum(map(len, times)) == len(made) and len(made):
+            made["time"] = np.concatenate(times)
+        return made
+
+    cuts = _cuts(counts, shards or shard_count(int(counts.sum())), path)
+    whole: dict[str, Any] = {"holds": RATINGS, "n_users": len(user_ids), "n_items": len(item_ids)}
+    with Buckets(folder, cuts, RATING) as buckets:
+        reader.read(lambda pieces: buckets.place(entries(pieces)))
+        callback(Progress("ratings placed", 2, 3))
+        kept = _write(buckets, folder, rating_block)
+        whole |= {"n_ratings": kept[1], "merged": columns.rows - kept[1], "values": values.tolist()}
+        write_table(Path(folder) / "users.parquet", {"user": user_ids})
+        write_table(Path(folder) / "items.parquet", {"item": item_ids})
+        write_manifest(Path(folder), kept[0], RowBlock, whole | {"cuts": cuts.tolist()})
+    callback(Progress("shards written", 3, 3))
+    return whole | {"shards": len(kept[0]), "rows": len(user_ids)}
+
+
+class _Reader:
+    """A file that can be read twice, block by block."""
+
+    def __init__(self, path: PathLike, wanted: Wanted, separator: str | None) -> None:
+        if str(path) == "-":
+            raise InputError(
+                "standard input cannot be read twice, and sharding needs two passes",
+                remedy="write it to a file first",
+            )
+        self.path, self.wanted, self.separator = path, wanted, separator
+
+    def read(self, use: Callable[[Pieces], None]) -> Columns:
+        """`use` for the pieces of every block; a Parquet file is one block."""
+
+        def consume(columns: Columns) -> None:
+            pieces = columns.take()
+            if any(pieces.values()):
+                use(pieces)
+
+        if suffixes(self.path)[-1:] in ([".parquet"], [".pq"]):
+            columns = read_parquet(self.path, self.wanted)
+            consume(columns)
+            return columns
+        return read_text(self.path, self.wanted, separator=self.separator, consume=consume)
+
+
+def _write(
+    buckets: Buckets, folder: PathLike, build: Callable[[np.ndarray, int, int], RowBlock]
+) -> tuple[list[Any], int]:
+    """Every bucket as a shard: (references, entries kept)."""
+    refs, kept = [], 0
+    for number in range(buckets.count):
+        block = build(*buckets.take(number))
+        refs.append(write_shard(Path(folder), number, block))
+        kept += len(block.indices)
+    return refs, kept
+
+
+def _all_nodes(
+    ids: np.ndarray, counts: np.ndarray, columns: Columns
+) -> tuple[np.ndarray, np.ndarray]:
+    """Isolated nodes that comments name: `# nodes: N` and `# isolated: ID`."""
+    extra: list[Any] = list(columns.isolated)
+    if columns.nodes is not None and ids.dtype != object:
+        full = np.zeros(columns.nodes, np.int64)
+        if len(ids) and (ids[0] < 0 or ids[-1] >= columns.nodes):
+            raise InputError(
+                f"id {ids[-1]} does not fit '# nodes: {columns.nodes}'", path=columns.name
+            )
+        full[ids] = counts
+        ids, counts = np.arange(columns.nodes), full
+    if ids.dtype != object and all(name.isdigit() for name in extra):
+        extra = [int(name) for name in extra]
+    elif extra:
+        ids = np.array([str(x) for x in ids.tolist()], object)
+    missing = sorted(set(extra) - set(ids.tolist())) if extra else []
+    if not missing:
+        return ids, counts
+    ids = np.concatenate([ids, np.array(missing, ids.dtype)])
+    order = np.argsort(ids, kind="stable")
+    return ids[order], np.concatenate([counts, np.zeros(len(missing), np.int64)])[order]
+
+
+def _cuts(counts: np.ndarray, shards: int, path: PathLike) -> np.ndarray:
+    if not len(counts):
+        raise InputError("there is nothing to shard", path=path, remedy="give at least one row")
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    return np.unique(cut_rows(ends, min(shards, len(counts))))

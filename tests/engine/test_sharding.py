@@ -1,0 +1,134 @@
+"""Shards made in two passes hold exactly what reading the whole file gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie.base.errors import InputError
+from coterie.engine.sharded import ShardedGraph, ShardedRatings, open_shards
+from coterie.engine.sharding import shard_graph, shard_ratings
+from coterie.engine.storage import load_shard
+from coterie.graph.readers import read_graph, read_ratings
+
+EDGES = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=40)
+
+
+def joined(sharded: ShardedGraph | ShardedRatings) -> tuple[np.ndarray, ...]:
+    """(indptr, indices, channels, weights) of all shards together"""
+    blocks = [load_shard(ref) for ref in sharded.shards]
+    assert [b.first for b in blocks] == sharded.cuts[:-1].tolist()
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(b.indptr) for b in blocks]))])
+    rest = (np.concatenate([b[i] for b in blocks]) for i in (2, 3, 4))
+    return indptr, *rest
+
+
+@pytest.mark.filterwarnings("ignore::coterie.base.errors.AssumptionWarning")
+@pytest.mark.parametrize("directed", [False, True])
+@settings(deadline=None, max_examples=25)
+@given(edges=EDGES, shards=st.integers(1, 5), words=st.booleans())
+def test_a_graph_in_shards_is_the_graph(
+    tmp_path_factory: pytest.TempPathFactory,
+    directed: bool,
+    edges: list[tuple[int, int]],
+    shards: int,
+    words: bool,
+) -> None:
+    folder = tmp_path_factory.mktemp("shards")
+    name = (lambda x: f"person {x}") if words else str
+    (folder / "e.csv").write_text("".join(f"{name(a)},{name(b)}\n" for a, b in edges))
+    made = shard_graph(folder / "e.csv", folder / "out", shards=shards, directed=directed)
+    sharded = open_shards(folder / "out")
+    whole = read_graph(folder / "e.csv", directed=directed)
+    assert isinstance(sharded, ShardedGraph)
+    assert (sharded.n_nodes, sharded.n_edges) == (whole.n_nodes, whole.n_edges)
+    assert sharded.ids.tolist() == whole.ids.tolist()
+    indptr, indices, _, weights = joined(sharded)
+    assert np.array_equal(indptr, whole.indptr) and np.array_equal(indices, whole.indices)
+    assert len(weights) == 0
+    cleaned = whole.cleaned
+    assert made["self_loops"] == cleaned.self_loops
+    assert made["merged"] == cleaned.duplicates + cleaned.reciprocal
+
+
+@pytest.mark.filterwarnings("ignore::coterie.base.errors.AssumptionWarning")
+def test_weights_add_in_one_direction_and_must_agree_in_two(tmp_path: Path) -> None:
+    (tmp_path / "w.txt").write_text("1 2 3\n1 2 1.5\n2 3 2\n3 2 2\n")
+    shard_graph(tmp_path / "w.txt", tmp_path / "out", shards=2, weighted=True)
+    whole = read_graph(tmp_path / "w.txt", weighted=True)
+    assert np.array_equal(joined(open_shards(tmp_path / "out"))[3], whole.weights)
+    (tmp_path / "w.txt").write_text("1 2 3\n2 1 4\n")
+    with pytest.raises(InputError, match="weights 3 and 4"):
+        shard_graph(tmp_path / "w.txt", tmp_path / "bad", weighted=True)
+    assert not (tmp_path / "bad").exists()
+
+
+@pytest.mark.filterwarnings("ignore::coterie.base.errors.AssumptionWarning")
+@pytest.mark.parametrize("times", [False, True])
+def test_ratings_in_shards_are_the_ratings(tmp_path: Path, times: bool) -> None:
+    rng = np.random.default_rng(3)
+    rows = zip(
+        rng.integers(0, 30, 400), rng.integers(0, 20, 400), rng.integers(2, 11, 400) / 2,
+        rng.permutation(400), strict=True,
+    )  # fmt: skip
+    lines = [f"{u}::{i}::{r}" + f"::{t}" * times for u, i, r, t in rows]
+    (tmp_path / "r.dat").write_text("\n".join(lines))
+    made = shard_ratings(tmp_path / "r.dat", tmp_path / "out", shards=3)
+    sharded, whole = open_shards(tmp_path / "out"), read_ratings(tmp_path / "r.dat")
+    assert isinstance(sharded, ShardedRatings)
+    assert np.array_equal(sharded.values, whole.values) and len(sharded) == len(whole)
+    assert np.array_equal(sharded.user_ids, whole.user_ids)
+    assert np.array_equal(sharded.item_ids, whole.item_ids)
+    order = np.lexsort((whole.items, whole.users))
+    indptr, items, codes, _ = joined(sharded)
+    assert np.array_equal(
+        np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), whole.users[order]
+    )
+    assert np.array_equal(items, whole.items[order]) and np.array_equal(codes, whole.codes[order])
+    assert made["merged"] == 400 - len(whole)
+
+
+def test_isolated_nodes_survive(tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text("# nodes: 6\n0 1\n3 1\n")
+    shard_graph(tmp_path / "e.txt", tmp_path / "out", shards=2)
+    sharded = open_shards(tmp_path / "out")
+    assert sharded.n_nodes == 6 and sharded.ids.tolist() == list(range(6))
+
+
+def test_bad_targets_and_inputs_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text("0 1\n")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "precious").write_text("x")
+    with pytest.raises(InputError, match="not empty"):
+        shard_graph(tmp_path / "e.txt", tmp_path / "full")
+    assert (tmp_path / "full" / "precious").read_text() == "x"
+    with pytest.raises(InputError, match="read twice"):
+        shard_graph("-", tmp_path / "out")
+    (tmp_path / "empty.txt").write_text("")
+    with pytest.raises(InputError, match="nothing to shard"):
+        shard_graph(tmp_path / "empty.txt", tmp_path / "out")
+    (tmp_path / "bad.txt").write_text("0 1\n2\n")
+    with pytest.raises(InputError, match="line 2"):
+        shard_graph(tmp_path / "bad.txt", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_says_what_it_made(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    (tmp_path / "e.txt").write_text("0 1\n1 2\n2 2\n")
+    command = [sys.executable, "-m", "coterie", "shard", str(tmp_path / "e.txt"), "--json"]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path / "out"), "--shards", "2"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["shards"], told["rows"], told["n_edges"], told["self_loops"]) == (2, 3, 2, 1)
+    again = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True)
+    assert again.returncode == 2
