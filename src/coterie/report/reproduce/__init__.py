@@ -17,6 +17,7 @@ from coterie.report.reproduce.outcome import Outcome
 from coterie.report.reproduce.rating_runs import RatingRuns
 from coterie.report.reproduce.setting import Setting, hardware
 from coterie.report.reproduce.soft_figures import fig4, table2
+from coterie.report.reproduce.tradeoff_figures import fig_tradeoff
 from coterie.report.reproduce.write import as_dict, save
 
 _OF_RATINGS: dict[str, Callable[[RatingRuns], Outcome]] = {
@@ -32,6 +33,7 @@ _OF_GRAPHS: dict[str, Callable[[GraphRuns], Outcome]] = {
     "fig-apl": fig_apl,
     "fig-gcc": fig_gcc,
     "fig-degree": fig_degree,
+    "fig-tradeoff": fig_tradeoff,
 }
 NAMES = (*_OF_RATINGS, *_OF_GRAPHS)
 
