@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from coterie.kernels.additive_styles import draw_styles, move_cuts
+from coterie.kernels.additive_styles import draw_styles, log_chances, move_cuts
 from coterie.kernels.additive_sweep import (
     Sums,
     col_sums,
@@ -80,14 +80,14 @@ def _draw_partitions(state, chain, rated, seen, seen_weight):
         g_last, h_last = chain.g[last], chain.h[last]
         row_sums(rated, chain.x, M_step, g_last, h_last, h, user_rated)
         row_sums(seen, chain.y, Q_step, g_last, h_last, h, user_seen)
-        state = draw_labels(state, user_rated, M, user_seen, Q, seen_weight, g, fresh_g)
+        M_back, Q_back = np.ascontiguousarray(M.T), np.ascontiguousarray(Q.T)
+        state = draw_labels(state, user_rated, M_back, user_seen, Q_back, seen_weight, g, fresh_g)
         relabel_rows(rated, chain.x, M, g, fresh_g, h)
         relabel_rows(seen, chain.y, Q, g, fresh_g, h)
         g[:] = fresh_g
         col_sums(rated, chain.x, g, item_rated)
         col_sums(seen, chain.y, g, item_seen)
-        M_back, Q_back = np.ascontiguousarray(M.T), np.ascontiguousarray(Q.T)
-        state = draw_labels(state, item_rated, M_back, item_seen, Q_back, seen_weight, h, fresh_h)
+        state = draw_labels(state, item_rated, M, item_seen, Q, seen_weight, h, fresh_h)
         relabel_cols(rated, chain.x, M, h, fresh_h, g)
         relabel_cols(seen, chain.y, Q, h, fresh_h, g)
         h[:] = fresh_h
@@ -125,7 +125,8 @@ def advance(chain, rated, code, seen, schedule, sweeps):
         seen_weight = schedule.seen_weight * chain.precision[6]
         state = _draw_partitions(state, chain, rated, seen, seen_weight)
         if done >= schedule.styles_from and done % schedule.styles_every == 0:
-            state = draw_styles(state, rated, code, chain.z, chain.x, chain.cuts, chain.style)
+            table = log_chances(chain.cuts)
+            state = draw_styles(state, rated, code, chain.z, chain.x, table, chain.style)
             move_cuts(rated, code, chain.z, chain.x, chain.style, schedule.hold, chain.cuts)
         state = _draw_precisions(state, chain, done >= schedule.effects_from)
         chain.sweeps[0] = done + 1

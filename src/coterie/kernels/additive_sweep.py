@@ -132,12 +132,14 @@ def col_sums(edges, x, g, sums):
 
 @njit(nogil=True, cache=True)
 def label_weights(total, count, M, weight, score):
-    """score_i += weight * sum_j (total_j M_ij - count_j M_ij^2 / 2). OUT score."""
-    for i in range(M.shape[0]):
-        sum_ = 0.0
-        for j in range(M.shape[1]):
-            sum_ += M[i, j] * (total[j] - 0.5 * count[j] * M[i, j])
-        score[i] += weight * sum_
+    """score_i += weight * sum_j (total_j M_ji - count_j M_ji^2 / 2). OUT score.
+
+    M: labels of the other side x own labels, so that the inner loop runs along memory.
+    """
+    for j in range(M.shape[0]):
+        pull, drag = weight * total[j], -0.5 * weight * count[j]
+        for i in range(M.shape[1]):
+            score[i] += M[j, i] * (pull + drag * M[j, i])
 
 
 @njit(nogil=True, cache=True)
@@ -146,7 +148,8 @@ def draw_category(state, score):
     top = score.max()
     whole = 0.0
     for i in range(len(score)):
-        whole += math.exp(score[i] - top)
+        if score[i] > top - 30.0:  # the rest weighs less than 1e-13
+            whole += math.exp(score[i] - top)
         score[i] = whole
     state, u = uniform(state)
     for i in range(len(score) - 1):
@@ -160,14 +163,14 @@ def draw_labels(state, rated, M, seen, Q, seen_weight, label, fresh):
     """New labels of every node of one side, given both observations. OUT fresh.
 
     IN rated, seen: sums that still lack the partition's own effects; they are completed here.
-    M, Q: own labels x labels of the other side.
+    M, Q: labels of the other side x own labels.
     """
-    score = np.empty(M.shape[0])
+    score = np.empty(M.shape[1])
     for a in range(len(label)):
         old = label[a]
-        for j in range(M.shape[1]):
-            rated.total[a, j] += rated.count[a, j] * M[old, j]
-            seen.total[a, j] += seen.count[a, j] * Q[old, j]
+        for j in range(M.shape[0]):
+            rated.total[a, j] += rated.count[a, j] * M[j, old]
+            seen.total[a, j] += seen.count[a, j] * Q[j, old]
         score[:] = 0.0
         label_weights(rated.total[a], rated.count[a], M, 1.0, score)
         label_weights(seen.total[a], seen.count[a], Q, seen_weight, score)
