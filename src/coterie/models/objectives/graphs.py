@@ -55,8 +55,10 @@ def weighted(graph: Graph) -> BlockObjective:
             AssumptionWarning,
             stacklevel=2,
         )
-    adjacency = _both_ways(graph, "weighted")._replace(weights=graph.weights)
-    constant = float(gammaln(graph.weights + 1).sum()) * (1.0 if graph.directed else 0.5)
+    adjacency = _without_zeros(
+        _both_ways(graph, "weighted")._replace(weights=_own(graph.weights, np.float64))
+    )
+    constant = float(gammaln(graph.weights + 1).sum()) / 2
     return BlockObjective("weighted", POISSON, ONE_WAY, (adjacency,), constant=constant)
 
 
@@ -76,15 +78,36 @@ def directed(graph: Graph) -> BlockObjective:
     return BlockObjective("directed", BERNOULLI, TWO_WAY, (adjacency,), signs=(1.0, 1.0))
 
 
+def _without_zeros(adjacency: Adjacency) -> Adjacency:
+    """An edge of weight 0 says what an absent pair says; kernels rely on weights above 0."""
+    kept = adjacency.weights > 0
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return adjacency._replace(
+        indptr=before[adjacency.indptr],
+        indices=adjacency.indices[kept],
+        weights=adjacency.weights[kept],
+    )
+
+
 def _both_ways(graph: Graph, name: str) -> Adjacency:
     if graph.directed:
-        raise InputError(
-            f"objective {name!r} wants an undirected graph and this one is directed",
-            remedy="use objective 'directed', or build the graph with directed=False",
+        if graph.weights is not None:
+            raise InputError(
+                f"objective {name!r} wants an undirected graph and this one is directed",
+                remedy="build it with directed=False, or use objective 'directed'",
+            )
+        warnings.warn(
+            f"objective {name!r} knows no directions: they were ignored, a pair in both "
+            "directions is one edge ('directed' keeps them)",
+            AssumptionWarning,
+            stacklevel=4,
         )
+        graph = Graph.from_edges(*graph.edges(), n_nodes=graph.n_nodes)
     return Adjacency(
-        graph.indptr.astype(np.int64, copy=False),
-        graph.indices.astype(np.int32, copy=False),
-        _NO_CHANNELS,
-        _NO_WEIGHTS,
+        _own(graph.indptr, np.int64), _own(graph.indices, np.int32), _NO_CHANNELS, _NO_WEIGHTS
     )
+
+
+def _own(array: np.ndarray, dtype: type) -> np.ndarray:
+    """The array as kernels are compiled for it: contiguous, writeable, of this type."""
+    return np.require(array, dtype, ["C", "A", "W"])
