@@ -148,11 +148,6 @@ def shift(model, stats, a, sign, x, touched, m):
             counts[(1 - channel) * q + a, j] += sign * x[s]
         elif j != a:
             counts[a, j] += sign * x[s]
-    if model.layout == ONE_WAY and sizes[a] <= 1.0:  # no pairs: sums of fractions leave no trace
-        counts[a, a] = 0.0
-        if sizes[a] == 0.0:
-            counts[:, a] = 0.0
-            counts[a, :] = 0.0
 
 
 @njit(nogil=True, cache=True)
