@@ -97,8 +97,8 @@ def cell(kind, d, D):
         return 0.0
     if kind == BERNOULLI:
         return d * (1.0 - math.log(d / D) - tail(d / D))
-    if kind == POISSON:
-        return d * (1.0 - math.log(d / D))
+    if kind == POISSON:  # fractions that cancel may leave a trace in a cell without pairs
+        return d * (1.0 - math.log(d / D)) if D > 0.0 else 0.0
     return -d * math.log(d)
 
 
