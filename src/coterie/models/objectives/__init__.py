@@ -24,17 +24,68 @@ For searches that need more than moves, a `BlockObjective` shows its statistics:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from coterie.base.errors import InputError
+from coterie.graph import Graph, Ratings
 from coterie.models.objectives.base import Objective, Plan, State
 from coterie.models.objectives.blocks import BlockObjective
+from coterie.models.objectives.gaussian import GaussianObjective
 from coterie.models.objectives.graphs import degree_corrected, directed, simple, weighted
+from coterie.models.objectives.two_sets import binomial, likes, multinomial
 
 __all__ = [
+    "OBJECTIVES",
     "BlockObjective",
+    "GaussianObjective",
     "Objective",
     "Plan",
     "State",
+    "binomial",
     "degree_corrected",
     "directed",
+    "likes",
+    "make_objective",
+    "multinomial",
     "simple",
     "weighted",
 ]
+
+# what a user calls it -> what it is fitted to, and how it is made
+OBJECTIVES: dict[str, tuple[type, Callable[[Any], Any]]] = {
+    "simple": (Graph, simple),
+    "degree-corrected": (Graph, degree_corrected),
+    "directed": (Graph, directed),
+    "weighted": (Graph, weighted),
+    "ratings": (Ratings, multinomial),
+    "binomial": (Ratings, binomial),
+    "likes": (Ratings, likes),
+    "gaussian": (np.ndarray, GaussianObjective),
+}
+
+
+def make_objective(name: str, data: Any, score: str | None = None) -> Any:
+    """The objective called `name` on `data`; without `score` its own default.
+
+    >>> make_objective("simple", Graph.from_edges([0], [1])).score
+    'exact'
+    """
+    if name not in OBJECTIVES:
+        raise InputError(f"objective={name!r} is unknown", remedy=f"take one of {list(OBJECTIVES)}")
+    if score not in (None, "exact", "fixed"):
+        raise InputError(f"score={score!r} is unknown", remedy="take 'exact' or 'fixed'")
+    kind, make = OBJECTIVES[name]
+    if kind is np.ndarray:
+        data = np.asarray(data)
+    if not isinstance(data, kind):
+        raise InputError(
+            f"objective {name!r} is fitted to {kind.__name__}, not to {type(data).__name__}",
+            remedy=f"give a {kind.__name__}, or another objective",
+        )
+    objective = make(data)
+    if score is not None:
+        objective.score = score
+    return objective

@@ -81,7 +81,12 @@ def draw_batch(n: int, alpha: float, rng: Generator) -> np.ndarray:
 def random_labels(
     n_elements: tuple[int, ...], n_blocks: tuple[int, ...], rng: Generator, min_block_size: int = 0
 ) -> Labels:
-    """A uniformly random clustering; with `min_block_size` every block first gets its share."""
+    """A uniformly random clustering; with `min_block_size` every block first gets its share.
+
+    >>> z = random_labels((7,), (3,), np.random.default_rng(0), min_block_size=2)[0]
+    >>> int(np.bincount(z).min()) >= 2
+    True
+    """
     labels = []
     for n, k in zip(n_elements, n_blocks, strict=True):
         z = rng.integers(0, k, n, dtype=np.int32)
