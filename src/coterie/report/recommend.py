@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coterie.graph import Ratings
-from coterie.report import cluster_ratings
+from coterie.report import additive, cluster_ratings
 from coterie.report.charts import Axis, Series, Table, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
@@ -93,6 +93,8 @@ def summarize(
             summary |= summarize_ratings(model, ratings, titles)
         elif hasattr(model, "row_labels_"):
             summary["blocks"] = cluster_ratings.summarize(model, ratings, name=name, titles=titles)
+        elif hasattr(model, "samples_"):
+            summary["partitions"] = additive.summarize(model, ratings, titles)
     return summary
 
 
@@ -111,6 +113,8 @@ def compose(summary: dict[str, Any]) -> Page:
         sections += rating_sections(summary)
     if "blocks" in summary:
         sections += cluster_ratings.block_sections(summary["blocks"])
+    if "partitions" in summary:
+        sections.append(additive.section(summary["partitions"]))
     return Page(
         "recommender report",
         f"Predicting {summary['name']}",

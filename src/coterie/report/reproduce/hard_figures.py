@@ -102,7 +102,11 @@ def table3(runs: RatingRuns) -> Outcome:
         "Table cl:table3: hard and soft clustering",
         f"{len(folds[HARD])} of 5 folds, 15 groups, at most {short(runs.setting.budget)} s a fit.",
         tables=[
-            Panel("", Table(columns, rows), "The additive model has its own groups and no entropy.")
+            Panel(
+                "",
+                Table(columns, rows),
+                "The additive model has its own groups: ten tables of 3 × 5.",
+            )
         ],
         claims=[
             judge(

@@ -78,7 +78,10 @@ class Limit:
         self.began = time.perf_counter()
 
     def __call__(self, progress: Progress) -> None:
-        if time.perf_counter() - self.began > self.seconds:
+        now = time.perf_counter()
+        if progress.stage != "fit":
+            self.began = now  # compiling is not fitting
+        elif now - self.began > self.seconds:
             raise KeyboardInterrupt
 
 

@@ -79,10 +79,10 @@ def iteration_costs(runs: RatingRuns) -> dict[tuple[str, int], float]:
     ks = (10, 30) if runs.setting.quick else (10, 30, 100)
     costs = {}
     for method in (TEXTBOOK, SAMPLED[2], FACTORED):
-        warm_up(method, train)
         for k in ks:
             runs.setting.say(f"{method}: one iteration with {k} groups")
             model = make(method, k, runs.setting.seed).set_params(max_iter=4)
+            warm_up(model, train)
             model.fit(train, engine=runs.setting.engine, callback=Limit(20.0))
             costs[method, k] = _median_step(model.history_)
     return costs
