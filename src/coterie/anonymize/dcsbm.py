@@ -66,10 +66,7 @@ class StubModel:
         steps = steps or Steps()
         callback(Progress("classes", 0))
         correlation = assortativity(graph)
-        blocks = merge_small_blocks(graph, labels, 2 * min_size)
-        if steps.cut_blocks and correlation < 0:
-            blocks = cut_blocks(graph, blocks, 2 * min_size, _BLOCK_CUT)
-        classes = limit_cells(graph, classes_of(graph, blocks, min_size), limit, min_size)
+        classes = release_classes(graph, labels, min_size, limit, cut=steps.cut_blocks)
         shape = shape_of(graph.degrees, triangles(graph.indptr, graph.indices), correlation)
         model = cls(classes, graph.degrees, block_matrix(graph, classes.block), shape, limit, steps)
         if not (steps.calibrate and steps.ring):
@@ -118,6 +115,16 @@ class StubModel:
             limit=self.limit,
             rng=rng,
         )
+
+
+def release_classes(
+    graph: Graph, labels: np.ndarray, min_size: int, limit: float, *, cut: bool = True
+) -> Classes:
+    """Blocks made fit for a release, and their classes: A1 and A2 hold by construction."""
+    blocks = merge_small_blocks(graph, labels, 2 * min_size)
+    if cut and assortativity(graph) < 0:
+        blocks = cut_blocks(graph, blocks, 2 * min_size, _BLOCK_CUT)
+    return limit_cells(graph, classes_of(graph, blocks, min_size), limit, min_size)
 
 
 def _as_graph(edges: Wired, n_nodes: int) -> Graph:

@@ -1,0 +1,144 @@
+"""The privacy policy: limits, read from TOML, and what of a release passes them."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from coterie.anonymize.intervals import most_by_chance
+from coterie.base.errors import InputError
+
+
+class Limit(NamedTuple):
+    """One limit held against a figure."""
+
+    name: str
+    value: float
+    limit: float
+    holds: bool
+    reason: str  # a sentence, for the person whose release is refused
+    at_least: bool = False
+    percent: bool = False
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Limits a release must keep. Every one can be set in a TOML file, in a table [limits].
+
+    >>> Policy.from_text('[limits]\\nmin_class_size = 25').min_class_size
+    25
+    """
+
+    min_class_size: int = 10  # A1: people in the smallest class
+    edge_probability: float = 0.9  # A2: a cell that says this much of a pair …
+    edge_share: float = 0.0  # … may hold this share of the original edges
+    edge_inference: float = 0.5  # A3: what fitted edges may have over held-out ones
+    attack_margin: float = 0.01  # A4: people found beyond chance, of those in a naive copy
+    releases: int = 0  # draws of one original in all; 0: not limited
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Policy:
+        """Read FILE.toml; an unknown limit or a wrong kind of value is an error that names it."""
+        return cls.from_text(Path(path).read_text(encoding="utf-8"), path)
+
+    @classmethod
+    def from_text(cls, text: str, path: str | Path | None = None) -> Policy:
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"this is no TOML: {error}", path=path) from error
+        given = table.get("limits", {})
+        known = {f.name: f.type for f in fields(cls)}
+        strange = [f"[{key}]" for key in table if key != "limits"] + [
+            key for key in (given if isinstance(given, dict) else ()) if key not in known
+        ]
+        if strange or not isinstance(given, dict):
+            raise InputError(
+                f"the policy does not know {', '.join(strange) or 'limits'}",
+                path=path,
+                remedy=f"give a table [limits] with some of {', '.join(known)}",
+            )
+        for name, value in given.items():
+            whole = known[name] == "int"
+            right = isinstance(value, int if whole else int | float)
+            top = float("inf") if whole else 1.0
+            if not right or isinstance(value, bool) or not 0 <= value <= top:
+                wanted = "a whole number from 0" if whole else "a number from 0 to 1"
+                raise InputError(f"{name} = {value!r} is not {wanted}", path=path)
+        return cls(**given)
+
+    def check(self, risk: dict[str, Any], releases: int) -> list[Limit]:
+        """Every limit against its figure (`risk` as `risk.assess` gives it)."""
+        smallest = risk["a1"]["smallest"]
+        limits = [
+            Limit(
+                "smallest class",
+                smallest,
+                self.min_class_size,
+                smallest >= self.min_class_size,
+                f"A1: the smallest class has {smallest} people, the policy asks for "
+                f"{self.min_class_size}",
+                at_least=True,
+            )
+        ]
+        share = risk["a2"]["above_limit"]
+        limits.append(
+            Limit(
+                f"edges in cells with p ≥ {self.edge_probability:g}",
+                share,
+                self.edge_share,
+                share <= self.edge_share,
+                f"A2: {100 * share:.3g} % of the original edges lie in cells whose pairs are "
+                f"joined with p >= {self.edge_probability:g} (at most "
+                f"{100 * self.edge_share:.3g} % may)",
+                percent=True,
+            )
+        )
+        inference = (risk.get("a3") or {}).get("risk")
+        if inference is not None:
+            limits.append(
+                Limit(
+                    "edge inference",
+                    inference,
+                    self.edge_inference,
+                    inference <= self.edge_inference,
+                    f"A3: fitted edges are recognised {inference:.2f} better than held-out ones "
+                    f"(at most {self.edge_inference:g})",
+                )
+            )
+        limits += [self._attack_limit(row, naive) for row, naive in attack_rows(risk)]
+        if self.releases:
+            limits.append(
+                Limit(
+                    "releases of this original",
+                    releases,
+                    self.releases,
+                    releases <= self.releases,
+                    f"this would be release number {releases} of this original (at most "
+                    f"{self.releases} may be made)",
+                )
+            )
+        return limits
+
+    def _attack_limit(self, row: dict[str, Any], naive: float) -> Limit:
+        """Chance, the margin, and what luck adds to so small a number (99 %)."""
+        allowed = most_by_chance(row["chance"] + self.attack_margin * naive)
+        return Limit(
+            f"people found, {row['seeds']} seeds",
+            row["correct"],
+            allowed,
+            row["correct"] <= allowed,
+            f"A4: an attacker who knows {row['seeds']} people finds {row['correct']} more "
+            f"(chance {row['chance']:.1f}, at most {allowed} allowed, {naive:.0f} in a naive copy)",
+        )
+
+
+def attack_rows(risk: dict[str, Any]) -> list[tuple[dict[str, Any], float]]:
+    """The seeded attacks, each with what it finds in the naive copy."""
+    a4 = risk.get("a4")
+    if not a4:
+        return []
+    naive = {row["seeds"]: row["correct"] for row in a4["controls"]["naive"]["seeded"]}
+    return [(row, naive[row["seeds"]]) for row in a4["seeded"]]
