@@ -95,6 +95,7 @@ def build_rows(
     for i, (source, target) in enumerate(parts):
         parts[i] = _numbers(source, number, n_nodes), _numbers(target, number, n_nodes)
     n_edges = sum(len(source) for source, _ in parts)
+    threads = 1 if n_edges < _PART else threads
     plan = _Plan.of(n_nodes, n_edges * (1 if directed else 2))
     counts, loops = _count(parts, plan, n_nodes, directed, threads)
     bounds = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
@@ -182,10 +183,10 @@ def _build(
     shared = (bounds, plan.shift, plan.bits, indices.view(np.uint64), origin, weights)
     work = ((a, b, *shared, degrees, indices, merged) for a, b in pairwise(groups))
     entries, repeats, reciprocal = [], 0, 0
-    for written, repeated, both, one, other in in_order(csr.build_buckets, work, threads):
-        if one >= 0:
-            low, high = sorted((int(one), int(other)))
-            raise WeightConflictError((low, high), (float(weights[low]), float(weights[high])))
+    for written, repeated, both, odd in in_order(csr.build_buckets, work, threads):
+        if odd[0] >= 0:
+            (low, a), (high, b) = sorted([(int(odd[0]), odd[2]), (int(odd[1]), odd[3])])
+            raise WeightConflictError((low, high), (a, b))
         entries.append(written)
         repeats += int(repeated)
         reciprocal += int(both)

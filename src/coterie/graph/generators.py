@@ -35,6 +35,7 @@ def planted_partition(
     >>> bool(np.mean(labels[source] == labels[target]) > 0.85)
     True
     """
+    _check_count(n_nodes, n_blocks)
     sizes = np.full(n_blocks, n_nodes // n_blocks) + (np.arange(n_blocks) < n_nodes % n_blocks)
     if p_in is None or p_out is None:
         if p_in is not None or p_out is not None:
@@ -104,6 +105,7 @@ def degree_corrected_sbm(
     >>> bool(graph.degrees.max() > 5 * graph.degrees.mean())
     True
     """
+    _check_count(n_nodes, n_blocks)
     random = as_generator(rng)
     labels = (np.arange(n_nodes) * n_blocks // max(n_nodes, 1)).astype(np.int32)
     degrees = _power_law(n_nodes, mean_degree, exponent, max_degree, random)
@@ -175,6 +177,14 @@ def mmsbm_ratings(
         np.arange(n_users),
         np.arange(n_items),
     ), truth
+
+
+def _check_count(n_nodes: int, n_blocks: int) -> None:
+    if n_nodes < 0 or n_blocks < 1:
+        raise InputError(
+            f"{n_nodes} nodes in {n_blocks} blocks",
+            remedy="ask for 1 block or more",
+        )
 
 
 def _check_blocks(sizes: np.ndarray, P: np.ndarray, directed: bool) -> None:

@@ -45,15 +45,15 @@ def as_ids(column: Any) -> np.ndarray:
         return array.astype(object)
     if array.dtype.kind in "iu":
         return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
-    if array.dtype.kind in "fc":
-        raise InputError(
-            f"ids are decimal numbers, such as {array[0]!r}",
-            remedy='give integers (for example .astype("int64")) or text',
-        )
     objects = array.astype(object)
     for row, value in enumerate(objects):
         if value is None or value != value:
             raise InputError(f"the id in row {row} is missing", remedy="fill it or drop the row")
+        if isinstance(value, float):
+            raise InputError(
+                f"the id in row {row} is the decimal number {value}",
+                remedy='give integers (for example .astype("int64")) or text',
+            )
     if all(type(x) is int or isinstance(x, np.integer) for x in objects):
         try:
             return objects.astype(np.int64)
@@ -115,7 +115,7 @@ def _number_sparse(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarr
     encoded = pa.chunked_array(chunks).dictionary_encode()
     distinct = encoded.chunk(0).dictionary.to_numpy()
     order = np.argsort(distinct)
-    return distinct[order], _ranked(encoded, order)
+    return distinct[order], _ranked(encoded, order, [len(column) for column in columns])
 
 
 def number_text(
@@ -134,16 +134,15 @@ def number_text(
     dictionary = encoded.chunk(0).dictionary
     order = pc.sort_indices(dictionary).to_numpy()
     ids = dictionary.take(pa.array(order)).to_numpy(zero_copy_only=False)
-    numbers = np.concatenate(_ranked(encoded, order))
-    ends = np.cumsum([len(column) for column in columns])
-    return ids, np.split(numbers, ends[:-1])
+    return ids, _ranked(encoded, order, [len(column) for column in columns])
 
 
-def _ranked(encoded: pa.ChunkedArray, order: np.ndarray) -> list[np.ndarray]:
-    """The codes of each chunk, renamed so that they follow the order of the dictionary."""
+def _ranked(encoded: pa.ChunkedArray, order: np.ndarray, lengths: list[int]) -> list[np.ndarray]:
+    """The codes of columns of these lengths, renamed to follow the order of the dictionary."""
     places = np.empty(len(order), np.int32)
     places[order] = np.arange(len(order), dtype=np.int32)
-    return [places[chunk.indices.to_numpy()] for chunk in encoded.chunks]
+    numbers = np.concatenate([places[chunk.indices.to_numpy()] for chunk in encoded.chunks])
+    return np.split(numbers, np.cumsum(lengths)[:-1])
 
 
 def _number_objects(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -97,7 +97,7 @@ def _check_names(graph: Graph, separator: str, path: PathLike) -> None:
         return
     for name in map(str, graph.ids):
         outer = not name or name != name.strip() or any(sign in name for sign in "\r\n\0")
-        inner = separator == " " and (len(name.split()) > 1 or name[0] in "#%")
+        inner = separator == " " and (len(name.split()) > 1 or name[:1] in "#%" or '"' in name)
         if outer or inner:
             better = ".parquet" if outer else ".csv or .parquet"
             raise InputError(

@@ -102,7 +102,7 @@ def build_buckets(
     `indices` shares its memory with `keys`: the rows of a bucket are written over its own keys,
     from its beginning on; `merged` takes their weights, added up within one direction of a pair.
     Returns (entries of each bucket, repeats, pairs given both ways, and two edges that are one
-    pair with different weights, or -1 and -1)."""
+    pair with different weights, or -1 and -1, and these weights)."""
     entries = np.zeros(last - first, np.int64)
     longest = 0
     for bucket in range(first, last):
@@ -143,14 +143,15 @@ def build_buckets(
             if given and taken:
                 reciprocal += row < neighbour
                 if abs(given_weight - taken_weight) > 1e-12 * max(given_weight, taken_weight):
-                    return entries, repeats, reciprocal, first_given, first_taken
+                    odd = (first_given, first_taken, given_weight, taken_weight)
+                    return entries, repeats, reciprocal, odd
             indices[begin * per_key + written] = neighbour
             if weighted:
                 merged[begin + written] = given_weight if given else taken_weight
             degrees[row] += 1
             written += 1
         entries[bucket - first] = written
-    return entries, repeats, reciprocal, np.int64(-1), np.int64(-1)
+    return entries, repeats, reciprocal, (np.int64(-1), np.int64(-1), 0.0, 0.0)
 
 
 @njit(nogil=True, cache=True)
