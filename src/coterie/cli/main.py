@@ -22,6 +22,10 @@ app = typer.Typer(
 
 # name -> module of coterie.cli with a function `run` (a command) or `app` (a group of commands)
 _COMMANDS = {
+    "anonymize": "anonymize",
+    "attack": "attack",
+    "cluster": "cluster",
+    "compare": "compare",
     "datasets": "datasets",
     "doctor": "doctor",
     "recommend": "recommend",

@@ -20,7 +20,7 @@ def write_plot(model: Any, path: str | PathLike[str], *, title: str = "") -> Non
 
     from coterie.graph.atomic import atomic_write
 
-    quiet = {"svg.fonttype": "none", "svg.hashsalt": "coterie", "font.size": 9.0}
+    quiet: Any = {"svg.fonttype": "none", "svg.hashsalt": "coterie", "font.size": 9.0}
     with rc_context(quiet):
         figure = Figure(figsize=(10.5, 4.4), layout="constrained")
         FigureCanvasSVG(figure)

@@ -23,8 +23,8 @@ from coterie.kernels.scores import Workspace, plan, sweep, workspace
 from coterie.kernels.tables import Tables, empty_tables, refresh, refresh_logs
 from coterie.models.objectives.base import Labels, Plan
 
-_KEPT_X = 17  # rows of tables.py are kept for x below this
-_KEPT_BYTES = 1 << 25  # … in at most this much memory a thread
+KEPT_X = 17  # rows of tables.py are kept for x below this
+KEPT_BYTES = 1 << 25  # … in at most this much memory a thread
 
 
 @dataclass
@@ -196,9 +196,9 @@ class BlockObjective:
     def _buffers(self, state: BlockState, side: int, parts: int) -> list[Workspace]:
         slots, k = state.counts[side].shape
         buffers = state.buffers.setdefault(side, [])
-        capacity = min(2 * slots * _KEPT_X, _KEPT_BYTES // (8 * k))
+        capacity = min(2 * slots * KEPT_X, KEPT_BYTES // (8 * k))
         while len(buffers) < parts:
-            buffers.append(workspace(slots, k, _KEPT_X, capacity))
+            buffers.append(workspace(slots, k, KEPT_X, capacity))
         return buffers[:parts]
 
     def _cut(self, side: int, elements: np.ndarray, parts: int) -> np.ndarray:
