@@ -16,6 +16,7 @@ from coterie.graph.source import PathLike
 from coterie.kernels.rowblocks import RowBlock
 
 EDGE = np.dtype([("row", np.int32), ("column", np.int32)])
+DIRECTED = np.dtype([*EDGE.descr, ("channel", np.int32)])
 WEIGHTED = np.dtype([*EDGE.descr, ("weight", np.float64), ("turned", np.int8)])
 RATING = np.dtype([*EDGE.descr, ("code", np.int32), ("time", np.float64)])
 _NO_CHANNELS, _NO_WEIGHTS = np.zeros(0, np.int32), np.zeros(0)
@@ -77,10 +78,13 @@ class Buckets:
 
 def graph_block(entries: np.ndarray, low: int, high: int) -> RowBlock:
     """Rows low..high-1, each sorted, repeats merged: weights of one direction add, and the two
-    directions of an undirected pair must agree."""
+    directions of an undirected pair must agree. A directed edge stands in both its rows, in
+    channel 0 of its source and in channel 1 of its target."""
     if entries.dtype == EDGE:
-        key = np.unique(_key(entries, low))
-        return _block(key, low, high, _NO_CHANNELS, _NO_WEIGHTS)
+        return _block(np.unique(_key(entries, low)), low, high, _NO_CHANNELS, _NO_WEIGHTS)
+    if entries.dtype == DIRECTED:
+        key = np.unique(_key(entries, low) << 1 | entries["channel"])
+        return _block(key >> 1, low, high, (key & 1).astype(np.int32), _NO_WEIGHTS)
     key, turned = _key(entries, low), entries["turned"].astype(bool)
     pairs, where = np.unique(key, return_inverse=True)
     ways = [

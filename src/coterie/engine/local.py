@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from coterie.base.errors import InputError
 from coterie.engine.shards import merge_tree
+from coterie.engine.storage import ShardRef, load_shard
 
 
 class LocalEngine:
@@ -27,7 +28,7 @@ class LocalEngine:
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
     def hold(self, parts: Sequence[Any]) -> list[Any]:
-        return list(parts)
+        return [load_shard(part) if isinstance(part, ShardRef) else part for part in parts]
 
     def share(self, value: Any) -> Any:
         return value

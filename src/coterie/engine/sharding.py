@@ -15,7 +15,15 @@ import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Progress, silent
-from coterie.engine.buckets import EDGE, RATING, WEIGHTED, Buckets, graph_block, rating_block
+from coterie.engine.buckets import (
+    DIRECTED,
+    EDGE,
+    RATING,
+    WEIGHTED,
+    Buckets,
+    graph_block,
+    rating_block,
+)
 from coterie.engine.numbering import IdCounter, IdNumbers
 from coterie.engine.sharded import GRAPH, RATINGS
 from coterie.engine.shards import cut_rows, shard_count
@@ -45,12 +53,15 @@ def shard_graph(
     The rules are `read_graph`'s: loops dropped, repeats merged, an undirected pair in both
     directions is one edge.
     """
+    if directed and weighted:
+        raise InputError("a directed graph is sharded without weights", remedy="choose one")
     reader = _Reader(path, Wanted(("source", "target"), ("weight",) * weighted), separator)
     counter = IdCounter()
     columns = reader.read(lambda pieces: counter.add_all(pieces["source"] + pieces["target"]))
     callback(Progress("ids counted", 1, 3))
     ids, counts = _all_nodes(*counter.finish(), columns)
     numbers = IdNumbers(ids)
+    kind = DIRECTED if directed else WEIGHTED if weighted else EDGE
     loops = 0
 
     def entries(pieces: Pieces) -> np.ndarray:
@@ -59,10 +70,11 @@ def shard_graph(
         apart = source != target
         loops += len(apart) - int(apart.sum())
         source, target = source[apart], target[apart]
-        ways = [(source, target), (target, source)][: 1 if directed else 2]
-        made = np.empty((len(ways), len(source)), WEIGHTED if weighted else EDGE)
-        for turned, (row, column) in enumerate(ways):
+        made = np.empty((2, len(source)), kind)
+        for turned, (row, column) in enumerate([(source, target), (target, source)]):
             made[turned]["row"], made[turned]["column"] = row, column
+            if directed:
+                made[turned]["channel"] = turned
             if weighted:
                 made[turned]["weight"] = np.concatenate(pieces["weight"])[apart]
                 made[turned]["turned"] = turned
@@ -70,11 +82,11 @@ def shard_graph(
 
     cuts = _cuts(counts, shards or shard_count(int(counts.sum())), path)
     whole = {"holds": GRAPH, "n_nodes": len(ids), "directed": directed, "weighted": weighted}
-    with Buckets(folder, cuts, WEIGHTED if weighted else EDGE) as buckets:
+    with Buckets(folder, cuts, kind) as buckets:
         reader.read(lambda pieces: buckets.place(entries(pieces)))
         callback(Progress("edges placed", 2, 3))
         kept = _write(buckets, folder, graph_block)
-        edges = kept[1] if directed else kept[1] // 2
+        edges = kept[1] // 2
         whole |= {"n_edges": edges, "self_loops": loops, "merged": columns.rows - loops - edges}
         write_table(Path(folder) / "nodes.parquet", {"node": ids})
         write_manifest(Path(folder), kept[0], RowBlock, whole | {"cuts": cuts.tolist()})

@@ -11,11 +11,13 @@ from numpy.random import Generator
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.engine import Engine, LocalEngine, running_engine
+from coterie.engine.sharded import ShardedGraph
 from coterie.graph import Graph, Ratings
 from coterie.models.base import Estimator
 from coterie.models.blocks_found import describe, no_move_helps
 from coterie.models.objectives import make_objective
 from coterie.models.objectives.base import Labels
+from coterie.models.objectives.sharded import ShardedObjective, place, sharded
 from coterie.models.search import SearchResult, best, paper
 from coterie.models.starts import block_counts, check_options, given_labels
 
@@ -84,21 +86,20 @@ class GeneralizedKMeans(Estimator):
 
     def fit(
         self,
-        data: Graph | Ratings | np.ndarray,
+        data: Graph | Ratings | ShardedGraph | np.ndarray,
         engine: str | Engine = "local",
         callback: Callback = silent,
     ) -> Self:
         """Cluster. Ctrl-C keeps the best labels so far and sets `interrupted_`."""
         check_options(self)
-        objective = make_objective(
-            self.objective, data, None if self.score == "auto" else self.score
-        )
-        rng = as_generator(self.rng)
-        counts = block_counts(self.n_blocks, objective.n_elements, self.min_block_size)
-        start = given_labels(self.init, objective.n_elements, counts, self.min_block_size)
-        callback(Progress("compiling", 0))
-        self._compile(objective)
+        score = None if self.score == "auto" else self.score
         with running_engine(engine) as running:
+            objective = place(self.objective, data, score, running)
+            rng = as_generator(self.rng)
+            counts = block_counts(self.n_blocks, objective.n_elements, self.min_block_size)
+            start = given_labels(self.init, objective.n_elements, counts, self.min_block_size)
+            callback(Progress("compiling", 0))
+            self._compile(objective)
             began = time.perf_counter()
             runs = self._runs(objective, counts, start, rng, running, callback)
             self.seconds_ = time.perf_counter() - began
@@ -181,6 +182,8 @@ class GeneralizedKMeans(Estimator):
             tiny = make_objective("simple", Graph.from_edges(ring, (ring + 1) % _TINY))
             tiny.score = objective.score
         with LocalEngine(1) as engine:
+            if isinstance(objective, ShardedObjective):
+                tiny = sharded(tiny, engine)
             few = type(self)(**{**self.get_params(), "max_iter": 1, "min_block_size": 0})
             found = few._run(tiny, (2,), None, np.random.default_rng(0), engine, silent)
             few._keep(tiny, found, (2,), engine)

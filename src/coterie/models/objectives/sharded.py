@@ -8,22 +8,28 @@ the result is that of the local objective, bit for bit.
 from __future__ import annotations
 
 from itertools import pairwise, repeat
+from operator import add
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaln
 
 from coterie.base.errors import InputError
-from coterie.engine import Engine, cut_rows, shard_count
+from coterie.engine import Engine, LocalEngine, cut_rows, shard_count
+from coterie.engine.sharded import ShardedGraph
+from coterie.graph import Graph
 from coterie.kernels.blocks import TWO_SETS, Adjacency, Model, Stats, count
 from coterie.kernels.fixed import plan_fixed
 from coterie.kernels.rowblocks import RowBlock, count_changes, moves_allowed
 from coterie.kernels.scores import plan, workspace
 from coterie.kernels.tables import Tables
+from coterie.models.objectives import make_objective
 from coterie.models.objectives.base import Labels, Plan
 from coterie.models.objectives.blocks import BlockObjective, BlockState
 
-_KEPT_X = 17
-_KEPT_BYTES = 1 << 25
+KEPT_X = 17
+KEPT_BYTES = 1 << 25
+_BLOCKS_A_WORKER = 4  # enough to even out the work, few enough to send
 
 
 class ShardedObjective(BlockObjective):
@@ -53,6 +59,9 @@ class ShardedObjective(BlockObjective):
             counts.append(total)
             sizes.append(members)
         return BlockState(labels, n_blocks, tuple(counts), tuple(sizes))
+
+    def prepare(self, state: BlockState, side: int, engine: Engine) -> float:
+        return self._refresh(state, side, None, self.score)  # k² work: not worth a message
 
     def plan(self, state: BlockState, side: int, elements: np.ndarray, engine: Engine) -> Plan:
         shared = engine.share(
@@ -109,14 +118,53 @@ class ShardedObjective(BlockObjective):
         return [self.blocks[side][b] for b in busy], rows
 
 
+def place(name: str, data: Any, score: str | None, engine: Engine) -> Any:
+    """The objective called `name`, where the engine works: rows in this process for threads, in
+    the engine's hands for a cluster or for data that lie in shards already."""
+    if isinstance(data, ShardedGraph):
+        return _of_shards(name, data, score, engine)
+    objective = make_objective(name, data, score)
+    if isinstance(engine, LocalEngine):
+        return objective
+    if not isinstance(objective, BlockObjective):
+        raise InputError(
+            f"objective {name!r} runs on one machine only", remedy="use engine='local'"
+        )
+    return sharded(objective, engine)
+
+
 def sharded(objective: BlockObjective, engine: Engine) -> ShardedObjective:
-    """The same objective with its rows in the engine's hands."""
+    """The same objective with its rows in the engine's hands.
+
+    Sums of whole numbers do not depend on the cuts, so they may follow the workers; fractions of
+    weights do, and get the shards that follow from the data."""
     blocks, cuts = [], []
     for side in objective.sides:
-        bounds = np.unique(cut_rows(side.indptr, shard_count(len(side.indices))))
+        shards = shard_count(len(side.indices))
+        if not len(side.weights):
+            shards = min(shards, _BLOCKS_A_WORKER * engine.threads)
+        bounds = np.unique(cut_rows(side.indptr, shards))
         blocks.append(engine.hold([row_block(side, a, b) for a, b in pairwise(bounds)]))
         cuts.append(bounds)
     return ShardedObjective(objective, tuple(blocks), tuple(cuts), engine)
+
+
+def _of_shards(
+    name: str, data: ShardedGraph, score: str | None, engine: Engine
+) -> ShardedObjective:
+    nothing = Graph.from_edges(
+        [], [], weights=[] if data.weighted else None, directed=data.directed
+    )
+    like = make_objective(name, nothing, score)
+    blocks = engine.hold(data.shards)
+    if data.weighted:
+        like.constant = 0.5 * engine.merge(engine.submit(_constant, blocks), add)
+    return ShardedObjective(like, (blocks,), (data.cuts,), engine)
+
+
+def _constant(block: RowBlock) -> float:
+    """The part of a weighted graph's S that no clustering changes, from each of its two rows."""
+    return float(gammaln(block.weights + 1).sum())
 
 
 def row_block(side: Adjacency, low: int, high: int) -> RowBlock:
@@ -145,7 +193,7 @@ def _plan(
 ) -> tuple[np.ndarray, np.ndarray]:
     model, stats, tables, labels, side, score = shared
     slots, k = stats.counts.shape
-    kept = min(2 * slots * _KEPT_X, _KEPT_BYTES // (8 * k))
+    kept = min(2 * slots * KEPT_X, KEPT_BYTES // (8 * k))
     wanted, gains = np.empty(len(rows), np.int32), np.empty(len(rows))
     own = labels[side][block.first : block.first + len(block.indptr) - 1]
     kernel = plan if score == "exact" else plan_fixed
@@ -154,7 +202,7 @@ def _plan(
         _rows(block),
         stats,
         tables,
-        workspace(slots, k, _KEPT_X, kept),
+        workspace(slots, k, KEPT_X, kept),
         own,
         labels[len(labels) - 1 - side],
         rows,

@@ -1,0 +1,123 @@
+"""The same models on threads, on a cluster and on shards: the same bits."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coterie.base.errors import InputError
+from coterie.engine import LocalEngine
+from coterie.engine.dask import DaskEngine
+from coterie.engine.sharded import open_shards
+from coterie.engine.sharding import shard_graph
+from coterie.graph.generators import mmsbm_ratings, planted_partition
+from coterie.graph.graph import Graph
+from coterie.graph.writers import write_graph
+from coterie.models.generalized_k_means import GeneralizedKMeans
+from coterie.models.objectives import make_objective
+from coterie.models.objectives.sharded import ShardedObjective, row_block
+
+
+@pytest.fixture(scope="module")
+def dask() -> Iterator[DaskEngine]:
+    with DaskEngine(workers=2) as engine:
+        yield engine
+
+
+def graph_of(kind: str) -> Graph:
+    graph, _ = planted_partition(150, 4, mean_degree=9, directed=kind == "directed", rng=2)
+    if kind != "weighted":
+        return graph
+    source, target = graph.edges()
+    weights = np.random.default_rng(0).integers(1, 5, len(source))
+    return Graph.from_edges(source, target, weights=weights, n_nodes=150)
+
+
+KINDS = ["simple", "degree-corrected", "directed", "weighted"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("score", ["exact", "fixed"])
+def test_any_cut_of_the_rows_gives_the_statistics_and_plans_of_the_whole(
+    kind: str, score: str
+) -> None:
+    whole = make_objective(kind, graph_of(kind), score)
+    rng = np.random.default_rng(1)
+    cuts = np.array([0, 1, 40, 41, 110, 150])
+    engine = LocalEngine(1)
+    blocks = [row_block(whole.sides[0], a, b) for a, b in pairwise(cuts)]
+    parts = ShardedObjective(whole, (blocks,), (cuts,), engine)
+    labels = (rng.integers(0, 5, 150, dtype=np.int32),)
+    states = [objective.start(labels, (5,)) for objective in (whole, parts)]
+    for _ in range(4):
+        batch = np.sort(rng.choice(150, 60, replace=False))
+        plans = []
+        for objective, state in zip((whole, parts), states, strict=True):
+            objective.prepare(state, 0, engine)
+            plans.append(objective.plan(state, 0, batch, engine))
+            objective.apply(state, 0, batch, plans[-1].wanted, 20)
+        assert np.array_equal(plans[0].wanted, plans[1].wanted)
+        assert np.array_equal(plans[0].gains, plans[1].gains)
+        for a, b in zip(
+            states[0].counts + states[0].sizes, states[1].counts + states[1].sizes, strict=True
+        ):
+            assert np.array_equal(a, b)
+        assert np.array_equal(states[0].labels[0], states[1].labels[0])
+
+
+def test_hard_clustering_on_dask_is_hard_clustering(dask: DaskEngine) -> None:
+    graph = graph_of("simple")
+    here = GeneralizedKMeans(4, max_iter=25, rng=3).fit(graph)
+    there = GeneralizedKMeans(4, max_iter=25, rng=3).fit(graph, engine=dask)
+    assert np.array_equal(here.labels_, there.labels_)
+    assert here.entropy_ == there.entropy_
+    assert [h.entropy for h in here.history_] == [h.entropy for h in there.history_]
+    assert here.locally_optimal_ == there.locally_optimal_
+
+
+def test_two_node_sets_on_dask(dask: DaskEngine) -> None:
+    ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
+    here, there = (
+        GeneralizedKMeans((3, 4), objective="ratings", max_iter=15).fit(ratings, engine=engine)
+        for engine in ("local", dask)
+    )
+    assert np.array_equal(here.row_labels_, there.row_labels_)
+    assert np.array_equal(here.col_labels_, there.col_labels_)
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing(dask: DaskEngine) -> None:
+    graph = graph_of("simple")
+    here = GeneralizedKMeans(4, max_iter=12, tol=0, rng=3).fit(graph)
+
+    def kill(progress: object) -> None:
+        if getattr(progress, "stage", "") == "fit" and getattr(progress, "done", 0) == 5:
+            os.kill(next(iter(dask._client.run(os.getpid).values())), signal.SIGKILL)
+
+    there = GeneralizedKMeans(4, max_iter=12, tol=0, rng=3).fit(graph, engine=dask, callback=kill)
+    assert np.array_equal(here.labels_, there.labels_)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_graph_in_shards_is_clustered_as_the_graph(kind: str, tmp_path: Path) -> None:
+    graph = graph_of(kind)
+    write_graph(graph, tmp_path / "g.csv")
+    options = {"directed": kind == "directed", "weighted": kind == "weighted"}
+    shard_graph(tmp_path / "g.csv", tmp_path / "shards", shards=3, **options)
+    model = GeneralizedKMeans(4, objective=kind, max_iter=15, rng=1)
+    whole = model.fit(graph).labels_
+    entropy = model.entropy_
+    assert np.array_equal(model.fit(open_shards(tmp_path / "shards")).labels_, whole)
+    assert model.entropy_ == pytest.approx(entropy, rel=1e-12)
+
+
+def test_what_needs_one_machine_says_so(dask: DaskEngine) -> None:
+    with pytest.raises(InputError, match=r"one machine.*local"):
+        GeneralizedKMeans(2, objective="gaussian").fit(np.arange(8.0)[:, None], engine=dask)
+    with pytest.raises(InputError, match="search='paper'"):
+        GeneralizedKMeans(2, search="best").fit(graph_of("simple"), engine=dask)
