@@ -77,10 +77,10 @@ def partners(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(costs, found): for each block the few it is cheapest to merge with, the cheapest first."""
     k = n_blocks[side]
-    rows = _rows(objective, labels, n_blocks, side)
+    rows = rows_of(objective, labels, n_blocks, side)
     mirror = rows
     if objective.model.layout == TWO_SETS:
-        mirror = _rows(objective, labels, n_blocks, 1 - side)
+        mirror = rows_of(objective, labels, n_blocks, 1 - side)
     few = min(_FEW, k - 1)
     found, costs = np.empty((k, few), np.int64), np.empty((k, few))
     key = stream_keys(rng, 1)[0]
@@ -103,7 +103,9 @@ def renumber(labels: Labels) -> tuple[Labels, tuple[int, ...]]:
     return tuple(z.astype(np.int32) for _, z in named), tuple(len(u) for u, _ in named)
 
 
-def _rows(objective: BlockObjective, labels: Labels, n_blocks: tuple[int, ...], side: int) -> Rows:
+def rows_of(
+    objective: BlockObjective, labels: Labels, n_blocks: tuple[int, ...], side: int
+) -> Rows:
     other = len(labels) - 1 - side
     rows: Rows = contract(
         objective.model,

@@ -44,12 +44,11 @@ def settle(
         for side, looking in enumerate(awake):
             elements = rng.permutation(np.flatnonzero(looking))
             movers, better = _pass(objective, state, side, elements, engine, min_block_size)
-            if len(movers):
-                quiet = False
-                moved += len(movers)
-                gained += better
-                stirred[side][movers] = True
-                mark_neighbours(objective.sides[side], movers, stirred[len(stirred) - 1 - side])
+            quiet = quiet and not len(movers)
+            moved += len(movers)
+            gained += better
+            stirred[side][movers] = True
+            mark_neighbours(objective.sides[side], movers, stirred[len(stirred) - 1 - side])
         if quiet and everything:
             return Settled(moved, gained, True)
         awake = [np.ones_like(s) for s in stirred] if quiet else stirred
