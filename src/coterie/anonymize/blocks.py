@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from coterie.graph import Graph
 from coterie.kernels.classes import cut_by_degree
@@ -69,6 +70,29 @@ def _entropy_of_joining(edges: np.ndarray, r: int) -> np.ndarray:
 
 def _g(x: np.ndarray) -> np.ndarray:
     return np.asarray(x * np.log(np.where(x > 0, x, 1.0)))
+
+
+def set_small_components_apart(graph: Graph, labels: np.ndarray, minimum: int) -> np.ndarray:
+    """Labels in which no block holds people of the largest component and others: what is not
+    connected with the rest stays so in the release. Parts of blocks outside the largest component
+    that are too small for blocks of their own go together; fewer than `minimum` in all stay.
+
+    >>> g = Graph.from_edges([0, 1, 3], [1, 2, 4])
+    >>> set_small_components_apart(g, np.zeros(5, np.int32), minimum=2)
+    array([0, 0, 0, 1, 1], dtype=int32)
+    """
+    labels = compact(labels)
+    component = connected_components(graph.csr, directed=False)[1]
+    outside = component != np.bincount(component).argmax()
+    if outside.sum() < minimum:
+        return labels
+    sizes = np.bincount(labels[outside], minlength=int(labels.max()) + 1)
+    pooled = (sizes < minimum) & (sizes > 0)
+    if 0 < sizes[pooled].sum() < minimum and not pooled.all():
+        pooled[np.where(pooled, 0, sizes).argmax()] = True
+    pool = 2 * len(sizes)
+    apart = np.where(pooled[labels], pool, len(sizes) + labels)
+    return compact(np.where(outside, apart, labels))
 
 
 def cut_blocks(graph: Graph, labels: np.ndarray, minimum: int, factor: float) -> np.ndarray:

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.random import Generator
 
-from coterie.anonymize.blocks import block_matrix, cut_blocks, merge_small_blocks
+from coterie.anonymize.blocks import (
+    block_matrix,
+    cut_blocks,
+    merge_small_blocks,
+    set_small_components_apart,
+)
 from coterie.anonymize.calibrate import Dials, calibrate
 from coterie.anonymize.classes import Cells, Classes, classes_of, limit_cells, occupied_cells
 from coterie.anonymize.degrees import redraw_degrees, shuffle_within
@@ -121,7 +126,8 @@ def release_classes(
     graph: Graph, labels: np.ndarray, min_size: int, limit: float, *, cut: bool = True
 ) -> Classes:
     """Blocks made fit for a release, and their classes: A1 and A2 hold by construction."""
-    blocks = merge_small_blocks(graph, labels, 2 * min_size)
+    blocks = set_small_components_apart(graph, labels, 2 * min_size)
+    blocks = merge_small_blocks(graph, blocks, 2 * min_size)
     if cut and assortativity(graph) < 0:
         blocks = cut_blocks(graph, blocks, 2 * min_size, _BLOCK_CUT)
     return limit_cells(graph, classes_of(graph, blocks, min_size), limit, min_size)

@@ -14,7 +14,7 @@ from coterie.kernels import rewire as kernel
 from coterie.kernels.triangles import triangles
 from coterie.kernels.wire import Cells
 
-PROPOSALS = 24  # an edge, at most
+PROPOSALS = 40  # an edge, at most
 TOLERANCE = 0.02  # of the goals
 _CLOSING = 0.9  # the share of proposals that close a wedge
 _TRIES = 12  # neighbours looked at for the loosest edge to give up
