@@ -14,7 +14,7 @@ RATINGS = mmsbm_ratings(80, 60, 1_500, (2, 2), rng=0)[0]
 GRAPH = planted_partition(80, 2, mean_degree=8, rng=0)[0]
 
 
-class PowerCut(Exception):
+class PowerCutError(Exception):
     """What no fit catches."""
 
 
@@ -25,7 +25,7 @@ def cut_after(iterations: int):
     def callback(progress: Progress) -> None:
         left[0] -= 1
         if left[0] == 0:
-            raise PowerCut
+            raise PowerCutError
 
     return callback
 
@@ -59,7 +59,7 @@ def test_a_killed_fit_ends_with_the_same_numbers(case, died_after, tmp_path):
     data, make = CASES[case]
     file = tmp_path / "run.ckpt"
     whole = make().fit(data)
-    with pytest.raises(PowerCut):
+    with pytest.raises(PowerCutError):
         make().fit(data, callback=cut_after(died_after), checkpoint=file, checkpoint_every=5)
     assert file.exists() == (died_after >= 5)
     model = make().fit(data, checkpoint=file, resume=True)

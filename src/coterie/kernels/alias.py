@@ -64,7 +64,7 @@ def draw(keep, other, state):
     """(new state, a number by the table): one uniform chooses the slot and its half."""
     state, u = uniform(state)
     place = u * len(keep)
-    slot = np.int64(place)
-    if place - slot >= keep[slot]:
-        slot = np.int64(other[slot])
-    return state, slot
+    slot = np.uint64(place)
+    # Both are loaded and one is chosen: a branch here would be guessed wrong every other time.
+    second = np.uint64(other[slot])
+    return state, second if place - np.float64(slot) >= keep[slot] else slot

@@ -104,7 +104,8 @@ def absent_sampled(block, first, rows, nodes, theta_0, crowd, samples, key, row_
             for _ in range(samples):
                 state, chance = uniform(state)
                 i = min(np.searchsorted(ladder, chance * height, side="right"), k - 1)
-                state, v = draw(crowd.keep[i], crowd.other[i], state)
+                state, node = draw(crowd.keep[i], crowd.other[i], state)
+                v = np.int64(node)
                 if v == me or among(near, v):
                     continue
                 h = nodes[v]

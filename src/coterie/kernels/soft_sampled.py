@@ -27,7 +27,7 @@ def accumulate_sampled(
     """
     with_columns = len(column_sums) > 0
     row_sums, eta = np.zeros_like(rows), np.zeros_like(theta)
-    i, j = np.empty(samples, np.int64), np.empty(samples, np.int64)
+    i, j = np.empty(samples, np.uint64), np.empty(samples, np.uint64)
     t, s = np.empty(columns.shape[1]), np.empty(columns.shape[1])
     state = stream(key, 0)
     for g in range(len(shard.row)):

@@ -11,7 +11,8 @@ from coterie.engine import cut_rows, shard_count
 from coterie.kernels.grouping import count_groups, counting_order, group_starts
 from coterie.kernels.soft import Shard
 
-_OBSERVATIONS_A_COLUMN = 4
+_OBSERVATIONS_A_COLUMN = 8
+_MOST_COLUMN_SUMS = 32
 _CACHE = 16 << 20  # bytes; fixed, so that a result never depends on the machine
 _BEYOND_CACHE = 2.6
 
@@ -76,7 +77,7 @@ def cut(pairs: Pairs, *, column_sums: bool, row_cost: int = 0) -> Shards:
     count = shard_count(int(work[-1]))
     if column_sums:
         fitting = len(order) // (_OBSERVATIONS_A_COLUMN * max(pairs.n_columns, 1))
-        count = min(count, max(2, fitting))
+        count = min(count, _MOST_COLUMN_SUMS, max(2, fitting))
     cuts = np.unique(cut_rows(work, min(count, max(pairs.n_rows, 1))))
     if len(cuts) == 1:  # no rows at all: one empty block
         cuts = np.array([0, 0])
