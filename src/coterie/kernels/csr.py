@@ -17,6 +17,8 @@ from numba import njit
 
 _DIGIT = 11  # bits sorted a pass
 _DIGITS = 1 << _DIGIT
+_MASK = np.uint64(_DIGITS - 1)
+_ONE = np.uint64(1)
 
 
 @njit(nogil=True, cache=True)
@@ -64,12 +66,12 @@ def _sort(keys, origin, spare_keys, spare_origin, key_bits):
     size = len(keys)
     remember = len(origin) > 0
     passes = (key_bits + _DIGIT - 1) // _DIGIT
-    places = np.zeros((passes, _DIGITS), np.int64)
+    places = np.zeros((passes, _DIGITS), np.uint64)  # unsigned: no test for negative places
     for i in range(size):
         for k in range(passes):
-            places[k, (keys[i] >> np.uint64(k * _DIGIT)) & np.uint64(_DIGITS - 1)] += 1
+            places[k, (keys[i] >> np.uint64(k * _DIGIT)) & _MASK] += _ONE
     for k in range(passes):
-        total = 0
+        total = np.uint64(0)
         for d in range(_DIGITS):
             count = places[k, d]
             places[k, d] = total
@@ -80,11 +82,11 @@ def _sort(keys, origin, spare_keys, spare_origin, key_bits):
         place = places[k]
         low = np.uint64(k * _DIGIT)
         for i in range(size):
-            d = (a[i] >> low) & np.uint64(_DIGITS - 1)
+            d = (a[i] >> low) & _MASK
             b[place[d]] = a[i]
             if remember:
                 y[place[d]] = x[i]
-            place[d] += 1
+            place[d] += _ONE
         a, b = b, a
         x, y = y, x
     if passes % 2 == 0:

@@ -19,13 +19,14 @@ DONE, FULL, COMMENT, SHORT, EMPTY, QUOTE = range(6)
 _BLANK, _TAB, _NEWLINE, _RETURN, _QUOTE, _HASH, _PERCENT, _MINUS, _ZERO = (
     np.uint8(ord(c)) for c in ' \t\n\r"#%-0'
 )
+_ONE = np.uint64(1)
 _LARGEST = np.uint64(2**63 - 1)
 _TENTH = np.uint64((2**63 - 1) // 10)
 
 
 @njit(inline="always", cache=True)
 def _ends_line(byte):
-    return byte == _NEWLINE or byte == _RETURN
+    return (byte == _NEWLINE) | (byte == _RETURN)
 
 
 @njit(inline="always", cache=True)
@@ -146,20 +147,21 @@ def cut_fields(buffer, begin, end, separator, quoting, slot, first_line, starts,
 def read_plain(buffer, separator, slot, values):
     """The common case at full speed: every line begins with integers, as far as they are wanted.
 
-    The buffer ends with a line end. values: int32, slots x capacity. Returns the rows read, or -1
-    if any line is otherwise (a comment, text, an empty line, a number beyond int32); then
-    `cut_fields` finds out what it is."""
+    The buffer ends with a line end, so that no scan runs past it. values: int32, slots x capacity.
+    Returns the rows read, or -1 if any line is otherwise (a comment, text, an empty line, a number
+    beyond int32); then `cut_fields` finds out what it is."""
     runs = len(separator) == 0
-    mark = _BLANK if runs else separator[0]
-    tab_is_blank = mark != _TAB
+    tab_is_blank = runs or separator[0] != _TAB
     wanted = len(slot)
-    p, row = 0, 0
-    while p < len(buffer):
+    size = np.uint64(len(buffer))
+    p = np.uint64(0)  # unsigned: indexing needs no test for negative places
+    row = 0
+    while p < size:
         for column in range(wanted):
+            gap = p
+            while buffer[p] == _BLANK or (tab_is_blank and buffer[p] == _TAB):
+                p += _ONE
             if column > 0:
-                gap = p
-                while buffer[p] == _BLANK or (tab_is_blank and buffer[p] == _TAB):
-                    p += 1
                 if runs:
                     if p == gap:
                         return -1
@@ -167,12 +169,12 @@ def read_plain(buffer, separator, slot, values):
                     for i in range(len(separator)):
                         if buffer[p] != separator[i]:
                             return -1
-                        p += 1
-            while buffer[p] == _BLANK or (tab_is_blank and buffer[p] == _TAB):
-                p += 1
+                        p += _ONE
+                    while buffer[p] == _BLANK or (tab_is_blank and buffer[p] == _TAB):
+                        p += _ONE
             negative = buffer[p] == _MINUS
             if negative:
-                p += 1
+                p += _ONE
             begin = p
             value = np.int64(0)
             while True:
@@ -180,8 +182,8 @@ def read_plain(buffer, separator, slot, values):
                 if digit < 0 or digit > 9:
                     break
                 value = value * 10 + digit
-                p += 1
-            length = p - begin
+                p += _ONE
+            length = np.int64(p - begin)
             if length == 0 or length > 10 or value > 2147483647:
                 return -1
             if buffer[begin] == _ZERO and (length > 1 or negative):
@@ -190,12 +192,17 @@ def read_plain(buffer, separator, slot, values):
                 values[slot[column], row] = -value if negative else value
         number_end = p
         while buffer[p] == _BLANK or (tab_is_blank and buffer[p] == _TAB):
-            p += 1
+            p += _ONE
         if not _ends_line(buffer[p]):
-            more = p > number_end if runs else _at_separator(buffer, p, len(buffer), separator)
+            place = np.int64(p)
+            more = p > number_end if runs else _at_separator(buffer, place, len(buffer), separator)
             if not more:
                 return -1
-        p = _next_line(buffer, p, len(buffer))
+            while not _ends_line(buffer[p]):
+                p += _ONE
+        if buffer[p] == _RETURN and p + _ONE < size and buffer[p + _ONE] == _NEWLINE:
+            p += _ONE
+        p += _ONE
         row += 1
     return row
 
