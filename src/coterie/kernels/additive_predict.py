@@ -37,43 +37,38 @@ def _user_table(samples, t, u, table):
             table[s, j] = samples.effects[t, s, i, j]
 
 
-@njit(inline="always", cache=True)
-def _location(samples, t, offset, v, table):
-    f = offset + samples.item_offsets[t, v]
-    for s in range(table.shape[0]):
-        f += table[s, samples.item_labels[t, v, s]]
-    return f
-
-
 @njit(nogil=True, cache=True)
 def distributions(samples, users, items, begin, end):
     """P(r | u, v), averaged over the samples, for pairs begin..end: (end - begin) x R.
 
-    Pairs of one user that follow each other share the user's table: sort them by user.
+    Pairs of one user that follow each other share the user's table: sort them by user. Samples
+    are the outer loop, because one sample's labels fit the cache and all of them do not.
     """
     T, L, _, l = samples.effects.shape  # noqa: E741
     R = samples.cuts.shape[2] - 1
     out = np.zeros((end - begin, R))
-    table = np.empty((L, l))
-    first = begin
-    while first < end:
-        u = users[first]
-        last = first
-        while last < end and users[last] == u:
-            last += 1
-        for t in range(T):
-            _user_table(samples, t, u, table)
-            offset = np.float64(samples.user_offsets[t, u])
-            cuts = samples.cuts[t, samples.styles[t, u]]
-            for p in range(first, last):
-                f = _location(samples, t, offset, items[p], table)
-                below = 0.0
-                for r in range(R - 1):
-                    upto = cdf(cuts[r + 1] - f)
-                    out[p - begin, r] += upto - below
-                    below = upto
-                out[p - begin, R - 1] += 1.0 - below
-        first = last
+    table = np.empty((L, l), np.float32)
+    for t in range(T):
+        item_labels, item_offsets = samples.item_labels[t], samples.item_offsets[t]
+        last = -1
+        cuts, offset = samples.cuts[t, 0], np.float32(0.0)
+        for p in range(begin, end):
+            u, v = users[p], items[p]
+            if u != last:
+                last = u
+                _user_table(samples, t, u, table)
+                offset = samples.user_offsets[t, u]
+                cuts = samples.cuts[t, samples.styles[t, u]]
+            f = np.float64(offset) + item_offsets[v]
+            for s in range(L):
+                f += table[s, item_labels[v, s]]
+            row = out[p - begin]
+            below = 0.0
+            for r in range(R - 1):
+                upto = cdf(cuts[r + 1] - f)
+                row[r] += upto - below
+                below = upto
+            row[R - 1] += 1.0 - below
     out /= T
     return out
 

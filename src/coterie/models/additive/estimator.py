@@ -50,8 +50,8 @@ class AdditiveBlockModel(Estimator):
     n_styles:
         ways of using the rating scale; each user has one.
     n_chains, burn_in, n_sweeps:
-        chains, sweeps before the first sample, and sweeps in all. "auto": 8 chains, and a quarter
-        of 400 sweeps up to 200,000 ratings, fewer beyond (docs/additive.md).
+        chains, sweeps before the first sample, and sweeps in all. "auto": 10 chains of 320
+        sweeps, a quarter of them to settle; fewer sweeps beyond 200,000 ratings.
     keep_every:
         sweeps from one kept sample to the next.
     presence:
@@ -70,14 +70,14 @@ class AdditiveBlockModel(Estimator):
     def __init__(
         self,
         n_partitions: int = 10,
-        n_groups: tuple[int, int] = (3, 5),
+        n_groups: tuple[int, int] = (6, 10),
         n_styles: int = 8,
         n_chains: int | str = "auto",
         burn_in: int | str = "auto",
         n_sweeps: int | str = "auto",
         keep_every: int = 5,
-        presence: float = 0.3,
-        absent_share: float = 0.5,
+        presence: float = 0.75,
+        absent_share: float = 1.0,
         rng: RandomState = 0,
     ) -> None:
         self.n_partitions = n_partitions
@@ -198,8 +198,8 @@ class AdditiveBlockModel(Estimator):
 
     def _plan(self, n_ratings: int) -> tuple[int, int, int]:
         shrink = math.sqrt(min(1.0, 200_000 / max(n_ratings, 1)))
-        chains = 8 if self.n_chains == "auto" else int(self.n_chains)
-        sweeps = max(120, round(400 * shrink)) if self.n_sweeps == "auto" else int(self.n_sweeps)
+        chains = 10 if self.n_chains == "auto" else int(self.n_chains)
+        sweeps = max(120, round(320 * shrink)) if self.n_sweeps == "auto" else int(self.n_sweeps)
         burn_in = sweeps // 4 if self.burn_in == "auto" else int(self.burn_in)
         if chains < 1 or sweeps < 1 or not 0 <= burn_in < sweeps:
             raise InputError(

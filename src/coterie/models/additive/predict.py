@@ -11,7 +11,7 @@ from coterie.engine.resolve import running_engine
 from coterie.kernels.additive_fold import fold_in
 from coterie.kernels.additive_predict import Samples, distributions
 
-_PAIRS_A_TASK = 1 << 11
+_PAIRS_A_TASK = 1 << 10
 _SWEEPS = 3  # of a newcomer in each sample; it starts where the sample before left it
 
 
