@@ -220,6 +220,10 @@ class AdditiveBlockModel(Estimator):
         return float(-np.log(np.maximum(own, np.finfo(float).tiny)).sum())
 
     def _check(self, ratings: Ratings) -> None:
+        if not isinstance(ratings, Ratings):
+            raise InputError(
+                f"a {type(ratings).__name__} cannot be fitted", remedy="give coterie.Ratings"
+            )
         if not len(ratings):
             raise InputError("there are no ratings to learn from", remedy="give at least one")
         k, l = self.n_groups  # noqa: E741
