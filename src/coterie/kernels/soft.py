@@ -88,6 +88,40 @@ def credit(h, theta_r, s, numerator, eta_r):
             numerator[i] += weight * gain
 
 
+@njit(nogil=True, cache=True, fastmath=FAST)
+def credit_four(rows, u, theta_r, s, row_sums, eta_r):
+    """`credit` for the four rows u and their s at once: Θ_r and η_r are read a fourth as often."""
+    s_0, s_1, s_2, s_3 = s[0], s[1], s[2], s[3]
+    for i in range(rows.shape[1]):
+        h_0, h_1, h_2, h_3 = rows[u[0], i], rows[u[1], i], rows[u[2], i], rows[u[3], i]
+        if h_0 + h_1 + h_2 + h_3 > 0.0:
+            cells, sums = theta_r[i], eta_r[i]
+            gain_0 = gain_1 = gain_2 = gain_3 = 0.0
+            for j in range(len(s_0)):
+                gain_0 += cells[j] * s_0[j]
+                gain_1 += cells[j] * s_1[j]
+                gain_2 += cells[j] * s_2[j]
+                gain_3 += cells[j] * s_3[j]
+                sums[j] += h_0 * s_0[j] + h_1 * s_1[j] + h_2 * s_2[j] + h_3 * s_3[j]
+            row_sums[u[0], i] += h_0 * gain_0
+            row_sums[u[1], i] += h_1 * gain_1
+            row_sums[u[2], i] += h_2 * gain_2
+            row_sums[u[3], i] += h_3 * gain_3
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def credit_all(shard, first, count, rows, theta, s, row_sums, eta):
+    """`credit` for the groups first .. first + count - 1, at most four, of one configuration."""
+    if count == 0:
+        return
+    u, r = shard.row[first : first + count], shard.code[first]
+    if count == 4:
+        credit_four(rows, u, theta[r], s, row_sums, eta[r])
+        return
+    for g in range(count):
+        credit(rows[u[g]], theta[r], s[g], row_sums[u[g]], eta[r])
+
+
 @njit(nogil=True, cache=True)
 def add_log(x, product, entropy):
     """(product, entropy) after one more factor x: one logarithm for many factors."""
@@ -111,11 +145,16 @@ def accumulate(shard, rows, columns, theta, column_sums):
     width, last = columns.shape[1], len(shard.column) - 1
     with_columns = len(column_sums) > 0
     row_sums, eta = np.zeros_like(rows), np.zeros_like(theta)
-    t, s = np.empty(width), np.empty(width)
+    t, sums_of_four = np.empty(width), np.empty((4, width))
     entropy, product = 0.0, 1.0
+    waiting = 0
     for g in range(len(shard.row)):
-        u, r = shard.row[g], shard.code[g]
-        expect(rows[u], theta[r], t)
+        if waiting == 4 or (waiting > 0 and shard.code[g] != shard.code[g - 1]):
+            credit_all(shard, g - waiting, waiting, rows, theta, sums_of_four, row_sums, eta)
+            waiting = 0
+        s = sums_of_four[waiting]
+        waiting += 1
+        expect(rows[shard.row[g]], theta[shard.code[g]], t)
         s[:] = 0.0
         for e in range(shard.ends[g], shard.ends[g + 1]):
             soon = shard.column[min(e + AHEAD, last)]
@@ -135,7 +174,7 @@ def accumulate(shard, rows, columns, theta, column_sums):
                 sums = column_sums[v]
                 for j in range(width):
                     sums[j] += weight * t[j]
-        credit(rows[u], theta[r], s, row_sums[u], eta[r])
+    credit_all(shard, len(shard.row) - waiting, waiting, rows, theta, sums_of_four, row_sums, eta)
     column_sums *= columns[: len(column_sums)]
     return Stats(row_sums, column_sums, eta, entropy - np.log(product))
 

@@ -59,45 +59,44 @@ def columns_are_cheaper(pairs: Pairs, groups: tuple[int, int]) -> bool:
 
 
 def cut(pairs: Pairs, *, column_sums: bool, row_cost: int = 0) -> Shards:
-    """Shards of nearly equal work, sorted by row, configuration and column.
+    """Shards of nearly equal work, each sorted by configuration, row and column.
 
     A row costs its observations and `row_cost`. Where every shard makes sums over all columns
     (`column_sums`) there are no more shards than keep those within the size of the observations.
+    The configuration comes first so that its k × l cells of theta and eta stay in cache.
     """
-    order = np.arange(len(pairs.codes))
-    order = counting_order(order, pairs.columns, pairs.n_columns)
-    order = counting_order(order, pairs.codes, pairs.n_codes)
+    degree = np.bincount(pairs.rows, minlength=pairs.n_rows)
+    cuts = _cuts(pairs, degree + row_cost, column_sums)
+    owner = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))[pairs.rows].astype(np.int32)
+    order = counting_order(np.arange(len(owner)), pairs.columns, pairs.n_columns)
     order = counting_order(order, pairs.rows, pairs.n_rows)
+    order = counting_order(order, pairs.codes, pairs.n_codes)
+    order = counting_order(order, owner, len(cuts) - 1)
     starts = group_starts(order, pairs.rows, pairs.codes)
     first = order[starts[:-1]]
-    row, code = pairs.rows[first], pairs.codes[first]
-    column = pairs.columns[order]
-    work = np.zeros(pairs.n_rows + 1, np.int64)
-    np.cumsum(np.bincount(pairs.rows, minlength=pairs.n_rows) + row_cost, out=work[1:])
+    row, code, column = pairs.rows[first], pairs.codes[first], pairs.columns[order]
+    edge = np.concatenate([[0], np.cumsum(degree)])[cuts]
+    bounds = np.searchsorted(starts, edge)
+    return Shards(
+        [
+            Shard(
+                starts[a : b + 1] - starts[a],
+                row[a:b] - np.int32(low),
+                np.ascontiguousarray(code[a:b]),
+                column[starts[a] : starts[b]],
+            )
+            for (a, b), low in zip(pairwise(bounds), cuts, strict=False)
+        ],
+        cuts,
+    )
+
+
+def _cuts(pairs: Pairs, cost: np.ndarray, column_sums: bool) -> np.ndarray:
+    """Row boundaries of the shards."""
+    work = np.concatenate([[0], np.cumsum(cost)])
     count = shard_count(int(work[-1]))
     if column_sums:
-        fitting = len(order) // (_OBSERVATIONS_A_COLUMN * max(pairs.n_columns, 1))
+        fitting = len(pairs.rows) // (_OBSERVATIONS_A_COLUMN * max(pairs.n_columns, 1))
         count = min(count, _MOST_COLUMN_SUMS, max(2, fitting))
     cuts = np.unique(cut_rows(work, min(count, max(pairs.n_rows, 1))))
-    if len(cuts) == 1:  # no rows at all: one empty block
-        cuts = np.array([0, 0])
-    parts = [_block(starts, row, code, column, low, high) for low, high in pairwise(cuts)]
-    return Shards(parts, cuts)
-
-
-def _block(
-    starts: np.ndarray,
-    row: np.ndarray,
-    code: np.ndarray,
-    column: np.ndarray,
-    low: int,
-    high: int,
-) -> Shard:
-    a, b = np.searchsorted(row, [low, high])
-    edges = slice(starts[a], starts[b])
-    return Shard(
-        starts[a : b + 1] - starts[a],
-        row[a:b] - np.int32(low),
-        np.ascontiguousarray(code[a:b]),
-        column[edges],
-    )
+    return cuts if len(cuts) > 1 else np.array([0, 0])  # no rows at all: one empty block
