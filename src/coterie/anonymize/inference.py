@@ -29,8 +29,12 @@ def edge_inference(
     hidden = rng.random(len(source)) < held_out
     rest = Graph.from_edges(source[~hidden], target[~hidden], n_nodes=graph.n_nodes)
     classes = fit(rest)
-    main = _wins(graph, rest, classes, source[~hidden], target[~hidden], rng)
-    control = _wins(graph, rest, classes, source[hidden], target[hidden], rng)
+    # A person whose only edge is hidden has no block to speak of: such edges are in neither group.
+    fair = np.minimum(graph.degrees[source], graph.degrees[target]) > 1
+    main, control = (
+        _wins(graph, rest, classes, source[group & fair], target[group & fair], rng)
+        for group in (~hidden, hidden)
+    )
     share = {name: wins / max(n, 1) for name, (wins, n) in (("main", main), ("control", control))}
     gain = (share["main"] - share["control"]) / max(1.0 - share["control"], 1e-9)
     low, high = wilson(*main), wilson(*control)

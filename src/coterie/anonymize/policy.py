@@ -34,7 +34,7 @@ class Policy:
     min_class_size: int = 10  # A1: people in the smallest class
     edge_probability: float = 0.9  # A2: a cell that says this much of a pair …
     edge_share: float = 0.0  # … may hold this share of the original edges
-    edge_inference: float = 0.5  # A3: what fitted edges may have over held-out ones
+    edge_inference: float = 1.0  # A3: what fitted edges may have over held-out ones; 1: shown only
     attack_margin: float = 0.01  # A4: people found beyond chance, of those in a naive copy
     releases: int = 0  # draws of one original in all; 0: not limited
 
@@ -97,7 +97,7 @@ class Policy:
             )
         )
         inference = (risk.get("a3") or {}).get("risk")
-        if inference is not None:
+        if inference is not None and self.edge_inference < 1:
             limits.append(
                 Limit(
                     "edge inference",

@@ -62,11 +62,21 @@ def public_summary(
                 "note": "" if item.holds else item.reason,
             }
             for item in limits
-        ],
+        ]
+        + _inference(risk, limits),
         "levels": levels,
         "attacks": _attacks(risk),
         "remarks": [*_REMARKS, *_block_remark(risk)],
     }
+
+
+def _inference(risk: dict[str, Any], limits: list[Limit]) -> list[dict[str, Any]]:
+    """A3 where the policy sets no limit for it: shown all the same."""
+    a3 = risk.get("a3")
+    if not a3 or a3["risk"] is None or any(item.name == "edge inference" for item in limits):
+        return []
+    note = f"fitted edges recognised {a3['main']:.3f}, held-out ones {a3['control']:.3f}"
+    return [{"name": "edge inference", "value": a3["risk"], "limit": None, "note": note}]
 
 
 def _plain(figures: dict[str, Any]) -> dict[str, Any]:

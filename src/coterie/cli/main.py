@@ -24,9 +24,11 @@ app = typer.Typer(
 _COMMANDS = {
     "anonymize": "anonymize",
     "attack": "attack",
+    "benchmark": "benchmark",
     "cluster": "cluster",
     "compare": "compare",
     "datasets": "datasets",
+    "demo": "demo",
     "doctor": "doctor",
     "recommend": "recommend",
     "reproduce": "reproduce",

@@ -1,0 +1,144 @@
+"""Our release and other techniques, on one table of utility and risk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from coterie.anonymize.attacks import relabel
+from coterie.anonymize.averaging import averaging_attack
+from coterie.anonymize.clustering import blocks_for, default_blocks
+from coterie.anonymize.generate import MODELS, build_model
+from coterie.anonymize.suite import Target, attack_all
+from coterie.anonymize.techniques.configuration import configuration
+from coterie.anonymize.techniques.generalization import generalize
+from coterie.anonymize.techniques.k_degree import k_degree
+from coterie.anonymize.techniques.perturbation import delete_edges, naive, replace_edges
+from coterie.anonymize.utility import Measures, degree_ks, measure
+from coterie.base.progress import Callback, Progress, silent
+from coterie.base.randomness import RandomState, as_generator
+from coterie.engine import Engine, running_engine
+from coterie.graph import Graph
+
+Technique = Callable[[Graph, Generator], Graph]
+
+TECHNIQUES: dict[str, Technique] = {
+    "naive copy": naive,
+    "10 % of edges deleted": delete_edges,
+    "10 % of edges replaced": replace_edges,
+    "configuration model": configuration,
+    "k-degree anonymity (k = 10)": partial(k_degree, k=10),
+    "generalization (clusters of 10)": partial(generalize, k=10),
+}
+_FIGURES = (
+    "edges",
+    "global_clustering",
+    "average_local_clustering",
+    "average_path_length",
+    "degree_max",
+    "assortativity",
+    "isolates",
+    "largest_component",
+)
+
+
+def benchmark(
+    graph: Graph,
+    n_blocks: int | None = None,
+    *,
+    min_block_size: int = 10,
+    max_edge_probability: float = 0.85,
+    engine: str | Engine = "local",
+    rng: RandomState = 0,
+    callback: Callback = silent,
+) -> list[dict[str, Any]]:
+    """One row a technique: how alike its graph is, and whom the attacks find in it."""
+    random = as_generator(rng)
+    with running_engine(engine) as running:
+        before = measure(graph, running)
+        ours: dict[str, Technique] = {
+            f"coterie {name}": partial(
+                _drawn,
+                name,
+                n_blocks or default_blocks(graph),
+                min_block_size,
+                max_edge_probability,
+                before.average_path_length,
+                running,
+            )
+            for name in MODELS
+        }
+        targets, seconds = {}, {}
+        everything = {**TECHNIQUES, **ours}
+        for i, (name, technique) in enumerate(everything.items()):
+            callback(Progress("publishing", i, len(everything), note=name))
+            started = time.perf_counter()
+            made = technique(graph, random)
+            seconds[name] = time.perf_counter() - started
+            targets[name] = Target(*relabel(made, random))
+        figures, _ = attack_all(graph, targets, running, rng=random, callback=callback)
+        rows = [{"technique": "original", **_utility(graph, before, graph)}]
+        for name, target in targets.items():
+            rows.append(
+                {
+                    "technique": name,
+                    **_utility(graph, measure(target.graph, running), target.graph),
+                    **_risk(graph, target, figures[name]),
+                    "seconds": seconds[name],
+                }
+            )
+        return rows
+
+
+def _drawn(
+    model: str,
+    n_blocks: int,
+    min_size: int,
+    limit: float,
+    path_length: float,
+    engine: Engine,
+    graph: Graph,
+    rng: Generator,
+) -> Graph:
+    labels = blocks_for(
+        graph,
+        n_blocks,
+        degree_corrected=model == "dcsbm",
+        min_block_size=min_size,
+        rng=rng,
+        engine=engine,
+    )
+    made = build_model(
+        model,
+        graph,
+        labels,
+        min_size=min_size,
+        limit=limit,
+        path_length=path_length,
+        rng=rng,
+        engine=engine,
+    )
+    return made.draw(rng, engine)
+
+
+def _utility(original: Graph, after: Measures, published: Graph) -> dict[str, Any]:
+    figures = {key: getattr(after, key) for key in _FIGURES}
+    return {**figures, "degree_ks": degree_ks(original, published)}
+
+
+def _risk(original: Graph, target: Target, figures: dict[str, Any]) -> dict[str, Any]:
+    seeded = {f"found_{row['seeds']}_seeds": row["correct"] for row in figures["seeded"]}
+    last = figures["seeded"][-1]
+    return {
+        **seeded,
+        "precision": last["precision"],
+        "h1_unique": figures["vertex_refinement"]["H1"]["unique"],
+        "h2_unique": figures["vertex_refinement"]["H2"]["unique"],
+        "degree_found": figures["degree"]["correct"],
+        "true_edges": float(np.round(averaging_attack(original, [target])[0]["precision"], 6)),
+    }
