@@ -14,6 +14,7 @@ from coterie.base.errors import InputError
 from coterie.engine import LocalEngine
 from coterie.graph import Graph, Ratings
 from coterie.graph.generators import degree_corrected_sbm, planted_partition
+from coterie.models.generalized_k_means import GeneralizedKMeans
 from coterie.models.objectives import make_objective
 from coterie.models.search import auto_k, best
 from coterie.models.search.agglomerate import agglomerate
@@ -345,3 +346,24 @@ def test_description_length_of_wirings_counts_possibilities():
     few = math.log(math.comb(6, 4) / 6)  # the approximation of log 4 for few parts
     many = math.pi * math.sqrt(8 / 3) - math.log(4 * math.sqrt(3) * 4)
     assert length == pytest.approx(labels + wirings - orders + who + min(few, many))
+
+
+@pytest.mark.parametrize("search", ["paper", "best"])
+def test_the_estimator_chooses_and_says_what_it_tried(search):
+    graph, truth = planted_partition(400, 4, mean_degree=20, mixing=0.1, rng=0)
+    model = GeneralizedKMeans("auto", search=search, n_init=3, rng=0).fit(graph)
+    assert model.n_blocks_ == 4
+    assert min(model.description_lengths_, key=model.description_lengths_.get) == (4,)
+    assert reference.adjusted_rand_index(model.labels_, truth) >= 0.99
+
+
+def test_choosing_does_not_start_from_labels():
+    with pytest.raises(InputError, match="auto"):
+        GeneralizedKMeans("auto", init=np.zeros(34, np.int32)).fit(karate())
+
+
+def test_best_by_the_estimator_is_locally_optimal():
+    model = GeneralizedKMeans(4, search="best", min_block_size=3).fit(karate())
+    assert model.locally_optimal_
+    assert np.bincount(model.labels_).min() >= 3
+    assert not hasattr(model, "description_lengths_")

@@ -18,7 +18,7 @@ from coterie.models.blocks_found import describe, no_move_helps
 from coterie.models.objectives import make_objective
 from coterie.models.objectives.base import Labels
 from coterie.models.objectives.sharded import ShardedObjective, place, sharded
-from coterie.models.search import SearchResult, best, paper
+from coterie.models.search import SearchResult, auto_k, best, paper
 from coterie.models.starts import block_counts, check_options, given_labels
 
 _TINY = 6  # nodes of the graph that the kernels are compiled on
@@ -48,7 +48,8 @@ class GeneralizedKMeans(Estimator):
     labels_ (row_labels_, col_labels_ for two node sets), entropy_, n_blocks_ (non-empty), history_
     (entropy after each iteration's moves), converged_, locally_optimal_ (a full pass found no
     single move that lowers S), interrupted_, seconds_ (the search alone), run_entropies_ (one a
-    start), block_edges_, block_pairs_, block_probabilities_ (graphs, ratings), centers_ (points)
+    start), block_edges_, block_pairs_, block_probabilities_ (graphs, ratings), centers_ (points),
+    description_lengths_ (n_blocks="auto": nats by the numbers of blocks that were tried)
 
     >>> g = Graph.from_edges([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
     >>> m = GeneralizedKMeans(2, n_init=5, rng=0).fit(g)
@@ -92,15 +93,21 @@ class GeneralizedKMeans(Estimator):
     ) -> Self:
         """Cluster. Ctrl-C keeps the best labels so far and sets `interrupted_`."""
         check_options(self)
+        if isinstance(data, Ratings):
+            self.ratings_ = data  # a Recommender of this model needs the names
         score = None if self.score == "auto" else self.score
         with running_engine(engine) as running:
             objective = place(self.objective, data, score, running)
             rng = as_generator(self.rng)
-            counts = block_counts(self.n_blocks, objective.n_elements, self.min_block_size)
-            start = given_labels(self.init, objective.n_elements, counts, self.min_block_size)
+            auto = self.n_blocks == "auto"
+            if not auto:
+                counts = block_counts(self.n_blocks, objective.n_elements, self.min_block_size)
+                start = given_labels(self.init, objective.n_elements, counts, self.min_block_size)
             callback(Progress("compiling", 0))
             self._compile(objective)
             began = time.perf_counter()
+            if auto:
+                counts, start = self._choose(objective, rng, running, callback)
             runs = self._runs(objective, counts, start, rng, running, callback)
             self.seconds_ = time.perf_counter() - began
             chosen = min(runs, key=lambda run: run.entropy)
@@ -128,6 +135,17 @@ class GeneralizedKMeans(Estimator):
             dict(zip(data.user_ids.tolist(), self.row_labels_.tolist(), strict=True)),
             dict(zip(data.item_ids.tolist(), self.col_labels_.tolist(), strict=True)),
         )
+
+    def _choose(
+        self, objective: Any, rng: Generator, engine: Engine, callback: Callback
+    ) -> tuple[tuple[int, ...], Labels | None]:
+        """The number of blocks with the shortest description, and where the search starts."""
+        least = self.min_block_size
+        tried = auto_k.choose(
+            objective, rng=rng, engine=engine, min_block_size=least, callback=callback
+        )
+        self.description_lengths_ = {c.n_blocks: c.description_length for c in tried}
+        return tried[0].n_blocks, tried[0].labels if self.search == "best" else None
 
     def _runs(
         self,
@@ -185,6 +203,8 @@ class GeneralizedKMeans(Estimator):
             if isinstance(objective, ShardedObjective):
                 tiny = sharded(tiny, engine)
             few = type(self)(**{**self.get_params(), "max_iter": 1, "min_block_size": 0})
+            if self.n_blocks == "auto":
+                few._choose(tiny, np.random.default_rng(0), engine, silent)
             found = few._run(tiny, (2,), None, np.random.default_rng(0), engine, silent)
             few._keep(tiny, found, (2,), engine)
 

@@ -25,6 +25,11 @@ def check_options(model: Any) -> None:
         )
     if not model.tol >= 0.0:
         raise InputError(f"tol={model.tol:g} is negative", remedy="give 0 to run all iterations")
+    if model.n_blocks == "auto" and not isinstance(model.init, str):
+        raise InputError(
+            "n_blocks='auto' cannot start from labels of your own",
+            remedy="give the number of blocks, or init='random'",
+        )
     for name, least in (("max_iter", 0), ("n_init", 1), ("min_block_size", 0)):
         value = getattr(model, name)
         if not isinstance(value, int | np.integer) or value < least:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.random import Generator
 
+from coterie.base.errors import InputError
 from coterie.base.randomness import stream_keys
 from coterie.engine import Engine
 from coterie.kernels.blocks import TWO_SETS
@@ -42,6 +43,15 @@ def agglomerate(
         labels, n_blocks = merge_level(objective, labels, n_blocks, side, target[side], rng, engine)
         tell(n_blocks)
     return labels
+
+
+def require_whole(objective: BlockObjective, what: str) -> None:
+    """Refuse data whose rows live elsewhere: any block may meet any other in a merge."""
+    if not hasattr(objective, "sides"):
+        raise InputError(
+            f"{what} needs all the data in one process",
+            remedy="use engine='local', or search='paper' with a number of blocks",
+        )
 
 
 def merge_level(

@@ -18,7 +18,12 @@ from coterie.base.progress import Callback, Progress, silent
 from coterie.engine import Engine
 from coterie.models.objectives.base import Labels, Objective
 from coterie.models.objectives.blocks import BlockObjective
-from coterie.models.search.agglomerate import agglomerate, merge_level, renumber
+from coterie.models.search.agglomerate import (
+    agglomerate,
+    merge_level,
+    renumber,
+    require_whole,
+)
 from coterie.models.search.description import description_length
 from coterie.models.search.settle import settle
 
@@ -60,13 +65,18 @@ def choose(
             f"n_blocks='auto' cannot choose for objective {objective.name!r}",
             remedy="give a number of blocks: points have no description length without a scale",
         )
+    require_whole(objective, "n_blocks='auto'")
     search = _Search(objective, rng, engine, min_block_size, callback)
-    search.descend()
-    chosen = None
-    while search.best is not chosen:
-        chosen = search.best
-        for side in range(len(objective.n_elements)):
-            search.close_in(side)
+    score, objective.score = objective.score, "exact"
+    try:
+        search.descend()
+        chosen = None
+        while search.best is not chosen:
+            chosen = search.best
+            for side in range(len(objective.n_elements)):
+                search.close_in(side)
+    finally:
+        objective.score = score
     return search.ranked()
 
 

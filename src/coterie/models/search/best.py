@@ -21,7 +21,7 @@ from coterie.engine import Engine
 from coterie.models.objectives.base import Labels, Objective
 from coterie.models.objectives.blocks import BlockObjective
 from coterie.models.search import restarts
-from coterie.models.search.agglomerate import agglomerate, renumber
+from coterie.models.search.agglomerate import agglomerate, renumber, require_whole
 from coterie.models.search.result import SearchResult
 from coterie.models.search.settle import settle
 from coterie.models.search.sizes import enlarge_small
@@ -88,11 +88,7 @@ def _check(objective: BlockObjective) -> None:
             f"search='best' cannot use score={objective.score!r}",
             remedy="leave score out or set it to 'exact'",
         )
-    if not hasattr(objective, "sides"):
-        raise InputError(
-            "search='best' needs all the data in one process",
-            remedy="use engine='local', or search='paper'",
-        )
+    require_whole(objective, "search='best'")
 
 
 def shake(labels: Labels, rng: Generator) -> Labels:
