@@ -305,7 +305,14 @@ def test_cutpoints_move_by_a_newton_step() -> None:
 
 
 def fitted(**given) -> ct.AdditiveBlockModel:
-    options = {"n_partitions": 2, "n_groups": (2, 3), "n_chains": 2, "n_sweeps": 40, "rng": 0}
+    options = {
+        "n_partitions": 2,
+        "n_groups": (2, 3),
+        "n_chains": 2,
+        "n_sweeps": 40,
+        "keep_every": 5,
+        "rng": 0,
+    }
     return ct.AdditiveBlockModel(**{**options, **given})
 
 

@@ -10,6 +10,7 @@ from coterie.graph import Ratings
 from coterie.models.base import Estimator
 from coterie.recommend.adapter import Adapter
 
+_PRIOR = 0.1  # chosen on a validation part of a training set, as docs/additive.md tells
 NAMES = ("best", "mmsbm", "mcmmsbm", "hard")
 
 
@@ -21,6 +22,7 @@ def make_model(
     iterations: int | None = None,
     runs: int | None = None,
     prior: float | None = None,
+    absent: float | None = None,
     rng: RandomState = 0,
 ) -> Estimator:
     """A model by name; an option that the model does not know is refused.
@@ -37,6 +39,7 @@ def make_model(
         "iterations": iterations,
         "runs": runs,
         "prior": prior,
+        "absent": absent,
     }
     for option, value in given.items():
         if value is None:
@@ -56,7 +59,12 @@ def _blank(name: str) -> tuple[Estimator, dict[str, str]]:
     if name == "best":
         from coterie.models.additive import AdditiveBlockModel
 
-        words = {"groups": "n_groups", "iterations": "n_sweeps", "runs": "n_chains"}
+        words = {
+            "groups": "n_groups",
+            "iterations": "n_sweeps",
+            "runs": "n_chains",
+            "absent": "absent_share",
+        }
         return AdditiveBlockModel(), words
     if name == "hard":
         from coterie.models.generalized_k_means import GeneralizedKMeans
@@ -68,14 +76,16 @@ def _blank(name: str) -> tuple[Estimator, dict[str, str]]:
         "iterations": "max_iter",
         "runs": "n_init",
         "prior": "prior",
+        "absent": "absent_ratio",
     }
+    defaults: dict[str, Any] = {"n_groups": (10, 10), "max_iter": 200, "prior": _PRIOR}
     if name == "mmsbm":
         from coterie.models.mmsbm import MMSBM
 
-        return MMSBM(n_groups=(10, 10)), words
+        return MMSBM(**defaults), words
     from coterie.models.mcmmsbm import MCMMSBM
 
-    return MCMMSBM(n_groups=(10, 10)), {**words, "samples": "samples"}
+    return MCMMSBM(**defaults), {**words, "samples": "samples"}
 
 
 def adapter_of(model: Any, ratings: Ratings) -> Adapter:

@@ -19,7 +19,7 @@ def is_likes(ratings: Ratings) -> bool:
     >>> is_likes(Ratings.from_arrays([1, 2], [1, 1], [1, 1]))
     True
     """
-    return len(ratings.values) == 1 and ratings.values[0] == 1.0
+    return len(ratings.values) == 1 and float(ratings.values[0]) == 1.0
 
 
 def unliked(

@@ -20,6 +20,7 @@ from coterie.recommend.explain import Explanation, explain
 from coterie.recommend.fold import folded_in
 from coterie.recommend.likes import is_likes, with_unliked
 from coterie.recommend.names import Names
+from coterie.recommend.pairs import columns_of, ratings_of
 from coterie.recommend.rank import top_items
 from coterie.recommend.table import Table
 
@@ -38,7 +39,8 @@ class Recommender(Estimator):
     coterie, fitted (used as it is) or not. A table whose ratings are all 1 is one of likes.
 
     >>> ratings = Ratings.from_arrays([1, 1, 2, 2, 3], [7, 8, 7, 9, 8], [5, 1, 5, 4, 2])
-    >>> rec = Recommender("mmsbm").fit(ratings)
+    >>> from coterie.models.mmsbm import MMSBM
+    >>> rec = Recommender(MMSBM(n_groups=2)).fit(ratings)
     >>> rec.predict([1, 99], [9, 7]).shape, rec.unseen([1, 99], [9, 7])
     ((2,), array([False,  True]))
     >>> [r.item for r in rec.recommend(1, n=5)]
@@ -64,7 +66,7 @@ class Recommender(Estimator):
 
         `saving` goes to the model's own fit: `checkpoint` and `resume`, where it has them.
         """
-        given = ratings if isinstance(ratings, Ratings) else _ratings_of(ratings, y)
+        given = ratings_of(ratings, y)
         if not len(given):
             raise InputError("there are no ratings to learn from", remedy="give at least one")
         model = make_model(self.model) if isinstance(self.model, str) else _copy(self.model)
@@ -109,6 +111,15 @@ class Recommender(Estimator):
     ) -> None:
         self.model_, self.adapter_, self.table_ = model, adapter, table
         self.users_, self.items_ = users, items
+
+    def __repr__(self) -> str:
+        return f"Recommender({self.model!r})"
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks an estimator; only it calls this, so it is there to import."""
+        from sklearn.base import BaseEstimator
+
+        return BaseEstimator.__sklearn_tags__(self)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The model, and with `deep` its own parameters as model__name."""
@@ -204,7 +215,7 @@ class Recommender(Estimator):
         Users are placed first, by the items the model knows; then new items, by their users.
         """
         self._require_fit()
-        given = ratings if isinstance(ratings, Ratings) else _ratings_of(ratings, y)
+        given = ratings_of(ratings, y)
         adapter, table, users, items = folded_in(
             self.adapter_, self.table_, self.users_, self.items_, given, self.likes_
         )
@@ -227,7 +238,7 @@ class Recommender(Estimator):
 
     def score(self, ratings: Any, y: Any = None) -> float:
         """-RMSE, so that more is better, as scikit-learn's model selection wants it."""
-        given = ratings if isinstance(ratings, Ratings) else _ratings_of(ratings, y)
+        given = ratings_of(ratings, y)
         users, items = given.user_ids[given.users], given.item_ids[given.items]
         return -float(np.sqrt(np.mean((self.predict(users, items) - given.ratings) ** 2)))
 
@@ -255,7 +266,7 @@ class Recommender(Estimator):
     def _numbers(self, users: Any, items: Any) -> tuple[np.ndarray, np.ndarray]:
         self._require_fit()
         if items is None:
-            users, items = _columns(users)
+            users, items = columns_of(users)
         u, v = self.users_.numbers(users), self.items_.numbers(items)
         if len(u) != len(v):
             raise InputError(f"{len(u)} users and {len(v)} items do not line up")
@@ -269,26 +280,3 @@ class Recommender(Estimator):
 def _copy(model: Estimator) -> Estimator:
     """An unfitted model of the same parameters, so that fit leaves what it was given alone."""
     return type(model)(**model.get_params())
-
-
-def _columns(pairs: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Users and items of rows (user, item)."""
-    if hasattr(pairs, "to_numpy"):
-        pairs = pairs.to_numpy()
-    rows = pairs if isinstance(pairs, np.ndarray) else [tuple(pair) for pair in pairs]
-    table = rows if isinstance(rows, np.ndarray) else np.array(rows, object).reshape(-1, 2)
-    if table.ndim != 2 or table.shape[1] != 2:
-        raise InputError(
-            f"pairs of shape {table.shape}", remedy="give rows of (user, item), or two columns"
-        )
-    return table[:, 0], table[:, 1]
-
-
-def _ratings_of(pairs: Any, y: Any) -> Ratings:
-    if y is None:
-        raise InputError(
-            f"a {type(pairs).__name__} alone is no table of ratings",
-            remedy="give coterie.Ratings, or rows of (user, item) and their ratings",
-        )
-    users, items = _columns(pairs)
-    return Ratings.from_arrays(users, items, y)

@@ -10,6 +10,7 @@ import typer
 from coterie.base.errors import InputError
 from coterie.cli.inputs import FormatOption, SeparatorOption
 from coterie.cli.recommend.options import (
+    AbsentOption,
     GroupsOption,
     IterationsOption,
     KindOption,
@@ -43,6 +44,7 @@ def run(
     iterations: IterationsOption = None,
     runs: RunsOption = None,
     prior: PriorOption = None,
+    absent: AbsentOption = None,
     likes: LikesOption = False,
     report: Annotated[Path | None, typer.Option(help="Write a report: FILE.html.")] = None,
     format: FormatOption = None,
@@ -55,7 +57,7 @@ def run(
     files = (train is not None) + (test is not None)
     if files == 1 or (ratings is None) == (files == 0):
         raise InputError("give RATINGS to be cut into folds, or both --train FILE and --test FILE")
-    estimator = make(session, model, groups, samples, iterations, runs, prior)
+    estimator = make(session, model, groups, samples, iterations, runs, prior, absent)
 
     def fresh() -> Any:
         return type(estimator)(**estimator.get_params())

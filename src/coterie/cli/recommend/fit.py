@@ -10,6 +10,7 @@ import typer
 from coterie.base.errors import InputError
 from coterie.cli.inputs import FormatOption, RatingsArgument, SeparatorOption
 from coterie.cli.recommend.options import (
+    AbsentOption,
     GroupsOption,
     IterationsOption,
     KindOption,
@@ -36,6 +37,7 @@ def run(
     iterations: IterationsOption = None,
     runs: RunsOption = None,
     prior: PriorOption = None,
+    absent: AbsentOption = None,
     likes: LikesOption = False,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Save the fit here every few iterations.")
@@ -54,7 +56,9 @@ def run(
 
     if resume and checkpoint is None:
         raise InputError("--resume needs a file to go on from", remedy="add --checkpoint FILE")
-    estimator = make(session, model, groups, samples, iterations, runs, prior)
+    if checkpoint is not None and model is Model.hard:
+        raise InputError("model hard keeps no checkpoints", remedy="leave --checkpoint out")
+    estimator = make(session, model, groups, samples, iterations, runs, prior, absent)
     saving = {} if checkpoint is None else {"checkpoint": checkpoint, "resume": resume}
     data = load_ratings(session, ratings, likes=likes, format=format, separator=separator)
     with (

@@ -39,6 +39,9 @@ SamplesOption = Annotated[int | None, typer.Option(min=1, help="Draws a rating (
 IterationsOption = Annotated[int | None, typer.Option(min=1, help="Iterations (best: sweeps).")]
 RunsOption = Annotated[int | None, typer.Option(min=1, help="Runs to average (best: chains).")]
 PriorOption = Annotated[float | None, typer.Option(min=0, help="Pseudo-count (mmsbm, mcmmsbm).")]
+AbsentOption = Annotated[
+    float | None, typer.Option(min=0, help="Unrated pairs to learn from, for each rating.")
+]
 LikesOption = Annotated[bool, typer.Option("--likes", help="Pairs user, item without ratings.")]
 TitlesOption = Annotated[
     Path | None, typer.Option(help="id and title of each item, such as MovieLens's u.item.")
@@ -54,6 +57,7 @@ def make(
     iterations: int | None,
     runs: int | None,
     prior: float | None,
+    absent: float | None,
 ) -> Estimator:
     """The model that the options of fit and evaluate describe."""
     from coterie.recommend.catalogue import make_model
@@ -65,6 +69,7 @@ def make(
         iterations=iterations,
         runs=runs,
         prior=prior,
+        absent=absent,
         rng=session.seed,
     )
 

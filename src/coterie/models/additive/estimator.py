@@ -64,7 +64,7 @@ class AdditiveBlockModel(Estimator):
     >>> model = AdditiveBlockModel(n_chains=2, n_sweeps=40, rng=0).fit(ratings)
     >>> p = model.predict_proba([0], [2])
     >>> p.shape, round(float(p.sum()), 9), len(model.history_)
-    ((1, 3), 1.0, 8)
+    ((1, 3), 1.0, 4)
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class AdditiveBlockModel(Estimator):
         n_chains: int | str = "auto",
         burn_in: int | str = "auto",
         n_sweeps: int | str = "auto",
-        keep_every: int = 5,
+        keep_every: int = 10,
         presence: float = 0.75,
         absent_share: float = 1.0,
         rng: RandomState = 0,
