@@ -33,6 +33,7 @@ FAST = {"reassoc", "contract"}
 
 IMPOSSIBLE = 1e-250  # an observation below this says nothing about who made it
 NOTHING = 1e-100  # a membership or a theta cell below this becomes 0: denormal numbers are slow
+NEAR = 1 << 16  # numbers: a table of this size stays in the second cache by itself
 AHEAD = 8  # observations between asking for a row of a table and using it
 _LOG_SOON = 1e-150
 
@@ -143,7 +144,7 @@ def accumulate(shard, rows, columns, theta, column_sums):
     Returns Stats.
     """
     width, last = columns.shape[1], len(shard.column) - 1
-    with_columns = len(column_sums) > 0
+    with_columns, far = len(column_sums) > 0, columns.size > NEAR
     row_sums, eta = np.zeros_like(rows), np.zeros_like(theta)
     t, sums_of_four = np.empty(width), np.empty((4, width))
     entropy, product = 0.0, 1.0
@@ -157,10 +158,11 @@ def accumulate(shard, rows, columns, theta, column_sums):
         expect(rows[shard.row[g]], theta[shard.code[g]], t)
         s[:] = 0.0
         for e in range(shard.ends[g], shard.ends[g + 1]):
-            soon = shard.column[min(e + AHEAD, last)]
-            prefetch_row(columns, soon)
-            if with_columns:
-                prefetch_row(column_sums, soon)
+            if far:
+                soon = shard.column[min(e + AHEAD, last)]
+                prefetch_row(columns, soon)
+                if with_columns:
+                    prefetch_row(column_sums, soon)
             v = shard.column[e]
             h = columns[v]
             x = dot(h, t)
@@ -168,12 +170,14 @@ def accumulate(shard, rows, columns, theta, column_sums):
             if x < IMPOSSIBLE:
                 continue
             weight = 1.0 / x
-            for j in range(width):
-                s[j] += weight * h[j]
             if with_columns:
                 sums = column_sums[v]
                 for j in range(width):
+                    s[j] += weight * h[j]
                     sums[j] += weight * t[j]
+            else:
+                for j in range(width):
+                    s[j] += weight * h[j]
     credit_all(shard, len(shard.row) - waiting, waiting, rows, theta, sums_of_four, row_sums, eta)
     column_sums *= columns[: len(column_sums)]
     return Stats(row_sums, column_sums, eta, entropy - np.log(product))
