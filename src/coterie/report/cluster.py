@@ -108,7 +108,11 @@ def _structure(summary: dict[str, Any]) -> Section:
                 ),
                 "Circles by number of nodes, stronger in colour the denser inside; lines by "
                 "density, the three strongest of each block."
-                + (f" The {left_out:,} smaller blocks are not drawn." if left_out else ""),
+                + (
+                    f" The {left_out:,} blocks with the fewest edges are not drawn."
+                    if left_out
+                    else ""
+                ),
             ),
             Figure(
                 "The block matrix",
@@ -164,9 +168,10 @@ def _sizes(summary: dict[str, Any]) -> Section:
     )
     if len(sizes) <= 25:
         listed = summary["drawn"]
+        order = np.argsort(-listed["sizes"], kind="stable")
         chart = bars(
-            [f"block {b}" for b in listed["blocks"]],
-            {"nodes": [float(s) for s in listed["sizes"]]},
+            [f"block {listed['blocks'][i]}" for i in order],
+            {"nodes": [float(listed["sizes"][i]) for i in order]},
             description="Nodes of each block.",
             of="block",
         )

@@ -120,10 +120,13 @@ def extent(parts: Iterable[np.ndarray], *, log: bool = False) -> tuple[float, fl
     return (float(values.min()), float(values.max())) if len(values) else None
 
 
-def thin(length: int, most: int = 120) -> np.ndarray:
-    """At most `most` places of 0..length-1, first and last among them.
+def thin(length: int, most: int = 120, *, log: bool = False) -> np.ndarray:
+    """At most `most` places of 0..length-1, first and last among them; more early ones with log.
 
-    >>> thin(5, 3).tolist(), thin(2, 3).tolist()
-    ([0, 2, 4], [0, 1])
+    >>> thin(5, 3).tolist(), thin(2, 3).tolist(), thin(100, 5, log=True).tolist()
+    ([0, 2, 4], [0, 1], [0, 2, 9, 31, 99])
     """
-    return np.unique(np.linspace(0, max(0, length - 1), min(length, most)).round().astype(int))
+    if length <= most:
+        return np.arange(length)
+    spread = np.geomspace(1, length, most) - 1 if log else np.linspace(0, length - 1, most)
+    return np.unique(spread.round().astype(int))

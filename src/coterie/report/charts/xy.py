@@ -112,7 +112,7 @@ def _prepare(series: Series, colour: int, x_log: bool, y_log: bool) -> _Drawn:
     keep = np.isfinite(x) & np.isfinite(y) & ((x > 0) | (not x_log)) & ((y > 0) | (not y_log))
     chosen = np.flatnonzero(keep)
     if series.kind != "points":
-        chosen = chosen[thin(len(chosen), _MOST_POINTS)]
+        chosen = chosen[thin(len(chosen), _MOST_POINTS, log=x_log)]
     error = None if series.error is None else np.asarray(series.error, np.float64)[chosen]
     class_ = f"s{colour % _CLASSES}" + " dashed" * series.dashed
     return _Drawn(series.name, class_, x[chosen], y[chosen], error, series.kind)

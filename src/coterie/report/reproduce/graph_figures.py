@@ -197,7 +197,9 @@ def _claims_property(
             f"largest standard deviation: {100 * tight:.2f} % of the mean (optimized), "
             f"{100 * relative:.2f} % with random clustering too",
             but=relative > 0.05,
-            remark="Random clustering's few triangles vary more." if relative > 0.05 else "",
+            remark="Random clustering's few triangles vary more."
+            if tight < 0.05 < relative
+            else "",
         ),
         judge(
             f"{graph}: entropy optimization preserves the {axis}",

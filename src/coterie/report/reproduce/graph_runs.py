@@ -9,7 +9,9 @@ import numpy as np
 
 import coterie as ct
 from coterie.anonymize.blocks import block_matrix
+from coterie.anonymize.clustering import blocks_for
 from coterie.anonymize.dcsbm import StubModel
+from coterie.anonymize.generate import Model
 from coterie.anonymize.paths import path_lengths
 from coterie.anonymize.sbm import CellModel
 from coterie.anonymize.utility import degree_ks
@@ -20,6 +22,7 @@ from coterie.report.reproduce.paper import ALPHA
 from coterie.report.reproduce.setting import Setting
 
 OPTIMIZED, RANDOM, BEST = "optimized", "random", "best search"
+RELEASE = "blocks of a release"  # degree-corrected, by the best search, none too small
 _NO_LIMIT = 2.0  # of a cell's pairs: the paper caps nothing
 _MIN_CLASS = 10
 _MOST_PROBABLE = 0.85
@@ -57,6 +60,7 @@ class GraphRuns:
     measured: dict[tuple[str, int, str, str], list[Measured]] = field(default_factory=dict)
     originals: dict[str, Measured] = field(default_factory=dict)
     drawn: dict[tuple[str, int, str, str], Graph] = field(default_factory=dict)
+    models: dict[tuple[str, int, str, str], Model] = field(default_factory=dict)
 
     def graph(self, name: str) -> Graph:
         return self.setting.graphs[name]
@@ -73,6 +77,16 @@ class GraphRuns:
         if kind == RANDOM:
             rng = np.random.default_rng([self.setting.seed, k])
             labels = rng.integers(0, k, graph.n_nodes).astype(np.int32)
+            return Clustering(labels, entropy_of(graph, labels), 0.0, [])
+        if kind == RELEASE:
+            labels = blocks_for(
+                graph,
+                k,
+                degree_corrected=True,
+                min_block_size=_MIN_CLASS,
+                rng=self.setting.seed,
+                engine=self.setting.engine,
+            )
             return Clustering(labels, entropy_of(graph, labels), 0.0, [])
         iterations = ALPHA[name].iterations // (3 if self.setting.quick else 1)
         model = fitted(
@@ -111,9 +125,16 @@ class GraphRuns:
             self.measured[key] = found
         return self.measured[key]
 
-    def model(self, name: str, k: int, kind: str, model: str) -> Any:
+    def model(self, name: str, k: int, kind: str, model: str) -> Model:
         """What graphs are drawn from: the paper's cells, Hay's exact counts, or our stubs."""
-        graph, labels = self.graph(name), self.clustering(name, k, kind).labels
+        key = (name, k, kind, model)
+        if key not in self.models:
+            self.models[key] = self._model(*key)
+        return self.models[key]
+
+    def _model(self, name: str, k: int, kind: str, model: str) -> Model:
+        graph = self.graph(name)
+        labels = self.clustering(name, k, RELEASE if model == "dcsbm" else kind).labels
         if model == "dcsbm":
             return StubModel.fit(
                 graph,

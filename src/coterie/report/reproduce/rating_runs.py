@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,9 +76,8 @@ class RatingRuns:
         train, test = split(self.setting.ratings, fold, self.setting.seed)
         model = make(method, groups, self.setting.seed, self.setting.budget)
         warm_up(model, train)
-        began = time.perf_counter()
-        model.fit(train, engine=self.setting.engine, callback=Limit(self.setting.budget))
-        seconds = float(getattr(model, "seconds_", time.perf_counter() - began))
+        limit = Limit(self.setting.budget)
+        model.fit(train, engine=self.setting.engine, callback=limit)
         error = predict(model, train, test) - test.ratings
         return RatingRun(
             method,
@@ -88,7 +86,7 @@ class RatingRuns:
             list(model.history_),
             float(getattr(model, "entropy_", np.nan)),
             float(np.sqrt(np.mean(error**2))),
-            seconds,
+            limit.elapsed,
         )
 
 

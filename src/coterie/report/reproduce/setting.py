@@ -71,17 +71,25 @@ class Setting:
 
 
 class Limit:
-    """A callback that ends a fit when its time is over, as Ctrl-C would: the best state stays."""
+    """A callback that ends a fit when its time is over, as Ctrl-C would: the best state stays.
+
+    Compiling does not count, nor does time in which the process was stopped (a closed laptop, a
+    scheduler): a second or more in which it used next to no CPU.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self.began = time.perf_counter()
+        self.elapsed = 0.0
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
 
     def __call__(self, progress: Progress) -> None:
-        now = time.perf_counter()
+        wall, cpu = time.perf_counter(), time.process_time()
+        passed, used = wall - self._wall, cpu - self._cpu
+        self._wall, self._cpu = wall, cpu
         if progress.stage != "fit":
-            self.began = now  # compiling is not fitting
-        elif now - self.began > self.seconds:
+            return
+        self.elapsed += passed if passed < 1 or used > passed / 20 else used
+        if self.elapsed > self.seconds:
             raise KeyboardInterrupt
 
 
