@@ -8,7 +8,7 @@ import numpy as np
 
 from coterie.anonymize.attacks import relabel
 from coterie.anonymize.suite import Target, attack_all
-from coterie.report.charts import Axis, Reference, Series, Table, xy
+from coterie.report.charts import Axis, Reference, Series, Table, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Figure, Panel
 from coterie.report.reproduce.graph_runs import OPTIMIZED, GraphRuns
@@ -210,7 +210,8 @@ def _claims(name: str, releases: list[Release], ours: Release, naive: int) -> li
             f"Ours: {name}: the degree-corrected release has both",
             ours.lost < min(r.lost for r in releases) and ours.certain[1] == 0,
             f"worst of the three properties {100 * ours.lost:.0f} % off (SBM at best "
-            f"{100 * min(r.lost for r in releases):.0f} %), global clustering {100 * ours.clustering:.0f} % of the original's, "
+            f"{100 * min(r.lost for r in releases):.0f} %), "
+            f"global clustering {100 * ours.clustering:.0f} % of the original's, "
             f"{100 * ours.certain[1]:.2f} % of the edges at p ≥ 0.9, {ours.found:,} people found",
         ),
     ]
