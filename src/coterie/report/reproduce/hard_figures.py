@@ -80,8 +80,8 @@ def table3(runs: RatingRuns) -> Outcome:
                 m if printed else f"{m} (ours)",
                 printed.entropy if printed else None,
                 mean[m]["entropy"] if np.isfinite(mean[m]["entropy"]) else None,
-                printed.rmse if printed else None,
-                round(mean[m]["rmse"], 4),
+                f"{printed.rmse:.4f}" if printed else None,
+                f"{mean[m]['rmse']:.4f}",
                 printed.seconds if printed else None,
                 round(mean[m]["seconds"], 2),
             ]

@@ -19,6 +19,11 @@ class Claim(NamedTuple):
     numbers: str
     remark: str = ""
 
+    @property
+    def ours(self) -> bool:
+        """Whether it is about what coterie adds to the paper."""
+        return self.text.startswith("Ours: ")
+
     def as_dict(self) -> dict[str, str]:
         return self._asdict()
 

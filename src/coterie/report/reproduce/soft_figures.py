@@ -195,9 +195,9 @@ def table2(runs: RatingRuns) -> Outcome:
                 m if printed else f"{m} (ours)",
                 printed.entropy if printed else None,
                 means[m][0],
-                printed.rmse if printed else None,
-                round(means[m][1], 4),
-                round(spread, 4),
+                f"{printed.rmse:.4f}" if printed else None,
+                f"{means[m][1]:.4f}",
+                f"{spread:.4f}",
                 float(np.mean([r.seconds for r in folds[m]])),
             ]
         )
@@ -217,7 +217,7 @@ def table2(runs: RatingRuns) -> Outcome:
                 f"rank correlation of entropy and RMSE over the four: {rank:.2f}; lowest entropy: "
                 f"{order_s[0]}, RMSE {means[order_s[0]][1]:.4f}",
                 but=rank < 0.9,
-                remark="Past a point lower entropy is over-fitting." if rank < 0.9 else "",
+                remark="Not for every pair of them." if 0 < rank < 0.9 else "",
             ),
             judge(
                 "MCMMSBM (s=30) predicts better than MMSBM in the same time",

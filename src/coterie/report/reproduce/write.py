@@ -66,7 +66,7 @@ def _plain(value: Any) -> Any:
 def page(outcomes: list[Outcome], machine: dict[str, Any], seconds: float) -> Page:
     """The page: what holds on top, then every figure and table."""
     claims = [(o.name, c) for o in outcomes for c in o.claims]
-    of_paper = [c for _, c in claims if not c.text.startswith("Ours")]
+    of_paper = [c for _, c in claims if not c.ours]
     counts = {v: sum(c.verdict == v for c in of_paper) for v in (HOLDS, REMARK, FAILS)}
     text = (
         f"Of {len(of_paper)} claims of the paper that were measured again, {counts[HOLDS]} hold, "
@@ -89,13 +89,22 @@ def page(outcomes: list[Outcome], machine: dict[str, Any], seconds: float) -> Pa
 
 
 def _claims_section(claims: list[tuple[str, Claim]]) -> Section:
-    rows: list[list[Cell]] = [
-        [c.verdict, c.text, c.numbers + (f". {c.remark}" if c.remark else ""), name]
-        for name, c in claims
-    ]
-    columns = ["verdict", "claim", "measured", "where"]
-    tables = [Panel("", Table(columns, rows))] if rows else []
-    return Section("The claims", "Every verdict is computed from this run.", tables=tables)
+    section = Section("The claims", "Every verdict is computed from this run.")
+    for title, ours in (("The paper's", False), ("What our methods change", True)):
+        rows: list[list[Cell]] = [
+            [
+                c.verdict,
+                c.text.removeprefix("Ours: "),
+                c.numbers + (f". {c.remark}" if c.remark else ""),
+                name,
+            ]
+            for name, c in claims
+            if c.ours is ours
+        ]
+        if rows:
+            table = Table(["verdict", "claim", "measured", "where"], rows)
+            section.tables.append(Panel(title, table))
+    return section
 
 
 def _hardware_section(machine: dict[str, Any], seconds: float) -> Section:
