@@ -246,12 +246,12 @@ def test_scikit_learn_model_selection(ratings) -> None:
 
     users, items = pairs_of(ratings)
     X, y = np.column_stack([users.astype(object), items.astype(object)]), ratings.ratings
-    rec = ct.Recommender(ct.MMSBM(n_groups=2, max_iter=100))
+    rec = ct.Recommender(ct.AdditiveBlockModel(n_groups=(2, 2), n_chains=1, n_sweeps=40))
     scores = cross_val_score(rec, X, y, cv=3)
     assert scores.shape == (3,) and (scores < 0).all() and scores.mean() > -np.std(y)
-    grid = GridSearchCV(rec, {"model__n_groups": [1, 2]}, cv=2).fit(X, y)
-    assert grid.best_params_ == {"model__n_groups": 2}
-    assert clone(rec).get_params()["model__n_groups"] == 2
+    grid = GridSearchCV(rec, {"model__n_groups": [(1, 1), (2, 2)]}, cv=2).fit(X, y)
+    assert grid.best_params_ == {"model__n_groups": (2, 2)}
+    assert clone(rec).get_params()["model__n_groups"] == (2, 2)
 
 
 def test_the_same_on_one_and_two_threads(rec, ratings) -> None:
