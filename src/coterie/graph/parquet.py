@@ -12,7 +12,7 @@ from pyarrow import parquet
 from coterie.base.errors import InputError
 from coterie.graph.layout import Wanted, arrange, header_roles
 from coterie.graph.source import PathLike, place_name, whole
-from coterie.graph.text import Columns
+from coterie.graph.text import Columns, most_nodes
 
 _KEY = b"coterie"
 
@@ -110,5 +110,7 @@ def _take_metadata(columns: Columns, metadata: dict[bytes, bytes]) -> None:
         nodes, isolated = notes.get("nodes"), notes.get("isolated", [])
     except (ValueError, AttributeError):
         return
-    columns.nodes = nodes if isinstance(nodes, int) else None
-    columns.isolated = [str(name) for name in isolated]
+    if isinstance(nodes, int) and 0 <= nodes <= most_nodes():
+        columns.nodes = nodes
+    if isinstance(isolated, list):
+        columns.isolated = [str(name) for name in isolated]
