@@ -153,7 +153,7 @@ def test_soft_report_of_ratings_names_both_sides() -> None:
 
 def test_anonymize_verdict_follows_the_policy() -> None:
     passed = words(anonymize.render(made_up.release()))
-    assert "✓ released" in passed and "found 11 of 18,772 people" in passed
+    assert "✓ released" in passed and "no attack found more than 11 of 18,772 people" in passed
     assert "finds nobody in the naive copy: seeded, 10" in passed
     refused = words(anonymize.render(made_up.release(refused=True)))
     assert "✗ refused" in refused and "--blocks 40 would pass" in refused

@@ -53,13 +53,7 @@ def compose(summary: Mapping[str, Any]) -> Page:
 def _verdict(summary: Mapping[str, Any]) -> Verdict:
     reasons = [str(r) for r in summary.get("reasons", [])]
     advice = [str(a) for a in summary.get("advice", [])]
-    worst = _strongest(summary)
-    found = (
-        f"the strongest attack found {worst['release']:,.0f} of {summary['nodes']:,} people in it "
-        f"and {worst['naive']:,.0f} in a copy with only the names removed"
-        if worst and summary.get("nodes")
-        else ""
-    )
+    found = _found(summary)
     if summary["refused"] and summary.get("forced"):
         text = (
             "The privacy policy refuses this release; it was written because --force asked for it."
@@ -75,10 +69,16 @@ def _verdict(summary: Mapping[str, Any]) -> Verdict:
     return Verdict(text, "good", "✓ released", lost)
 
 
-def _strongest(summary: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The attack that finds most people in the naive copy: the one that proves something."""
-    attacks = [a for a in summary.get("attacks", []) if a.get("naive") is not None]
-    return max(attacks, key=lambda a: float(a["naive"]), default=None)
+def _found(summary: Mapping[str, Any]) -> str:
+    """The most that any attack with power found, in words; "" where none was tried."""
+    able = [a for a in summary.get("attacks", []) if (a.get("naive") or 0) >= 1]
+    if not able or not summary.get("nodes"):
+        return ""
+    most, naive = (max(float(a[key]) for a in able) for key in ("release", "naive"))
+    return (
+        f"no attack found more than {most:,.0f} of {summary['nodes']:,} people in it, where the "
+        f"same attacks find up to {naive:,.0f} in a copy with only the names removed"
+    )
 
 
 def _facts(summary: Mapping[str, Any]) -> list[Fact]:
@@ -111,7 +111,7 @@ def _risk(summary: Mapping[str, Any]) -> Section:
         )
         for item in summary.get("limits", [])
     ]
-    section = Section("Risk, and the limits set for it")
+    section = Section("Risk, and the limits set for it", figures_first=True)
     if limits:
         section.lead = _count_limits(limits)
         half = -(-len(limits) // 2) if len(limits) > 4 else len(limits)

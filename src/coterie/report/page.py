@@ -65,6 +65,7 @@ class Section:
     figures: list[Figure] = field(default_factory=list)
     tables: list[Panel] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    figures_first: bool = False  # else tables stand above charts
 
     def __bool__(self) -> bool:
         return bool(self.figures or self.tables or self.notes)

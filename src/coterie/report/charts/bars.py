@@ -52,14 +52,15 @@ def bars(
         middle = y + thick * len(groups) / 2 + 3.5
         parts.append(label(clip(name, left - 8), left - 6, middle, "tick", "end"))
         for g, (group, values) in enumerate(groups.items()):
-            parts.append(_bar(name, group, float(values[i]), scale, y + g * thick, thick, g))
+            if np.isfinite(values[i]):
+                parts.append(_bar(name, group, float(values[i]), scale, y + g * thick, thick, g))
     return Chart(frame(top + len(names) * step + 6, description, *parts, class_="bars"), table)
 
 
 def _bar(
     name: str, group: str, value: float, scale: Scale, y: float, thick: float, place: int
 ) -> str:
-    end = scale(value) if np.isfinite(value) else scale.start
+    end = scale(value)
     return hit(
         f"{name}\n{group}: {short(value, 4)}",
         tag("rect", x=scale.start, y=y, width=WIDTH - scale.start, height=thick, class_="spot"),
