@@ -21,11 +21,13 @@ def cut_by_degree(block, degree, minimum, factor):
         if i > 0 and block[i] != block[i - 1]:
             current += 1
             first = block_start = i
-        elif i > 0 and i - first >= minimum:
-            lowest = degree[first]
-            if degree[i] > lowest and degree[i] >= factor * lowest:
-                current += 1
-                first = i
+        elif (
+            i - first >= minimum
+            and degree[i] > degree[i - 1]  # equal degrees stay together
+            and degree[i] >= factor * degree[first]
+        ):
+            current += 1
+            first = i
         classes[i] = current
         ends = i + 1 == n or block[i + 1] != block[i]
         if ends and i + 1 - first < minimum and first > block_start:

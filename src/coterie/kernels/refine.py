@@ -7,6 +7,9 @@ from numba import njit
 
 from coterie.kernels.random import mix
 
+# Sets a node's own colour apart from its neighbours': else a pair of leaves looks like an isolate.
+_OWN = np.uint64(0xD1B54A32D192ED03)
+
 
 @njit(nogil=True, cache=True)
 def refine(indptr, indices, colour):
@@ -17,5 +20,5 @@ def refine(indptr, indices, colour):
         total = np.uint64(0)
         for slot in range(indptr[v], indptr[v + 1]):
             total += mix(colour[indices[slot]])
-        new[v] = mix(total ^ mix(colour[v]))
+        new[v] = mix(total ^ mix(colour[v] ^ _OWN))
     return new

@@ -1,0 +1,165 @@
+"""Blocks, classes and degrees: A1 and A2 by construction."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+
+import reference
+from coterie.anonymize.blocks import (
+    _entropy_of_joining,
+    block_matrix,
+    cut_blocks,
+    merge_small_blocks,
+    set_small_components_apart,
+)
+from coterie.anonymize.classes import Classes, classes_of, limit_cells, occupied_cells
+from coterie.anonymize.degrees import redraw_degrees
+from coterie.anonymize.disclosure import cell_disclosure, class_risk, disclosure_with_degrees
+from coterie.anonymize.sbm import CellModel
+from coterie.graph import Graph
+
+
+def _random(seed: int, n: int = 16, m: int = 36) -> tuple[Graph, list[tuple[int, int]]]:
+    edges = [(int(u), int(v)) for u, v in nx.gnm_random_graph(n, m, seed=seed).edges]
+    return Graph.from_edges(*np.array(edges).T, n_nodes=n), edges
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_joining_blocks_costs_what_the_entropy_says(seed: int) -> None:
+    graph, edges = _random(seed)
+    labels = default_rng(seed).integers(0, 4, 16)
+    labels[:4] = range(4)
+    costs = _entropy_of_joining(block_matrix(graph, labels).astype(float), 2)
+    for s in (0, 1, 3):
+        joined = np.where(labels == 2, s, labels)
+        plain = reference.entropy_degree_corrected(
+            edges, joined.tolist(), 4
+        ) - reference.entropy_degree_corrected(edges, labels.tolist(), 4)
+        assert costs[s] == pytest.approx(plain, abs=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 8))
+def test_no_block_stays_small(seed: int, minimum: int) -> None:
+    graph, _ = _random(seed)
+    labels = default_rng(seed).integers(0, 9, 16)
+    merged = merge_small_blocks(graph, labels, minimum)
+    assert np.bincount(merged).min() >= minimum
+    for block in np.unique(labels):  # blocks are joined, never cut
+        assert len(set(merged[labels == block])) == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_classes_lie_in_blocks_hold_enough_and_rise_with_degree(seed: int, least: int) -> None:
+    graph, _ = _random(seed, 40, 90)
+    labels = merge_small_blocks(graph, default_rng(seed).integers(0, 4, 40), 2 * least)
+    parts = cut_blocks(graph, labels, least, 2.0)
+    assert np.bincount(parts).min() >= least
+    for part in np.unique(parts):
+        inside = parts == part
+        (block,) = set(labels[inside])
+        above = (labels == block) & (parts > part)
+        assert not above.any() or graph.degrees[above].min() > graph.degrees[inside].max()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_a1_and_a2_are_the_plain_ones(seed: int) -> None:
+    graph, edges = _random(seed, 20, 50)
+    block = (np.arange(20) // 10).astype(np.int32)
+    classes = Classes(block, (np.arange(20) // 5).astype(np.int32))
+    plain = reference.dcsbm_edge_probabilities(edges, block.tolist(), classes.label.tolist())
+    shares = cell_disclosure(occupied_cells(graph, classes))
+    for threshold in (0.5, 0.9, 1.0):
+        assert shares[str(threshold)] == pytest.approx(reference.disclosed_share(plain, threshold))
+    degree, matrix = graph.degrees, block_matrix(graph, block)
+    ends = matrix.sum(1)
+    known = [
+        degree[u] * degree[v] * matrix[block[u], block[v]] / (ends[block[u]] * ends[block[v]])
+        for u, v in edges
+    ]
+    assert disclosure_with_degrees(graph, classes)["0.5"] == pytest.approx(
+        reference.disclosed_share(known, 0.5)
+    )
+    risk = class_risk(classes.label)
+    assert (risk["mean"], risk["worst"]) == pytest.approx(
+        reference.block_risk(classes.label.tolist())
+    )
+    sbm = CellModel.fit(graph, block, limit=1.0 + 1e-9, exact=False)
+    shares = cell_disclosure(sbm.cells(graph))
+    plain = reference.sbm_edge_probabilities(edges, block.tolist())
+    assert shares["0.5"] == pytest.approx(reference.disclosed_share(plain, 0.5))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0.1, 0.3, 0.6]))
+def test_no_edge_stays_in_a_cell_above_the_limit(seed: int, limit: float) -> None:
+    network = nx.relaxed_caveman_graph(8, 8, 0.1, seed=seed)
+    graph = Graph.from_edges(*np.array(network.edges).T, n_nodes=64)
+    classes = classes_of(graph, (np.arange(64) // 8).astype(np.int32), 4)
+    limited = limit_cells(graph, classes, limit, 4)
+    assert np.bincount(limited.label).min() >= 4
+    above = occupied_cells(graph, limited).probability.max() >= limit
+    assert not above or limited.n_classes == 1
+    assert (limited.block_of[limited.label] == limited.block).all()
+
+
+def test_a_complete_graph_cannot_be_smoothed_by_classes() -> None:
+    graph = Graph.from_edges(*np.triu_indices(30, 1), n_nodes=30)
+    limited = limit_cells(graph, classes_of(graph, np.zeros(30), 5), 0.85, 5)
+    assert occupied_cells(graph, limited).probability.max() >= 0.85
+
+
+def test_cells_of_the_plain_model_are_brought_below_the_limit() -> None:
+    graph = Graph.from_edges(*np.triu_indices(30, 1), n_nodes=30)
+    model = CellModel.fit(graph, np.zeros(30, np.int32), limit=0.9, exact=False)
+    assert model.cells(graph).probability.max() < 0.9
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_new_degrees_keep_block_sums_and_bounds(seed: int) -> None:
+    rng = default_rng(seed)
+    degrees = np.minimum(rng.zipf(1.7, 120), 90).astype(np.int64) - 1
+    block = (np.arange(120) // 60).astype(np.int32)
+    order = np.lexsort((degrees, block))
+    label = np.empty(120, np.int32)
+    label[order] = np.arange(120) // 12
+    classes = Classes(block, label)
+    new = redraw_degrees(degrees, classes, rng)
+    low = np.array([degrees[label == c].min() for c in range(10)])
+    high = np.array([degrees[label == c].max() for c in range(10)])
+    assert (new >= low[label]).all() and (new <= high[label]).all()
+    drift = np.abs(np.bincount(block, new) - np.bincount(block, degrees))
+    room = np.bincount(block, high[label] - new)
+    assert ((drift == 0) | (room <= drift + 40)).all()
+
+
+def test_the_largest_degree_does_not_show_through() -> None:
+    degrees = np.r_[np.full(40, 10), np.arange(11, 21), 500].astype(np.int64)
+    one = np.zeros(51, np.int32)
+    tops = {int(redraw_degrees(degrees, Classes(one, one), default_rng(s)).max()) for s in range(9)}
+    assert max(tops) < 500 and len(tops) > 3
+
+
+def test_degrees_within_a_class_are_dealt_anew() -> None:
+    degrees = np.arange(1, 101)
+    one = np.zeros(100, np.int32)
+    new = redraw_degrees(degrees, Classes(one, one), default_rng(0))
+    assert abs(np.corrcoef(degrees, new)[0, 1]) < 0.35
+
+
+def test_what_is_not_connected_stays_apart() -> None:
+    graph = Graph.from_edges([0, 1, 2, 5, 6, 8], [1, 2, 3, 6, 7, 9], n_nodes=10)
+    labels = set_small_components_apart(graph, np.array([0, 0, 0, 0, 1, 1, 1, 1, 0, 0]), 3)
+    giant = set(labels[:4])
+    assert giant.isdisjoint(labels[4:])
+    unchanged = set_small_components_apart(graph, np.zeros(10, int), 7)
+    assert set(unchanged) == {0}

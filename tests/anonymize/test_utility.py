@@ -1,0 +1,96 @@
+"""Every figure of `compare` against plain loops, and against igraph and networkx."""
+
+from __future__ import annotations
+
+import igraph
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference
+from coterie.anonymize import paths
+from coterie.anonymize.paths import path_lengths
+from coterie.anonymize.utility import compare, measure
+from coterie.engine import LocalEngine
+from coterie.graph import Graph
+from coterie.kernels.triangles import core_numbers, triangles
+
+Edges = list[tuple[int, int]]
+
+
+def _graph(edges: Edges, n: int) -> Graph:
+    return Graph.from_edges([u for u, _ in edges], [v for _, v in edges], n_nodes=n)
+
+
+@st.composite
+def small_graphs(draw: st.DrawFn) -> tuple[Edges, int]:
+    n = draw(st.integers(1, 14))
+    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
+    return draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else [], n
+
+
+@settings(max_examples=80, deadline=None)
+@given(small_graphs())
+def test_figures_are_the_plain_ones(case: tuple[Edges, int]) -> None:
+    edges, n = case
+    graph = _graph(edges, n)
+    m = measure(graph, blocks=np.arange(n) % 2)
+    mean, longest = reference.path_lengths(edges, n)
+    assert m.average_path_length == pytest.approx(mean)
+    assert m.diameter == longest
+    assert m.global_clustering == pytest.approx(reference.global_clustering(edges, n))
+    assert m.average_local_clustering == pytest.approx(reference.average_local_clustering(edges, n))
+    plain = np.nan_to_num(reference.assortativity(edges, n))  # undefined: told as 0
+    assert m.assortativity == pytest.approx(plain, abs=1e-9)
+    assert m.largest_component == max(map(len, reference.components(edges, n))) / n
+    assert m.isolates == reference.degrees(edges, n).count(0)
+    assert core_numbers(graph.indptr, graph.indices).tolist() == reference.core_numbers(edges, n)
+    near = reference.neighbours(edges, n)
+    assert triangles(graph.indptr, graph.indices).tolist() == [
+        reference.triangles_of(near, u) for u in range(n)
+    ]
+    if edges:
+        assert m.modularity == pytest.approx(reference.modularity(edges, [v % 2 for v in range(n)]))
+
+
+def test_figures_are_those_of_igraph_and_networkx() -> None:
+    network = nx.powerlaw_cluster_graph(700, 3, 0.4, seed=1)
+    network.add_nodes_from([700, 701])
+    edges = list(network.edges)
+    m = measure(_graph(edges, 702), LocalEngine(2))
+    other = igraph.Graph(n=702, edges=edges)
+    assert m.average_path_length == pytest.approx(other.average_path_length())
+    assert m.diameter == other.diameter()
+    assert m.global_clustering == pytest.approx(other.transitivity_undirected())
+    assert m.average_local_clustering == pytest.approx(nx.average_clustering(network))
+    assert m.assortativity == pytest.approx(other.assortativity_degree(directed=False))
+    assert m.core_max == max(other.coreness())
+    assert m.largest_component == other.connected_components().giant().vcount() / 702
+    plain = np.sort(np.linalg.eigvalsh(nx.to_numpy_array(network)))[::-1][:20]
+    assert m.spectrum == pytest.approx(plain.tolist(), abs=1e-6)
+
+
+def test_sampled_paths_say_how_sure_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = list(nx.barabasi_albert_graph(3000, 2, seed=2).edges)
+    graph = _graph(edges, 3000)
+    exact = path_lengths(graph)
+    monkeypatch.setattr(paths, "EXACT_WORK", 1)
+    sampled = path_lengths(graph)
+    assert exact.exact and exact.interval == (exact.mean, exact.mean)
+    assert not sampled.exact
+    assert sampled.interval[0] < exact.mean < sampled.interval[1]
+    assert sampled.interval[1] - sampled.interval[0] < 0.2
+
+
+def test_a_graph_is_like_itself() -> None:
+    graph = _graph([(0, 1), (1, 2), (2, 0), (2, 3)], 5)
+    alike = compare(graph, graph)
+    assert alike["original"] == alike["published"]
+    assert alike["degree_ks"] == 0.0
+
+
+def test_an_empty_graph_has_figures_too() -> None:
+    m = measure(_graph([], 3))
+    assert (m.average_path_length, m.diameter, m.global_clustering, m.isolates) == (0.0, 0, 0.0, 3)
