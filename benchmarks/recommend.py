@@ -1,0 +1,257 @@
+"""Recommenders side by side on the same folds, and the speed of ours.
+
+    python benchmarks/recommend.py [--only folds,speed,million,shapes] [--models best,svd,…]
+                                   [--folds 0,1,2,3,4]
+
+Needs MovieLens-100k ($COTERIE_DATA or the cache) and `pip install scikit-surprise myfm mmsbm`; a
+peer that is not installed has a row that says so. Folds: interface rule, seed 0. CPU seconds are
+the whole process's, so that threads count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import coterie as ct
+from coterie.graph import Ratings
+from coterie.graph.datasets import load
+from coterie.graph.generators import mmsbm_ratings
+from coterie.recommend.catalogue import make_model
+from coterie.recommend.evaluate import fold_rows
+from coterie.recommend.metrics import rating_metrics
+
+Prediction = tuple[np.ndarray, np.ndarray | None]  # expected rating, distribution if there is one
+SECTIONS = ("folds", "speed", "million", "shapes")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--only", default=",".join(SECTIONS))
+    parser.add_argument("--models", default=",".join([*OURS, *PEERS]))
+    parser.add_argument("--folds", default="0,1,2,3,4")
+    given = parser.parse_args()
+    wanted = given.only.split(",")
+    if "folds" in wanted:
+        compare(given.models.split(","), [int(fold) for fold in given.folds.split(",")])
+    if "speed" in wanted:
+        speed()
+    if "million" in wanted:
+        million()
+    if "shapes" in wanted:
+        shapes()
+
+
+def movielens() -> Ratings:
+    data = load("ml-100k")
+    assert isinstance(data, Ratings)
+    return data
+
+
+# --- the same folds for everybody ---------------------------------------------------------------
+
+
+def ours(name: str, **options: Any) -> Callable[[Ratings, Ratings], Prediction]:
+    def run(train: Ratings, test: Ratings) -> Prediction:
+        rec = ct.Recommender(make_model(name, **options)).fit(train)
+        p = rec.predict_proba(test.user_ids[test.users], test.item_ids[test.items])
+        return p @ rec.values_, p
+
+    return run
+
+
+def surprise(name: str) -> Callable[[Ratings, Ratings], Prediction]:
+    """An algorithm of scikit-surprise at its defaults."""
+
+    def run(train: Ratings, test: Ratings) -> Prediction:
+        import pandas as pd
+        import surprise as sp
+
+        frame = pd.DataFrame({"u": train.users, "i": train.items, "r": train.ratings})
+        data = sp.Dataset.load_from_df(frame, sp.Reader(rating_scale=(1, 5)))
+        algorithm = getattr(sp, name)(**({"verbose": False} if name != "SVD" else {}))
+        algorithm.fit(data.build_full_trainset())
+        pairs = zip(test.users.tolist(), test.items.tolist(), strict=True)
+        return np.array([algorithm.predict(u, i).est for u, i in pairs]), None
+
+    return run
+
+
+def myfm(train: Ratings, test: Ratings) -> Prediction:
+    """Factorisation machine by Gibbs sampling, rank 10, 200 samples."""
+    from myfm import MyFMRegressor
+    from scipy.sparse import csr_array
+
+    def one_hot(table: Ratings) -> Any:
+        rows = np.repeat(np.arange(len(table)), 2)
+        columns = np.column_stack([table.users, table.items + table.n_users]).ravel()
+        shape = (len(table), table.n_users + table.n_items)
+        return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+
+    model = MyFMRegressor(rank=10, random_seed=0)
+    model.fit(one_hot(train), train.ratings, n_iter=200, n_kept_samples=180)
+    return np.clip(model.predict(one_hot(test)), 1, 5), None
+
+
+def pypi_mmsbm(train: Ratings, test: Ratings) -> Prediction:
+    """The package mmsbm, k = l = 10, 200 iterations, one run."""
+    import pandas as pd
+    from mmsbm import MMSBM
+
+    def frame(table: Ratings) -> Any:
+        columns = {"users": table.users, "items": table.items, "ratings": table.ratings}
+        return pd.DataFrame(columns).astype({"ratings": int})
+
+    model = MMSBM(10, 10, iterations=200, sampling=1, seed=1)
+    model.fit(frame(train), silent=True)
+    known = np.isin(test.users, train.users) & np.isin(test.items, train.items)
+    p = np.tile(np.bincount(train.codes, minlength=5) / len(train), (len(test), 1))
+    p[known] = model.predict(frame(test.take(np.flatnonzero(known))))
+    p /= p.sum(axis=1, keepdims=True)
+    return p @ test.values, p
+
+
+OURS: dict[str, Callable[[Ratings, Ratings], Prediction]] = {
+    "best": ours("best"),
+    "mmsbm-1": ours("mmsbm", groups=10, runs=1),
+    "mmsbm-8": ours("mmsbm", groups=30, runs=8, absent=1.0),
+    "hard": ours("hard", groups=15),
+}
+PEERS: dict[str, Callable[[Ratings, Ratings], Prediction]] = {
+    "baseline": surprise("BaselineOnly"),
+    "svd": surprise("SVD"),
+    "knn": surprise("KNNBaseline"),
+    "coclustering": surprise("CoClustering"),
+    "svd++": surprise("SVDpp"),
+    "myfm": myfm,
+    "mmsbm-pypi": pypi_mmsbm,
+}
+
+
+def compare(names: list[str], folds: list[int]) -> None:
+    """One row a model: figures averaged over the folds."""
+    ratings = movielens()
+    rows = fold_rows(len(ratings), 5, 0)
+    print(f"MovieLens-100k, folds {folds}")
+    heads = ("RMSE", "±", "MAE", "logloss", "accuracy", "wall s", "CPU s")
+    print(" " * 14 + "".join(f"{head:>9}" for head in heads))
+    for name in names:
+        figures = []
+        try:
+            for fold in folds:
+                train = ratings.take(np.setdiff1d(np.arange(len(ratings)), rows[fold]))
+                figures.append(measured((OURS | PEERS)[name], train, ratings.take(rows[fold])))
+        except ImportError as error:
+            print(f"{name:14} not installed: {error}")
+            continue
+        mean = {key: np.mean([f[key] for f in figures]) for key in figures[0]}
+        spread = np.std([f["rmse"] for f in figures])
+        cells = [mean["rmse"], spread, *(mean[key] for key in ("mae", "log_loss", "accuracy"))]
+        shown = "".join(f"{cell:9.4f}" for cell in cells)
+        print(f"{name:14}{shown}{mean['wall']:9.1f}{mean['cpu']:9.1f}", flush=True)
+
+
+def measured(
+    run: Callable[[Ratings, Ratings], Prediction], train: Ratings, test: Ratings
+) -> dict[str, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    mean, p = run(train, test)
+    taken = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    if p is not None:
+        return rating_metrics(p, test.values, test.codes, test.ratings) | taken
+    error = mean - test.ratings
+    mode = np.clip(np.round(mean), 1, 5) == test.ratings
+    return {
+        "rmse": float(np.sqrt(np.mean(error**2))),
+        "mae": float(np.mean(np.abs(error))),
+        "log_loss": float("nan"),
+        "accuracy": float(np.mean(mode)),
+    } | taken
+
+
+# --- the speed of ours --------------------------------------------------------------------------
+
+
+def speed() -> None:
+    """Predict, rank and fold in; the second call, when everything is compiled."""
+    ratings = movielens()
+    users, items = ratings.user_ids[ratings.users], ratings.item_ids[ratings.items]
+    items_of_new = ratings.item_ids[:200:10].tolist()
+    new = Ratings.from_arrays(["new"] * 20, items_of_new, [5, 3, 1, 4] * 5)
+    print(f"{'':8} {'pairs/s':>12} {'top-10 of all users':>20} {'fold-in of 20 ratings':>22}")
+    for name, options in (("mmsbm", {}), ("hard", {}), ("best", {"iterations": 320})):
+        rec = ct.Recommender(make_model(name, **options)).fit(ratings)
+        pairs = timed(lambda rec=rec: rec.predict_proba(users, items))
+        chosen = ratings.user_ids if name != "best" else ratings.user_ids[:20]
+        top = timed(lambda rec=rec, chosen=chosen: rec.recommend(chosen, 10))
+        top *= len(ratings.user_ids) / len(chosen)
+        fold = timed(lambda rec=rec: rec.fold_in(new))
+        print(
+            f"{name:8} {len(users) / pairs:12,.0f} {top:18.2f} s {1e3 * fold:19.1f} ms", flush=True
+        )
+
+
+def timed(work: Callable[[], Any], repeats: int = 3) -> float:
+    work()
+    best = np.inf
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - begin)
+    return best
+
+
+def million() -> None:
+    """A million ratings of MovieLens-1M's shape."""
+    ratings, _ = mmsbm_ratings(6040, 3700, 1_000_000, (10, 10), rng=0)
+    begin, cpu = time.perf_counter(), time.process_time()
+    model = ct.AdditiveBlockModel().fit(ratings)
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    sweeps = f"{int(model.chain_of_sample_[-1]) + 1} chains of {model.n_iter_} sweeps"
+    print(f"{len(ratings):,} ratings: {seconds:.0f} s, {cpu:.0f} CPU s, {peak:.2f} GB, {sweeps}")
+
+
+# --- other shapes -------------------------------------------------------------------------------
+
+
+def shapes() -> None:
+    """Held-out RMSE of four other kinds of table, beside user and item offsets alone."""
+    cases = {
+        "sparse": ((4000, 3000, 20_000), range(1, 6)),
+        "few items": ((2000, 15, 12_000), range(1, 6)),
+        "ten values": ((600, 500, 30_000), range(1, 11)),
+        "half stars": ((800, 900, 40_000), np.arange(0.5, 5.5, 0.5)),
+    }
+    print(f"{'':12} {'offsets':>8} {'best':>8}")
+    for name, (size, values) in cases.items():
+        ratings, _ = mmsbm_ratings(*size, values=list(values), rng=1)
+        order = np.random.default_rng(0).permutation(len(ratings))
+        cut = len(ratings) // 5
+        test, train = ratings.take(order[:cut]), ratings.take(order[cut:])
+        found = -ct.Recommender("best").fit(train).score(test)
+        print(f"{name:12} {offsets_alone(train, test):8.4f} {found:8.4f}", flush=True)
+
+
+def offsets_alone(train: Ratings, test: Ratings) -> float:
+    """RMSE of mean + user offset + item offset, by alternating ridge regression (10 and 15 as
+    Surprise's BaselineOnly has them)."""
+    mean = train.ratings.mean()
+    b, c = np.zeros(train.n_users), np.zeros(train.n_items)
+    n, m = (np.bincount(x, minlength=len(y)) for x, y in ((train.users, b), (train.items, c)))
+    for _ in range(10):
+        c = np.bincount(train.items, train.ratings - mean - b[train.users], len(c)) / (m + 10)
+        b = np.bincount(train.users, train.ratings - mean - c[train.items], len(b)) / (n + 15)
+    error = mean + b[test.users] + c[test.items] - test.ratings
+    return float(np.sqrt(np.mean(error**2)))
+
+
+if __name__ == "__main__":
+    main()
