@@ -12,6 +12,7 @@ import pytest
 
 import coterie as ct
 from coterie.graph import Graph
+from coterie.graph.generators import planted_partition
 from coterie.report import anonymize, cluster, cluster_ratings, recommend, soft
 from coterie.report.blocks import arrange
 from coterie.report.cluster_summary import summarize
@@ -81,6 +82,30 @@ def test_cluster_report_of_ratings_counts_what_is_between_blocks() -> None:
     assert counts[1, 2, 4] == inside.sum()
     text = words(cluster.render(model, data, name="films"))
     assert "4 × 3 blocks in films" in text and "group-by-group" in text
+
+
+@pytest.mark.parametrize("kind", ["simple", "degree-corrected", "directed", "weighted"])
+def test_cluster_report_of_every_kind_of_graph(kind: str) -> None:
+    graph, _ = planted_partition(120, 3, mean_degree=10, directed=kind == "directed", rng=0)
+    if kind == "weighted":
+        weights = np.arange(graph.n_edges) % 4 + 1.0
+        graph = Graph.from_edges(*graph.edges(), weights=weights, n_nodes=120)
+    model = ct.GeneralizedKMeans(3, objective=kind, rng=0).fit(graph)
+    text = words(cluster.render(model, graph))
+    assert "3 blocks describe" in text
+    assert ("weight over" in text) == (kind == "weighted")
+    assert ("less than a graph without blocks" in text) == (kind in ("simple", "directed"))
+    card = model._repr_html_()
+    assert card is not None and "locally optimal" in card
+
+
+@pytest.mark.parametrize("kind", ["ratings", "binomial", "likes"])
+def test_cluster_report_of_every_kind_of_ratings(kind: str) -> None:
+    data = made_up.ratings(1500)
+    if kind == "likes":
+        data = ct.Ratings.from_arrays(data.users, data.items, np.ones(len(data)))
+    model = ct.GeneralizedKMeans((4, 3), objective=kind, rng=0).fit(data)
+    assert "4 blocks of users and 3 blocks of items" in words(cluster.render(model, data))
 
 
 def test_cluster_report_of_likes_shows_shares_of_pairs() -> None:

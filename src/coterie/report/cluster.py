@@ -116,8 +116,8 @@ def _structure(summary: dict[str, Any]) -> Section:
             ),
             Figure(
                 "The block matrix",
-                _heat(matrix),
-                "Share of the possible edges that exist, like blocks next to each other."
+                _heat(matrix, summary["counted"]),
+                f"Density: {summary['counted']} over possible pairs. Like blocks stand together."
                 + (
                     f" Each cell stands for up to {merged} × {merged} blocks." if merged > 1 else ""
                 ),
@@ -126,20 +126,20 @@ def _structure(summary: dict[str, Any]) -> Section:
     )
 
 
-def _heat(matrix: BlockMatrix) -> Any:
+def _heat(matrix: BlockMatrix, counted: str) -> Any:
     names = matrix.names
     edges, density = matrix.edges, matrix.density
 
     def tip(i: int, j: int) -> str:
         return (
-            f"blocks {names[i]} × {names[j]}\n{edges[i, j]:,.0f} edges of "
+            f"blocks {names[i]} × {names[j]}\n{edges[i, j]:,.0f} {counted} over "
             f"{matrix.pairs[i, j]:,.0f} pairs\ndensity {short(density[i, j])}"
         )
 
     order = np.argsort(-np.triu(density), axis=None)[: 2 * MOST_CELLS]
     strongest = [np.unravel_index(o, density.shape) for o in order]
     table = Table(
-        ["blocks", "and", "edges", "pairs", "density"],
+        ["blocks", "and", counted, "pairs", "density"],
         [
             [names[i], names[j], *(float(v[i, j]) for v in (edges, matrix.pairs, density))]
             for i, j in strongest
@@ -216,6 +216,13 @@ def _listed(summary: dict[str, Any]) -> Section:
         ]
         for b in summary["listed"]
     ]
-    columns = ["block", "nodes", "mean degree", "edges inside", "density", "best-connected nodes"]
+    columns = [
+        "block",
+        "nodes",
+        "mean degree",
+        f"{summary['counted']} inside",
+        "density",
+        "best-connected nodes",
+    ]
     panel = Panel("", Table(columns, [list(r) for r in rows]))
     return Section("The largest blocks", tables=[panel] if rows else [])

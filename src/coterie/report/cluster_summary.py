@@ -29,6 +29,7 @@ def summarize(
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
         "directed": graph.directed,
+        "counted": "weight" if getattr(model, "objective", "") == "weighted" else "edges",
         "blocks": int((sizes > 0).sum()),
         "entropy": float(model.entropy_),
         "entropy_without_blocks": _one_block(model, edges, pairs, graph.directed),
