@@ -48,7 +48,10 @@ def random_ratings(kind: str, seed: int) -> tuple[Ratings, object]:
     """(ratings, reference entropy as a function of (row labels, col labels, k, l))"""
     rng = np.random.default_rng(seed)
     triples = [
-        (u, v, int(rng.integers(3))) for u in range(9) for v in range(7) if rng.random() < 0.6
+        (u, v, (u + v) % 3 if u == v else int(rng.integers(3)))
+        for u in range(9)
+        for v in range(7)
+        if rng.random() < 0.6 or v == u % 7
     ]
     ratings = Ratings.from_arrays(*zip(*triples, strict=True))
     if kind == "likes":

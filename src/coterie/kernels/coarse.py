@@ -6,9 +6,11 @@ with as many blocks as nodes, where only the slots that a block touches can be a
     slot     channel * q + j, as in blocks.py
     indptr   row r, a block, holds slots[indptr[r]:indptr[r + 1]] in rising order
     values   what block r counts there; an inner edge of an undirected graph once
+    roots    their square roots
     mass     what a row is divided by before rows are compared: nodes, or the degree sum where the
              model has no pairs (degree correction, ratings)
     total    the sum of the row's values over channels with a positive sign, inner edges twice
+    rate     total / mass; scale: 1 / sqrt(mass); both 0 where there is no mass
 """
 
 from __future__ import annotations
@@ -26,9 +28,12 @@ class Rows(NamedTuple):
     indptr: np.ndarray  # int64, blocks + 1
     slots: np.ndarray  # int64
     values: np.ndarray  # float64
+    roots: np.ndarray  # float64
     sizes: np.ndarray  # float64 (blocks,), nodes of each block
     mass: np.ndarray  # float64 (blocks,)
     total: np.ndarray  # float64 (blocks,)
+    rate: np.ndarray  # float64 (blocks,)
+    scale: np.ndarray  # float64 (blocks,)
 
 
 @njit(nogil=True, cache=True)
@@ -59,6 +64,7 @@ def contract(model, adjacency, labels, k, other_labels, q):
     slots = np.empty(len(indices), np.int64)
     values = np.empty(len(indices))
     sizes, mass, total = np.zeros(k), np.zeros(k), np.zeros(k)
+    rate, scale = np.zeros(k), np.zeros(k)
     end = 0
     for r in range(k):
         m = 0
@@ -85,4 +91,9 @@ def contract(model, adjacency, labels, k, other_labels, q):
         out_indptr[r + 1] = end
         sizes[r] = start[r + 1] - start[r]
         mass[r] = total[r] if model.kind == PLAIN else sizes[r]
-    return Rows(out_indptr, slots[:end], values[:end], sizes, mass, total)
+        if mass[r] > 0.0:
+            rate[r] = total[r] / mass[r]
+            scale[r] = 1.0 / np.sqrt(mass[r])
+    values = values[:end].copy()
+    slots = slots[:end].copy()
+    return Rows(out_indptr, slots, values, np.sqrt(values), sizes, mass, total, rate, scale)

@@ -12,8 +12,6 @@ rows, to which the cost of a merge is nearly proportional. Only the best few are
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit
 
@@ -127,7 +125,7 @@ def nearest(model, rows, mirror, key, start, stop, found, costs):
                 state, skipped = below(state, last - first - WINDOW + 1)
                 first += skipped
                 last = first + WINDOW
-            root = math.sqrt(rows.values[i])
+            root = rows.roots[i]
             for e in range(first, last):
                 t = mirror.slots[e] - back
                 if t < 0 or t >= k:
@@ -135,18 +133,20 @@ def nearest(model, rows, mirror, key, start, stop, found, costs):
                 if affinity[t] == 0.0:
                     shared[m] = t
                     m += 1
-                affinity[t] += root * math.sqrt(mirror.values[e])
+                affinity[t] += root * mirror.roots[e]
+        a, rate, scale = rows.mass[r], rows.rate[r], -2.0 * rows.scale[r]
+        affinity[r] = 0.0
         for i in range(m):
             t = shared[i]
-            a, b = rows.mass[r], rows.mass[t]
             if t != r:
-                apart = rows.total[r] / a + rows.total[t] / b - 2 * affinity[t] / math.sqrt(a * b)
+                b = rows.mass[t]
+                apart = rate + rows.rate[t] + scale * affinity[t] * rows.scale[t]
                 place_in(distance, found[r], apart * a * b / (a + b), t)
-            affinity[t] = 0.0
+                affinity[t] = 0.0
         for _ in range(STRANGERS if found[r, 0] < 0 else 0):
             state, t = below(state, k)
             if t != r and t != found[r, 0]:
-                a, b = rows.mass[r], rows.mass[t]
+                b = rows.mass[t]
                 apart = (rows.total[r] * b + rows.total[t] * a) / max(a + b, 1.0)
                 place_in(distance, found[r], apart, t)
         for i in range(few):

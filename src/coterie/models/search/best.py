@@ -4,7 +4,7 @@
 2. Go down to the wanted number in levels; moves between the levels (`settle`).
 3. Shake: cut every block at random into a few, go down again, keep what is better. A cut and its
    way back are a merge and a split of all blocks at once; it repairs merges that came too early.
-4. What is kept is settled, so no single move improves it, and a full pass has shown that.
+4. Settle the best to the end: no single move improves it, and a full pass has shown that.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from coterie.models.search.sizes import enlarge_small
 _ABOVE = 1.5  # moves begin at this many times the wanted blocks
 _LEVEL = 1.25  # from level to level the blocks fall by this ratio
 _PASSES = 3  # between levels
+_ENOUGH = 1e-4  # a pass that lowers S by less than this share ends a descent, but for the last
 _PIECES = 4  # of a block that is shaken
 _WORK = 10_000_000  # shakes times edges times blocks, but
 _SHAKES = (1, 50)  # … at least and at most so many
@@ -49,8 +50,9 @@ def run(
 ) -> SearchResult:
     """Search from single elements, or from the labels in `start`.
 
-    An entry of the history is one settled clustering with n_blocks blocks: the first, then one for
-    each shake; `max_iter` bounds them. `tol` is the relative gain below which a shake did not pay.
+    An entry of the history is one clustering with n_blocks blocks: the first, one for each shake,
+    and the best of them settled to the end. `max_iter` bounds all but the last; a shake that gains
+    less than `tol` (relative) did not pay, and after a few of these there are no more.
     """
     if not isinstance(objective, BlockObjective):
         return restarts.run(
@@ -75,6 +77,7 @@ def run(
             before = trail.entropy
             trail.add(*descent.down(shake(trail.labels, rng)))
             idle = 0 if before - trail.entropy > tol * abs(before) else idle + 1
+        trail.add(*descent.finish(trail.labels))
         return trail.result(converged=True)
     except KeyboardInterrupt:
         if not trail.history:
@@ -119,10 +122,23 @@ class _Descent:
             )
             labels, found = renumber(self._merge(state.labels, level))
         least = self.min_block_size
-        if least > 1:
+        if least > 0:
             labels = enlarge_small(self.objective, labels, goal, least, self.rng, self.engine)
-        state = self.objective.start(labels, goal)
-        moved += settle(self.objective, state, self.rng, self.engine, min_block_size=least).moved
+        labels, entropy, last = self.finish(labels, _ENOUGH)
+        return labels, entropy, moved + last
+
+    def finish(self, labels: Labels, enough: float = 0.0) -> tuple[Labels, float, int]:
+        """As `down`, from labels that have the wanted number of blocks; locally optimal unless
+        less is enough"""
+        state = self.objective.start(labels, self.n_blocks)
+        moved = settle(
+            self.objective,
+            state,
+            self.rng,
+            self.engine,
+            enough=enough,
+            min_block_size=self.min_block_size,
+        ).moved
         return state.labels, self.objective.entropy(state), moved
 
     def _merge(self, labels: Labels, target: tuple[int, ...]) -> Labels:
@@ -141,7 +157,7 @@ class _Trail:
     began: float = field(default_factory=time.perf_counter)
 
     def add(self, labels: Labels, entropy: float, moved: int) -> None:
-        if entropy < self.entropy:
+        if entropy <= self.entropy:
             self.labels, self.entropy = labels, entropy
         done = len(self.history) + 1
         self.history.append(Iteration(done, time.perf_counter() - self.began, entropy, moved))

@@ -32,15 +32,18 @@ def settle(
     engine: Engine,
     *,
     passes: int | None = None,
+    enough: float = 0.0,
     min_block_size: int = 0,
 ) -> Settled:
-    """Sweep until locally optimal, or for `passes` passes over what is awake; S never rises."""
+    """Sweep until locally optimal, or for `passes` passes over what is awake, or until one over
+    everything gains `enough` or less (as a share of S); S never rises."""
     awake = [np.ones(n, np.bool_) for n in objective.n_elements]
     moved, gained, done = 0, 0.0, 0
+    enough *= abs(objective.entropy(state)) if enough > 0.0 else 0.0
     while passes is None or done < passes:
         everything = all(a.all() for a in awake)
         stirred = [np.zeros(n, np.bool_) for n in objective.n_elements]
-        quiet = True
+        quiet, before = True, gained
         for side, looking in enumerate(awake):
             elements = rng.permutation(np.flatnonzero(looking))
             movers, better = _pass(objective, state, side, elements, engine, min_block_size)
@@ -51,6 +54,8 @@ def settle(
             mark_neighbours(objective.sides[side], movers, stirred[len(stirred) - 1 - side])
         if quiet and everything:
             return Settled(moved, gained, True)
+        if everything and gained - before < enough:
+            break
         awake = [np.ones_like(s) for s in stirred] if quiet else stirred
         done += 1
     return Settled(moved, gained, False)
