@@ -66,6 +66,7 @@ class Section:
     tables: list[Panel] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     figures_first: bool = False  # else tables stand above charts
+    label: str = ""  # in the list of sections, where the title is long
 
     def __bool__(self) -> bool:
         return bool(self.figures or self.tables or self.notes)

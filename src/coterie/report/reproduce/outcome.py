@@ -51,7 +51,7 @@ class Outcome:
     records: list[dict[str, Any]] = field(default_factory=list)
 
     def section(self) -> Section:
-        return Section(self.title, self.lead, self.figures, self.tables)
+        return Section(self.title, self.lead, self.figures, self.tables, label=self.name)
 
 
 Experiment = Callable[[Any], Outcome]
