@@ -18,8 +18,9 @@ from numba import njit
 
 from coterie.kernels.blocks import TWO_SETS, edge_slots, profile
 from coterie.kernels.cells import BERNOULLI, PLAIN, POISSON, cell, inner_cell
+from coterie.kernels.lending import lend
 from coterie.kernels.scores import best_label
-from coterie.kernels.tables import inner_pairs
+from coterie.kernels.tables import JOIN, LONE, PARTS, SLOPE, inner_pairs
 
 EPSILON = 0.5
 
@@ -27,22 +28,23 @@ EPSILON = 0.5
 @njit(nogil=True, cache=True)
 def refresh_fixed(model, stats, tables, start, stop):
     """Recompute tables (OUT: slope, lone, join, parts) for the labels start..stop-1"""
+    model, stats, tables = lend(model), lend(stats), lend(tables)
     counts, sizes, others, _ = stats
     slots, q = len(counts), len(others)
     edges = edge_slots(model, q)
     one_set = model.layout != TWO_SETS
     shares = (model.signs > 0).sum()  # a total starts with what its parts start with
     for y in range(start, stop):
-        tables.join[y] = 0.0
-        tables.parts[y] = 0.0
+        tables.blocks[JOIN, y] = 0.0
+        tables.blocks[PARTS, y] = 0.0
     for s in range(slots):
         j = s % q
         for y in range(start, stop):
             d = counts[s, y]
             inner = one_set and j == y and s < edges
             if s >= edges:
-                tables.slope[s, y] = math.log(d + EPSILON)
-                tables.parts[y] -= cell(PLAIN, d, 0.0)
+                tables.cells[SLOPE, s, y] = math.log(d + EPSILON)
+                tables.blocks[PARTS, y] -= cell(PLAIN, d, 0.0)
                 continue
             D = inner_pairs(model, sizes[y]) if inner else sizes[y] * others[j]
             sign = model.signs[s // q]
@@ -50,21 +52,21 @@ def refresh_fixed(model, stats, tables, start, stop):
             if model.kind == BERNOULLI:
                 p = (d + EPSILON) / (D + 2.0 * EPSILON)
                 none = -math.log1p(-p)
-                tables.slope[s, y] = -math.log(p) - none
+                tables.cells[SLOPE, s, y] = -math.log(p) - none
             elif model.kind == POISSON:
                 none = (d + EPSILON) / (D + EPSILON)
-                tables.slope[s, y] = -math.log(none)
+                tables.cells[SLOPE, s, y] = -math.log(none)
             else:
                 both = 2.0 * d if inner else d
                 start_with = EPSILON if sign > 0 else EPSILON * shares
-                tables.slope[s, y] = -sign * math.log(both + start_with)
-            tables.join[y] += others[j] * none
-            tables.lone[s, y] = -none
+                tables.cells[SLOPE, s, y] = -sign * math.log(both + start_with)
+            tables.blocks[JOIN, y] += others[j] * none
+            tables.cells[LONE, s, y] = -none
             if inner:
                 if s < q:
-                    tables.parts[y] += inner_cell(model.kind, d, D)
+                    tables.blocks[PARTS, y] += inner_cell(model.kind, d, D)
             else:
-                tables.parts[y] += (0.5 if one_set else 1.0) * sign * cell(model.kind, d, D)
+                tables.blocks[PARTS, y] += (0.5 if one_set else 1.0) * sign * cell(model.kind, d, D)
 
 
 @njit(nogil=True, cache=True)
@@ -72,6 +74,9 @@ def plan_fixed(
     model, adjacency, stats, tables, work, labels, other_labels, elements, wanted, gains
 ):
     """As `scores.plan`, with theta fixed: the gain is the paper's estimate, not the change of S"""
+    model, adjacency = lend(model), lend(adjacency)
+    stats, tables, work = lend(stats), lend(tables), lend(work)
+    labels, other_labels = lend(labels), lend(other_labels)
     k, q = len(stats.sizes), len(stats.others)
     edges = edge_slots(model, q)
     cost, x = work.cost, work.x
@@ -79,16 +84,16 @@ def plan_fixed(
         v = elements[i]
         a = labels[v]
         m = profile(model, adjacency, other_labels, q, v, x, work.touched)
-        cost[:] = tables.join
+        for y in range(k):
+            cost[y] = tables.blocks[JOIN, y]
         if model.layout != TWO_SETS:
             for s in range(a, edges, q):
-                back = tables.lone[s]
                 for y in range(k):
-                    cost[y] += back[y]
+                    cost[y] += tables.cells[LONE, s, y]
         for t in range(m):
             s = work.touched[t]
-            amount, slope = x[s], tables.slope[s]
+            amount = x[s]
             for y in range(k):
-                cost[y] += amount * slope[y]
+                cost[y] += amount * tables.cells[SLOPE, s, y]
             x[s] = 0.0
         wanted[i], gains[i] = best_label(cost, a)

@@ -31,7 +31,20 @@ from coterie.kernels.cells import (
     widen,
 )
 from coterie.kernels.lending import lend
-from coterie.kernels.tables import FAST, inner_pairs, new_inner_pairs, refresh_block
+from coterie.kernels.tables import (
+    BASE,
+    BEND,
+    FAST,
+    INNER_LEAVE,
+    JOIN,
+    LEAVE,
+    LONE,
+    SLOPE,
+    STAY,
+    inner_pairs,
+    new_inner_pairs,
+    refresh_block,
+)
 
 LEAST_GAIN = 1e-9  # a move must gain more: ties stay
 
@@ -42,9 +55,8 @@ class Workspace(NamedTuple):
     x: np.ndarray  # float64 (slots,), zeros between calls
     touched: np.ndarray  # int64 (slots,)
     cost: np.ndarray  # float64 (k,)
-    scratch: np.ndarray  # float64 (4, k); the last stays 0
     place: np.ndarray  # int32 (2 slots, kept x), where in rows, or -1
-    rows: np.ndarray  # float64 (capacity, k)
+    rows: np.ndarray  # float64 (capacity + 4, k); of the last four the very last stays 0
     used: np.ndarray  # int64 (1,)
 
 
@@ -54,68 +66,66 @@ def workspace(slots: int, k: int, keep: int = 0, capacity: int = 0) -> Workspace
         np.zeros(slots),
         np.zeros(slots, np.int64),
         np.zeros(k),
-        np.zeros((4, k)),
         np.full((2 * slots, keep), -1, np.int32),
-        np.zeros((capacity, k)),
+        np.zeros((capacity + 4, k)),
         np.zeros(1, np.int64),
     )
 
 
-@njit(inline="always", cache=True)
-def fill_row(model, stats, slope, bend, s, own, x, out):
-    """out[y] = the change of the cells (s, y) by x more edges; own: slot s has lost a node"""
+@njit(nogil=True, cache=True)
+def fill_row(model, stats, tables, work, s, own, x, r):
+    """work.rows[r, y] = the change of the cells (s, y) by x more edges; own: slot s lost a node"""
     counts, sizes, others, _ = stats
-    q = len(others)
+    q, k = len(others), len(sizes)
     degree_slot = s >= edge_slots(model, q)
     sign = -1.0 if degree_slot else model.signs[s // q]
     kind = PLAIN if degree_slot else model.kind
-    m = others[s % q] - (1.0 if own else 0.0)
-    d, up, curl, g = counts[s], slope[s], bend[s], model.table
+    m = others[s % q] - own
+    d, g, out = counts[s], model.table, work.rows[r]
+    slope, bend = tables.cells[SLOPE + 2 * own, s], tables.cells[BEND + 2 * own, s]
     fast = x <= FAST and x == np.floor(x)
     if fast:
         step = np.int64(x)
-        for y in range(len(out)):  # two loops: the look-ups cannot be vectorised, the rest can
+        for y in range(k):  # two loops: the look-ups cannot be vectorised, the rest can
             i = min(np.int64(d[y]), TABLE - 1 - FAST)
             out[y] = g[i] - g[i + step]
-        for y in range(len(out)):
-            out[y] = sign * out[y] + x * (up[y] - short_tail(x * curl[y]))
-    for y in range(len(out)):
-        if not fast or x * curl[y] > SERIES:
+        for y in range(k):
+            out[y] = sign * out[y] + x * (slope[y] - short_tail(x * bend[y]))
+    for y in range(k):
+        if not fast or x * bend[y] > SERIES:
             N = (sizes[y] + 1.0) * m
             possible = kind != BERNOULLI or N - d[y] >= x
             out[y] = sign * gain(kind, g, d[y], N, x) if possible else 0.0
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def find_row(model, stats, tables, work, s, own, x, spare):
-    """The row of (s, x): one that was kept, or a new one, kept if there is room"""
-    key = s + (len(work.x) if own else 0)
+    """Where the row of (s, x) is: kept before, or computed now and kept if there is room"""
+    key = s + own * len(work.x)
     keep = x < work.place.shape[1] and x == np.floor(x)
-    if keep and work.place[key, int(x)] >= 0:
-        return work.rows[work.place[key, int(x)]]
-    row = work.scratch[spare]
-    if keep and work.used[0] < len(work.rows):
-        row = work.rows[work.used[0]]
-        work.place[key, int(x)] = work.used[0]
+    if keep and work.place[key, np.int64(x)] >= 0:
+        return np.int64(work.place[key, np.int64(x)])
+    capacity = len(work.rows) - 4
+    r = capacity + spare
+    if keep and work.used[0] < capacity:
+        r = work.used[0]
+        work.place[key, np.int64(x)] = r
         work.used[0] += 1
-    if own:
-        fill_row(model, stats, tables.own_slope, tables.own_bend, s, own, x, row)
-    else:
-        fill_row(model, stats, tables.slope, tables.bend, s, own, x, row)
-    return row
+    fill_row(model, stats, tables, work, s, own, x, r)
+    return r
 
 
-@njit(inline="always", cache=True)
-def mend_cell(model, stats, tables, s, y, removed, joined, row):
+@njit(nogil=True, cache=True)
+def mend_cell(model, stats, tables, s, y, removed, joined, used):
     """What cost[y] lacks because the cell (s, y), s a slot of v's own block, has lost `removed`"""
     n, m = stats.sizes[y], stats.others[s % len(stats.others)] - 1.0
     d = stats.counts[s, y] - removed
     right = widen(model.kind, d, n * m, m)
     right += gain(model.kind, model.table, d, (n + 1.0) * m, joined)
-    return right - tables.lone[s, y] - row[y]
+    return right - tables.cells[LONE, s, y] - used
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def cost_of_staying(model, stats, tables, work, m, a):
     """cost[a]: v, taken out of its block a, comes back"""
     counts, sizes, others, _ = stats
@@ -123,7 +133,7 @@ def cost_of_staying(model, stats, tables, work, m, a):
     kind, table, x = model.kind, model.table, work.x
     edges = edge_slots(model, q)
     one_set = model.layout != TWO_SETS
-    total = tables.stay[a]
+    total = tables.blocks[STAY, a]
     for i in range(m):
         s = work.touched[i]
         d = counts[s, a] - x[s]
@@ -132,7 +142,7 @@ def cost_of_staying(model, stats, tables, work, m, a):
         elif not (one_set and s % q == a):
             n = others[s % q]
             pairs = sizes[a] * n
-            total += widen(kind, d, pairs - n, n) - tables.leave[s, a]
+            total += widen(kind, d, pairs - n, n) - tables.cells[LEAVE, s, a]
             total += model.signs[s // q] * gain(kind, table, d, pairs, x[s])
     if one_set:
         inner = x[a] + (x[q + a] if model.layout == TWO_WAY else 0.0)
@@ -140,12 +150,12 @@ def cost_of_staying(model, stats, tables, work, m, a):
             d = counts[a, a] - inner
             pairs = inner_pairs(model, sizes[a])
             c = new_inner_pairs(model, sizes[a] - 1.0)
-            total += widen(kind, d, pairs - c, c) - tables.inner_leave[a]
+            total += widen(kind, d, pairs - c, c) - tables.blocks[INNER_LEAVE, a]
             total += inner_gain(kind, table, d, pairs, inner)
     return total
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def score(model, stats, tables, work, m, a):
     """Fill work.cost for a node of block a whose profile is in work.x (m slots touched)"""
     counts, sizes, others, _ = stats
@@ -154,30 +164,30 @@ def score(model, stats, tables, work, m, a):
     edges = edge_slots(model, q)
     one_set = model.layout != TWO_SETS
     directed = model.layout == TWO_WAY
-    own, own_in = work.scratch[3], work.scratch[3]
-    cost[:] = tables.join
+    rows, cells = work.rows, tables.cells
+    own = own_in = len(rows) - 1  # the row of zeros
+    for y in range(k):
+        cost[y] = tables.blocks[JOIN, y]
     if one_set:
         if x[a] > 0.0:
-            own = find_row(model, stats, tables, work, a, True, x[a], 1)
-        base, lone = tables.base[a], tables.lone[a]
+            own = find_row(model, stats, tables, work, a, 1, x[a], 1)
         for y in range(k):
-            cost[y] += lone[y] - base[y] + own[y]
+            cost[y] += cells[LONE, a, y] - cells[BASE, a, y] + rows[own, y]
         if directed:
             if x[q + a] > 0.0:
-                own_in = find_row(model, stats, tables, work, q + a, True, x[q + a], 2)
-            base, lone = tables.base[q + a], tables.lone[q + a]
+                own_in = find_row(model, stats, tables, work, q + a, 1, x[q + a], 2)
             for y in range(k):
-                cost[y] += lone[y] - base[y] + own_in[y]
+                cost[y] += cells[LONE, q + a, y] - cells[BASE, q + a, y] + rows[own_in, y]
     for i in range(m):
         s = touched[i]
         j = s % q
         inside = one_set and s < edges
         if inside and j == a:
             continue
-        row = find_row(model, stats, tables, work, s, False, x[s], 0)
+        r = find_row(model, stats, tables, work, s, 0, x[s], 0)
         kept = cost[j] if inside else 0.0
         for y in range(k):
-            cost[y] += row[y]
+            cost[y] += rows[r, y]
         if inside:
             cost[j] = kept
     if one_set:
@@ -187,9 +197,10 @@ def score(model, stats, tables, work, m, a):
             if s >= edges or y == a or (s >= q and x[y] > 0.0):
                 continue
             out, back = x[y], x[q + y] if directed else x[y]
-            cost[y] += mend_cell(model, stats, tables, a, y, back, x[a], own)
+            cost[y] += mend_cell(model, stats, tables, a, y, back, x[a], rows[own, y])
             if directed:
-                cost[y] += mend_cell(model, stats, tables, q + a, y, out, x[q + a], own_in)
+                used = rows[own_in, y]
+                cost[y] += mend_cell(model, stats, tables, q + a, y, out, x[q + a], used)
             inner = out + (back if directed else 0.0)
             pairs = inner_pairs(model, sizes[y]) + new_inner_pairs(model, sizes[y])
             cost[y] += inner_gain(model.kind, model.table, counts[y, y], pairs, inner)
@@ -232,6 +243,9 @@ def sweep(model, adjacency, stats, tables, work, labels, other_labels, order, le
     """Move the nodes of `order` one by one, each to its best label given all moves before it.
 
     labels, stats and tables are IN/OUT. S never rises. Gives (moves made, entropy gained)."""
+    model, adjacency = lend(model), lend(adjacency)
+    stats, tables, work = lend(stats), lend(tables), lend(work)
+    labels, other_labels = lend(labels), lend(other_labels)
     q = len(stats.others)
     moved, total = 0, 0.0
     for i in range(len(order)):

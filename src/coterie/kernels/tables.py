@@ -9,14 +9,15 @@ with d = counts[s, y]. join[y] is what an isolated node would cost there (the pa
 1 + log(N - d) and bend = 1 / (N - d) with N = (n_y + 1) n_j, so a row needs a table of g and no
 logarithm. Poisson cells have slope = 1 + log N, bend = 0; cells that are sums of g have neither.
 
-    base    (slots, k)  a node without edges joins y: the terms of join
-    lone    (slots, k)  the same where slot s has lost one node: v itself, taken out of block s
-    leave   (slots, k)  a node without edges that sits in y goes and comes back: terms of stay
-    stay    (k,)        the paper's B_y
-    parts   (k,)        block y's share of the entropy; they sum to S
+    BASE    (slots, k)  a node without edges joins y: the terms of join
+    LONE    (slots, k)  the same where slot s has lost one node: v itself, taken out of block s
+    LEAVE   (slots, k)  a node without edges that sits in y goes and comes back: terms of stay
+    OWN_…   (slots, k)  slope and bend where slot s has lost one node
+    STAY    (k,)        the paper's B_y
+    PARTS   (k,)        block y's share of the entropy; they sum to S
 
 bend = 1 (or more) marks a cell where the fast formula does not hold (few pairs left, a fraction, a
-huge count): `scores.row` computes it exactly.
+huge count): `scores.fill_row` computes it exactly.
 """
 
 from __future__ import annotations
@@ -44,30 +45,24 @@ from coterie.kernels.lending import lend
 FAST = 1024  # the largest x that rows take by table
 
 
+# planes of Tables.cells
+BASE, LONE, LEAVE, SLOPE, BEND, OWN_SLOPE, OWN_BEND = range(7)
+# rows of Tables.blocks; INNER_LEAVE is the diagonal's term of STAY
+JOIN, STAY, INNER_LEAVE, PARTS = range(4)
+
+
 class Tables(NamedTuple):
-    base: np.ndarray  # float64 (slots, k), as the next six
-    lone: np.ndarray
-    leave: np.ndarray
-    slope: np.ndarray
-    bend: np.ndarray
-    own_slope: np.ndarray  # slope and bend with n_j - 1 for n_j
-    own_bend: np.ndarray
-    join: np.ndarray  # float64 (k,)
-    stay: np.ndarray
-    inner_leave: np.ndarray  # the diagonal's term of stay
-    parts: np.ndarray
+    """Few arrays with many planes: Numba's compile time grows with the arrays that travel."""
+
+    cells: np.ndarray  # float64 (7, slots, k)
+    blocks: np.ndarray  # float64 (4, k)
     logs: np.ndarray  # float64 (3, k): log of n - 1, n, n + 1
     other_logs: np.ndarray  # float64 (3, q): the same of the other end's blocks
 
 
 def empty_tables(slots: int, k: int, q: int) -> Tables:
     """Room for the tables of one side."""
-    return Tables(
-        *(np.zeros((slots, k)) for _ in range(7)),
-        *(np.zeros(k) for _ in range(4)),
-        np.zeros((3, k)),
-        np.zeros((3, q)),
-    )
+    return Tables(np.zeros((7, slots, k)), np.zeros((4, k)), np.zeros((3, k)), np.zeros((3, q)))
 
 
 @njit(inline="always", cache=True)
@@ -97,7 +92,7 @@ def curve(kind, d, N, log_N):
 
 
 @njit(inline="always", cache=True)
-def refresh_cell(model, stats, tables, s, y):
+def cell_entries(model, stats, tables, s, y):
     """Recompute every entry of the cell (s, y) from stats; gives its entropy.
 
     With u = d / D and cell(d, D) = d (log D + 1 - tail(u)) - g(d), what widening a cell costs is
@@ -105,37 +100,37 @@ def refresh_cell(model, stats, tables, s, y):
     kind = model.kind
     d = stats.counts[s, y]
     q = len(stats.others)
+    one_set = model.layout != TWO_SETS
+    j = s % q
+    if one_set and j == y and s < edge_slots(model, q):
+        return 0.0  # the diagonal is scored apart: its entries stay 0
     if kind == PLAIN:
         sign = -1.0 if s >= edge_slots(model, q) else model.signs[s // q]
-        tables.slope[s, y], tables.bend[s, y] = curve(PLAIN, d, 0.0, 0.0)
-        tables.own_slope[s, y], tables.own_bend[s, y] = curve(PLAIN, d, 0.0, 0.0)
+        tables.cells[SLOPE, s, y], tables.cells[BEND, s, y] = curve(PLAIN, d, 0.0, 0.0)
+        tables.cells[OWN_SLOPE, s, y], tables.cells[OWN_BEND, s, y] = curve(PLAIN, d, 0.0, 0.0)
         return sign * cell(PLAIN, d, 0.0)
-    j = s % q
-    one_set = model.layout != TWO_SETS
-    if one_set and j == y:
-        return 0.0  # the diagonal is scored apart: its entries stay 0
     n, m = stats.sizes[y], stats.others[j]
     log_more, log_m, log_m1 = tables.logs[2, y], tables.other_logs[1, j], tables.other_logs[0, j]
     N, own_N = (n + 1.0) * m, (n + 1.0) * (m - 1.0)
-    tables.slope[s, y], tables.bend[s, y] = curve(kind, d, N, log_more + log_m)
+    tables.cells[SLOPE, s, y], tables.cells[BEND, s, y] = curve(kind, d, N, log_more + log_m)
     if one_set:
         own = curve(kind, d, own_N, log_more + log_m1)
-        tables.own_slope[s, y], tables.own_bend[s, y] = own
+        tables.cells[OWN_SLOPE, s, y], tables.cells[OWN_BEND, s, y] = own
     if d <= 0.0:
-        tables.base[s, y] = 0.0
-        tables.lone[s, y] = 0.0
-        tables.leave[s, y] = 0.0
+        tables.cells[BASE, s, y] = 0.0
+        tables.cells[LONE, s, y] = 0.0
+        tables.cells[LEAVE, s, y] = 0.0
         return 0.0
     D = n * m
     now = pairs_tail(kind, d, D)
     up, down = log_more - tables.logs[1, y], tables.logs[1, y] - tables.logs[0, y]
-    tables.base[s, y] = d * (up + now - pairs_tail(kind, d, N))
+    tables.cells[BASE, s, y] = d * (up + now - pairs_tail(kind, d, N))
     fits = (n - 1.0) * m >= d or (kind == POISSON and n > 1.0)
-    tables.leave[s, y] = d * (down + pairs_tail(kind, d, D - m) - now) if fits else 0.0
+    tables.cells[LEAVE, s, y] = d * (down + pairs_tail(kind, d, D - m) - now) if fits else 0.0
     if one_set:
         fits = n * (m - 1.0) >= d or (kind == POISSON and m > 1.0)
         before, after = pairs_tail(kind, d, D - n), pairs_tail(kind, d, own_N)
-        tables.lone[s, y] = d * (up + before - after) if fits else 0.0
+        tables.cells[LONE, s, y] = d * (up + before - after) if fits else 0.0
     g = model.table[int(d)] if d < TABLE and d == math.floor(d) else d * math.log(d)
     return d * (tables.logs[1, y] + log_m + 1.0 - now) - g
 
@@ -180,62 +175,50 @@ def inner_terms(model, stats, y):
 
 
 @njit(nogil=True, cache=True)
+def fill_cells(model, stats, tables, first, last, start, stop):
+    """Recompute the cells (first..last-1, start..stop-1) and add their terms to `blocks`"""
+    edges = edge_slots(model, len(stats.others))
+    share = 0.5 if model.layout != TWO_SETS else 1.0  # two blocks of one set share their cell
+    for s in range(first, last):
+        for y in range(start, stop):
+            S = cell_entries(model, stats, tables, s, y)
+            tables.blocks[JOIN, y] += tables.cells[BASE, s, y]
+            tables.blocks[STAY, y] += tables.cells[LEAVE, s, y]
+            tables.blocks[PARTS, y] += S if s >= edges else share * S
+
+
+@njit(nogil=True, cache=True)
+def refresh_columns(model, stats, tables, start, stop):
+    """Recompute everything about the labels start..stop-1"""
+    for y in range(start, stop):
+        join, stay, S = 0.0, 0.0, 0.0
+        if model.layout != TWO_SETS:
+            join, stay, S = inner_terms(model, stats, y)
+        tables.blocks[JOIN, y] = join
+        tables.blocks[STAY, y] = stay
+        tables.blocks[INNER_LEAVE, y] = stay
+        tables.blocks[PARTS, y] = S
+    fill_cells(model, stats, tables, 0, len(stats.counts), start, stop)
+
+
+@njit(nogil=True, cache=True)
 def refresh(model, stats, tables, start, stop):
     """Recompute tables (OUT) for the labels start..stop-1; needs refresh_logs before"""
-    model, stats, tables = lend(model), lend(stats), lend(tables)
-    slots, q = len(stats.counts), len(stats.others)
-    edges = edge_slots(model, q)
-    one_set = model.layout != TWO_SETS
-    for y in range(start, stop):
-        tables.join[y] = 0.0
-        tables.stay[y] = 0.0
-        tables.parts[y] = 0.0
-        if one_set:
-            join, stay, S = inner_terms(model, stats, y)
-            tables.join[y] += join
-            tables.stay[y] += stay
-            tables.inner_leave[y] = stay
-            tables.parts[y] += S
-    share = 0.5 if one_set else 1.0  # two blocks of one node set share their cell
-    for s in range(slots):
-        for y in range(start, stop):
-            if one_set and s < edges and s % q == y:
-                refresh_cell(model, stats, tables, s, y)
-                continue
-            S = refresh_cell(model, stats, tables, s, y)
-            tables.join[y] += tables.base[s, y]
-            tables.stay[y] += tables.leave[s, y]
-            tables.parts[y] += S if s >= edges else share * S
+    refresh_columns(lend(model), lend(stats), lend(tables), start, stop)
 
 
 @njit(nogil=True, cache=True)
 def refresh_block(model, stats, tables, b):
-    """Bring tables (IN/OUT) up to date after block b of the moving side changed: O(slots + k)"""
-    counts, sizes, others, _ = stats
-    slots, k, q = len(counts), len(sizes), len(others)
-    edges = edge_slots(model, q)
+    """Bring tables (IN/OUT, but PARTS) up to date after block b of the moving side changed:
+    O(slots + k)"""
+    sizes, q = stats.sizes, len(stats.others)
     one_set = model.layout != TWO_SETS
     block_logs(sizes[b], tables.logs, b)
     if one_set:
         block_logs(sizes[b], tables.other_logs, b)
-    tables.join[b] = 0.0
-    tables.stay[b] = 0.0
-    if one_set:
-        join, stay, _ = inner_terms(model, stats, b)
-        tables.join[b] += join
-        tables.stay[b] += stay
-        tables.inner_leave[b] = stay
-    for s in range(slots):
-        refresh_cell(model, stats, tables, s, b)
-        tables.join[b] += tables.base[s, b]
-        tables.stay[b] += tables.leave[s, b]
-    if not one_set:
-        return
-    for s in range(b, edges, q):
-        for y in range(k):
-            if y != b:
-                tables.join[y] -= tables.base[s, y]
-                tables.stay[y] -= tables.leave[s, y]
-                refresh_cell(model, stats, tables, s, y)
-                tables.join[y] += tables.base[s, y]
-                tables.stay[y] += tables.leave[s, y]
+        for s in range(b, edge_slots(model, q), q):
+            for y in range(len(sizes)):
+                tables.blocks[JOIN, y] -= tables.cells[BASE, s, y]
+                tables.blocks[STAY, y] -= tables.cells[LEAVE, s, y]
+            fill_cells(model, stats, tables, s, s + 1, 0, len(sizes))
+    refresh_columns(model, stats, tables, b, b + 1)

@@ -78,7 +78,8 @@ def _matrix(figure: Any, axes: Any, model: Any) -> None:
     norm = LogNorm(low, high) if high > low else None
     image = axes.imshow(shown, cmap="viridis_r", norm=norm, aspect="equal", interpolation="none")
     axes.set_xlabel("blocks, like ones next to each other")
-    axes.tick_params(labelsize=7)
+    axes.set_xticks([])
+    axes.set_yticks([])
     bar = figure.colorbar(image, ax=axes, shrink=0.85)
     bar.set_label(meaning)
 

@@ -20,7 +20,7 @@ from coterie.kernels.blocks import (
 from coterie.kernels.cells import PLAIN, g_table
 from coterie.kernels.fixed import plan_fixed, refresh_fixed
 from coterie.kernels.scores import Workspace, plan, sweep, workspace
-from coterie.kernels.tables import Tables, empty_tables, refresh, refresh_logs
+from coterie.kernels.tables import PARTS, Tables, empty_tables, refresh, refresh_logs
 from coterie.models.objectives.base import Labels, Plan
 
 KEPT_X = 17  # rows of tables.py are kept for x below this
@@ -191,7 +191,7 @@ class BlockObjective:
         else:
             cuts = np.linspace(0, k, engine.threads + 1).astype(np.int64)
             engine.map(lambda a, b: kernel(self.model, stats, tables, a, b), cuts[:-1], cuts[1:])
-        return float(tables.parts.sum()) + self.constant
+        return float(tables.blocks[PARTS].sum()) + self.constant
 
     def _buffers(self, state: BlockState, side: int, parts: int) -> list[Workspace]:
         slots, k = state.counts[side].shape
