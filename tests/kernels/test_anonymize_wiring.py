@@ -8,8 +8,9 @@ from numpy.random import default_rng
 
 from coterie.anonymize.blocks import block_matrix
 from coterie.anonymize.classes import Classes
+from coterie.anonymize.reconnect import reconnect
 from coterie.anonymize.rewiring import rewire, shape_of
-from coterie.anonymize.utility import assortativity, measure
+from coterie.anonymize.utility import assortativity, largest_component, measure
 from coterie.anonymize.wiring import Wired, cell_room, wire
 from coterie.graph import Graph
 from coterie.graph.examples import social_network
@@ -106,3 +107,22 @@ def test_the_same_key_gives_the_same_graph(people: tuple[Graph, Classes]) -> Non
     ]
     assert (made[0].source == made[1].source).all() and (made[0].target == made[1].target).all()
     assert not np.array_equal(made[0].source, made[2].source)
+
+
+def test_pieces_are_joined_again_and_nothing_else_changes() -> None:
+    ring, pairs = 60, 20  # one ring of 60, and 20 triangles beside it
+    source = np.r_[np.arange(ring), ring + np.arange(3 * pairs)].astype(np.int32)
+    inner = ring + 3 * (np.arange(3 * pairs) // 3) + (np.arange(3 * pairs) + 1) % 3
+    target = np.r_[(np.arange(ring) + 1) % ring, inner].astype(np.int32)
+    block = (np.arange(120) % 2).astype(np.int32)
+    classes = Classes(block, block)
+    edges = Wired(source, target, 0)
+    before = _graph(edges, 120)
+    cells = cell_room(classes, before.degrees, 0.85)
+    after = _graph(reconnect(edges, block, cells, 1.0, default_rng(0)), 120)
+    assert largest_component(before) == 0.5
+    assert largest_component(after) > 0.9
+    assert after.cleaned == (0, 0, 0) and (after.degrees == before.degrees).all()
+    assert (block_matrix(after, block) == block_matrix(before, block)).all()
+    halfway = _graph(reconnect(edges, block, cells, 0.7, default_rng(0)), 120)
+    assert 0.6 < largest_component(halfway) < 0.8

@@ -17,8 +17,9 @@ from coterie.anonymize.calibrate import Dials, calibrate
 from coterie.anonymize.classes import Cells, Classes, classes_of, limit_cells, occupied_cells
 from coterie.anonymize.degrees import redraw_degrees, shuffle_within
 from coterie.anonymize.paths import path_lengths
+from coterie.anonymize.reconnect import reconnect
 from coterie.anonymize.rewiring import Shape, rewire, shape_of
-from coterie.anonymize.utility import assortativity
+from coterie.anonymize.utility import assortativity, largest_component
 from coterie.anonymize.wiring import Wired, wire
 from coterie.base.progress import Callback, Progress, silent
 from coterie.engine import Engine
@@ -39,6 +40,7 @@ class Steps:
     ring: bool = True  # else ends are joined anywhere in their blocks
     calibrate: bool = True
     rewire: bool = True
+    reconnect: bool = True  # join again what rewiring cut off the largest component
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,7 @@ class StubModel:
     degrees: np.ndarray  # int64[n]: the original's; only their quantiles by class are used
     block_edges: np.ndarray  # int64[k, k]: e_rs
     shape: Shape
+    largest_component: float  # share of the nodes
     limit: float
     steps: Steps = field(default_factory=Steps)
     dials: Dials = field(default_factory=Dials)
@@ -73,7 +76,15 @@ class StubModel:
         correlation = assortativity(graph)
         classes = release_classes(graph, labels, min_size, limit, cut=steps.cut_blocks)
         shape = shape_of(graph.degrees, triangles(graph.indptr, graph.indices), correlation)
-        model = cls(classes, graph.degrees, block_matrix(graph, classes.block), shape, limit, steps)
+        model = cls(
+            classes,
+            graph.degrees,
+            block_matrix(graph, classes.block),
+            shape,
+            largest_component(graph),
+            limit,
+            steps,
+        )
         if not (steps.calibrate and steps.ring):
             return model
         degrees = model._new_degrees(rng)
@@ -103,6 +114,8 @@ class StubModel:
         edges, cells = self._wire(self._new_degrees(rng), rng)
         if self.steps.rewire:
             edges = rewire(edges, self.classes.block, cells, self.shape, rng)
+        if self.steps.reconnect:
+            edges = reconnect(edges, self.classes.block, cells, self.largest_component, rng)
         return _as_graph(edges, len(self.degrees))
 
     def _new_degrees(self, rng: Generator) -> np.ndarray:

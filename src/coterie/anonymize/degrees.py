@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from coterie.anonymize.classes import Classes
 
-_BLUR = (0.88, 0.98)  # the largest degree of the graph's top classes comes down by this factor
+_BLUR = (0.92, 0.99)  # the largest degree of the graph's top classes comes down by this factor
 _BLUR_FROM = 20  # smaller maxima are common enough to hide in
 
 

@@ -55,7 +55,6 @@ def measure(
     degrees, counts = graph.degrees, triangles(graph.indptr, graph.indices)
     paths = path_lengths(graph, engine)
     wedges = (degrees * (degrees - 1) // 2).sum()
-    components = connected_components(graph.csr, directed=False)[1]
     return Measures(
         nodes=graph.n_nodes,
         edges=graph.n_edges,
@@ -68,15 +67,19 @@ def measure(
         degree_max=int(degrees.max(initial=0)),
         assortativity=assortativity(graph),
         isolates=int((degrees == 0).sum()),
-        largest_component=float(np.bincount(components).max() / graph.n_nodes)
-        if graph.n_nodes
-        else 0.0,
+        largest_component=largest_component(graph),
         core_max=int(core_numbers(graph.indptr, graph.indices).max(initial=0)),
         modularity=None if blocks is None else modularity(graph, blocks),
         spectrum=spectrum(graph),
         distances=paths.counts[1:].tolist(),
         clustering_by_degree=clustering_by_degree(degrees, counts),
     )
+
+
+def largest_component(graph: Graph) -> float:
+    """Share of the nodes in the largest connected component; 0 for no nodes."""
+    piece = connected_components(graph.csr, directed=False)[1]
+    return float(np.bincount(piece).max() / len(piece)) if len(piece) else 0.0
 
 
 def _mean(values: np.ndarray) -> float:
