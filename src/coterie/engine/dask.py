@@ -17,7 +17,7 @@ from concurrent.futures import CancelledError
 from operator import getitem
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from coterie.base.errors import InputError, MissingDependencyError
 from coterie.engine.interface import EngineError
@@ -26,6 +26,7 @@ from coterie.engine.shards import merge_tree
 from coterie.engine.storage import ShardRef, load_shard, write_shard
 
 _POLL_SECONDS = 1.0
+_GROUP = 8  # neighbours merged in one task; a power of two
 _GONE = (OSError, CancelledError)  # what a call raises when the scheduler went away
 
 
@@ -79,22 +80,38 @@ class DaskEngine:
 
     def share(self, value: Any) -> Any:
         # A task that returns the value: the scheduler can make it again if its holder dies.
-        return self._submit_one(_identity, value)
+        return self._submit_one(None, _run, _identity, (None,), value)
 
     def submit(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
-        return [self._submit_one(_run, task, *given) for given in zip(*arguments, strict=False)]
+        given = list(zip(*arguments, strict=False))
+        homes = self._homes(len(given))
+        return [
+            self._submit_one(home, _run, task, *_unpicked(values))
+            for home, values in zip(homes, given, strict=True)
+        ]
 
     def pick(self, handles: Sequence[Any], place: int) -> list[Any]:
-        return [self._submit_one(getitem, handle, place) for handle in handles]
+        return [_Picked(handle, place) for handle in handles]
 
     def merge(self, handles: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
-        root = merge_tree(handles, lambda a, b: self._submit_one(merge, a, b))
-        return self.collect([root])[0]
+        # A group of 2^j neighbours is a subtree of the fixed tree: one task instead of many, and
+        # neighbours live with one worker, so that little crosses the network.
+        groups = [handles[i : i + _GROUP] for i in range(0, len(handles), _GROUP)]
+        homes = self._homes(len(groups))
+        roots = [
+            self._submit_one(home, _merge, merge, *_unpicked(group))
+            for home, group in zip(homes, groups, strict=True)
+        ]
+        return merge_tree(self.collect(roots), merge)
 
     def collect(self, handles: Sequence[Any]) -> list[Any]:
+        handles = [
+            self._submit_one(None, getitem, *handle) if isinstance(handle, _Picked) else handle
+            for handle in handles
+        ]
         self._wait(handles)
         try:
-            return list(self._client.gather(list(handles)))
+            return list(self._client.gather(handles))
         except _GONE as error:
             raise self._lost() from error
 
@@ -119,13 +136,27 @@ class DaskEngine:
     ) -> None:
         self.close()
 
-    def _submit_one(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _homes(self, count: int) -> list[str | None]:
+        """A worker for each of `count` neighbours, in blocks: a wish that a death overrides."""
+        workers = sorted(self._client.nthreads())
+        if not workers:
+            return [None] * count
+        return [workers[i * len(workers) // count] for i in range(count)]
+
+    def _submit_one(self, home: str | None, function: Callable[..., Any], *arguments: Any) -> Any:
         with warnings.catch_warnings():
             # Large values inside a task are the point: so they survive their holder.
             warnings.filterwarnings("ignore", message="Sending large graph")
             key = f"{getattr(function, '__name__', 'task')}-{uuid.uuid4().hex}"
             try:
-                return self._client.submit(function, *arguments, key=key, pure=False)
+                return self._client.submit(
+                    function,
+                    *arguments,
+                    key=key,
+                    pure=False,
+                    workers=home and [home],
+                    allow_other_workers=home is not None,
+                )
             except _GONE as error:
                 raise self._lost() from error
 
@@ -199,6 +230,28 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def _run(task: Callable[..., Any], *arguments: Any) -> Any:
+class _Picked(NamedTuple):
+    """An entry of a result, taken out where it is used."""
+
+    result: Any
+    place: int
+
+
+def _unpicked(values: Sequence[Any]) -> tuple[Any, ...]:
+    """(places, the results themselves): Dask finds its futures only at the top level."""
+    places = tuple(v.place if isinstance(v, _Picked) else None for v in values)
+    return places, *(v.result if isinstance(v, _Picked) else v for v in values)
+
+
+def _values(places: Sequence[int | None], results: Sequence[Any]) -> list[Any]:
+    return [r if p is None else r[p] for p, r in zip(places, results, strict=True)]
+
+
+def _run(task: Callable[..., Any], places: Sequence[int | None], *results: Any) -> Any:
     """On a worker: shards are loaded (and kept) by the process that needs them."""
+    arguments = _values(places, results)
     return task(*(load_shard(a) if isinstance(a, ShardRef) else a for a in arguments))
+
+
+def _merge(merge: Callable[[Any, Any], Any], places: Sequence[int | None], *results: Any) -> Any:
+    return merge_tree(_values(places, results), merge)

@@ -46,6 +46,7 @@ class ShardedObjective(BlockObjective):
         self.constant, self.score = like.constant, like.score
         self.n_elements = tuple(int(rows[-1]) for rows in cuts)
         self.blocks, self.cuts, self.engine = blocks, cuts, engine
+        self._sent: tuple[BlockState, Any] | None = None
 
     def start(self, labels: Labels, n_blocks: tuple[int, ...]) -> BlockState:
         labels = tuple(np.array(z, np.int32) for z in labels)
@@ -64,11 +65,9 @@ class ShardedObjective(BlockObjective):
         return self._refresh(state, side, None, self.score)  # k² work: not worth a message
 
     def plan(self, state: BlockState, side: int, elements: np.ndarray, engine: Engine) -> Plan:
-        shared = engine.share(
-            (self.model, state.stats(side), state.tables[side], state.labels, side, self.score)
-        )
+        shared = engine.share((self.model, state.stats(side), state.tables[side], side, self.score))
         busy, rows = self._spread(side, elements)
-        parts = engine.map(_plan, busy, rows, repeat(shared, len(busy)))
+        parts = engine.map(_plan, busy, rows, repeat(shared), repeat(self._labels(state)))
         if not parts:
             return Plan(np.empty(0, np.int32), np.empty(0))
         return Plan(*(np.concatenate(column) for column in zip(*parts, strict=True)))
@@ -87,18 +86,17 @@ class ShardedObjective(BlockObjective):
         movers = elements[made]
         if not len(movers):
             return 0
-        after = state.labels[side].copy()
-        after[movers] = wanted[made]
-        labels = tuple(after if s == side else z for s, z in enumerate(state.labels))
         shapes = tuple(c.shape for c in state.counts)
-        shared = self.engine.share((self.model, state.labels, labels, side, shapes))
+        shared = self.engine.share((self.model, movers, wanted[made], side, shapes))
         busy, rows = self._spread(side, movers)
-        tasks = self.engine.submit(_changes, busy, rows, repeat(shared, len(busy)))
+        labels = self._labels(state)
+        tasks = self.engine.submit(_changes, busy, rows, repeat(shared), repeat(labels))
         counts, sizes = self.engine.merge(tasks, _add_sides)
         for s, (change, members) in enumerate(zip(counts, sizes, strict=True)):
             state.counts[s][...] += change
             state.sizes[s][...] += members
-        state.labels[side][...] = after
+        state.labels[side][movers] = wanted[made]
+        self._sent = None
         return len(movers)
 
     def sweep(
@@ -108,6 +106,12 @@ class ShardedObjective(BlockObjective):
             "a sequential sweep needs the whole graph on one machine",
             remedy="use search='paper' with this engine, or engine='local'",
         )
+
+    def _labels(self, state: BlockState) -> Any:
+        """The labels where the tasks are; they go out once between two changes."""
+        if self._sent is None or self._sent[0] is not state:
+            self._sent = state, self.engine.share(state.labels)
+        return self._sent[1]
 
     def _spread(self, side: int, elements: np.ndarray) -> tuple[list[Any], list[np.ndarray]]:
         """The blocks that hold any of the (rising) elements, and their row numbers there."""
@@ -189,9 +193,12 @@ def _count(block: RowBlock, shared: tuple[Any, ...]) -> tuple[np.ndarray, np.nda
 
 
 def _plan(
-    block: RowBlock, rows: np.ndarray, shared: tuple[Model, Stats, Tables, Labels, int, str]
+    block: RowBlock,
+    rows: np.ndarray,
+    shared: tuple[Model, Stats, Tables, int, str],
+    labels: Labels,
 ) -> tuple[np.ndarray, np.ndarray]:
-    model, stats, tables, labels, side, score = shared
+    model, stats, tables, side, score = shared
     slots, k = stats.counts.shape
     kept = min(2 * slots * KEPT_X, KEPT_BYTES // (8 * k))
     wanted, gains = np.empty(len(rows), np.int32), np.empty(len(rows))
@@ -213,9 +220,12 @@ def _plan(
 
 
 def _changes(
-    block: RowBlock, rows: np.ndarray, shared: tuple[Any, ...]
+    block: RowBlock, rows: np.ndarray, shared: tuple[Any, ...], before: Labels
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    model, before, after, side, shapes = shared
+    model, movers, wanted, side, shapes = shared
+    moved_side = before[side].copy()
+    moved_side[movers] = wanted
+    after = tuple(moved_side if s == side else z for s, z in enumerate(before))
     counts = [np.zeros(shape) for shape in shapes]
     sizes = [np.zeros(shape[1]) for shape in shapes]
     other = len(before) - 1 - side
