@@ -98,7 +98,7 @@ def fill_row(model, stats, tables, work, s, own, x, r):
             out[y] = sign * gain(kind, g, d[y], N, x) if possible else 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(inline="always", cache=True)
 def find_row(model, stats, tables, work, s, own, x, spare):
     """Where the row of (s, x) is: kept before, or computed now and kept if there is room"""
     key = s + own * len(work.x)
@@ -115,7 +115,7 @@ def find_row(model, stats, tables, work, s, own, x, spare):
     return r
 
 
-@njit(nogil=True, cache=True)
+@njit(inline="always", cache=True)
 def mend_cell(model, stats, tables, s, y, removed, joined, used):
     """What cost[y] lacks because the cell (s, y), s a slot of v's own block, has lost `removed`"""
     n, m = stats.sizes[y], stats.others[s % len(stats.others)] - 1.0
@@ -125,7 +125,7 @@ def mend_cell(model, stats, tables, s, y, removed, joined, used):
     return right - tables.cells[LONE, s, y] - used
 
 
-@njit(nogil=True, cache=True)
+@njit(inline="always", cache=True)
 def cost_of_staying(model, stats, tables, work, m, a):
     """cost[a]: v, taken out of its block a, comes back"""
     counts, sizes, others, _ = stats
@@ -155,8 +155,8 @@ def cost_of_staying(model, stats, tables, work, m, a):
     return total
 
 
-@njit(nogil=True, cache=True)
-def score(model, stats, tables, work, m, a):
+@njit(inline="always", cache=True)
+def score_inline(model, stats, tables, work, m, a):
     """Fill work.cost for a node of block a whose profile is in work.x (m slots touched)"""
     counts, sizes, others, _ = stats
     x, touched, cost = work.x, work.touched, work.cost
@@ -207,6 +207,12 @@ def score(model, stats, tables, work, m, a):
     cost[a] = cost_of_staying(model, stats, tables, work, m, a)
 
 
+@njit(nogil=True, cache=True)
+def score(model, stats, tables, work, m, a):
+    """`score_inline` as a function of its own: quicker to compile, slower to call"""
+    score_inline(model, stats, tables, work, m, a)
+
+
 @njit(inline="always", cache=True)
 def best_label(cost, a):
     """(label, gain): the cheapest label if it beats a by more than LEAST_GAIN, else a and 0"""
@@ -232,7 +238,7 @@ def plan(model, adjacency, stats, tables, work, labels, other_labels, elements, 
     for i in range(len(elements)):
         v = elements[i]
         m = profile(model, adjacency, other_labels, q, v, work.x, work.touched)
-        score(model, stats, tables, work, m, labels[v])
+        score_inline(model, stats, tables, work, m, labels[v])
         wanted[i], gains[i] = best_label(work.cost, labels[v])
         for t in range(m):
             work.x[work.touched[t]] = 0.0
