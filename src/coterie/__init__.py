@@ -9,8 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from coterie.base import display
-
-__version__ = "0.1.0"
+from coterie.base.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from coterie.anonymize.anonymizer import Anonymizer as Anonymizer

@@ -302,7 +302,6 @@ def test_exact_em_never_raises_the_entropy(name):
         assert S[-1] < S[0]
 
 
-@pytest.mark.xfail(strict=True, reason="soft/em.py keeps the best state by S without the prior")
 def test_a_prior_is_fitted_to_the_end():
     """With a prior EM brings the penalised entropy down, and that is what must decide."""
     data = ratings()

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
-from coterie import __version__
 from coterie.anonymize.advice import advise
 from coterie.anonymize.assess import Case, assess, utility_of
 from coterie.anonymize.attacks import relabel
@@ -27,6 +26,7 @@ from coterie.anonymize.utility import measure
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
+from coterie.base.version import __version__
 from coterie.engine import Engine, running_engine
 from coterie.graph import Graph
 from coterie.models.base import Estimator

@@ -39,7 +39,7 @@ _COMMANDS = {
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from coterie import __version__
+        from coterie.base.version import __version__
 
         typer.echo(f"coterie {__version__}")
         raise typer.Exit

@@ -11,6 +11,7 @@ import inspect
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coterie.base.errors import CoterieError, InputError
+from coterie.base.errors import AssumptionWarning, CoterieError, InputError
 from coterie.base.progress import Progress
 from coterie.cli.json_output import as_json
 
@@ -81,7 +82,19 @@ class Session:
 
         return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
-    def engine(self) -> Engine:
+    def engine(self, name: str = "local", scheduler: str | None = None) -> Engine:
+        """Where the work runs: threads of this process, or a Dask cluster."""
+        if name == "dask":
+            from coterie.engine.dask import DaskEngine
+
+            engine = DaskEngine(scheduler, workers=self.threads)
+            self.say(f"Dask shows what it is doing at {engine.dashboard}")
+            return engine
+        if scheduler is not None:
+            raise InputError(
+                f"--scheduler {scheduler} means nothing to --engine {name}",
+                remedy="add --engine dask",
+            )
         from coterie.engine import LocalEngine
 
         return LocalEngine(self.threads)
@@ -137,7 +150,7 @@ def command(run: Callable[..., dict[str, Any]]) -> Callable[..., None]:
             given.pop("quiet"),
             given.pop("debug"),
         )
-        with exit_codes(session):
+        with exit_codes(session), remarks(session):
             result = run(session, **given)
             if session.json:
                 sys.stdout.write(as_json(result) + "\n")
@@ -150,6 +163,23 @@ def command(run: Callable[..., dict[str, Any]]) -> Callable[..., None]:
     )
     wrapper.__annotations__ = {p.name: p.annotation for p in own + shared}
     return wrapper
+
+
+@contextmanager
+def remarks(session: Session) -> Iterator[None]:
+    """What the library assumed or cleaned is said to the person, each once, as it happens."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", AssumptionWarning)
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            if issubclass(category, AssumptionWarning):
+                session.say(str(message))
+            else:
+                usual(message, category, *place)
+
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from coterie import __version__
+from coterie.base.version import __version__
 from coterie.report.charts.drawing import Cell, Chart, Table, template
 from coterie.report.charts.scales import short
 

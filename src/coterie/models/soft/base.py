@@ -137,7 +137,7 @@ class SoftModel(Estimator):
                 trace.best_score,
                 trace.converged,
                 trace.history,
-                trace.held_out,
+                trace.scores if held_out is not None else [],
             )
         )
         if not interrupted:

@@ -34,7 +34,7 @@ class Trace:
     best: Spread | None = None
     best_score: float = np.inf
     history: list[Iteration] = field(default_factory=list)
-    held_out: list[float] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)  # what states are judged by, beside history
     seconds: float = 0.0
     converged: bool = False
     entropy: float = np.nan
@@ -55,15 +55,16 @@ def run(
 ) -> bool:
     """Iterate until converged, out of iterations, or interrupted; True if interrupted.
 
-    The state kept is the best seen: by the entropy of the observations or, where there is a
-    `held_out` measure, by that. `each` is called after every iteration (checkpoints).
+    The state kept is the best seen: by the entropy with what the prior adds (the one EM brings
+    down) or, where there is a `held_out` measure, by that. `each` is called after every iteration
+    (checkpoints).
     """
     try:
         clock = time.perf_counter() - trace.seconds
         while trace.iteration < rules.max_iter and not trace.converged:
             _iterate(problem, trace, held_out, clock)
-            score = trace.held_out if held_out else [i.entropy for i in trace.history]
-            trace.converged = settled(score, rules.tol, rules.patience if held_out else WINDOW)
+            window = rules.patience if held_out else WINDOW
+            trace.converged = settled(trace.scores, rules.tol, window)
             if each is not None:
                 each(trace)
             callback(_progress(trace, rules.max_iter))
@@ -82,11 +83,10 @@ def _iterate(
 ) -> None:
     state = trace.state
     following, entropy = problem.step(state, trace.rng)
-    score = entropy if held_out is None else held_out(problem.outside(state))
+    score = _score(problem, state, entropy, held_out)
     if score < trace.best_score:
         trace.best, trace.best_score = state, score
-    if held_out is not None:
-        trace.held_out.append(score)
+    trace.scores.append(score)
     trace.seconds = time.perf_counter() - clock
     trace.state = following
     trace.history.append(Iteration(trace.iteration + 1, trace.seconds, entropy))
@@ -95,11 +95,19 @@ def _iterate(
 def _finish(problem: Problem, trace: Trace, held_out: Callable[[State], float] | None) -> None:
     """One last look at the newest state; the best of all is the one that stays."""
     entropy = problem.entropy(trace.state)
-    score = entropy if held_out is None else held_out(problem.outside(trace.state))
+    score = _score(problem, trace.state, entropy, held_out)
     if trace.best is None or score <= trace.best_score:
         trace.best, trace.best_score, trace.entropy = trace.state, score, entropy
     else:
         trace.entropy = problem.entropy(trace.best)
+
+
+def _score(
+    problem: Problem, state: Spread, entropy: float, held_out: Callable[[State], float] | None
+) -> float:
+    if held_out is not None:
+        return held_out(problem.outside(state))
+    return entropy + problem.penalty(state)
 
 
 def settled(scores: list[float], tol: float, window: int) -> bool:

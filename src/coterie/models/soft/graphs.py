@@ -17,7 +17,7 @@ from coterie.kernels.alias import Tables, alias_tables
 from coterie.kernels.soft import Shard, accumulate, entropy_of, new_memberships, new_theta
 from coterie.kernels.soft_absent import Block, Crowd, absent_exact, absent_sampled, crowd_sums
 from coterie.kernels.soft_sampled import accumulate_sampled
-from coterie.models.soft.problem import Sums, add
+from coterie.models.soft.problem import Sums, add, log_sum
 from coterie.models.soft.shards import Pairs, cut
 from coterie.models.soft.state import State
 
@@ -98,6 +98,13 @@ class GraphProblem:
         fixed = np.random.default_rng(0)
         each = self._submit(self.views[0], common, fixed, part_entropy)
         return self._once(float(self.engine.merge(each, plus)))
+
+    def penalty(self, spread: State) -> float:
+        if self.settings.prior == 0.0:
+            return 0.0
+        # the two cells of an undirected pair of groups are one parameter
+        cells = self._once(log_sum(spread.theta))
+        return -self.settings.prior * (log_sum(spread.rows) + cells)
 
     def _once(self, entropy: float) -> float:
         return entropy if self.directed else 0.5 * entropy

@@ -31,6 +31,10 @@ class Problem(Protocol):
         """The entropy of a state."""
         ...
 
+    def penalty(self, spread: Spread) -> float:
+        """What the prior adds to the entropy: -prior times the sum of logarithms; 0 without one."""
+        ...
+
 
 class Sums(NamedTuple):
     """What is added up over shards."""
@@ -43,3 +47,8 @@ class Sums(NamedTuple):
 def add(a: Sums, b: Sums) -> Sums:
     """Both together. A pure function: an engine may have to run it twice."""
     return Sums(a.columns + b.columns, a.eta + b.eta, a.entropy + b.entropy)
+
+
+def log_sum(shares: np.ndarray) -> float:
+    """The sum of logarithms; a share of 0, which no prior leaves behind, counts as the smallest."""
+    return float(np.log(np.maximum(shares, np.finfo(np.float64).tiny)).sum())

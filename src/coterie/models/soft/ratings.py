@@ -14,7 +14,7 @@ from coterie.engine import Engine
 from coterie.kernels.alias import Tables, alias_tables
 from coterie.kernels.soft import Shard, accumulate, entropy_of, new_memberships, new_theta
 from coterie.kernels.soft_sampled import accumulate_sampled
-from coterie.models.soft.problem import Sums, add
+from coterie.models.soft.problem import Sums, add, log_sum
 from coterie.models.soft.shards import Pairs, columns_are_cheaper, cut
 from coterie.models.soft.state import State
 
@@ -90,6 +90,12 @@ class RatingProblem:
             shard_entropy, self.parts, spread.rows, repeat(self._common(spread))
         )
         return float(self.engine.merge(each, plus))
+
+    def penalty(self, spread: Spread) -> float:
+        if self.prior == 0.0:
+            return 0.0
+        rows = float(self.engine.merge(self.engine.submit(log_sum, spread.rows), plus))
+        return -self.prior * (rows + log_sum(spread.columns) + log_sum(spread.theta))
 
     def _common(self, spread: Spread) -> Common:
         tables = alias_tables(spread.columns) if self.samples else None

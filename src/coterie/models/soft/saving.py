@@ -101,7 +101,7 @@ class Keeper:
                 "rng": generator_state(trace.rng),
                 "best_score": trace.best_score,
                 "history": [list(i) for i in trace.history],
-                "held_out": trace.held_out,
+                "scores": trace.scores,
                 "seconds": trace.seconds,
                 "converged": trace.converged,
             }
@@ -124,7 +124,7 @@ def resumed(begun: dict[str, Any], problem: Problem) -> Trace:
         None if best is None else problem.inside(best),
         begun["best_score"],
         _iterations(begun["history"]),
-        begun["held_out"],
+        begun["scores"],
         begun["seconds"],
         begun["converged"],
     )
