@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from coterie.kernels.additive_normal import between, normal
-from coterie.kernels.additive_styles import log_chances, style_scores
+from coterie.kernels.additive_styles import exact_style_scores
 from coterie.kernels.additive_sweep import draw_category, label_weights
 
 
@@ -27,14 +27,12 @@ def fold_in(state, codes, labels, offsets, effects, cuts, styles, own_style, pre
     f, x = np.zeros(n), np.zeros(n)
     total, count = np.zeros(l), np.zeros(l)
     label_score, style_score = np.zeros(k), np.zeros(S)
-    no_table = np.zeros((0, 0, 0))
     for t in range(T):
         if t > 0:
             own[t], offset[t], style[t] = own[t - 1], offset[t - 1], style[t - 1]
         bounds = cuts[t].astype(np.float64)
         M = effects[t].astype(np.float64)
         M_back = np.ascontiguousarray(M.transpose(0, 2, 1))
-        table = log_chances(bounds) if own_style else no_table
         for e in range(n):
             f[e] = offset[t] + offsets[t, e]
             for s in range(L):
@@ -42,7 +40,7 @@ def fold_in(state, codes, labels, offsets, effects, cuts, styles, own_style, pre
         for _ in range(sweeps):
             if own_style:
                 style_score[:] = 0.0
-                style_scores(codes, f, table, style_score)
+                exact_style_scores(codes, f, bounds, style_score)
                 state, new = draw_category(state, style_score)
                 style[t] = new
             for e in range(n):

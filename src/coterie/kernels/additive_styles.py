@@ -64,6 +64,14 @@ def style_scores(codes, f, table, score):
 
 
 @njit(nogil=True, cache=True)
+def exact_style_scores(codes, f, cuts, score):
+    """The same without a table, which would cost more than one user's ratings do."""
+    for t in range(len(codes)):
+        for s in range(len(score)):
+            score[s] += math.log(chance(cuts[s, codes[t]], cuts[s, codes[t] + 1], f[t]))
+
+
+@njit(nogil=True, cache=True)
 def draw_styles(state, edges, code, z, x, table, style):
     """Each user's style, shares pi ~ Dirichlet(counts + 1). IN table: log_chances. OUT style."""
     n_styles = table.shape[2]
