@@ -79,6 +79,7 @@ def _numba() -> dict[str, Any]:
 
     from coterie.kernels.random import uniform_block
 
+    layer = getattr(config, "THREADING_LAYER", "unknown")  # set when Numba reads its settings
     start = time.perf_counter()
     uniform_block(np.uint64(1), 8)
     stats = uniform_block.stats  # type: ignore[attr-defined]
@@ -89,7 +90,7 @@ def _numba() -> dict[str, Any]:
         "cached": bool(stats.cache_hits),
         "cache_path": cache,
         "cache_writable": os.access(folder, os.W_OK),
-        "threading_layer": f"{config.THREADING_LAYER}, not used: the engine brings threads",
+        "threading_layer": f"{layer}, not used: the engine brings threads",
     }
 
 

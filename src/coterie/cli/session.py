@@ -172,13 +172,13 @@ def remarks(session: Session) -> Iterator[None]:
         warnings.simplefilter("always", AssumptionWarning)
         usual = warnings.showwarning
 
-        def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, AssumptionWarning):
                 session.say(str(message))
             else:
-                usual(message, category, *place)
+                usual(message, category, *place, **more)
 
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]
         yield
 
 

@@ -35,7 +35,7 @@ class Sums(NamedTuple):
     """Of each node's residuals, by the label at the other end."""
 
     total: np.ndarray  # float64, nodes x labels
-    count: np.ndarray  # float64, nodes x labels
+    count: np.ndarray  # type: ignore[assignment]  # float64, nodes x labels
 
 
 @njit(nogil=True, cache=True)
