@@ -86,7 +86,7 @@ class RatingRuns:
             list(model.history_),
             float(getattr(model, "entropy_", np.nan)),
             float(np.sqrt(np.mean(error**2))),
-            limit.elapsed,
+            float(getattr(model, "seconds_", limit.elapsed)),
         )
 
 
