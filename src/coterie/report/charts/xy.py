@@ -24,7 +24,7 @@ from coterie.report.charts.drawing import (
 )
 from coterie.report.charts.scales import Scale, extent, short, thin
 
-_MOST_POINTS = 120
+_MOST_POINTS = 80
 _CLASSES = 7
 
 
