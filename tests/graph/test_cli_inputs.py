@@ -6,15 +6,16 @@ import pytest
 
 from coterie.base.errors import InputError
 from coterie.cli.inputs import load_graph, load_ratings
-from coterie.cli.session import Session
+from coterie.cli.session import Session, remarks
 
 
 def test_remarks_are_said_once_and_not_warned(tmp_path, capsys, recwarn):
     path = tmp_path / "g.txt"
     path.write_text("1 2 -1\n2 1 1\n2 2 0\n")
     session = Session()
-    for _ in range(2):
-        graph = load_graph(session, str(path))
+    with remarks(session):
+        for _ in range(2):
+            graph = load_graph(session, str(path))
     captured = capsys.readouterr()
     assert graph.n_edges == 1
     assert captured.out == ""
@@ -26,7 +27,9 @@ def test_remarks_are_said_once_and_not_warned(tmp_path, capsys, recwarn):
 def test_quiet_says_nothing(tmp_path, capsys):
     path = tmp_path / "r.csv"
     path.write_text("a,x,1\na,x,2\n")
-    ratings = load_ratings(Session(quiet=True), str(path))
+    session = Session(quiet=True)
+    with remarks(session):
+        ratings = load_ratings(session, str(path))
     assert ratings.duplicates == 1
     assert capsys.readouterr().err == ""
 

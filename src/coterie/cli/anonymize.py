@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import PolicyRefusedError
-from coterie.cli.inputs import FormatOption, GraphArgument, SeparatorOption, load_graph, remarks
+from coterie.cli.inputs import FormatOption, GraphArgument, SeparatorOption, load_graph
 from coterie.cli.json_output import as_json
 from coterie.cli.session import Session, command, stopwatch
 
@@ -89,20 +89,19 @@ def run(
     )
     with stopwatch() as seconds:
         original = load_graph(session, graph, format=format, separator=separator)
-        with session.progress("anonymize") as callback, remarks(session):
+        with session.progress("anonymize") as callback:
             release = anonymizer.release(
                 original, engine=session.engine(), callback=callback, look_for_advice=not force
             )
         result = _result(release)
         if not release.refused or (force and release.graphs):
-            with remarks(session):
-                release.write(
-                    out,
-                    form=output_format.value,
-                    overwrite=overwrite,
-                    force=force,
-                    research_truth=research_truth,
-                )
+            release.write(
+                out,
+                form=output_format.value,
+                overwrite=overwrite,
+                force=force,
+                research_truth=research_truth,
+            )
         result["seconds"] = seconds()
     if release.refused and not (force and release.graphs):
         if session.json:

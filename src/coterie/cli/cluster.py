@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
-from coterie.cli.inputs import FormatOption, SeparatorOption, load_graph, load_ratings, remarks
+from coterie.cli.engines import EngineOption, SchedulerOption, Where, engine_of
+from coterie.cli.inputs import FormatOption, SeparatorOption, load_graph, load_ratings
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -71,17 +72,14 @@ def run(
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report: FILE.html.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write node,block: FILE.csv.")] = None,
-    engine: Annotated[str, typer.Option(help="Where the work runs: local or dask.")] = "local",
-    scheduler: Annotated[str | None, typer.Option(help="The address of a Dask scheduler.")] = None,
+    engine: EngineOption = Where.local,
+    scheduler: SchedulerOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Hard clustering: every node in one block of a stochastic block model."""
-    from coterie.cli.recommend.options import Where, engine_of
     from coterie.models.generalized_k_means import GeneralizedKMeans
 
-    if engine not in list(Where):
-        raise InputError(f"--engine {engine}", remedy="take local or dask")
     count = _blocks(blocks)
     data = _read(session, graph, kind, format, separator)
     known = None if truth is None else _truth(truth, data)
@@ -98,8 +96,7 @@ def run(
         rng=session.seed,
     )
     with (
-        remarks(session),
-        engine_of(session, Where(engine), scheduler) as where,
+        engine_of(session, engine, scheduler) as where,
         session.progress("cluster") as callback,
     ):
         model.fit(data, engine=where, callback=callback)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coterie.cli.inputs import remarks
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -72,9 +71,8 @@ def get(session: Session, name: NameArgument) -> dict[str, Any]:
 def _located(session: Session, name: str, *, fetch: bool) -> dict[str, Any]:
     from coterie.graph.datasets import find, path, titles
 
-    with remarks(session):
-        file = path(name, fetch=fetch)
-        names = titles(name)
+    file = path(name, fetch=fetch)
+    names = titles(name)
     if not session.json:
         typer.echo(str(file))  # as it is: a path must not be wrapped
     result: dict[str, Any] = {"name": name, "path": str(file), "counts": find(name).counts}

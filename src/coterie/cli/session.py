@@ -82,19 +82,8 @@ class Session:
 
         return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
-    def engine(self, name: str = "local", scheduler: str | None = None) -> Engine:
-        """Where the work runs: threads of this process, or a Dask cluster."""
-        if name == "dask":
-            from coterie.engine.dask import DaskEngine
-
-            engine = DaskEngine(scheduler, workers=self.threads)
-            self.say(f"Dask shows what it is doing at {engine.dashboard}")
-            return engine
-        if scheduler is not None:
-            raise InputError(
-                f"--scheduler {scheduler} means nothing to --engine {name}",
-                remedy="add --engine dask",
-            )
+    def engine(self) -> Engine:
+        """The threads of this process."""
         from coterie.engine import LocalEngine
 
         return LocalEngine(self.threads)

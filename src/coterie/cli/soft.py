@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
+from coterie.cli.engines import EngineOption, SchedulerOption, Where, engine_of
+from coterie.cli.inputs import (
+    FormatOption,
+    GraphArgument,
+    SeparatorOption,
+    load_graph,
+    load_ratings,
+)
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -42,7 +50,7 @@ _DRAWS = 30
 @command
 def run(
     session: Session,
-    graph: Annotated[str, typer.Argument(metavar="GRAPH", help="The file; - is stdin.")],
+    graph: GraphArgument,
     groups: Annotated[str, typer.Option(help="How many groups; K,L for users and items.")],
     method: Annotated[Method, typer.Option(help="The update: exact, or drawn.")] = Method.exact,
     samples: Annotated[
@@ -67,7 +75,10 @@ def run(
     ] = False,
     report: Annotated[Path | None, typer.Option(help="Write a report: FILE.html.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write node,g_0,g_1…: FILE.csv.")] = None,
-    format: Annotated[str | None, typer.Option(help="The file's format, if not by suffix.")] = None,
+    engine: EngineOption = Where.local,
+    scheduler: SchedulerOption = None,
+    format: FormatOption = None,
+    separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Mixed membership of a graph (or of ratings): a little of each group for every node."""
     from coterie.models.mcmmsbm import MCMMSBM
@@ -79,7 +90,7 @@ def run(
         raise InputError(
             "--samples has no meaning for the exact update", remedy="add --method monte-carlo"
         )
-    data = _read(graph, kind, format)
+    data = _read(session, graph, kind, format, separator)
     options: dict[str, Any] = {
         "n_groups": _groups(groups),
         "max_iter": iterations,
@@ -94,11 +105,8 @@ def run(
         if method is Method.exact
         else MCMMSBM(samples=samples or _DRAWS, **options)
     )
-    engine = session.engine()
-    try:
-        seconds = _fit(session, model, data, engine, checkpoint, resume)
-    finally:
-        engine.close()
+    with engine_of(session, engine, scheduler) as where:
+        seconds = _fit(session, model, data, where, checkpoint, resume)
     if out is not None:
         from coterie.graph.writers import write_table
 
@@ -135,13 +143,18 @@ def _fit(
     return taken
 
 
-def _read(path: str, kind: Kind, format: str | None) -> Graph | Ratings:
-    from coterie.graph.readers import read_graph, read_ratings
-
+def _read(
+    session: Session, path: str, kind: Kind, format: str | None, separator: str | None
+) -> Graph | Ratings:
     if kind is Kind.ratings:
-        return read_ratings(path, format=format)
-    return read_graph(
-        path, directed=kind is Kind.directed, weighted=kind is Kind.weighted, format=format
+        return load_ratings(session, path, format=format, separator=separator)
+    return load_graph(
+        session,
+        path,
+        directed=kind is Kind.directed,
+        weighted=kind is Kind.weighted,
+        format=format,
+        separator=separator,
     )
 
 

@@ -51,7 +51,7 @@ def run(
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Cross-validate, or fit to --train and test on --test."""
-    from coterie.cli.inputs import load_ratings, remarks
+    from coterie.cli.inputs import load_ratings
     from coterie.recommend.evaluate import evaluate, evaluate_split, summarised
 
     files = (train is not None) + (test is not None)
@@ -67,7 +67,7 @@ def run(
 
     engine = session.engine()
     try:
-        with session.progress("evaluate") as callback, remarks(session):
+        with session.progress("evaluate") as callback:
             if ratings is not None:
                 found = evaluate(
                     fresh,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
+from coterie.cli.engines import EngineOption, SchedulerOption, Where, engine_of
 from coterie.cli.inputs import FormatOption, RatingsArgument, SeparatorOption
 from coterie.cli.recommend.options import (
     AbsentOption,
@@ -19,8 +20,6 @@ from coterie.cli.recommend.options import (
     PriorOption,
     RunsOption,
     SamplesOption,
-    Where,
-    engine_of,
     make,
 )
 from coterie.cli.session import Session, command, stopwatch
@@ -45,13 +44,13 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")
     ] = False,
-    engine: Annotated[Where, typer.Option(help="Where the work runs.")] = Where.local,
-    scheduler: Annotated[str | None, typer.Option(help="A Dask scheduler's address.")] = None,
+    engine: EngineOption = Where.local,
+    scheduler: SchedulerOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Learn a recommender from ratings and write it to a file."""
-    from coterie.cli.inputs import load_ratings, remarks
+    from coterie.cli.inputs import load_ratings
     from coterie.recommend.recommender import Recommender
 
     if resume and checkpoint is None:
@@ -64,7 +63,6 @@ def run(
     with (
         engine_of(session, engine, scheduler) as worker,
         session.progress("recommend") as callback,
-        remarks(session),
     ):
         recommender = Recommender(estimator).compile(data, worker)
         with stopwatch() as seconds:

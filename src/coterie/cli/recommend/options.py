@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,9 +12,6 @@ from coterie.base.errors import InputError
 from coterie.cli.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from coterie.engine import Engine
     from coterie.models.base import Estimator
     from coterie.recommend.recommender import Recommender
 
@@ -25,11 +21,6 @@ class Model(StrEnum):
     mmsbm = "mmsbm"
     mcmmsbm = "mcmmsbm"
     hard = "hard"
-
-
-class Where(StrEnum):
-    local = "local"
-    dask = "dask"
 
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="What `fit --out` wrote.")]
@@ -82,23 +73,6 @@ def _groups(text: str) -> int | tuple[int, int]:
     if len(numbers) not in (1, 2) or min(numbers) < 1:
         raise InputError(f"--groups {text}", remedy="give a number, or K,L for users and items")
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
-
-
-@contextmanager
-def engine_of(session: Session, where: Where, scheduler: str | None) -> Iterator[Engine]:
-    """Threads of this process, or Dask: a cluster of its own or the one at `scheduler`."""
-    if scheduler is not None and where is not Where.dask:
-        raise InputError("--scheduler is for Dask", remedy="add --engine dask")
-    if where is Where.dask:
-        from coterie.engine.dask import DaskEngine
-
-        engine: Engine = DaskEngine(scheduler, workers=session.threads)
-    else:
-        engine = session.engine()
-    try:
-        yield engine
-    finally:
-        engine.close()
 
 
 def load_model(path: str) -> Recommender:

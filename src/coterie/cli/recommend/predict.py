@@ -21,19 +21,17 @@ def run(
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """One row for each input row, in order: user,item,rating,p_<value>…,unseen."""
-    from coterie.cli.inputs import remarks
     from coterie.graph.readers import read_columns
     from coterie.graph.writers import write_table
 
     recommender = load_model(model)
-    with remarks(session):
-        given = read_columns(
-            pairs,
-            ("user", "item"),
-            format=format,
-            separator=separator,
-            threads=session.threads,
-        )
+    given = read_columns(
+        pairs,
+        ("user", "item"),
+        format=format,
+        separator=separator,
+        threads=session.threads,
+    )
     users, items = given["user"], given["item"]
     engine = session.engine()
     try:

@@ -65,15 +65,13 @@ def _take_in(
     """Fold a user in from a file of item, rating (of likes: item alone)."""
     import numpy as np
 
-    from coterie.cli.inputs import remarks
     from coterie.graph import Ratings
     from coterie.graph.readers import read_columns
 
     numbers = () if recommender.likes_ else ("rating",)
-    with remarks(session):
-        given = read_columns(
-            path, ("item",), numbers, format=format, separator=separator, threads=session.threads
-        )
+    given = read_columns(
+        path, ("item",), numbers, format=format, separator=separator, threads=session.threads
+    )
     items = given["item"]
     values = np.ones(len(items)) if recommender.likes_ else given["rating"]
     strange = int((recommender.items_.numbers(items) < 0).sum())

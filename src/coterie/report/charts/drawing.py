@@ -125,13 +125,20 @@ def template(name: str) -> str:
     return (resources.files("coterie.report") / "templates" / name).read_text(encoding="utf-8")
 
 
-def standalone(svg: str) -> str:
-    """A chart as a file of its own: name space, size, and its style sheet inside."""
+def standalone(svg: str, title: str = "") -> str:
+    """A chart as a file of its own: name space, size, margins, and its style sheet inside."""
     style = tag("style", template("palette.css") + template("chart.css"))
     head, rest = svg.split(">", 1)
-    size = head.split('viewBox="0 0 ', 1)[1].split('"', 1)[0].split()
+    box = head.split('viewBox="', 1)[1].split('"', 1)[0]
+    width, height = (float(side) for side in box.split()[2:])
+    above = 40.0 if title else 12.0
+    frame_box = f"-14 {-above:g} {width + 28:g} {height + above + 12:g}"
+    ground = tag(
+        "rect", x=-14, y=-above, width=width + 28, height=height + above + 12, class_="ground"
+    )
+    heading = label(clip(title, width), 0, 22 - above, "heading") if title else ""
     return (
-        f'{head} xmlns="http://www.w3.org/2000/svg" width="{float(size[0]) * 1.4:.0f}" '
-        f'height="{float(size[1]) * 1.4:.0f}">{style}'
-        f'<rect width="100%" height="100%" class="ground"/>{rest}\n'
+        f'{head.replace(box, frame_box)} xmlns="http://www.w3.org/2000/svg" '
+        f'width="{(width + 28) * 1.3:.0f}" height="{(height + above + 12) * 1.3:.0f}">'
+        f"{style}{ground}{heading}{rest}\n"
     )

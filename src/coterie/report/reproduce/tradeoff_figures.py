@@ -166,7 +166,7 @@ def _figures(
             "None found is drawn at 0.5.",
         ),
         Figure(
-            f"{name}: what is kept, with the degree-corrected release",
+            f"{name}: what is kept, with our release",
             chart(
                 [kept, point],
                 Axis("global clustering / original", lo=0.0),

@@ -23,7 +23,7 @@ def save(outcomes: list[Outcome], machine: dict[str, Any], seconds: float, folde
         _save_rows(outcome, folder / f"{outcome.name}.csv")
         for place, figure in enumerate(outcome.figures, start=1):
             with atomic_write(folder / f"{outcome.name}-{place}.svg", "w") as file:
-                file.write(standalone(figure.chart.svg))
+                file.write(standalone(figure.chart.svg, figure.title))
     with atomic_write(folder / "results.json", "w") as file:
         json.dump(as_dict(outcomes, machine, seconds), file, indent=1, default=_plain)
     with atomic_write(folder / "index.html", "w") as file:
