@@ -11,8 +11,8 @@ from coterie.graph import Graph
 
 
 def k_degree(graph: Graph, rng: Generator, k: int = 10) -> Graph:
-    """Edges added until every degree is that of k people, as nearly as additions reach it.
-    (a person whose missing neighbours nobody else misses stays short of them)."""
+    """Edges added until every degree is that of k people, as nearly as additions reach it (whose
+    missing neighbours nobody else misses stays short of them)."""
     order = np.argsort(-graph.degrees, kind="stable")
     wanted = np.empty(graph.n_nodes, np.int64)
     wanted[order] = anonymous_degrees(graph.degrees[order], k)
@@ -26,7 +26,7 @@ def anonymous_degrees(falling: np.ndarray, k: int) -> np.ndarray:
     """The nearest falling sequence, nowhere lower, in which every value stands k times (dynamic
     programming over groups of k to 2k-1, each raised to its first).
 
-    >>> anonymous_degrees(np.array([9, 5, 5, 1, 1, 1]), 2)
+    >>> anonymous_degrees(np.array([9, 8, 5, 4, 1, 1]), 2)
     array([9, 9, 5, 5, 1, 1])
     """
     n = len(falling)
