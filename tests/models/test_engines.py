@@ -12,14 +12,16 @@ import numpy as np
 import pytest
 
 from coterie.base.errors import InputError
-from coterie.engine import LocalEngine
+from coterie.engine import EngineError, LocalEngine
 from coterie.engine.dask import DaskEngine
 from coterie.engine.sharded import open_shards
-from coterie.engine.sharding import shard_graph
+from coterie.engine.sharding import shard_graph, shard_ratings
 from coterie.graph.generators import mmsbm_ratings, planted_partition
 from coterie.graph.graph import Graph
-from coterie.graph.writers import write_graph
+from coterie.graph.writers import write_graph, write_ratings
 from coterie.models.generalized_k_means import GeneralizedKMeans
+from coterie.models.mcmmsbm import MCMMSBM
+from coterie.models.mmsbm import MMSBM
 from coterie.models.objectives import make_objective
 from coterie.models.objectives.sharded import ShardedObjective, row_block
 
@@ -121,3 +123,41 @@ def test_what_needs_one_machine_says_so(dask: DaskEngine) -> None:
         GeneralizedKMeans(2, objective="gaussian").fit(np.arange(8.0)[:, None], engine=dask)
     with pytest.raises(InputError, match="search='paper'"):
         GeneralizedKMeans(2, search="best").fit(graph_of("simple"), engine=dask)
+
+
+def test_ratings_in_shards_are_fitted_as_the_ratings(dask: DaskEngine, tmp_path: Path) -> None:
+    ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
+    write_ratings(ratings, tmp_path / "r.csv")
+    shard_ratings(tmp_path / "r.csv", tmp_path / "shards", shards=3)
+    model = MMSBM(n_groups=(3, 2), max_iter=20, tol=0, rng=4)
+    theta = model.fit(ratings).theta_
+    sharded = open_shards(tmp_path / "shards")
+    here = model.fit(sharded).theta_
+    assert np.allclose(here, theta, rtol=1e-9)  # other cuts, other order of sums
+    assert np.array_equal(model.fit(sharded, engine=dask).theta_, here)
+
+
+@pytest.mark.parametrize("model", [MMSBM(3, max_iter=12), MCMMSBM(3, samples=5, max_iter=12)])
+def test_soft_models_on_dask_give_the_same_bits(dask: DaskEngine, model: MMSBM) -> None:
+    graph, _ = planted_partition(80, 3, mean_degree=8, rng=0)
+    ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
+    for data in (graph, ratings):
+        here = model.fit(data).theta_
+        assert np.array_equal(model.fit(data, engine=dask).theta_, here)
+
+
+def test_a_fit_that_lost_its_cluster_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
+    model = MMSBM(n_groups=(3, 2), max_iter=20, tol=0, rng=4)
+    theta = model.fit(ratings).theta_
+    engine = DaskEngine(workers=1, patience=1)
+
+    def lose(progress: object) -> None:
+        if getattr(progress, "done", 0) == 12:
+            engine._cluster.scale(0)
+
+    with pytest.raises(EngineError, match="--resume"):
+        model.fit(ratings, engine, lose, checkpoint=tmp_path / "c", checkpoint_every=5)
+    engine.close()
+    again = model.fit(ratings, checkpoint=tmp_path / "c", checkpoint_every=5, resume=True)
+    assert np.array_equal(again.theta_, theta)

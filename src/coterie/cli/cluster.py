@@ -10,13 +10,12 @@ import typer
 
 from coterie.base.errors import InputError
 from coterie.cli.engines import EngineOption, SchedulerOption, Where, engine_of
-from coterie.cli.inputs import FormatOption, SeparatorOption, load_graph, load_ratings
+from coterie.cli.inputs import FormatOption, SeparatorOption, load_graph, load_ratings, load_shards
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from coterie.graph import Graph, Ratings
     from coterie.models.generalized_k_means import GeneralizedKMeans
 
 
@@ -82,6 +81,10 @@ def run(
 
     count = _blocks(blocks)
     data = _read(session, graph, kind, format, separator)
+    if report is not None and Path(graph).is_dir():
+        raise InputError(
+            "--report draws a graph in memory, not one in shards", remedy="use --plot or --out"
+        )
     known = None if truth is None else _truth(truth, data)
     model = GeneralizedKMeans(
         count,
@@ -123,7 +126,10 @@ def _blocks(text: str) -> int | tuple[int, int] | str:
 
 def _read(
     session: Session, path: str, kind: Kind, format: str | None, separator: str | None
-) -> Graph | Ratings:
+) -> Any:
+    """A graph or ratings, in memory or in shards."""
+    if Path(path).is_dir():
+        return load_shards(path)
     if kind in _TWO_SETS:
         return load_ratings(
             session, path, likes=kind is Kind.likes, format=format, separator=separator
@@ -138,14 +144,15 @@ def _read(
     )
 
 
-def _truth(path: Path, data: Graph | Ratings) -> tuple[np.ndarray, np.ndarray]:
+def _truth(path: Path, data: Any) -> tuple[np.ndarray, np.ndarray]:
     """(nodes, their true blocks): the nodes of the file that the graph has."""
     import numpy as np
 
+    from coterie.engine.sharded import ShardedGraph
     from coterie.graph import Graph
     from coterie.graph.readers import read_columns
 
-    if not isinstance(data, Graph):
+    if not isinstance(data, Graph | ShardedGraph):
         raise InputError("--truth compares the nodes of a graph, not users and items")
     table = read_columns(path, ("node", "block"))
     place = {str(name): v for v, name in enumerate(data.ids.tolist())}
@@ -169,12 +176,11 @@ def _agreement(model: GeneralizedKMeans, known: tuple[np.ndarray, np.ndarray]) -
     }
 
 
-def _result(model: GeneralizedKMeans, data: Graph | Ratings) -> dict[str, Any]:
-    from coterie.graph import Graph
-
+def _result(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:
+    one_set = hasattr(model, "labels_")
     return {
-        "nodes": data.n_nodes if isinstance(data, Graph) else [data.n_users, data.n_items],
-        "edges": data.n_edges if isinstance(data, Graph) else len(data),
+        "nodes": data.n_nodes if one_set else [data.n_users, data.n_items],
+        "edges": data.n_edges if one_set else len(data),
         "blocks": model.n_blocks_,
         "entropy": model.entropy_,
         "iterations": len(model.history_),
@@ -189,7 +195,7 @@ def _result(model: GeneralizedKMeans, data: Graph | Ratings) -> dict[str, Any]:
 
 def _write(
     model: GeneralizedKMeans,
-    data: Graph | Ratings,
+    data: Any,
     name: str,
     out: Path | None,
     plot: Path | None,
@@ -211,13 +217,11 @@ def _write(
             file.write(render(model, data, name=name))
 
 
-def _table(model: GeneralizedKMeans, data: Graph | Ratings) -> dict[str, Any]:
+def _table(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:
     """One row a node; two node sets get a side."""
     import numpy as np
 
-    from coterie.graph import Graph
-
-    if isinstance(data, Graph):
+    if hasattr(model, "labels_"):
         return {"node": data.ids, "block": model.labels_}
     return {
         "side": np.repeat(["user", "item"], [data.n_users, data.n_items]),

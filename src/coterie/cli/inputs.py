@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from coterie.graph import Graph, Ratings
 
 GraphArgument = Annotated[
-    str, typer.Argument(metavar="GRAPH", help="Edge list, Parquet, GraphML or GML; - is stdin.")
+    str,
+    typer.Argument(
+        metavar="GRAPH", help="Edge list, Parquet, GraphML, GML, or a folder of shards; - is stdin."
+    ),
 ]
 RatingsArgument = Annotated[
     str, typer.Argument(metavar="RATINGS", help="user, item, rating[, timestamp]; - is stdin.")
@@ -47,6 +50,13 @@ def load_graph(
         separator=separator,
         threads=session.threads,
     )
+
+
+def load_shards(path: str) -> Any:
+    """A folder that `coterie shard` made, as the models take it."""
+    from coterie.engine.sharded import open_shards
+
+    return open_shards(path)
 
 
 def load_ratings(

@@ -16,12 +16,12 @@ from coterie.cli.inputs import (
     SeparatorOption,
     load_graph,
     load_ratings,
+    load_shards,
 )
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
     from coterie.engine import Engine
-    from coterie.graph import Graph, Ratings
     from coterie.models.soft.base import SoftModel
 
 
@@ -91,6 +91,8 @@ def run(
             "--samples has no meaning for the exact update", remedy="add --method monte-carlo"
         )
     data = _read(session, graph, kind, format, separator)
+    if report is not None and Path(graph).is_dir():
+        raise InputError("--report shows data in memory, not in shards", remedy="use --out")
     options: dict[str, Any] = {
         "n_groups": _groups(groups),
         "max_iter": iterations,
@@ -125,7 +127,7 @@ def run(
 def _fit(
     session: Session,
     model: SoftModel,
-    data: Graph | Ratings,
+    data: Any,
     engine: Engine,
     checkpoint: Path | None,
     resume: bool,
@@ -145,7 +147,10 @@ def _fit(
 
 def _read(
     session: Session, path: str, kind: Kind, format: str | None, separator: str | None
-) -> Graph | Ratings:
+) -> Any:
+    """A graph or ratings, in memory or in shards."""
+    if Path(path).is_dir():
+        return load_shards(path)
     if kind is Kind.ratings:
         return load_ratings(session, path, format=format, separator=separator)
     return load_graph(
@@ -168,13 +173,11 @@ def _groups(text: str) -> int | tuple[int, int]:
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 
-def _table(model: SoftModel, data: Graph | Ratings) -> dict[str, Any]:
+def _table(model: SoftModel, data: Any) -> dict[str, Any]:
     """One row a node; two node sets get a side, and empty cells where one has fewer groups."""
     import numpy as np
 
-    from coterie.graph import Graph
-
-    if isinstance(data, Graph):
+    if hasattr(model, "memberships_"):
         shares = model.memberships_
         return {"node": data.ids} | {f"g_{i}": shares[:, i] for i in range(shares.shape[1])}
     sides = (model.user_memberships_, model.item_memberships_)
@@ -189,13 +192,11 @@ def _table(model: SoftModel, data: Graph | Ratings) -> dict[str, Any]:
     return columns
 
 
-def _result(model: SoftModel, data: Graph | Ratings, seconds: float) -> dict[str, Any]:
-    from coterie.graph import Graph
-
+def _result(model: SoftModel, data: Any, seconds: float) -> dict[str, Any]:
     groups = list(model.theta_.shape[:2])
     size: dict[str, Any] = (
         {"nodes": data.n_nodes, "edges": data.n_edges, "groups": groups[0]}
-        if isinstance(data, Graph)
+        if hasattr(model, "memberships_")
         else {"nodes": [data.n_users, data.n_items], "edges": len(data), "groups": groups}
     )
     return size | {

@@ -12,6 +12,7 @@ from numpy.random import Generator
 from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.engine import Engine, running_engine
+from coterie.engine.sharded import ShardedRatings
 from coterie.graph import Graph, Ratings
 from coterie.models.base import Estimator
 from coterie.models.soft.checks import check
@@ -23,6 +24,7 @@ from coterie.models.soft.posing import (
     graph_classes,
     pose_graph,
     pose_ratings,
+    pose_shards,
     smallest_like,
 )
 from coterie.models.soft.predict import held_out_entropy
@@ -31,6 +33,9 @@ from coterie.models.soft.state import State, start
 
 _NOT_PART_OF_THE_RUN = ("max_iter", "tol", "patience", "rng", "init", "warm_start")
 _TINY = {"n_groups": 1, "max_iter": 1, "n_init": 1, "init": "random", "rng": 0}
+
+
+Data = Ratings | ShardedRatings | Graph
 
 
 class SoftModel(Estimator):
@@ -70,7 +75,7 @@ class SoftModel(Estimator):
 
     def fit(
         self,
-        data: Ratings | Graph,
+        data: Data,
         engine: str | Engine = "local",
         callback: Callback = silent,
         *,
@@ -103,7 +108,7 @@ class SoftModel(Estimator):
         self._show(data, saved.finished)
         return self
 
-    def compile(self, data: Ratings | Graph, engine: str | Engine = "local") -> None:
+    def compile(self, data: Data, engine: str | Engine = "local") -> None:
         """Have Numba compile what `fit(data)` will run, on a few nodes of the same kind."""
         few = type(self)(**{**self.get_params(), **_TINY, "absent": self._absent(data)})
         few.fit(smallest_like(data), engine)
@@ -155,12 +160,15 @@ class SoftModel(Estimator):
         """Draws an observation; 0 is the exact update."""
         return 0
 
-    def _pose(self, data: Ratings | Graph, engine: Engine, rng: Generator) -> Posed:
+    def _pose(self, data: Data, engine: Engine, rng: Generator) -> Posed:
         groups = self.n_groups if isinstance(self.n_groups, tuple | list) else (self.n_groups,) * 2
+        pair = (int(groups[0]), int(groups[1]))
+        if isinstance(data, ShardedRatings):
+            return pose_shards(data, pair, engine, prior=self.prior, samples=self._samples())
         if isinstance(data, Ratings):
             return pose_ratings(
                 data,
-                (int(groups[0]), int(groups[1])),
+                pair,
                 engine,
                 prior=self.prior,
                 samples=self._samples(),
@@ -170,12 +178,10 @@ class SoftModel(Estimator):
         settings = Settings(self._absent(data), self.absent_samples, self._samples(), self.prior)
         return pose_graph(data, int(groups[0]), engine, settings)
 
-    def _absent(self, data: Ratings | Graph) -> str:
+    def _absent(self, data: Data) -> str:
         return absent_mode(self.absent, data.n_nodes if isinstance(data, Graph) else 0)
 
-    def _hold_out(
-        self, data: Ratings | Graph, seed: int
-    ) -> tuple[Ratings | Graph, Callable[[State], float] | None]:
+    def _hold_out(self, data: Data, seed: int) -> tuple[Data, Callable[[State], float] | None]:
         """The data to learn from, and how to measure a state on the rest."""
         if not self.validation or not isinstance(data, Ratings):
             return data, None
@@ -184,18 +190,19 @@ class SoftModel(Estimator):
         kept, aside = data.take(np.sort(order[count:])), data.take(np.sort(order[:count]))
         return kept, lambda state: held_out_entropy(aside, state)
 
-    def _fingerprint(self, data: Ratings | Graph) -> dict[str, Any]:
+    def _fingerprint(self, data: Data) -> dict[str, Any]:
         given = {n: v for n, v in self.get_params().items() if n not in _NOT_PART_OF_THE_RUN}
         given["n_groups"] = np.ravel(self.n_groups).tolist()
         return {"model": type(self).__name__, "data": data_digest(data), **given}
 
-    def _show(self, data: Ratings | Graph, runs: list[Run]) -> None:
+    def _show(self, data: Data, runs: list[Run]) -> None:
         self.runs_ = runs
         best = min(runs, key=lambda run: run.score)
         self.theta_, self.entropy_ = best.theta, best.entropy
         self.history_, self.converged_ = best.history, best.converged
         if isinstance(data, Ratings):
             self.ratings_ = data  # a Recommender of this model needs the names
+        if isinstance(data, Ratings | ShardedRatings):
             self.user_memberships_ = best.row_memberships
             self.item_memberships_ = best.column_memberships
             self.values_ = data.values

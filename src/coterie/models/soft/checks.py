@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coterie.base.errors import AssumptionWarning, InputError
+from coterie.engine.sharded import ShardedRatings
 from coterie.graph import Graph, Ratings
 
 if TYPE_CHECKING:
@@ -46,19 +47,24 @@ def _nodes(model: SoftModel, data: object) -> tuple[int, int]:
         if model.validation and len(data) < 2:
             raise InputError("one rating cannot be divided", remedy="set validation=0")
         return data.n_users, data.n_items
+    if isinstance(data, ShardedRatings):
+        _refuse(model, "is for ratings in memory, these lie in shards")
+        return data.n_users, data.n_items
     if isinstance(data, Graph):
         if data.n_nodes == 0:
             raise InputError("the graph has no nodes", remedy="give at least one")
-        for name in ("validation", "absent_ratio"):
-            if getattr(model, name):
-                raise InputError(
-                    f"{name}={getattr(model, name)} is for ratings, this is a graph",
-                    remedy=f"set {name}=0",
-                )
+        _refuse(model, "is for ratings, this is a graph")
         return data.n_nodes, data.n_nodes
     raise InputError(
         f"a {type(data).__name__} cannot be fitted", remedy="give coterie.Ratings or coterie.Graph"
     )
+
+
+def _refuse(model: SoftModel, why: str) -> None:
+    """What needs the ratings themselves."""
+    for name in ("validation", "absent_ratio"):
+        if getattr(model, name):
+            raise InputError(f"{name}={getattr(model, name)} {why}", remedy=f"set {name}=0")
 
 
 def _check_groups(model: SoftModel, nodes: tuple[int, int], *, one_set: bool) -> None:

@@ -10,6 +10,7 @@ from numpy.random import Generator
 
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.engine import Engine
+from coterie.engine.sharded import ShardedRatings
 from coterie.graph import Graph, Ratings
 from coterie.models.soft.graphs import GraphProblem, Settings
 from coterie.models.soft.problem import Problem
@@ -53,6 +54,15 @@ def pose_ratings(
         pairs = with_absent(pairs, round(absent_ratio * len(ratings)), rng)
     shape = Shape(pairs.n_rows, pairs.n_columns, *groups, pairs.n_codes)
     problem = RatingProblem(pairs, groups, engine, prior=prior, samples=samples)
+    return Posed(problem, shape, ratings.values)
+
+
+def pose_shards(
+    ratings: ShardedRatings, groups: tuple[int, int], engine: Engine, *, prior: float, samples: int
+) -> Posed:
+    """The same for ratings that lie in shards; their users are the rows."""
+    shape = Shape(ratings.n_users, ratings.n_items, *groups, len(ratings.values))
+    problem = RatingProblem.of_shards(ratings, engine, prior=prior, samples=samples)
     return Posed(problem, shape, ratings.values)
 
 
@@ -140,9 +150,9 @@ def absent_mode(absent: str, n_nodes: int) -> str:
     return absent
 
 
-def smallest_like(data: Ratings | Graph) -> Ratings | Graph:
+def smallest_like(data: Ratings | ShardedRatings | Graph) -> Ratings | Graph:
     """Data of the same kind that a moment is enough for."""
-    if isinstance(data, Ratings):
+    if isinstance(data, Ratings | ShardedRatings):
         return Ratings.from_arrays([0, 1, 2], [0, 1, 2], [1, 2, 2])
     weights = None if data.weights is None else [1.0, 2.0]
     return Graph.from_edges([0, 1], [1, 2], n_nodes=3, weights=weights, directed=data.directed)

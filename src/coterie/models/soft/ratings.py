@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from itertools import repeat
 from operator import add as plus
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.random import Generator
 
 from coterie.base.randomness import stream_keys
 from coterie.engine import Engine
+from coterie.engine.sharded import ShardedRatings
 from coterie.kernels.alias import Tables, alias_tables
 from coterie.kernels.soft import Shard, accumulate, entropy_of, new_memberships, new_theta
 from coterie.kernels.soft_sampled import accumulate_sampled
 from coterie.models.soft.problem import Sums, add, log_sum
-from coterie.models.soft.shards import Pairs, columns_are_cheaper, cut
+from coterie.models.soft.shards import Pairs, columns_are_cheaper, cut, of_rows
 from coterie.models.soft.state import State
 
 
@@ -59,6 +60,17 @@ class RatingProblem:
         self.cuts = shards.cuts
         self.parts = engine.hold(shards.parts)
         self.engine, self.prior, self.samples = engine, prior, samples
+
+    @classmethod
+    def of_shards(
+        cls, ratings: ShardedRatings, engine: Engine, *, prior: float = 0.0, samples: int = 0
+    ) -> Self:
+        """Ratings that lie in shards of users: each is put in order by the task that loads it."""
+        problem = cls.__new__(cls)
+        problem.flipped, problem.cuts = False, ratings.cuts
+        problem.parts = engine.submit(of_rows, engine.hold(ratings.shards))
+        problem.engine, problem.prior, problem.samples = engine, prior, samples
+        return problem
 
     def inside(self, state: State) -> Spread:
         rows, columns, theta = state.transposed() if self.flipped else state

@@ -18,6 +18,7 @@ from coterie.engine.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
+from coterie.engine.sharded import ShardedRatings
 from coterie.graph import Graph, Ratings
 from coterie.models.soft.em import Trace
 from coterie.models.soft.problem import Problem
@@ -130,8 +131,11 @@ def resumed(begun: dict[str, Any], problem: Problem) -> Trace:
     )
 
 
-def data_digest(data: Ratings | Graph) -> str:
+def data_digest(data: Ratings | ShardedRatings | Graph) -> str:
     """A short name for exactly these observations."""
+    if isinstance(data, ShardedRatings):
+        sums = "".join(shard.sha256 for shard in data.shards)
+        return hashlib.blake2b(sums.encode(), digest_size=16).hexdigest()
     arrays = (
         (data.users, data.items, data.codes, data.values)
         if isinstance(data, Ratings)

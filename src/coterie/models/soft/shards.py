@@ -9,6 +9,7 @@ import numpy as np
 
 from coterie.engine import cut_rows, shard_count
 from coterie.kernels.grouping import count_groups, counting_order, group_starts
+from coterie.kernels.rowblocks import RowBlock
 from coterie.kernels.soft import Shard
 
 _OBSERVATIONS_A_COLUMN = 8
@@ -100,3 +101,12 @@ def _cuts(pairs: Pairs, cost: np.ndarray, column_sums: bool) -> np.ndarray:
         count = min(count, _MOST_COLUMN_SUMS, max(2, fitting))
     cuts = np.unique(cut_rows(work, min(count, max(pairs.n_rows, 1))))
     return cuts if len(cuts) > 1 else np.array([0, 0])  # no rows at all: one empty block
+
+
+def of_rows(block: RowBlock) -> Shard:
+    """The shard of a block of rows that was cut beforehand."""
+    row = np.repeat(np.arange(len(block.indptr) - 1, dtype=np.int32), np.diff(block.indptr))
+    order = np.lexsort((block.indices, row, block.channels))
+    starts = group_starts(order, row, block.channels)
+    first = order[starts[:-1]]
+    return Shard(starts, row[first], block.channels[first], block.indices[order])
