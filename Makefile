@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary=:all:
 
-.PHONY: demo test lint lowest clean
+.PHONY: demo test lint lowest clean clean-cache
 
 demo: $(VENV)/.installed
 	$(BIN)/coterie demo
@@ -26,7 +26,10 @@ lowest: $(VENV)/.installed-dev
 	    --resolution lowest-direct --only-binary :all: --no-binary coterie --editable '.[dev]'
 	NUMBA_CACHE_DIR=$(abspath $(VENV))/lowest/numba $(VENV)/lowest/bin/python -m pytest -q
 
-clean:
+clean-cache:
+	find src -name '*.nbi' -delete -o -name '*.nbc' -delete
+
+clean: clean-cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 $(VENV)/bin/python:
