@@ -19,6 +19,7 @@ from coterie.cli.recommend.options import (
     PriorOption,
     RunsOption,
     SamplesOption,
+    TitlesOption,
     make,
 )
 from coterie.cli.session import Session, command
@@ -47,6 +48,7 @@ def run(
     absent: AbsentOption = None,
     likes: LikesOption = False,
     report: Annotated[Path | None, typer.Option(help="Write a report: FILE.html.")] = None,
+    titles: TitlesOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
@@ -86,12 +88,15 @@ def run(
         engine.close()
     result = {"model": model.value, **found.mean, "spread": found.spread, "folds": found.folds}
     if report is not None:
-        _write_report(report, result, found, str(ratings or train))
+        _write_report(report, result, found, str(ratings or train), titles)
     _show(session, found)
     return result
 
 
-def _write_report(path: Path, result: dict[str, Any], found: Evaluation, source: str) -> None:
+def _write_report(
+    path: Path, result: dict[str, Any], found: Evaluation, source: str, titles: Path | None
+) -> None:
+    from coterie.cli.recommend.titles import read_titles
     from coterie.graph.writers import atomic_write
     from coterie.report.recommend import render
 
@@ -105,6 +110,7 @@ def _write_report(path: Path, result: dict[str, Any], found: Evaluation, source:
                 model=last.recommender.model_,
                 ratings=last.train,
                 test=(last.levels, last.p) if same_scale else None,
+                titles=None if titles is None else read_titles(titles),
             )
         )
 
