@@ -14,7 +14,6 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
-from operator import getitem
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -26,7 +25,7 @@ from coterie.engine.shards import merge_tree
 from coterie.engine.storage import ShardRef, load_shard, write_shard
 
 _POLL_SECONDS = 1.0
-_GROUP = 8  # neighbours merged in one task; a power of two
+_GROUPS_A_THREAD = 2  # enough to even out the work
 _GONE = (OSError, CancelledError)  # what a call raises when the scheduler went away
 
 
@@ -80,43 +79,40 @@ class DaskEngine:
 
     def share(self, value: Any) -> Any:
         # A task that returns the value: the scheduler can make it again if its holder dies.
-        return self._submit_one(None, _run, _identity, (None,), value)
+        return self._submit_one(_identity, value)
 
     def submit(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
-        given = list(zip(*arguments, strict=False))
-        homes = self._homes(len(given))
-        return [
-            self._submit_one(home, _run, task, *_unpicked(values))
-            for home, values in zip(homes, given, strict=True)
-        ]
+        # Neighbours are computed by one task: fewer messages, and their merge stays with them.
+        calls = list(zip(*arguments, strict=False))
+        size = self._group_size(len(calls))
+        handles: list[Any] = []
+        for start in range(0, len(calls), size):
+            group = calls[start : start + size]
+            specs, futures = _referred(group)
+            done = self._submit_one(_run_group, task, specs, *futures)
+            handles += [_Entry(done, (place,)) for place in range(len(group))]
+        return handles
 
     def pick(self, handles: Sequence[Any], place: int) -> list[Any]:
-        return [_Picked(handle, place) for handle in handles]
+        return [handle._replace(path=(*handle.path, place)) for handle in handles]
 
     def merge(self, handles: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
-        # A group of 2^j neighbours is a subtree of the fixed tree: one task instead of many, and
-        # neighbours live with one worker, so that little crosses the network.
-        groups = [handles[i : i + _GROUP] for i in range(0, len(handles), _GROUP)]
-        homes = self._homes(len(groups))
-        roots = [
-            self._submit_one(home, _merge, merge, *_unpicked(group))
-            for home, group in zip(homes, groups, strict=True)
-        ]
-        return merge_tree(self.collect(roots), merge)
+        size = self._group_size(len(handles))
+        roots = []
+        for start in range(0, len(handles), size):
+            specs, futures = _referred([tuple(handles[start : start + size])])
+            roots.append(self._submit_one(_merge_group, merge, specs[0], *futures))
+        return merge_tree(self._gather(roots), merge)
 
     def collect(self, handles: Sequence[Any]) -> list[Any]:
-        handles = [
-            self._submit_one(None, getitem, *handle) if isinstance(handle, _Picked) else handle
-            for handle in handles
-        ]
-        self._wait(handles)
-        try:
-            return list(self._client.gather(handles))
-        except _GONE as error:
-            raise self._lost() from error
+        specs, futures = _referred([(handle,) for handle in handles])
+        takers = [self._submit_one(_taken, spec[0], *futures) for spec in specs]
+        return self._gather(takers)
 
     def map(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
-        return self.collect(self.submit(task, *arguments))
+        handles = self.submit(task, *arguments)
+        groups = list(dict.fromkeys(handle.future for handle in handles))
+        return [result for group in self._gather(groups) for result in group]
 
     def close(self) -> None:
         self._client.close()
@@ -136,27 +132,25 @@ class DaskEngine:
     ) -> None:
         self.close()
 
-    def _homes(self, count: int) -> list[str | None]:
-        """A worker for each of `count` neighbours, in blocks: a wish that a death overrides."""
-        workers = sorted(self._client.nthreads())
-        if not workers:
-            return [None] * count
-        return [workers[i * len(workers) // count] for i in range(count)]
+    def _group_size(self, count: int) -> int:
+        """A power of two: a group is a subtree of the fixed tree. Enough groups to share out."""
+        share = count // (_GROUPS_A_THREAD * max(self.threads, 1))
+        return 1 << max(share.bit_length() - 1, 0)
 
-    def _submit_one(self, home: str | None, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _gather(self, futures: Sequence[Any]) -> list[Any]:
+        self._wait(futures)
+        try:
+            return list(self._client.gather(list(futures)))
+        except _GONE as error:
+            raise self._lost() from error
+
+    def _submit_one(self, function: Callable[..., Any], *arguments: Any) -> Any:
         with warnings.catch_warnings():
             # Large values inside a task are the point: so they survive their holder.
             warnings.filterwarnings("ignore", message="Sending large graph")
             key = f"{getattr(function, '__name__', 'task')}-{uuid.uuid4().hex}"
             try:
-                return self._client.submit(
-                    function,
-                    *arguments,
-                    key=key,
-                    pure=False,
-                    workers=home and [home],
-                    allow_other_workers=home is not None,
-                )
+                return self._client.submit(function, *arguments, key=key, pure=False)
             except _GONE as error:
                 raise self._lost() from error
 
@@ -230,28 +224,55 @@ def _identity(value: Any) -> Any:
     return value
 
 
-class _Picked(NamedTuple):
-    """An entry of a result, taken out where it is used."""
+class _Entry(NamedTuple):
+    """A place in the result of a group; no worker is named, so none can be waited for in vain."""
 
-    result: Any
-    place: int
-
-
-def _unpicked(values: Sequence[Any]) -> tuple[Any, ...]:
-    """(places, the results themselves): Dask finds its futures only at the top level."""
-    places = tuple(v.place if isinstance(v, _Picked) else None for v in values)
-    return places, *(v.result if isinstance(v, _Picked) else v for v in values)
+    future: Any
+    path: tuple[int, ...]
 
 
-def _values(places: Sequence[int | None], results: Sequence[Any]) -> list[Any]:
-    return [r if p is None else r[p] for p, r in zip(places, results, strict=True)]
+class _Reference(NamedTuple):
+    """Where a task finds an argument: the value itself, or a path into one of its futures."""
+
+    value: Any = None
+    future: int = -1
+    path: tuple[int, ...] = ()
+
+    def resolved(self, futures: Sequence[Any]) -> Any:
+        value = self.value if self.future < 0 else futures[self.future]
+        for place in self.path:
+            value = value[place]
+        return load_shard(value) if isinstance(value, ShardRef) else value
 
 
-def _run(task: Callable[..., Any], places: Sequence[int | None], *results: Any) -> Any:
+def _referred(calls: Sequence[tuple[Any, ...]]) -> tuple[list[tuple[_Reference, ...]], list[Any]]:
+    """The arguments of calls as references, and the distinct futures they point into.
+
+    Dask finds futures only at the top level of a task's arguments, and sends each once."""
+    slots: dict[Any, int] = {}
+
+    def refer(value: Any) -> _Reference:
+        if isinstance(value, _Entry):
+            return _Reference(None, slots.setdefault(value.future, len(slots)), value.path)
+        if hasattr(value, "key") and hasattr(value, "status"):  # a future: a shared value
+            return _Reference(None, slots.setdefault(value, len(slots)))
+        return _Reference(value)
+
+    return [tuple(refer(value) for value in call) for call in calls], list(slots)
+
+
+def _run_group(
+    task: Callable[..., Any], calls: list[tuple[_Reference, ...]], *futures: Any
+) -> list[Any]:
     """On a worker: shards are loaded (and kept) by the process that needs them."""
-    arguments = _values(places, results)
-    return task(*(load_shard(a) if isinstance(a, ShardRef) else a for a in arguments))
+    return [task(*(argument.resolved(futures) for argument in call)) for call in calls]
 
 
-def _merge(merge: Callable[[Any, Any], Any], places: Sequence[int | None], *results: Any) -> Any:
-    return merge_tree(_values(places, results), merge)
+def _merge_group(
+    merge: Callable[[Any, Any], Any], parts: tuple[_Reference, ...], *futures: Any
+) -> Any:
+    return merge_tree([part.resolved(futures) for part in parts], merge)
+
+
+def _taken(entry: _Reference, *futures: Any) -> Any:
+    return entry.resolved(futures)
