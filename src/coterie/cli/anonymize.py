@@ -137,6 +137,15 @@ def _speak(session: Session, release: Release, out: Path, truth: Path | None) ->
     session.show(f"written: {out} (to publish), {out}.private/audit.json (to keep)")
 
 
+def _figure(value: float) -> str:
+    """Counts whole, with their thousands apart; anything else to four places.
+
+    >>> _figure(198050.0), _figure(0.30103), _figure(4.19)
+    ('198,050', '0.3010', '4.1900')
+    """
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4f}"
+
+
 def likeness_table(utility: dict[str, Any], title: str = "original and release") -> Table:
     """The plain figures of two graphs side by side."""
     from rich.table import Table
@@ -145,7 +154,7 @@ def likeness_table(utility: dict[str, Any], title: str = "original and release")
     for key, before in utility["original"].items():
         after = utility["published"].get(key)
         if isinstance(before, int | float) and isinstance(after, int | float):
-            table.add_row(key.replace("_", " "), f"{before:,.5g}", f"{after:,.5g}")
+            table.add_row(key.replace("_", " "), _figure(before), _figure(after))
     table.add_row("degree KS", "", f"{utility['degree_ks']:.4f}")
     return table
 

@@ -125,6 +125,7 @@ def _recommend(session: Session) -> dict[str, Any]:
 
 def _release(session: Session, out: Path) -> dict[str, Any]:
     from coterie.anonymize.anonymizer import Anonymizer
+    from coterie.cli.anonymize import likeness_table
     from coterie.graph.examples import social_network
 
     people, _ = social_network(rng=session.seed)
@@ -138,7 +139,7 @@ def _release(session: Session, out: Path) -> dict[str, Any]:
         return {"refused": True, "reasons": release.reasons, "seconds": seconds()}
     folder = _free(out)
     release.write(folder)
-    session.show(_likeness_table(release.utility))
+    session.show(likeness_table(release.utility))
     session.show(
         f"The new network and a report to open in a browser: {folder}/report.html\n"
         f"What must stay private (seed, all figures) is beside it in {folder}.private/."
@@ -160,24 +161,6 @@ def _free(folder: Path) -> Path:
         number += 1
         free = folder.with_name(f"{folder.name}-{number}")
     return free
-
-
-def _likeness_table(utility: dict[str, Any]) -> Any:
-    from rich.table import Table
-
-    table = Table("", "original", "published")
-    for key in (
-        "nodes",
-        "edges",
-        "degree_max",
-        "average_path_length",
-        "global_clustering",
-        "average_local_clustering",
-        "assortativity",
-    ):
-        pair = (utility[which][key] for which in ("original", "published"))
-        table.add_row(key.replace("_", " "), *(f"{value:.4g}" for value in pair))
-    return table
 
 
 def _headline(session: Session, text: str) -> None:

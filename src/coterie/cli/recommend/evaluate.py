@@ -54,12 +54,14 @@ def run(
 ) -> dict[str, Any]:
     """Cross-validate, or fit to --train and test on --test."""
     from coterie.cli.inputs import load_ratings
+    from coterie.cli.recommend.titles import read_titles
     from coterie.recommend.evaluate import evaluate, evaluate_split, summarised
 
     files = (train is not None) + (test is not None)
     if files == 1 or (ratings is None) == (files == 0):
         raise InputError("give RATINGS to be cut into folds, or both --train FILE and --test FILE")
     estimator = make(session, model, groups, samples, iterations, runs, prior, absent)
+    names = None if titles is None else read_titles(titles)  # before the work, not after it
 
     def fresh() -> Any:
         return type(estimator)(**estimator.get_params())
@@ -88,15 +90,18 @@ def run(
         engine.close()
     result = {"model": model.value, **found.mean, "spread": found.spread, "folds": found.folds}
     if report is not None:
-        _write_report(report, result, found, str(ratings or train), titles)
+        _write_report(report, result, found, str(ratings or train), names)
     _show(session, found)
     return result
 
 
 def _write_report(
-    path: Path, result: dict[str, Any], found: Evaluation, source: str, titles: Path | None
+    path: Path,
+    result: dict[str, Any],
+    found: Evaluation,
+    source: str,
+    titles: dict[Any, str] | None,
 ) -> None:
-    from coterie.cli.recommend.titles import read_titles
     from coterie.graph.writers import atomic_write
     from coterie.report.recommend import render
 
@@ -110,7 +115,7 @@ def _write_report(
                 model=last.recommender.model_,
                 ratings=last.train,
                 test=(last.levels, last.p) if same_scale else None,
-                titles=None if titles is None else read_titles(titles),
+                titles=titles,
             )
         )
 
