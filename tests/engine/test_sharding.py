@@ -48,9 +48,14 @@ def test_a_graph_in_shards_is_the_graph(
     assert isinstance(sharded, ShardedGraph)
     assert (sharded.n_nodes, sharded.n_edges) == (whole.n_nodes, whole.n_edges)
     assert sharded.ids.tolist() == whole.ids.tolist()
-    indptr, indices, _, weights = joined(sharded)
-    assert np.array_equal(indptr, whole.indptr) and np.array_equal(indices, whole.indices)
+    indptr, indices, channels, weights = joined(sharded)
     assert len(weights) == 0
+    row = np.repeat(np.arange(whole.n_nodes), np.diff(indptr))
+    ways = [(0, whole), (1, whole.reversed())] if directed else [(slice(None), whole)]
+    for way, graph in ways:  # a directed edge stands with its source and with its target
+        mine = channels == way if directed else way
+        assert np.array_equal(indices[mine], graph.indices)
+        assert np.array_equal(np.bincount(row[mine], minlength=whole.n_nodes), graph.degrees)
     cleaned = whole.cleaned
     assert made["self_loops"] == cleaned.self_loops
     assert made["merged"] == cleaned.duplicates + cleaned.reciprocal
