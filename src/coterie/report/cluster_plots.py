@@ -42,6 +42,7 @@ def _convergence(axes: Any, model: Any) -> None:
     if len(entropy) == 1:
         axes.plot(iteration, entropy, "o", color=_INK)
     axes.set_xlabel("iteration")
+    axes.locator_params(axis="x", integer=True)
     axes.set_ylabel("S (nats)", color=_INK)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.spines[["top", "right"]].set_visible(False)
