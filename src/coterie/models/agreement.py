@@ -37,7 +37,9 @@ def adjusted_mutual_information(a: np.ndarray, b: np.ndarray) -> float:
     mutual = entropy_a + entropy_b - joint
     expected = _expected_information(in_a, in_b, n)
     mean = (entropy_a + entropy_b) / 2
-    return 1.0 if abs(mean - expected) < 1e-15 else (mutual - expected) / (mean - expected)
+    if abs(mean - expected) < 1e-15:
+        return 1.0
+    return float((mutual - expected) / (mean - expected))
 
 
 def _contingency(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -81,7 +81,7 @@ class GraphRuns:
         if kind == RELEASE:
             labels = blocks_for(
                 graph,
-                k,
+                min(k, graph.n_nodes // _MIN_CLASS),  # as many as there can be
                 degree_corrected=True,
                 min_block_size=_MIN_CLASS,
                 rng=self.setting.seed,
