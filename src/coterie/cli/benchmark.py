@@ -68,8 +68,21 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     }
     found = [key for key in rows[-1] if key.startswith("found_")]
     columns = {**shown, **{key: f"{key.split('_')[1]} seeds" for key in found}}
-    table = Table("technique", *columns.values())
+    table = Table(box=None, padding=(0, 1))
+    table.add_column("technique", no_wrap=True)
+    for name in columns.values():
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         cells = (row.get(key) for key in columns)
-        table.add_row(row["technique"], *("" if c is None else f"{c:.4g}" for c in cells))
+        table.add_row(
+            row["technique"],
+            *("" if c is None else f"{c:.3g}" if c < 1000 else f"{c:.0f}" for c in cells),
+        )
     return table
+
+
+def _figure(value: float | None) -> str:
+    """Three places, counts whole, nothing where nothing was measured."""
+    if value is None:
+        return ""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"

@@ -80,7 +80,7 @@ class Session:
     def output(self) -> Console:
         from rich.console import Console
 
-        return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+        return Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 
     def engine(self) -> Engine:
         """The threads of this process."""
