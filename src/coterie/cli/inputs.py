@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from coterie.base.errors import InputError
 from coterie.cli.session import Session
 
 if TYPE_CHECKING:
@@ -79,3 +80,18 @@ def load_ratings(
         separator=separator,
         threads=session.threads,
     )
+
+
+def parse_groups(text: str) -> int | tuple[int, int]:
+    """ "10" or "10,5" (users and items) as numbers.
+
+    >>> parse_groups("10,5")
+    (10, 5)
+    """
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2) or min(numbers) < 1:
+        raise InputError(f"--groups {text}", remedy="give a number, or K,L for users and items")
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])

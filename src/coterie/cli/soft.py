@@ -17,6 +17,7 @@ from coterie.cli.inputs import (
     load_graph,
     load_ratings,
     load_shards,
+    parse_groups,
 )
 from coterie.cli.session import Session, command, stopwatch
 
@@ -94,7 +95,7 @@ def run(
     if report is not None and Path(graph).is_dir():
         raise InputError("--report shows data in memory, not in shards", remedy="use --out")
     options: dict[str, Any] = {
-        "n_groups": _groups(groups),
+        "n_groups": parse_groups(groups),
         "max_iter": iterations,
         "tol": tol,
         "prior": prior,
@@ -161,16 +162,6 @@ def _read(
         format=format,
         separator=separator,
     )
-
-
-def _groups(text: str) -> int | tuple[int, int]:
-    try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) not in (1, 2) or min(numbers) < 1:
-        raise InputError(f"--groups {text}", remedy="give a number, or K,L for users and items")
-    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 
 def _table(model: SoftModel, data: Any) -> dict[str, Any]:

@@ -15,11 +15,10 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from coterie.base.errors import InputError, MissingDependencyError
-from coterie.engine.interface import EngineError
+from coterie.engine.interface import Closing, EngineError
 from coterie.engine.local import available_cores
 from coterie.engine.shards import merge_tree
 from coterie.engine.storage import ShardRef, load_shard, write_shard
@@ -29,7 +28,7 @@ _GROUPS_A_THREAD = 2  # enough to even out the work
 _GONE = (OSError, CancelledError)  # what a call raises when the scheduler went away
 
 
-class DaskEngine:
+class DaskEngine(Closing):
     """Runs tasks on the workers of a scheduler, or of a cluster on this machine started for it.
 
     `storage` is a folder that every worker reaches under the same name; shards of data that were
@@ -120,17 +119,6 @@ class DaskEngine:
             self._cluster.close()
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _group_size(self, count: int) -> int:
         """A power of two: a group is a subtree of the fixed tree. Enough groups to share out."""

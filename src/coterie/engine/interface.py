@@ -7,7 +7,8 @@ Models pass handles on and never look inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 from coterie.base.errors import CoterieError
 
@@ -55,3 +56,20 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Closing:
+    """Closed at the end of a `with` block."""
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from coterie.base.errors import InputError
+from coterie.engine.interface import Closing
 from coterie.engine.shards import merge_tree
 from coterie.engine.storage import ShardRef, load_shard
 
 
-class LocalEngine:
+class LocalEngine(Closing):
     """Runs tasks on the threads of this process; a handle is the value itself.
 
     >>> with LocalEngine(threads=2) as engine:
@@ -52,17 +52,6 @@ class LocalEngine:
     def close(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def available_cores() -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
+from coterie.cli.inputs import parse_groups
 from coterie.cli.session import Session
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def make(
 
     return make_model(
         model.value,
-        groups=None if groups is None else _groups(groups),
+        groups=None if groups is None else parse_groups(groups),
         samples=samples,
         iterations=iterations,
         runs=runs,
@@ -63,16 +64,6 @@ def make(
         absent=absent,
         rng=session.seed,
     )
-
-
-def _groups(text: str) -> int | tuple[int, int]:
-    try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) not in (1, 2) or min(numbers) < 1:
-        raise InputError(f"--groups {text}", remedy="give a number, or K,L for users and items")
-    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 
 def load_model(path: str) -> Recommender:
