@@ -23,8 +23,13 @@ from coterie.kernels.scores import Workspace, plan, sweep, workspace
 from coterie.kernels.tables import PARTS, Tables, empty_tables, refresh, refresh_logs
 from coterie.models.objectives.base import Labels, Plan
 
-KEPT_X = 17  # rows of tables.py are kept for x below this
-KEPT_BYTES = 1 << 25  # … in at most this much memory a thread
+_KEPT_X = 17  # rows of tables.py are kept for x below this
+_KEPT_BYTES = 1 << 25  # … in at most this much memory a thread
+
+
+def planning_workspace(slots: int, k: int) -> Workspace:
+    """Buffers of one thread for `plan`, with room for the rows that come up again and again."""
+    return workspace(slots, k, _KEPT_X, min(2 * slots * _KEPT_X, _KEPT_BYTES // (8 * k)))
 
 
 @dataclass
@@ -196,9 +201,8 @@ class BlockObjective:
     def _buffers(self, state: BlockState, side: int, parts: int) -> list[Workspace]:
         slots, k = state.counts[side].shape
         buffers = state.buffers.setdefault(side, [])
-        capacity = min(2 * slots * KEPT_X, KEPT_BYTES // (8 * k))
         while len(buffers) < parts:
-            buffers.append(workspace(slots, k, KEPT_X, capacity))
+            buffers.append(planning_workspace(slots, k))
         return buffers[:parts]
 
     def _cut(self, side: int, elements: np.ndarray, parts: int) -> np.ndarray:

@@ -21,14 +21,12 @@ from coterie.graph import Graph
 from coterie.kernels.blocks import TWO_SETS, Adjacency, Model, Stats, count
 from coterie.kernels.fixed import plan_fixed
 from coterie.kernels.rowblocks import RowBlock, count_changes, moves_allowed
-from coterie.kernels.scores import plan, workspace
+from coterie.kernels.scores import plan
 from coterie.kernels.tables import Tables
 from coterie.models.objectives import make_objective
 from coterie.models.objectives.base import Labels, Plan
-from coterie.models.objectives.blocks import BlockObjective, BlockState
+from coterie.models.objectives.blocks import BlockObjective, BlockState, planning_workspace
 
-KEPT_X = 17
-KEPT_BYTES = 1 << 25
 _BLOCKS_A_WORKER = 4  # enough to even out the work, few enough to send
 
 
@@ -200,7 +198,6 @@ def _plan(
 ) -> tuple[np.ndarray, np.ndarray]:
     model, stats, tables, side, score = shared
     slots, k = stats.counts.shape
-    kept = min(2 * slots * KEPT_X, KEPT_BYTES // (8 * k))
     wanted, gains = np.empty(len(rows), np.int32), np.empty(len(rows))
     own = labels[side][block.first : block.first + len(block.indptr) - 1]
     kernel = plan if score == "exact" else plan_fixed
@@ -209,7 +206,7 @@ def _plan(
         _rows(block),
         stats,
         tables,
-        workspace(slots, k, KEPT_X, kept),
+        planning_workspace(slots, k),
         own,
         labels[len(labels) - 1 - side],
         rows,
