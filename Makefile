@@ -4,13 +4,17 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary=:all:
 
-.PHONY: demo test lint lowest clean clean-cache
+.PHONY: demo test fuzz lint lowest clean clean-cache
 
 demo: $(VENV)/.installed
 	$(BIN)/coterie demo
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+# The property tests with new random cases: `make test` repeats fixed ones.
+fuzz: $(VENV)/.installed-dev
+	COTERIE_HYPOTHESIS=fuzz $(BIN)/python -m pytest -q -m hypothesis
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -6,6 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# `make test` tries the same cases on every machine, so that a red run is the change's own doing;
+# `make fuzz` tries new ones, and what it finds becomes an @example.
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.register_profile("fuzz", deadline=None)
+settings.load_profile(os.environ.get("COTERIE_HYPOTHESIS", "fixed"))
 
 
 @pytest.fixture(scope="session")

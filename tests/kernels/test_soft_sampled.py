@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import reference
@@ -22,6 +22,8 @@ from coterie.models.soft.state import Shape, State, start
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.integers(0, 3))
+@example([2.2250738585e-313], 0)
+@example([5e-324, 5e-324, 1e-310], 1)
 def test_alias_tables_hold_the_distribution(weights, zeros):
     weights = np.array(weights + [0.0] * zeros)
     if weights.sum() == 0:

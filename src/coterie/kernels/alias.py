@@ -28,11 +28,11 @@ def alias_tables(weights):
     small, large = np.empty(k, np.int64), np.empty(k, np.int64)
     for u in range(n):
         total = weights[u].sum()
-        scale = k / total if total > 0.0 else 0.0
         n_small = n_large = 0
         for i in range(k):
             other[u, i] = i
-            keep[u, i] = weights[u, i] * scale if total > 0.0 else 1.0
+            # Divided first: k / total overflows where all weights are subnormal.
+            keep[u, i] = weights[u, i] / total * k if total > 0.0 else 1.0
             if keep[u, i] < 1.0:
                 small[n_small] = i
                 n_small += 1
