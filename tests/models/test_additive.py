@@ -51,7 +51,7 @@ class State:
     def __init__(self, seed: int, sweeps: int = 4, R: int = 4) -> None:
         ratings = small_ratings(seed, R=R)
         users, items = ratings.users.astype(np.int64), ratings.items.astype(np.int64)
-        edges, order = in_user_order(users, items, ratings.n_users, ratings.n_items)
+        edges, order = in_user_order(users, items, ratings.n_users)
         self.observed = Observed(
             edges, ratings.codes[order].astype(np.uint8), users[order], items[order]
         )
@@ -60,7 +60,7 @@ class State:
             seed, shape, self.observed, ratings.n_users, ratings.n_items, 0.5
         )
         self.y = self._outcomes()
-        schedule = additive_chain.Schedule(0.3, 2, 1, 1, 100.0)
+        schedule = additive_chain.Schedule(0.3, 2, 1, 1, 100.0, True)
         additive_chain.advance(self.chain, edges, self.observed.level, self.seen, schedule, sweeps)
 
     def _outcomes(self) -> np.ndarray:
@@ -155,28 +155,42 @@ def test_latent_values_lie_in_their_ratings_interval(seed: int) -> None:
         assert low - 1e-4 <= z <= high + 1e-4
 
 
+def views(state: State, s: int) -> list[tuple[additive_sweep.View, np.ndarray]]:
+    """Copies of both observations, and their effects in partition s."""
+    c = state.chain
+    return [
+        (additive_sweep.View(state.observed.edges, c.x.copy(), 1.0), c.M[s]),
+        (additive_sweep.View(state.seen, c.y.copy(), 0.3 * TAU), c.Q[s]),
+    ]
+
+
+def item_sums(state: State, s: int, view: additive_sweep.View, M: np.ndarray) -> np.ndarray:
+    """What the items get to know of a partition: sums and counts by user label."""
+    c, (k, l) = state.chain, M.shape  # noqa: E741
+    nothing, total, count = np.zeros(l), np.empty(l), np.empty(l)
+    sums = np.zeros((k, len(c.b_item), 2))
+    for u, label in enumerate(c.g[s]):
+        additive_sweep.gather(view, u, nothing, c.h[s], M[label], c.h[s], total, count)
+        additive_sweep.scatter(view, u, sums[label])
+    return sums
+
+
 def scores(state: State, s: int, users: bool) -> np.ndarray:
     """Log weights of every label of every node, as the kernels form them."""
-    c, nothing = state.chain, np.zeros(state.chain.M.shape[1:], np.float32)
-    found = []
-    for edges, x, M, weight in (
-        (state.observed.edges, c.x, c.M[s], 1.0),
-        (state.seen, c.y, c.Q[s], 0.3 * TAU),
-    ):
-        own = c.g[s] if users else c.h[s]
-        width = M.shape[1] if users else M.shape[0]
-        sums = additive_sweep.Sums(np.empty((len(own), width)), np.empty((len(own), width)))
-        if users:
-            additive_sweep.row_sums(edges, x, nothing, c.g[s], c.h[s], c.h[s], sums)
-        else:
-            additive_sweep.col_sums(edges, x, c.g[s], sums)
-        back = np.ascontiguousarray(M.T if users else M)
-        score = np.zeros((len(own), back.shape[1]))
-        for a in range(len(own)):
-            total = sums.total[a] + sums.count[a] * back[:, own[a]]
-            additive_sweep.label_weights(total, sums.count[a], back, weight, score[a])
-        found.append(score)
-    return found[0] + found[1]
+    c = state.chain
+    k, l = c.M.shape[1:]  # noqa: E741
+    found = np.zeros((len(c.b_user), k) if users else (len(c.b_item), l))
+    for view, M in views(state, s):
+        sums = None if users else item_sums(state, s, view, M)
+        for node, score in enumerate(found):
+            if sums is None:
+                total, count = np.empty(l), np.empty(l)
+                own, back = M[c.g[s, node]], np.ascontiguousarray(M.T)
+                additive_sweep.gather(view, node, np.zeros(l), c.h[s], own, c.h[s], total, count)
+            else:
+                total, count, back = sums[:, node, 0], sums[:, node, 1], M
+            additive_sweep.label_weights(total, count, back, view.weight, score)
+    return found
 
 
 @pytest.mark.parametrize("users", [True, False])
@@ -254,14 +268,11 @@ def test_offsets() -> None:
 def test_effects() -> None:
     state = State(2)
     c, s = state.chain, 1
-    sums = additive_sweep.Sums(np.empty((9, 2)), np.empty((9, 2)))
-    additive_sweep.col_sums(state.observed.edges, c.x, c.g[s], sums)
-    sums.total[:] += sums.count * c.M[s].T[c.h[s]]
+    sums = item_sums(state, s, *views(state, s)[0])
 
     def draw(key):
-        M, step = c.M[s].copy(), np.zeros(c.M[s].shape, np.float32)
-        additive_sweep.draw_effects(key, sums, c.h[s], 1.0, 20.0, M, step)
-        assert step == pytest.approx(M - c.M[s], abs=1e-6)
+        M = c.M[s].copy()
+        additive_sweep.draw_effects(key, sums, c.h[s], 1.0, 20.0, M)
         return M
 
     mean, variance = moments(draw)

@@ -9,17 +9,15 @@ from numba import njit
 
 from coterie.kernels.additive_styles import draw_styles, log_chances, move_cuts
 from coterie.kernels.additive_sweep import (
-    Sums,
-    col_sums,
+    Last,
+    View,
     draw_col_offsets,
     draw_effects,
-    draw_labels,
+    draw_item_labels,
     draw_latent,
     draw_precision,
     draw_row_offsets,
-    relabel_cols,
-    relabel_rows,
-    row_sums,
+    draw_user_labels,
     subtract,
 )
 
@@ -53,6 +51,7 @@ class Schedule(NamedTuple):
     styles_from: int  # sweep from which styles are drawn …
     styles_every: int  # … and how often
     hold: float  # how strongly a style's cutpoints are held to the mean style
+    grouped: bool  # whether labels and effects are drawn at all
 
 
 @njit(nogil=True, cache=True)
@@ -67,35 +66,22 @@ def _draw_offsets(state, chain, rated, seen, tau):
 @njit(nogil=True, cache=True)
 def _draw_partitions(state, chain, rated, seen, seen_weight):
     L, k, l = chain.M.shape  # noqa: E741
-    n, m = chain.g.shape[1], chain.h.shape[1]
-    user_rated = Sums(np.empty((n, l)), np.empty((n, l)))
-    user_seen = Sums(np.empty((n, l)), np.empty((n, l)))
-    item_rated = Sums(np.empty((m, k)), np.empty((m, k)))
-    item_seen = Sums(np.empty((m, k)), np.empty((m, k)))
-    fresh_g, fresh_h = np.empty(n, np.uint8), np.empty(m, np.uint8)
-    M_step, Q_step = np.zeros((k, l), np.float32), np.zeros((k, l), np.float32)
-    last = 0
+    m = chain.h.shape[1]
+    ratings, presence = View(rated, chain.x, 1.0), View(seen, chain.y, seen_weight)
+    of_ratings, of_presence = np.empty((k, m, 2)), np.empty((k, m, 2))
+    nothing = np.zeros((k, l))
+    last = Last(chain.g[0], chain.h[0], nothing, nothing)
     for s in range(L):
         g, h, M, Q = chain.g[s], chain.h[s], chain.M[s], chain.Q[s]
-        g_last, h_last = chain.g[last], chain.h[last]
-        row_sums(rated, chain.x, M_step, g_last, h_last, h, user_rated)
-        row_sums(seen, chain.y, Q_step, g_last, h_last, h, user_seen)
-        M_back, Q_back = np.ascontiguousarray(M.T), np.ascontiguousarray(Q.T)
-        state = draw_labels(state, user_rated, M_back, user_seen, Q_back, seen_weight, g, fresh_g)
-        relabel_rows(rated, chain.x, M, g, fresh_g, h)
-        relabel_rows(seen, chain.y, Q, g, fresh_g, h)
-        g[:] = fresh_g
-        col_sums(rated, chain.x, g, item_rated)
-        col_sums(seen, chain.y, g, item_seen)
-        state = draw_labels(state, item_rated, M, item_seen, Q, seen_weight, h, fresh_h)
-        relabel_cols(rated, chain.x, M, h, fresh_h, g)
-        relabel_cols(seen, chain.y, Q, h, fresh_h, g)
-        h[:] = fresh_h
-        state = draw_effects(state, item_rated, h, 1.0, chain.precision[4], M, M_step)
-        state = draw_effects(state, item_seen, h, seen_weight, chain.precision[5], Q, Q_step)
-        last = s
-    subtract(rated, chain.x, M_step, chain.g[last], chain.h[last])
-    subtract(seen, chain.y, Q_step, chain.g[last], chain.h[last])
+        state = draw_user_labels(
+            state, ratings, M, presence, Q, last, g, h, of_ratings, of_presence
+        )
+        state = draw_item_labels(state, of_ratings, M, 1.0, of_presence, Q, seen_weight, h)
+        state = draw_effects(state, of_ratings, h, 1.0, chain.precision[4], M)
+        state = draw_effects(state, of_presence, h, seen_weight, chain.precision[5], Q)
+        last = Last(g, h, M, Q)
+    subtract(rated, chain.x, last.M, last.g, last.h)
+    subtract(seen, chain.y, last.Q, last.g, last.h)
     return state
 
 
@@ -122,12 +108,13 @@ def advance(chain, rated, code, seen, schedule, sweeps):
         state = draw_latent(state, rated, code, chain.style, chain.cuts, chain.z, chain.x)
         for _again in range(3 if done == 0 else 1):
             state = _draw_offsets(state, chain, rated, seen, chain.precision[6])
-        seen_weight = schedule.seen_weight * chain.precision[6]
-        state = _draw_partitions(state, chain, rated, seen, seen_weight)
+        if schedule.grouped:
+            seen_weight = schedule.seen_weight * chain.precision[6]
+            state = _draw_partitions(state, chain, rated, seen, seen_weight)
         if done >= schedule.styles_from and done % schedule.styles_every == 0:
             table = log_chances(chain.cuts)
             state = draw_styles(state, rated, code, chain.z, chain.x, table, chain.style)
             move_cuts(rated, code, chain.z, chain.x, chain.style, schedule.hold, chain.cuts)
-        state = _draw_precisions(state, chain, done >= schedule.effects_from)
+        state = _draw_precisions(state, chain, schedule.grouped and done >= schedule.effects_from)
         chain.sweeps[0] = done + 1
     chain.stream[0] = state

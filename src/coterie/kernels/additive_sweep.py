@@ -4,9 +4,10 @@ Letters: u, v user (row) and item (column); e an edge's place in user order; s a
 i, j user and item group; g, h their labels; M (ratings) or Q (presence) the L x k x l effects;
 b the offsets; x an edge's residual, its latent value minus everything the model says.
 
-Both observations, the rating and the presence of one, have the same shape: edges seen from both
-sides and a residual an edge (`Edges`). A partition's new effects are subtracted while the next
-partition's sums are formed, so that each partition reads every edge once from each side.
+Both observations, the rating and the presence of one, have the same shape: edges in user order and
+a residual an edge (`View`). A partition reads each edge once, in that order: while a user's
+residuals are at hand its label is drawn, and what the items' labels and the effects need is added
+up by item. Nothing walks the edges in item order, which is what a large table could not cache.
 """
 
 from __future__ import annotations
@@ -22,20 +23,27 @@ from coterie.kernels.random import uniform
 
 
 class Edges(NamedTuple):
-    """Observed pairs in user order, and the way to walk them in item order."""
+    """Observed pairs in user order."""
 
     row_ptr: np.ndarray  # int64, users + 1
     col: np.ndarray  # uint32, edge -> item
-    col_ptr: np.ndarray  # int64, items + 1
-    row: np.ndarray  # uint32, edge in item order -> user
-    place: np.ndarray  # uint32, edge in item order -> its place in user order
 
 
-class Sums(NamedTuple):
-    """Of each node's residuals, by the label at the other end."""
+class View(NamedTuple):
+    """One of the two observations: who met what, what is left of it, how much it counts."""
 
-    total: np.ndarray  # float64, nodes x labels
-    count: np.ndarray  # type: ignore[assignment]  # float64, nodes x labels
+    edges: Edges
+    x: np.ndarray  # float32, an edge's residual
+    weight: float
+
+
+class Last(NamedTuple):
+    """A partition whose effects are drawn and not yet subtracted from the residuals."""
+
+    g: np.ndarray
+    h: np.ndarray
+    M: np.ndarray  # float64, k x l; zeros where nothing is left to subtract
+    Q: np.ndarray
 
 
 @njit(nogil=True, cache=True)
@@ -70,17 +78,18 @@ def draw_row_offsets(state, edges, x, b, weight, precision):
 
 @njit(nogil=True, cache=True)
 def draw_col_offsets(state, edges, x, b, weight, precision):
-    """The same for items."""
-    for v in range(len(edges.col_ptr) - 1):
-        begin, end = edges.col_ptr[v], edges.col_ptr[v + 1]
-        total = 0.0
-        for t in range(begin, end):
-            total += x[edges.place[t]]
-        state, new = _offset(state, total, end - begin, b[v], weight, precision)
-        step = np.float32(b[v] - new)
+    """The same for items, in user order all the same."""
+    total, count = np.zeros(len(b)), np.zeros(len(b))
+    for e in range(len(x)):
+        total[edges.col[e]] += x[e]
+        count[edges.col[e]] += 1.0
+    step = np.empty(len(b), np.float32)
+    for v in range(len(b)):
+        state, new = _offset(state, total[v], count[v], b[v], weight, precision)
+        step[v] = b[v] - new
         b[v] = new
-        for t in range(begin, end):
-            x[edges.place[t]] += step
+    for e in range(len(x)):
+        x[e] += step[edges.col[e]]
     return state
 
 
@@ -92,42 +101,42 @@ def _offset(state, total, n, old, weight, precision):
 
 
 @njit(nogil=True, cache=True)
-def subtract(edges, x, step, g, h):
-    """x -= step[g_u, h_v] on every edge."""
+def subtract(edges, x, M, g, h):
+    """x -= M[g_u, h_v] on every edge."""
     for u in range(len(edges.row_ptr) - 1):
-        mine = step[g[u]]
+        mine = M[g[u]]
         for e in range(edges.row_ptr[u], edges.row_ptr[u + 1]):
             x[e] -= mine[h[edges.col[e]]]
 
 
 @njit(nogil=True, cache=True)
-def row_sums(edges, x, step, g_last, h_last, h, sums):
-    """Subtract the last partition's change of effects; OUT sums of x by user and item label."""
-    total, count = sums
+def gather(view, u, last, h_last, own, h, total, count):
+    """One user's residuals by item label, with this partition's effects put back.
+
+    IN last: the effects of the partition before, not yet subtracted; own: this one's. Both are
+    the user's rows. OUT x; OUT total, count.
+    """
     total[:] = 0.0
     count[:] = 0.0
-    for u in range(len(edges.row_ptr) - 1):
-        mine = step[g_last[u]]
-        for e in range(edges.row_ptr[u], edges.row_ptr[u + 1]):
-            v = edges.col[e]
-            left = x[e] - mine[h_last[v]]
-            x[e] = left
-            j = h[v]
-            total[u, j] += left
-            count[u, j] += 1.0
+    for e in range(view.edges.row_ptr[u], view.edges.row_ptr[u + 1]):
+        v = view.edges.col[e]
+        j = h[v]
+        left = view.x[e] - last[h_last[v]] + own[j]
+        view.x[e] = left
+        total[j] += left
+        count[j] += 1.0
 
 
 @njit(nogil=True, cache=True)
-def col_sums(edges, x, g, sums):
-    """OUT sums of x by item and user label."""
-    total, count = sums
-    total[:] = 0.0
-    count[:] = 0.0
-    for v in range(len(edges.col_ptr) - 1):
-        for t in range(edges.col_ptr[v], edges.col_ptr[v + 1]):
-            i = g[edges.row[t]]
-            total[v, i] += x[edges.place[t]]
-            count[v, i] += 1.0
+def scatter(view, u, items):
+    """Add one user's residuals to what the items have from users of its label.
+
+    OUT items: sum and count of each item.
+    """
+    for e in range(view.edges.row_ptr[u], view.edges.row_ptr[u + 1]):
+        item = items[view.edges.col[e]]
+        item[0] += view.x[e]
+        item[1] += 1.0
 
 
 @njit(nogil=True, cache=True)
@@ -159,66 +168,59 @@ def draw_category(state, score):
 
 
 @njit(nogil=True, cache=True)
-def draw_labels(state, rated, M, seen, Q, seen_weight, label, fresh):
-    """New labels of every node of one side, given both observations. OUT fresh.
+def draw_user_labels(state, rated, M, seen, Q, last, g, h, rated_sums, seen_sums):
+    """Every user's label in one partition, and the sums that the items need then.
 
-    IN rated, seen: sums that still lack the partition's own effects; they are completed here.
-    M, Q: labels of the other side x own labels.
+    IN M, Q: the partition's effects, k x l; last: the partition before (`Last`). OUT g; OUT x of
+    both views, which then lacks the partition; OUT sums: k x items x 2, sum and count.
     """
-    score = np.empty(M.shape[1])
-    for a in range(len(label)):
-        old = label[a]
-        for j in range(M.shape[0]):
-            rated.total[a, j] += rated.count[a, j] * M[j, old]
-            seen.total[a, j] += seen.count[a, j] * Q[j, old]
+    k, l = M.shape  # noqa: E741
+    M_back, Q_back = np.ascontiguousarray(M.T), np.ascontiguousarray(Q.T)
+    total, count, score = np.empty(l), np.empty(l), np.empty(k)
+    rated_sums[:] = 0.0
+    seen_sums[:] = 0.0
+    for u in range(len(g)):
         score[:] = 0.0
-        label_weights(rated.total[a], rated.count[a], M, 1.0, score)
-        label_weights(seen.total[a], seen.count[a], Q, seen_weight, score)
+        before = last.g[u]
+        gather(rated, u, last.M[before], last.h, M[g[u]], h, total, count)
+        label_weights(total, count, M_back, rated.weight, score)
+        gather(seen, u, last.Q[before], last.h, Q[g[u]], h, total, count)
+        label_weights(total, count, Q_back, seen.weight, score)
         state, new = draw_category(state, score)
-        fresh[a] = new
+        g[u] = new
+        scatter(rated, u, rated_sums[new])
+        scatter(seen, u, seen_sums[new])
     return state
 
 
 @njit(nogil=True, cache=True)
-def relabel_rows(edges, x, M, old, new, h):
-    """Residuals after users moved from label `old` to `new`."""
-    for u in range(len(old)):
-        if old[u] != new[u]:
-            step = (M[old[u]] - M[new[u]]).astype(np.float32)
-            for e in range(edges.row_ptr[u], edges.row_ptr[u + 1]):
-                x[e] += step[h[edges.col[e]]]
+def draw_item_labels(state, rated_sums, M, rated_weight, seen_sums, Q, seen_weight, h):
+    """Every item's label, from its sums by user label. OUT h."""
+    score = np.empty(M.shape[1])
+    for v in range(len(h)):
+        score[:] = 0.0
+        label_weights(rated_sums[:, v, 0], rated_sums[:, v, 1], M, rated_weight, score)
+        label_weights(seen_sums[:, v, 0], seen_sums[:, v, 1], Q, seen_weight, score)
+        state, new = draw_category(state, score)
+        h[v] = new
+    return state
 
 
 @njit(nogil=True, cache=True)
-def relabel_cols(edges, x, M, old, new, g):
-    """Residuals after items moved from label `old` to `new`."""
-    for v in range(len(old)):
-        if old[v] != new[v]:
-            step = (M[:, old[v]] - M[:, new[v]]).astype(np.float32)
-            for t in range(edges.col_ptr[v], edges.col_ptr[v + 1]):
-                x[edges.place[t]] += step[g[edges.row[t]]]
-
-
-@njit(nogil=True, cache=True)
-def draw_effects(state, sums, h, weight, precision, M, step):
-    """M_ij ~ N(S w / (n w + precision), 1 / (n w + precision)) from the items' completed sums.
-
-    OUT M; OUT step: new minus old, still to be subtracted from the residuals.
-    """
+def draw_effects(state, sums, h, weight, precision, M):
+    """M_ij ~ N(S w / (n w + precision), 1 / (n w + precision)) from the items' sums. OUT M."""
     k, l = M.shape  # noqa: E741
     total = np.zeros((k, l))
     count = np.zeros((k, l))
-    for v in range(len(h)):
-        for i in range(k):
-            total[i, h[v]] += sums.total[v, i]
-            count[i, h[v]] += sums.count[v, i]
+    for i in range(k):
+        for v in range(len(h)):
+            total[i, h[v]] += sums[i, v, 0]
+            count[i, h[v]] += sums[i, v, 1]
     for i in range(k):
         for j in range(l):
             strength = count[i, j] * weight + precision
             state, noise = normal(state)
-            new = total[i, j] * weight / strength + noise / math.sqrt(strength)
-            step[i, j] = new - M[i, j]
-            M[i, j] = new
+            M[i, j] = total[i, j] * weight / strength + noise / math.sqrt(strength)
     return state
 
 

@@ -33,29 +33,16 @@ class Observed(NamedTuple):
     items: np.ndarray
 
 
-def in_user_order(users: np.ndarray, items: np.ndarray, n: int, m: int) -> tuple[Edges, np.ndarray]:
-    """Pairs as `Edges`, and the order in which the pairs were taken.
+def in_user_order(users: np.ndarray, items: np.ndarray, n: int) -> tuple[Edges, np.ndarray]:
+    """Pairs of n users as `Edges`, and the order in which the pairs were taken.
 
-    >>> edges, order = in_user_order(np.array([1, 0, 1]), np.array([0, 0, 1]), 2, 2)
-    >>> order, edges.col, edges.place
-    (array([1, 0, 2]), array([0, 0, 1], dtype=uint32), array([0, 1, 2], dtype=uint32))
+    >>> edges, order = in_user_order(np.array([1, 0, 1]), np.array([1, 0, 0]), 2)
+    >>> order, edges.col, edges.row_ptr
+    (array([1, 2, 0]), array([0, 0, 1], dtype=uint32), array([0, 1, 3]))
     """
     order = np.lexsort((items, users))
-    row, col = users[order], items[order]
-    place = np.argsort(col, kind="stable")
-    return Edges(
-        _pointers(row, n),
-        col.astype(np.uint32),
-        _pointers(col, m),
-        row[place].astype(np.uint32),
-        place.astype(np.uint32),
-    ), order
-
-
-def _pointers(sorted_or_not: np.ndarray, size: int) -> np.ndarray:
-    return np.concatenate(([0], np.cumsum(np.bincount(sorted_or_not, minlength=size)))).astype(
-        np.int64
-    )
+    begins = np.concatenate(([0], np.cumsum(np.bincount(users, minlength=n))))
+    return Edges(begins.astype(np.int64), items[order].astype(np.uint32)), order
 
 
 def absent_pairs(
@@ -92,7 +79,7 @@ def start_chain(
     away = absent_pairs(rng, observed.users, observed.items, m, count)
     given = (observed.users, observed.items) if count else (away[0][:0], away[1][:0])
     users, items = np.r_[given[0], away[0]], np.r_[given[1], away[1]]
-    seen, order = in_user_order(users, items, n, m)
+    seen, order = in_user_order(users, items, n)
     y = np.r_[np.ones(len(given[0])), np.zeros(len(away[0]))]
     y = (y - (y.mean() if len(y) else 0.0))[order]
     g = rng.integers(0, k, (L, n)).astype(np.uint8)

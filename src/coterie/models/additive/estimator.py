@@ -141,7 +141,7 @@ class AdditiveBlockModel(Estimator):
         n_chains, burn_in, n_sweeps = self._plan(len(observed.level))
         keep_every = self._spacing(shape, n, m, n_chains, n_sweeps - burn_in)
         absent = self.absent_share if self.presence > 0 and len(self.values_) > 1 else 0.0
-        schedule = Schedule(self.presence, _EFFECTS_FROM, _STYLES_FROM, _STYLES_EVERY, _HOLD)
+        schedule = Schedule(self.presence, _EFFECTS_FROM, _STYLES_FROM, _STYLES_EVERY, _HOLD, True)
         begin = partial(start_chain, shape=shape, observed=observed, n=n, m=m, absent_share=absent)
         fit = keeper.load() if resume else None
         keys = stream_keys(as_generator(self.rng), n_chains) if fit is None else fit.keys
@@ -244,7 +244,7 @@ class AdditiveBlockModel(Estimator):
 
 def _observe(ratings: Ratings, scale: Scale) -> Observed:
     users, items = ratings.users.astype(np.int64), ratings.items.astype(np.int64)
-    edges, order = in_user_order(users, items, ratings.n_users, ratings.n_items)
+    edges, order = in_user_order(users, items, ratings.n_users)
     return Observed(edges, scale.levels(ratings.ratings)[order], users[order], items[order])
 
 
