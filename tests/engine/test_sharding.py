@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.base.errors import InputError
+from coterie.base.progress import Progress
+from coterie.engine import numbering
+from coterie.engine.numbering import IdCounter, IdNumbers
 from coterie.engine.sharded import ShardedGraph, ShardedRatings, open_shards
 from coterie.engine.sharding import shard_graph, shard_ratings
 from coterie.engine.storage import load_shard
 from coterie.graph.readers import read_graph, read_ratings
 
+NAMES: dict[str, Callable[[int], object]] = {
+    "numbers": int,
+    "scattered numbers": lambda x: x * 10**9 - 5,
+    "numbers as far apart as can be": lambda x: (x - 6) * (2**63 // 7),
+    "words": lambda x: f"person {x}",
+}
 EDGES = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=40)
 
 
@@ -31,16 +43,16 @@ def joined(sharded: ShardedGraph | ShardedRatings) -> tuple[np.ndarray, ...]:
 @pytest.mark.filterwarnings("ignore::coterie.base.errors.AssumptionWarning")
 @pytest.mark.parametrize("directed", [False, True])
 @settings(deadline=None, max_examples=25)
-@given(edges=EDGES, shards=st.integers(1, 5), words=st.booleans())
+@given(edges=EDGES, shards=st.integers(1, 5), names=st.sampled_from(sorted(NAMES)))
 def test_a_graph_in_shards_is_the_graph(
     tmp_path_factory: pytest.TempPathFactory,
     directed: bool,
     edges: list[tuple[int, int]],
     shards: int,
-    words: bool,
+    names: str,
 ) -> None:
     folder = tmp_path_factory.mktemp("shards")
-    name = (lambda x: f"person {x}") if words else str
+    name = NAMES[names]
     (folder / "e.csv").write_text("".join(f"{name(a)},{name(b)}\n" for a, b in edges))
     made = shard_graph(folder / "e.csv", folder / "out", shards=shards, directed=directed)
     sharded = open_shards(folder / "out")
@@ -137,3 +149,61 @@ def test_the_command_says_what_it_made(tmp_path: Path) -> None:
     assert (told["shards"], told["rows"], told["n_edges"], told["self_loops"]) == (2, 3, 2, 1)
     again = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True)
     assert again.returncode == 2
+
+
+@pytest.mark.parametrize("spread", [3, 10**6, 2**62])
+@settings(deadline=None, max_examples=25)
+@given(pieces=st.lists(st.lists(st.integers(-9, 9), max_size=8), min_size=1, max_size=8))
+def test_ids_in_pieces_are_counted_and_numbered_as_all_at_once(
+    spread: int, pieces: list[list[int]]
+) -> None:
+    arrays = [np.array(piece, np.int64) * (spread // 10 + 1) for piece in pieces]
+    counter = IdCounter()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numbering, "_COUNT_AT", 5)  # so that small pieces are counted in many rounds
+        counter.add_all(arrays)
+        ids, counts = counter.finish()
+    every = np.concatenate(arrays)
+    expected, places, occurrences = np.unique(every, return_inverse=True, return_counts=True)
+    assert np.array_equal(ids, expected) and np.array_equal(counts, occurrences)
+    assert np.array_equal(IdNumbers(ids).of_all(arrays), places)
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """The operating system refuses to write more, as a full disk does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_and_ctrl_c_leave_nothing_behind(tmp_path: Path) -> None:
+    edges = np.random.default_rng(0).integers(0, 500, (5_000, 2))
+    np.savetxt(tmp_path / "e.txt", edges, "%d")
+    shard_graph(tmp_path / "e.txt", tmp_path / "compiled", shards=3)
+    with files_of_at_most(1 << 13), pytest.raises(InputError, match="cannot be written"):
+        shard_graph(tmp_path / "e.txt", tmp_path / "out", shards=3)
+    assert not (tmp_path / "out").exists()
+    for stage in ("edges placed", "shards written"):
+
+        def interrupt(progress: Progress, stage: str = stage) -> None:
+            if progress.stage == stage:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            shard_graph(tmp_path / "e.txt", tmp_path / "out", callback=interrupt)
+        assert not (tmp_path / "out").exists()
+
+
+def test_there_may_be_more_shards_than_open_files(tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text("".join(f"{x} {x + 1}\n" for x in range(200)))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
+    try:
+        shard_graph(tmp_path / "e.txt", tmp_path / "out", shards=150)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert len(open_shards(tmp_path / "out").shards) == 150

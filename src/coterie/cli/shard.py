@@ -36,7 +36,12 @@ def run(
     from coterie.engine.sharding import shard_graph, shard_ratings
 
     with session.progress("sharding") as callback, stopwatch() as seconds:
-        options: dict[str, Any] = {"shards": shards, "separator": separator, "callback": callback}
+        options: dict[str, Any] = {
+            "shards": shards,
+            "separator": separator,
+            "threads": session.threads,
+            "callback": callback,
+        }
         if kind is Kind.RATINGS:
             made = shard_ratings(data, out, **options)
         else:

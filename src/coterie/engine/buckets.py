@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.graph.source import PathLike
+from coterie.kernels.grouping import counting_order
+from coterie.kernels.placing import owners, sort_rows
 from coterie.kernels.rowblocks import RowBlock
 
 EDGE = np.dtype([("row", np.int32), ("column", np.int32)])
 DIRECTED = np.dtype([*EDGE.descr, ("channel", np.int32)])
 WEIGHTED = np.dtype([*EDGE.descr, ("weight", np.float64), ("turned", np.int8)])
 RATING = np.dtype([*EDGE.descr, ("code", np.int32), ("time", np.float64)])
+_GUESS_BITS = 16  # a table of so many leading digits of a row, which fits a cache
+_PLACE = 2**32 - 1
 _NO_CHANNELS, _NO_WEIGHTS = np.zeros(0, np.int32), np.zeros(0)
 
 
@@ -28,6 +31,9 @@ class Buckets:
     def __init__(self, folder: PathLike, cuts: np.ndarray, kind: np.dtype[Any]) -> None:
         self.folder, self.cuts, self.kind = Path(folder), cuts, kind
         self.count = len(cuts) - 1
+        self._shift = max(0, int(cuts[-1]).bit_length() - _GUESS_BITS)
+        heads = np.arange((int(cuts[-1]) >> self._shift) + 1) << self._shift
+        self._guess = (np.searchsorted(cuts, heads, side="right") - 1).astype(np.int32)
 
     def __enter__(self) -> Self:
         if self.folder.exists() and any(self.folder.iterdir()):
@@ -37,29 +43,39 @@ class Buckets:
         self.made = not self.folder.exists()
         self.folder.mkdir(parents=True, exist_ok=True)
         self._temporary = Path(tempfile.mkdtemp(prefix=".buckets-", dir=self.folder))
-        self._open = ExitStack()
-        self._files: list[IO[bytes]] = [
-            self._open.enter_context((self._temporary / str(b)).open("w+b"))
-            for b in range(self.count)
-        ]
         return self
 
     def place(self, entries: np.ndarray) -> None:
         """Append each entry to the file of its row block."""
-        bucket = (np.searchsorted(self.cuts, entries["row"], side="right") - 1).astype(np.uint16)
-        entries = entries[np.argsort(bucket, kind="stable")]
-        ends = np.cumsum(np.bincount(bucket, minlength=self.count))
-        for file, part in zip(self._files, np.split(entries, ends[:-1]), strict=True):
-            file.write(part.tobytes())
+        owner = np.empty(len(entries), np.int32)
+        rows = np.ascontiguousarray(entries["row"])
+        owners(rows, self.cuts, self._shift, self._guess, owner)
+        order = counting_order(np.arange(len(entries)), owner, self.count)
+        ends = np.cumsum(np.bincount(owner, minlength=self.count))
+        parts = np.split(entries[order], ends[:-1])
+        try:
+            for number, part in enumerate(parts):
+                if len(part):  # opened for each piece: there may be more buckets than open files
+                    with self._file(number).open("ab") as file:
+                        file.write(part.data)
+        except OSError as error:
+            raise InputError(
+                f"cannot be written: {error.strerror or error}",
+                path=self.folder,
+                remedy="nothing was left behind; make room or choose another place",
+            ) from error
 
     def take(self, number: int) -> tuple[np.ndarray, int, int]:
         """(entries, first row, row after the last); the file is given up."""
-        file = self._files[number]
-        file.flush()
-        file.seek(0)
-        entries = np.frombuffer(file.read(), self.kind)
-        file.truncate(0)
+        path = self._file(number)
+        entries = np.empty(0, self.kind)
+        if path.exists():
+            entries = np.fromfile(path, self.kind)
+            path.unlink()
         return entries, int(self.cuts[number]), int(self.cuts[number + 1])
+
+    def _file(self, number: int) -> Path:
+        return self._temporary / str(number)
 
     def __exit__(
         self,
@@ -67,7 +83,6 @@ class Buckets:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._open.close()
         shutil.rmtree(self._temporary, ignore_errors=True)
         if error is not None:
             for path in list(self.folder.iterdir()):
@@ -80,17 +95,55 @@ def graph_block(entries: np.ndarray, low: int, high: int) -> RowBlock:
     """Rows low..high-1, each sorted, repeats merged: weights of one direction add, and the two
     directions of an undirected pair must agree. A directed edge stands in both its rows, in
     channel 0 of its source and in channel 1 of its target."""
-    if entries.dtype == EDGE:
-        return _block(np.unique(_key(entries, low)), low, high, _NO_CHANNELS, _NO_WEIGHTS)
     if entries.dtype == DIRECTED:
-        key = np.unique(_key(entries, low) << 1 | entries["channel"])
-        return _block(key >> 1, low, high, (key & 1).astype(np.int32), _NO_WEIGHTS)
-    key, turned = _key(entries, low), entries["turned"].astype(bool)
-    pairs, where = np.unique(key, return_inverse=True)
-    ways = [
-        np.bincount(where[way], entries["weight"][way], len(pairs)) for way in (~turned, turned)
-    ]
-    given = [np.bincount(where[way], minlength=len(pairs)) > 0 for way in (~turned, turned)]
+        both = entries["column"].astype(np.uint32) << 1 | entries["channel"].astype(np.uint32)
+        groups = _grouped(entries, both, low, high)
+        columns = (groups.columns >> 1).astype(np.int32)
+        channels = (groups.columns & 1).astype(np.int32)
+        return RowBlock(low, groups.indptr, columns, channels, _NO_WEIGHTS)
+    groups = _grouped(entries, entries["column"], low, high)
+    weights = _NO_WEIGHTS if entries.dtype == EDGE else _merged_weights(entries, groups)
+    return RowBlock(low, groups.indptr, groups.columns.astype(np.int32), _NO_CHANNELS, weights)
+
+
+def rating_block(entries: np.ndarray, low: int, high: int) -> RowBlock:
+    """Users low..high-1; the last rating of a pair stands, by time, else by line."""
+    groups = _grouped(entries, entries["column"], low, high)
+    group, place = groups.group, groups.place
+    several = np.flatnonzero(np.bincount(group)[group] > 1)
+    by_time = np.lexsort((entries["time"][place[several]], group[several]))  # stable: by line
+    place[several] = place[several][by_time]
+    last = np.append(group[1:] != group[:-1], np.ones(min(len(group), 1), bool))
+    codes = np.ascontiguousarray(entries["code"][place[last]])
+    return RowBlock(low, groups.indptr, groups.columns.astype(np.int32), codes, _NO_WEIGHTS)
+
+
+class _Groups(NamedTuple):
+    """Entries of one row and column are a group."""
+
+    indptr: np.ndarray  # int64, rows + 1: the groups of each row
+    columns: np.ndarray  # uint32, of each group
+    group: np.ndarray  # of each entry, in order
+    place: np.ndarray  # of each entry, in order: where it stood
+
+
+def _grouped(entries: np.ndarray, columns: np.ndarray, low: int, high: int) -> _Groups:
+    rows = np.ascontiguousarray(entries["row"])
+    indptr, keys = sort_rows(rows, columns.astype(np.uint32), low, high)
+    column = (keys >> np.uint64(32)).astype(np.uint32)
+    first = np.append(np.ones(min(len(column), 1), bool), column[1:] != column[:-1])
+    first[indptr[:-1][np.diff(indptr) > 0]] = True
+    before = np.append(0, np.cumsum(first))
+    return _Groups(
+        before[indptr], column[first], before[1:] - 1, (keys & np.uint64(_PLACE)).astype(np.int64)
+    )
+
+
+def _merged_weights(entries: np.ndarray, groups: _Groups) -> np.ndarray:
+    turned, weight = entries["turned"][groups.place].astype(bool), entries["weight"][groups.place]
+    count = len(groups.columns)
+    ways = [np.bincount(groups.group[way], weight[way], count) for way in (~turned, turned)]
+    given = [np.bincount(groups.group[way], minlength=count) > 0 for way in (~turned, turned)]
     differ = given[0] & given[1] & (ways[0] != ways[1])
     if differ.any():
         at = int(np.argmax(differ))
@@ -99,28 +152,4 @@ def graph_block(entries: np.ndarray, low: int, high: int) -> RowBlock:
             f"{ways[1][at]:g}",
             remedy="make them equal, keep one of them, or shard the graph as directed",
         )
-    weights = np.where(given[0], ways[0], ways[1])
-    return _block(pairs, low, high, _NO_CHANNELS, weights)
-
-
-def rating_block(entries: np.ndarray, low: int, high: int) -> RowBlock:
-    """Users low..high-1; the last rating of a pair stands, by time, else by line."""
-    key = _key(entries, low)
-    order = np.lexsort((entries["time"], key))  # stable: later lines come later
-    key = key[order]
-    last = np.concatenate([key[1:] != key[:-1], np.ones(min(len(key), 1), bool)])
-    codes = entries["code"][order][last]
-    return _block(key[last], low, high, np.ascontiguousarray(codes), _NO_WEIGHTS)
-
-
-def _key(entries: np.ndarray, low: int) -> np.ndarray:
-    key: np.ndarray = (entries["row"].astype(np.int64) - low) << 32 | entries["column"]
-    return key
-
-
-def _block(
-    key: np.ndarray, low: int, high: int, channels: np.ndarray, weights: np.ndarray
-) -> RowBlock:
-    indptr = np.searchsorted(key, np.arange(high - low + 1, dtype=np.int64) << 32)
-    columns = (key & 0xFFFFFFFF).astype(np.int32)
-    return RowBlock(low, indptr.astype(np.int64), columns, channels, weights)
+    return np.where(given[0], ways[0], ways[1])

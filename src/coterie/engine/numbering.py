@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-_MERGE_AT = 1 << 22
+from coterie.kernels import numbering
+
+_COUNT_AT = 1 << 24  # entries that are counted together
+_SPREAD = 8  # a range of ids up to this many times their occurrences gets a table
+_NOBODY: tuple[np.ndarray, np.ndarray] = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 class IdCounter:
@@ -26,17 +30,18 @@ class IdCounter:
     """
 
     def __init__(self) -> None:
-        self._integers: list[tuple[np.ndarray, np.ndarray]] = []
-        self._waiting = 0
+        self._waiting: list[np.ndarray] = []
+        self._waits = 0
+        self._table: _Table | None = _Table()
+        self._sorted = _Sorted()
         self._text: dict[str, int] = {}
 
     def add(self, piece: Any) -> None:
         if isinstance(piece, np.ndarray):
-            values, counts = np.unique(piece, return_counts=True)
-            self._integers.append((values, counts))
-            self._waiting += len(values)
-            if self._waiting > _MERGE_AT:
-                self._merge()
+            self._waiting.append(piece)
+            self._waits += len(piece)
+            if self._waits >= _COUNT_AT:
+                self._count()
             return
         counts = np.bincount(piece.indices.to_numpy(), minlength=len(piece.dictionary))
         for name, count in zip(piece.dictionary.to_pylist(), counts.tolist(), strict=True):
@@ -47,26 +52,91 @@ class IdCounter:
             self.add(piece)
 
     def finish(self) -> tuple[np.ndarray, np.ndarray]:
-        """(ids in rising order, how often each occurs)"""
-        self._merge()
-        values, counts = self._integers[0] if self._integers else (np.empty(0, np.int64),) * 2
-        if not self._text:
+        """(ids in rising order, how often each occurs); the counter is empty afterwards."""
+        self._count()
+        values, counts = self._sorted.finish() if self._table is None else self._table.finish()
+        text, self._table, self._sorted, self._text = self._text, _Table(), _Sorted(), {}
+        if not text:
             return values, counts
         for value, count in zip(values.tolist(), counts.tolist(), strict=True):
-            self._text[str(value)] = self._text.get(str(value), 0) + count
-        names = sorted(self._text)
-        return np.array(names, object), np.array([self._text[name] for name in names])
+            text[str(value)] = text.get(str(value), 0) + count
+        names = sorted(text)
+        return np.array(names, object), np.array([text[name] for name in names])
+
+    def _count(self) -> None:
+        """Count what waits: in a table, or by sorting once the ids have turned out too scattered
+        for one."""
+        pieces = [piece for piece in self._waiting if len(piece)]
+        self._waiting, self._waits = [], 0
+        if not pieces:
+            return
+        if self._table is not None and not self._table.add(pieces):
+            self._sorted.add(*self._table.finish())
+            self._table = None
+        if self._table is None:
+            self._sorted.add(*np.unique(np.concatenate(pieces), return_counts=True))
+
+
+class _Table:
+    """A count for every integer of a range."""
+
+    def __init__(self) -> None:
+        self._low, self._counts, self._seen = 0, np.empty(0, np.int64), 0
+
+    def add(self, pieces: Sequence[np.ndarray]) -> bool:
+        """False, and nothing done, where a table would be larger than what it saves."""
+        if any(piece.dtype.kind != "i" for piece in pieces):
+            return False
+        low, high = (
+            min(int(piece.min()) for piece in pieces),
+            max(int(piece.max()) for piece in pieces) + 1,
+        )
+        if self._seen:
+            low, high = min(low, self._low), max(high, self._low + len(self._counts))
+        seen = self._seen + sum(map(len, pieces))
+        if high - low > _SPREAD * seen:
+            return False
+        self._seen = seen
+        if high - low > len(self._counts):
+            wider = np.zeros(high - low, np.int64)
+            place = self._low - low if len(self._counts) else 0
+            wider[place : place + len(self._counts)] = self._counts
+            self._low, self._counts = low, wider
+        for piece in pieces:
+            numbering.tally(piece, self._low, self._counts)
+        return True
+
+    def finish(self) -> tuple[np.ndarray, np.ndarray]:
+        ids = np.flatnonzero(self._counts)
+        return ids + self._low, self._counts[ids]
+
+
+class _Sorted:
+    """Sorted lists of values with their counts."""
+
+    def __init__(self) -> None:
+        self._lists: list[tuple[np.ndarray, np.ndarray]] = []
+        self._waits = 0
+
+    def add(self, values: np.ndarray, counts: np.ndarray) -> None:
+        self._lists.append((values, counts))
+        self._waits += len(values)
+        if self._waits > _COUNT_AT:
+            self._merge()
+
+    def finish(self) -> tuple[np.ndarray, np.ndarray]:
+        self._merge()
+        return self._lists[0] if self._lists else _NOBODY
 
     def _merge(self) -> None:
-        if len(self._integers) > 1:
+        if len(self._lists) > 1:
             values, where = np.unique(
-                np.concatenate([v for v, _ in self._integers]), return_inverse=True
+                np.concatenate([v for v, _ in self._lists]), return_inverse=True
             )
-            counts = np.concatenate([c for _, c in self._integers])
-            total = np.bincount(where, counts, len(values)).astype(np.int64)
-            self._integers = [(values, total)]
+            counts = np.concatenate([c for _, c in self._lists])
+            self._lists = [(values, np.bincount(where, counts, len(values)).astype(np.int64))]
         # so that merging costs O(n log n) each time the list has doubled, not at every piece
-        self._waiting = -len(self._integers[0][0]) if self._integers else 0
+        self._waits = -len(self._lists[0][0]) if self._lists else 0
 
 
 class IdNumbers:
@@ -78,8 +148,18 @@ class IdNumbers:
 
     def __init__(self, ids: np.ndarray) -> None:
         self._ids = ids
-        self._plain = ids.dtype != object and len(ids) > 0 and ids[0] == 0 == ids[-1] - len(ids) + 1
-        self._places = {x: i for i, x in enumerate(ids.tolist())} if ids.dtype == object else {}
+        self._places: dict[str, int] = {}
+        if ids.dtype == object:
+            self._places = {x: i for i, x in enumerate(ids.tolist())}
+        elif len(ids):
+            span = int(ids[-1]) - int(ids[0]) + 1
+            self._plain = ids[0] == 0 and span == len(ids)
+            self._far = span >= 2**62  # differences might not fit int64
+            if self._plain or self._far:
+                return
+            self._shift = max(0, span.bit_length() - len(ids).bit_length() - 1)
+            heads = np.arange(((span - 1) >> self._shift) + 2, dtype=np.int64) << self._shift
+            self._starts = np.searchsorted(ids - ids[0], heads)
 
     def of_all(self, pieces: Sequence[Any]) -> np.ndarray:
         """The numbers of a column that comes in pieces."""
@@ -87,8 +167,13 @@ class IdNumbers:
 
     def of(self, piece: Any) -> np.ndarray:
         if self._ids.dtype != object:
-            numbers = piece if self._plain else np.searchsorted(self._ids, piece)
-            return np.asarray(numbers, np.int32)
+            if not len(piece) or self._plain:
+                return np.asarray(piece, np.int32)
+            if self._far:
+                return np.asarray(np.searchsorted(self._ids, piece), np.int32)
+            numbers = np.empty(len(piece), np.int32)
+            numbering.find(piece, self._ids, self._shift, self._starts, numbers)
+            return numbers
         if isinstance(piece, np.ndarray):
             piece = pa.array(piece).cast(pa.string()).dictionary_encode()
         names = piece.dictionary.to_pylist()

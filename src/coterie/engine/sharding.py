@@ -27,11 +27,12 @@ from coterie.engine.buckets import (
 from coterie.engine.numbering import IdCounter, IdNumbers
 from coterie.engine.sharded import GRAPH, RATINGS
 from coterie.engine.shards import cut_rows, shard_count
-from coterie.engine.storage import write_manifest, write_shard
+from coterie.engine.storage import ShardRef, write_manifest, write_shard
 from coterie.graph.layout import Wanted
 from coterie.graph.parquet import read_parquet
 from coterie.graph.source import PathLike, suffixes
 from coterie.graph.text import Columns, read_text
+from coterie.graph.threads import in_order
 from coterie.graph.writers import write_table
 from coterie.kernels.rowblocks import RowBlock
 
@@ -46,6 +47,7 @@ def shard_graph(
     directed: bool = False,
     weighted: bool = False,
     separator: str | None = None,
+    threads: int | None = None,
     callback: Callback = silent,
 ) -> dict[str, Any]:
     """Cut an edge list into shards of rows; gives what the manifest says of the whole.
@@ -55,7 +57,7 @@ def shard_graph(
     """
     if directed and weighted:
         raise InputError("a directed graph is sharded without weights", remedy="choose one")
-    reader = _Reader(path, Wanted(("source", "target"), ("weight",) * weighted), separator)
+    reader = _Reader(path, Wanted(("source", "target"), ("weight",) * weighted), separator, threads)
     counter = IdCounter()
     columns = reader.read(lambda pieces: counter.add_all(pieces["source"] + pieces["target"]))
     callback(Progress("ids counted", 1, 3))
@@ -85,12 +87,11 @@ def shard_graph(
     with Buckets(folder, cuts, kind) as buckets:
         reader.read(lambda pieces: buckets.place(entries(pieces)))
         callback(Progress("edges placed", 2, 3))
-        kept = _write(buckets, folder, graph_block)
+        kept = _write(buckets, folder, graph_block, threads, callback)
         edges = kept[1] // 2
         whole |= {"n_edges": edges, "self_loops": loops, "merged": columns.rows - loops - edges}
         write_table(Path(folder) / "nodes.parquet", {"node": ids})
         write_manifest(Path(folder), kept[0], RowBlock, whole | {"cuts": cuts.tolist()})
-    callback(Progress("shards written", 3, 3))
     return whole | {"shards": len(kept[0]), "rows": len(ids)}
 
 
@@ -100,10 +101,13 @@ def shard_ratings(
     *,
     shards: int | None = None,
     separator: str | None = None,
+    threads: int | None = None,
     callback: Callback = silent,
 ) -> dict[str, Any]:
     """Cut ratings into shards of users; of several ratings of a pair the last counts."""
-    reader = _Reader(path, Wanted(("user", "item"), ("rating",), ("timestamp",)), separator)
+    reader = _Reader(
+        path, Wanted(("user", "item"), ("rating",), ("timestamp",)), separator, threads
+    )
     users, items, distinct = IdCounter(), IdCounter(), IdCounter()
 
     def count(pieces: Pieces) -> None:
@@ -134,25 +138,27 @@ def shard_ratings(
     with Buckets(folder, cuts, RATING) as buckets:
         reader.read(lambda pieces: buckets.place(entries(pieces)))
         callback(Progress("ratings placed", 2, 3))
-        kept = _write(buckets, folder, rating_block)
+        kept = _write(buckets, folder, rating_block, threads, callback)
         whole |= {"n_ratings": kept[1], "merged": columns.rows - kept[1], "values": values.tolist()}
         write_table(Path(folder) / "users.parquet", {"user": user_ids})
         write_table(Path(folder) / "items.parquet", {"item": item_ids})
         write_manifest(Path(folder), kept[0], RowBlock, whole | {"cuts": cuts.tolist()})
-    callback(Progress("shards written", 3, 3))
     return whole | {"shards": len(kept[0]), "rows": len(user_ids)}
 
 
 class _Reader:
     """A file that can be read twice, block by block."""
 
-    def __init__(self, path: PathLike, wanted: Wanted, separator: str | None) -> None:
+    def __init__(
+        self, path: PathLike, wanted: Wanted, separator: str | None, threads: int | None
+    ) -> None:
         if str(path) == "-":
             raise InputError(
                 "standard input cannot be read twice, and sharding needs two passes",
                 remedy="write it to a file first",
             )
-        self.path, self.wanted, self.separator = path, wanted, separator
+        self.path, self.wanted = path, wanted
+        self.options: dict[str, Any] = {"separator": separator, "threads": threads}
 
     def read(self, use: Callable[[Pieces], None]) -> Columns:
         """`use` for the pieces of every block; a Parquet file is one block."""
@@ -166,19 +172,28 @@ class _Reader:
             columns = read_parquet(self.path, self.wanted)
             consume(columns)
             return columns
-        return read_text(self.path, self.wanted, separator=self.separator, consume=consume)
+        return read_text(self.path, self.wanted, **self.options, consume=consume)
 
 
 def _write(
-    buckets: Buckets, folder: PathLike, build: Callable[[np.ndarray, int, int], RowBlock]
-) -> tuple[list[Any], int]:
+    buckets: Buckets,
+    folder: PathLike,
+    build: Callable[[np.ndarray, int, int], RowBlock],
+    threads: int | None,
+    callback: Callback,
+) -> tuple[list[ShardRef], int]:
     """Every bucket as a shard: (references, entries kept)."""
-    refs, kept = [], 0
-    for number in range(buckets.count):
+
+    def write(number: int) -> tuple[ShardRef, int]:
         block = build(*buckets.take(number))
-        refs.append(write_shard(Path(folder), number, block))
-        kept += len(block.indices)
-    return refs, kept
+        return write_shard(Path(folder), number, block), len(block.indices)
+
+    refs, entries = [], 0
+    for ref, kept in in_order(write, ((number,) for number in range(buckets.count)), threads):
+        refs.append(ref)
+        entries += kept
+        callback(Progress("shards written", len(refs), buckets.count))
+    return refs, entries
 
 
 def _all_nodes(
