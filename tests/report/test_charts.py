@@ -21,6 +21,7 @@ from coterie.report.charts import (
     gauges,
     heatmap,
     histogram,
+    percent,
     short,
     standalone,
     xy,
@@ -178,11 +179,42 @@ def test_ticks_lie_inside_and_read_back(a: float, b: float, log: bool) -> None:
     assert len(set(texts)) == len(texts)
 
 
-@given(st.floats(-1e15, 1e15, allow_nan=False))
-def test_short_numbers_are_near_the_number(value: float) -> None:
-    text = short(value).replace(",", "")
-    unit = {"k": 1e3, "M": 1e6}.get(text[-1], 1.0)
-    assert float(text.rstrip("kM")) * unit == pytest.approx(value, rel=6e-3)
+def _read_back(text: str) -> float:
+    text = text.replace(",", "")
+    power = re.fullmatch(r"(?:(.*)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", text)
+    if power:
+        exponent = power[2].translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
+        return float(power[1] or 1) * 10.0 ** int(exponent)
+    return float(text.rstrip("kM")) * {"k": 1e3, "M": 1e6}.get(text[-1], 1.0)
+
+
+@given(st.floats(-1e15, 1e15, allow_nan=False, allow_subnormal=False))
+def test_short_numbers_are_near_the_number_and_written_as_people_do(value: float) -> None:
+    assert "e" not in short(value)
+    assert _read_back(short(value)) == pytest.approx(value, rel=6e-3)
+
+
+@given(st.floats(0, 1))
+def test_shares_are_written_as_percent(share: float) -> None:
+    text = percent(share)
+    if 0 < share < 1e-5:
+        assert text == "< 0.001 %"
+    else:
+        assert float(text.removesuffix(" %")) == pytest.approx(100 * share, rel=6e-3)
+
+
+@pytest.mark.parametrize("name", ["degree known", "neighbours' degrees known (H2), each of them"])
+def test_names_of_bars_are_whole(name: str) -> None:
+    svg = bars([name, "b"], {"one": [1, 2], "two": [3, float("nan")]}, description="d").svg
+    texts = of(parsed(svg), "text", "tick")
+    assert name in [t.text for t in texts]
+
+
+def test_a_matrix_too_wide_for_a_phone_is_told_cell_by_cell() -> None:
+    values = np.arange(14.0).reshape(2, 7)
+    chart = heatmap(values, ["a", "b"], list("cdefghi"), value="v", description="d")
+    assert chart.table.columns == ["row", "column", "v"]
+    assert chart.table.rows[8] == ["b", "d", 8.0]
 
 
 def test_standalone_files_bring_their_style() -> None:

@@ -107,7 +107,7 @@ def run(
     result = _result(model, data)
     if known is not None:
         result |= _agreement(model, known)
-    _write(model, data, Path(graph).name, out, plot, report)
+    _write(session, model, data, Path(graph).name, out, plot, report)
     _show(session, result, {"labels": out, "picture": plot, "report": report})
     return result
 
@@ -194,6 +194,7 @@ def _result(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:
 
 
 def _write(
+    session: Session,
     model: GeneralizedKMeans,
     data: Any,
     name: str,
@@ -214,7 +215,7 @@ def _write(
         from coterie.report.cluster import render
 
         with atomic_write(report) as file:
-            file.write(render(model, data, name=name))
+            file.write(render(model, data, name=name, assumed=session.assumed))
 
 
 def _table(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:

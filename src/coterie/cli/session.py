@@ -57,6 +57,7 @@ class Session:
     quiet: bool = False
     debug: bool = False
     interrupted: bool = False  # set by a command that stopped early but kept its results
+    assumed: list[str] = field(default_factory=list)  # what the library remarked on, for reports
     _said: set[str] = field(default_factory=set)
 
     def say(self, text: str) -> None:
@@ -164,6 +165,8 @@ def remarks(session: Session) -> Iterator[None]:
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, AssumptionWarning):
                 session.say(str(message))
+                if str(message) not in session.assumed:
+                    session.assumed.append(str(message))
             else:
                 usual(message, category, *place, **more)
 

@@ -119,7 +119,7 @@ def run(
         from coterie.report.soft import render
 
         with atomic_write(report) as file:
-            file.write(render(model, data, name=Path(graph).name))
+            file.write(render(model, data, name=Path(graph).name, assumed=session.assumed))
     result = _result(model, data, seconds)
     _show(session, model, result, out)
     return result

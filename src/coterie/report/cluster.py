@@ -53,7 +53,7 @@ def compose(summary: dict[str, Any]) -> Page:
                 lead="Entropy S = -log likelihood, natural logarithm: what the search makes small.",
             ),
             assumptions(summary["assumed"]),
-            parameters(summary["parameters"]),
+            parameters(summary["parameters"], summary["method"]),
         ],
     )
 
@@ -81,13 +81,18 @@ def _facts(summary: dict[str, Any]) -> list[Fact]:
     return [
         count("nodes", summary["nodes"]),
         count("edges", summary["edges"]),
-        count("blocks", summary["blocks"], "not empty"),
+        count("blocks", summary["blocks"], _asked(summary)),
         Fact("entropy", short(summary["entropy"], 4), "nats"),
         count("iterations", summary["iterations"]),
         Fact("time", f"{short(summary['seconds'])} s", "the fit alone"),
         Fact("converged", yes_no(summary["converged"])),
         Fact("locally optimal", yes_no(summary["locally_optimal"]), "no single move helps"),
     ]
+
+
+def _asked(summary: dict[str, Any]) -> str:
+    left = summary["asked"] - summary["blocks"]
+    return f"{left:,} more stayed empty" if left else ""
 
 
 def _structure(summary: dict[str, Any]) -> Section:
@@ -117,9 +122,13 @@ def _structure(summary: dict[str, Any]) -> Section:
             Figure(
                 "The block matrix",
                 _heat(matrix, summary["counted"]),
-                f"Density: {summary['counted']} over possible pairs. Like blocks stand together."
+                f"Density: {summary['counted']} over possible pairs. Like blocks stand together; "
+                "columns are in the order of the rows."
                 + (
-                    f" Each cell stands for up to {merged} × {merged} blocks." if merged > 1 else ""
+                    f" A cell stands for up to {merged} × {merged} blocks: “{matrix.names[0]}” are "
+                    f"block {matrix.members[0][0]} and {len(matrix.members[0]) - 1} like it."
+                    if merged > 1
+                    else ""
                 ),
             ),
         ],
@@ -209,9 +218,9 @@ def _listed(summary: dict[str, Any]) -> Section:
         [
             f"block {b['block']}",
             b["nodes"],
-            b["degree"],
+            round(b["degree"], 2),
             b["inside"],
-            b["density"],
+            short(b["density"]),
             ", ".join(b["names"]),
         ]
         for b in summary["listed"]

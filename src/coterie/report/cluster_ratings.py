@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from coterie.graph import Ratings
+from coterie.report.assumed import taken_for_granted
 from coterie.report.charts import Table, bars, heatmap, short
 from coterie.report.groups import rating_matrix
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict
@@ -51,7 +52,8 @@ def summarize(
         "converged": getattr(model, "converged_", None),
         "locally_optimal": getattr(model, "locally_optimal_", None),
         "parameters": model.get_params(),
-        "assumed": list(assumed),
+        "method": type(model).__name__,
+        "assumed": taken_for_granted(model, data, assumed),
     }
 
 
@@ -102,7 +104,7 @@ def compose(summary: dict[str, Any]) -> Page:
             *block_sections(summary),
             convergence(summary["history"]),
             assumptions(summary["assumed"]),
-            parameters(summary["parameters"]),
+            parameters(summary["parameters"], summary["method"]),
         ],
     )
 

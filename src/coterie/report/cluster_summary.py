@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from coterie.graph import Graph
+from coterie.report.assumed import taken_for_granted
 from coterie.report.blocks import arrange, share
 from coterie.report.parts import history_rows
 
@@ -31,6 +32,7 @@ def summarize(
         "directed": graph.directed,
         "counted": "weight" if getattr(model, "objective", "") == "weighted" else "edges",
         "blocks": int((sizes > 0).sum()),
+        "asked": len(edges),
         "entropy": float(model.entropy_),
         "entropy_without_blocks": _one_block(model, edges, pairs, graph.directed),
         "iterations": len(history),
@@ -44,7 +46,8 @@ def summarize(
         "drawn": _largest(edges, pairs, sizes),
         "listed": _members(graph, labels, sizes, edges, pairs),
         "parameters": model.get_params(),
-        "assumed": [f"Cleaned while reading: {graph.cleaned}.", *assumed],
+        "method": type(model).__name__,
+        "assumed": taken_for_granted(model, graph, assumed),
     }
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from coterie.base.version import __version__
-from coterie.report.charts.drawing import Cell, Chart, Table, template
-from coterie.report.charts.scales import short
+from coterie.report.charts.drawing import Chart, Table, template
+from coterie.report.tables import write_table
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-_LONG = 34  # characters from which a cell may break into lines
-_NUMERIC = re.compile(r"[≤≥<>~±+-]? ?[\d.,]+ ?(%|k|M|s|ms)?|–|")
-_STATES = {"holds": "holds", "does not hold": "fails", "holds with a remark": "remark"}
 
 
 class Verdict(NamedTuple):
@@ -106,33 +99,5 @@ def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader
 
     environment = Environment(loader=FunctionLoader(template), autoescape=True, trim_blocks=True)
-    environment.filters["cell"] = _cell
-    environment.filters["is_text"] = _is_text
+    environment.filters["table"] = write_table
     return environment
-
-
-def _is_text(table: Table, column: int) -> bool:
-    """A column of words stands left, one of numbers right."""
-    cells = (row[column] for row in table.rows[:50] if column < len(row))
-    return any(isinstance(cell, str) and not _NUMERIC.fullmatch(cell) for cell in cells)
-
-
-def _cell(value: Cell, text: bool) -> str:
-    from markupsafe import Markup
-
-    if isinstance(value, str):
-        state = _STATES.get(value)
-        shown = f'<span class="{state}">{value}</span>' if state else escape(value)
-        long = " long" if len(value) > _LONG else ""
-    else:
-        shown, long = _number(value), ""
-    return Markup(f"<td{' class=' + chr(34) + 't' + long + chr(34) if text else ''}>{shown}</td>")
-
-
-def _number(value: float | int | None) -> str:
-    """Figures of a table: whole numbers whole, others with five digits."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    if float(value).is_integer() and abs(value) < 1e15:
-        return f"{int(value):,}"
-    return f"{value:,.1f}" if abs(value) >= 10_000 else short(value, 5)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from coterie.report.charts import Axis, Series, Table, short, xy
-from coterie.report.page import Fact, Figure, Section
+from coterie.report.charts.drawing import Cell
+from coterie.report.page import Fact, Figure, Panel, Section
 
 
 def history_rows(history: Iterable[Any]) -> list[dict[str, Any]]:
@@ -78,20 +79,20 @@ def _fall(what: str, at: Sequence[float], entropy: Sequence[float]) -> str:
     )
 
 
-def parameters(given: Mapping[str, Any]) -> Section:
+def parameters(given: Mapping[str, Any], of: str = "") -> Section:
     """What the run was asked to do."""
-    rows = [[name, _plain(value)] for name, value in given.items()]
-    section = Section("Settings")
+    rows: list[list[Cell]] = [[name, _plain(value)] for name, value in given.items()]
+    section = Section("Settings", f"As {of} was given them." if of else "")
     if rows:
-        from coterie.report.page import Panel
-
-        section.tables.append(Panel("", Table(["setting", "value"], [list(r) for r in rows])))
+        section.tables.append(Panel("", Table(["setting", "value"], rows)))
     return section
 
 
 def _plain(value: Any) -> str:
     if value is None:
         return "not set"
+    if isinstance(value, float):
+        return short(value, 6)
     if isinstance(value, np.ndarray) or (isinstance(value, list | tuple) and len(value) > 6):
         return f"{type(value).__name__} of {len(value):,}"
     return str(value)

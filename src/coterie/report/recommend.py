@@ -9,6 +9,7 @@ import numpy as np
 
 from coterie.graph import Ratings
 from coterie.report import additive, cluster_ratings
+from coterie.report.assumed import FOLDS, taken_for_granted
 from coterie.report.charts import Axis, Series, Table, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
@@ -78,14 +79,18 @@ def summarize(
     summary: dict[str, Any] = {
         "name": name,
         "method": evaluation.get("model") or (type(model).__name__ if model is not None else ""),
+        "estimator": type(model).__name__ if model is not None else "",
         "metrics": _measured(evaluation),
         "folds": [_measured(f) for f in folds],
         "history": history_rows(getattr(model, "history_", [])),
         "parameters": model.get_params() if hasattr(model, "get_params") else {},
         "assumed": list(assumed),
     }
+    if len(folds) > 1:
+        summary["assumed"].append(FOLDS)
     if ratings is not None:
         summary["spread"] = float(np.std(ratings.ratings))
+        summary["assumed"] = taken_for_granted(model, ratings, summary["assumed"])
         summary["sizes"] = (ratings.n_users, ratings.n_items, len(ratings))
         if test is not None:
             summary["outcome"] = outcome(*test, ratings.values)
@@ -124,7 +129,7 @@ def compose(summary: dict[str, Any]) -> Page:
             *sections,
             convergence(summary["history"]),
             assumptions(summary["assumed"]),
-            parameters(summary["parameters"]),
+            parameters(summary["parameters"], summary["estimator"]),
         ],
     )
 

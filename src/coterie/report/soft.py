@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from coterie.graph import Graph, Ratings
+from coterie.report.assumed import taken_for_granted
 from coterie.report.charts import short
 from coterie.report.groups import rating_matrix, side_section, summarize_side, tie_matrix
 from coterie.report.page import Fact, Page, Section, Verdict, write
@@ -45,14 +46,13 @@ def summarize(
         "seconds": history[-1]["seconds"] if history else 0.0,
         "history": history,
         "parameters": model.get_params(),
-        "assumed": list(assumed),
+        "assumed": taken_for_granted(model, data, assumed),
     }
     if isinstance(data, Graph):
         side = summarize_side(np.asarray(model.memberships_), data.ids, data.degrees)
         theta = np.asarray(model.theta_)
         present = theta if theta.ndim == 2 else theta[..., -1]
         summary |= {"nodes": side, "edges": data.n_edges, "present": present}
-        summary["assumed"] = [f"Cleaned while reading: {data.cleaned}.", *summary["assumed"]]
         return summary
     return summary | summarize_ratings(model, data, titles)
 
@@ -85,7 +85,7 @@ def compose(summary: dict[str, Any]) -> Page:
             *(_graph(summary) if graph else rating_sections(summary)),
             convergence(summary["history"]),
             assumptions(summary["assumed"]),
-            parameters(summary["parameters"]),
+            parameters(summary["parameters"], summary["method"]),
         ],
     )
 

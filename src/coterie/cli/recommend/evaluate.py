@@ -90,7 +90,7 @@ def run(
         engine.close()
     result = {"model": model.value, **found.mean, "spread": found.spread, "folds": found.folds}
     if report is not None:
-        _write_report(report, result, found, str(ratings or train), names)
+        _write_report(report, result, found, str(ratings or train), names, session.assumed)
     _show(session, found)
     return result
 
@@ -101,6 +101,7 @@ def _write_report(
     found: Evaluation,
     source: str,
     titles: dict[Any, str] | None,
+    assumed: list[str],
 ) -> None:
     from coterie.graph.writers import atomic_write
     from coterie.report.recommend import render
@@ -116,6 +117,7 @@ def _write_report(
                 ratings=last.train,
                 test=(last.levels, last.p) if same_scale else None,
                 titles=titles,
+                assumed=assumed,
             )
         )
 

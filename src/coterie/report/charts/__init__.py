@@ -10,7 +10,7 @@ from coterie.report.charts.drawing import Chart, Table, standalone
 from coterie.report.charts.gauges import Gauge, gauges
 from coterie.report.charts.heatmap import heatmap
 from coterie.report.charts.network import block_graph
-from coterie.report.charts.scales import short
+from coterie.report.charts.scales import percent, short
 from coterie.report.charts.xy import Axis, Reference, Series, xy
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "gauges",
     "heatmap",
     "histogram",
+    "percent",
     "short",
     "standalone",
     "xy",

@@ -22,6 +22,8 @@ from coterie.report.charts.drawing import (
 )
 from coterie.report.charts.scales import Scale, short
 
+_BESIDE = 150.0  # the widest name that may stand to the left of its bars
+
 
 def bars(
     names: Sequence[str],
@@ -39,18 +41,24 @@ def bars(
         return Chart(empty(description), table)
     classes = [f"s{g}" for g in range(len(groups))]
     key, top = legend(list(groups), classes, WIDTH) if len(groups) > 1 else ("", 0.0)
-    left = min(170.0, max(text_width(name) for name in names) + 8)
+    widest = max(text_width(name) for name in names)
+    above = widest > _BESIDE  # names too long to stand beside their bars stand over them
+    left = 0.0 if above else widest + 8
     shown = [short(float(v)) for values in groups.values() for v in values]
     right = max(text_width(text) for text in shown) + 8
     largest = max((float(np.nanmax(values)) for values in groups.values()), default=0.0)
     scale = Scale(0, largest if largest > 0 else 1.0, left, WIDTH - right)
     thick = 15.0 if len(groups) == 1 else 14.0
-    step = thick * len(groups) + (8 if len(groups) == 1 else 12)
+    step = thick * len(groups) + (8 if len(groups) == 1 else 12) + (18 if above else 0)
     parts = [key]
     for i, name in enumerate(names):
         y = top + 4 + i * step
-        middle = y + thick * len(groups) / 2 + 3.5
-        parts.append(label(clip(name, left - 8), left - 6, middle, "tick", "end"))
+        if above:
+            y += 18
+            parts.append(label(clip(name, WIDTH), 0, y - 5, "tick"))
+        else:
+            middle = y + thick * len(groups) / 2 + 3.5
+            parts.append(label(name, left - 6, middle, "tick", "end"))
         for g, (group, values) in enumerate(groups.items()):
             if np.isfinite(values[i]):
                 parts.append(_bar(name, group, float(values[i]), scale, y + g * thick, thick, g))

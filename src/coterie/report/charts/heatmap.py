@@ -24,6 +24,7 @@ from coterie.report.charts.scales import extent, short
 
 _LEVELS = 9
 _READABLE = 12  # up to so many columns each has its name above
+_MATRIX_COLUMNS = 5
 
 
 def heatmap(
@@ -41,7 +42,7 @@ def heatmap(
 ) -> Chart:
     """Cells in nine strengths of one colour; NaN (and 0 on a logarithmic key) stay empty."""
     values = np.asarray(values, np.float64)
-    table = table or _matrix(values, rows, columns, row_title)
+    table = table or _matrix(values, rows, columns, row_title, column_title, value)
     span = extent([values], log=log)
     if span is None:
         return Chart(empty(description), table)
@@ -121,10 +122,22 @@ def _key(span: tuple[float, float], value: str, log: bool, left: float, y: float
 
 
 def _matrix(
-    values: np.ndarray, rows: Sequence[str], columns: Sequence[str], row_title: str
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    row_title: str,
+    column_title: str,
+    value: str,
 ) -> Table:
-    body: list[list[Cell]] = [
-        [name, *(float(v) if np.isfinite(v) else None for v in values[i])]
+    """The matrix itself while a phone has room for it; else a row for each cell."""
+    numbers = [[float(v) if np.isfinite(v) else None for v in row] for row in values]
+    body: list[list[Cell]]
+    if len(columns) <= _MATRIX_COLUMNS:
+        body = [[name, *numbers[i]] for i, name in enumerate(rows)]
+        return Table([row_title, *columns], body)
+    body = [
+        [name, column, numbers[i][j]]
         for i, name in enumerate(rows)
+        for j, column in enumerate(columns)
     ]
-    return Table([row_title, *columns], body)
+    return Table([row_title or "row", column_title or "column", value], body)

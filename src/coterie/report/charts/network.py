@@ -11,6 +11,9 @@ from coterie.report.charts.scales import short
 
 _HEIGHT = 400.0
 _LINES_A_BLOCK = 3
+_SMALLEST, _LARGEST = 9.5, 50.0  # radii; a number of two digits is readable in the smallest
+_APART = 6.0  # room between two circles
+_SETTLING = 150  # steps
 
 
 def block_graph(
@@ -42,6 +45,7 @@ def block_graph(
     circles = [
         hit(
             f"{names[i]}\n{short(sizes[i], 6)} nodes\n{measure} inside: {short(density[i, i])}",
+            tag("circle", cx=place[i, 0], cy=place[i, 1], r=radius[i], class_="under"),
             tag("circle", cx=place[i, 0], cy=place[i, 1], r=radius[i], class_=f"block b{inner[i]}"),
             label(
                 names[i].removeprefix("block "), place[i, 0], place[i, 1] + 4, "inside", "middle"
@@ -72,7 +76,7 @@ def _strongest(density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _radii(sizes: np.ndarray) -> np.ndarray:
     """Areas in proportion to nodes, all circles together a seventh of the picture."""
     share = np.sqrt(sizes / max(sizes.sum(), 1))
-    return np.asarray(np.clip(share * np.sqrt(WIDTH * _HEIGHT / 7 / np.pi), 6.0, 58.0))
+    return np.asarray(np.clip(share * np.sqrt(WIDTH * _HEIGHT / 7 / np.pi), _SMALLEST, _LARGEST))
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
@@ -115,17 +119,20 @@ def layout(
 
 
 def _fit(place: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Stretch to the picture, then push apart circles that overlap."""
+    """Stretch to fill the picture, then push apart circles that overlap."""
     box = np.array([WIDTH, _HEIGHT])
-    place = place - place.mean(0)
-    reach = np.abs(place).max(0) + 1e-9
-    place = place / reach * (box / 2 - radius.max() - 3) if len(place) > 1 else place
-    place = place + box / 2
     margin = np.column_stack([radius, radius]) + 3
-    for _ in range(80):
+    if len(place) == 1:
+        return np.asarray(box[None, :] / 2)
+    least, most = place.argmin(0), place.argmax(0)
+    low, high = place.min(0), place.max(0)
+    first = radius[least] + 3
+    room = box - radius[most] - 3 - first
+    place = np.clip(first + (place - low) / (high - low + 1e-9) * room, margin, box - margin)
+    for _ in range(_SETTLING):
         between = place[:, None, :] - place[None, :, :]
         far = np.sqrt((between**2).sum(2)) + 1e-6
-        short_by = radius[:, None] + radius[None, :] + 3 - far
+        short_by = radius[:, None] + radius[None, :] + _APART - far
         np.fill_diagonal(short_by, 0)
         if (short_by <= 0).all():
             break

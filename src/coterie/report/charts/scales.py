@@ -14,21 +14,42 @@ def short(value: float | int | None, digits: int = 3) -> str:
     """A number for a human: about three digits, k and M for thousands and millions.
 
     >>> [short(v) for v in (0, 12, 0.31811, 1234, 275_700, 2_500_000, 0.00001234, None)]
-    ['0', '12', '0.318', '1,234', '276k', '2.5M', '1.23e-05', '–']
+    ['0', '12', '0.318', '1,234', '276k', '2.5M', '1.23·10⁻⁵', '–']
     """
     if value is None or not math.isfinite(value):
         return "–"
     size = abs(value)
+    if size >= 999.5e6:
+        return _power(value, digits)
     if size >= 999_500:
-        return f"{value / 1e6:.{digits}g}M" if size < 1e9 else f"{value:.{digits}g}"
+        return f"{float(f'{value / 1e6:.{max(digits, 3)}g}'):g}M"
     if size >= 10_000:
-        return f"{value / 1e3:.{max(digits, 3)}g}k"
+        return f"{float(f'{value / 1e3:.{max(digits, 3)}g}'):g}k"
     if size >= 1_000:
         return f"{value:,.0f}"
-    if size >= 1e-3 or size == 0:
-        text = f"{value:.{digits}g}"
-        return text if "e" not in text else f"{value:.0f}"
-    return f"{value:.{digits}g}"
+    if size >= 1e-4 or size == 0:
+        return _decimal(value, digits)
+    return _power(value, digits)
+
+
+def percent(share: float | int | None, digits: int = 3) -> str:
+    """A share of a whole for a human.
+
+    >>> [percent(v) for v in (0, 0.5, 5.3844e-05, 1 / 3, 1e-9, None)]
+    ['0 %', '50 %', '0.00538 %', '33.3 %', '< 0.001 %', '–']
+    """
+    if share is None or not math.isfinite(share):
+        return "–"
+    return "< 0.001 %" if 0 < share < 1e-5 else f"{_decimal(100 * share, digits)} %"
+
+
+def _decimal(value: float, digits: int) -> str:
+    """So many digits, never with an exponent."""
+    if value == 0:
+        return "0"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    text = f"{value:,.{max(places, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 class Scale:
@@ -104,13 +125,13 @@ def _labels(values: list[float]) -> list[str]:
     return [t if v == 0 else t + suffix for t, v in zip(texts, values, strict=True)]
 
 
-def _power(value: float) -> str:
+def _power(value: float, digits: int = 2) -> str:
+    """By a power of ten, as one writes it by hand: 2·10⁻⁵."""
     if value == 0:
         return "0"
-    exponent = math.floor(math.log10(abs(value)) + 1e-9)
-    mantissa = value / 10.0**exponent
-    power = "10" + str(exponent).translate(_SUPERSCRIPT)
-    return power if math.isclose(mantissa, 1) else f"{mantissa:.2g}·{power}"
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    power = "10" + str(int(exponent)).translate(_SUPERSCRIPT)
+    return power if float(mantissa) == 1 else f"{float(mantissa):g}·{power}"
 
 
 def extent(parts: Iterable[np.ndarray], *, log: bool = False) -> tuple[float, float] | None:

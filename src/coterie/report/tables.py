@@ -1,0 +1,82 @@
+"""A table as HTML: words left, numbers right, and each row a card of its own on a phone."""
+
+from __future__ import annotations
+
+import math
+import re
+from html import escape
+
+from markupsafe import Markup
+
+from coterie.report.charts.drawing import Cell, Table
+from coterie.report.charts.scales import short
+
+_LONG = 34  # characters from which a cell may break into lines
+_NARROW = 4  # columns of numbers that a phone has room for
+_ROOM = 44  # characters of a row that it has room for
+_NUMERIC = re.compile(
+    r"[≤≥<>~±+-]? ?[\d.,]+(·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)? ?(%|k|M|s|ms)?|10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|–|"
+)
+_STATES = {"holds": "holds", "does not hold": "fails", "holds with a remark": "remark"}
+
+
+def write_table(table: Table) -> Markup:
+    """The whole table; where it is too wide for a phone, each cell knows its column's name.
+
+    >>> "data-of" in write_table(Table(["a", "b"], [["x", 1]]))
+    False
+    >>> str(write_table(Table(list("abcde"), [[1.5] * 5]))).count('data-of="c"')
+    1
+    """
+    shown = [[_text(cell) for cell in row] for row in table.rows]
+    words = [_is_text(shown, column) for column in range(len(table.columns))]
+    cards = _is_wide(table.columns, shown)
+    head = "".join(
+        f'<th scope="col"{" class=" + chr(34) + "t" + chr(34) if text else ""}>{escape(name)}</th>'
+        for name, text in zip(table.columns, words, strict=True)
+    )
+    labels = [f' data-of="{escape(name)}"' if cards else "" for name in table.columns]
+    body = "\n".join("<tr>" + "".join(map(_cell, row, words, labels)) + "</tr>" for row in shown)
+    kind = ' class="cards"' if cards else ""
+    return Markup(
+        f"<table{kind}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    )
+
+
+def _is_wide(columns: list[str], rows: list[list[str]]) -> bool:
+    """Whether it would have to be pushed sideways on a phone."""
+    if len(columns) > _NARROW:
+        return True
+    widest = [
+        max((len(row[i]) for row in rows if i < len(row)), default=0) for i in range(len(columns))
+    ]
+    room = sum(
+        max(wide, max(map(len, name.split() or [""])))
+        for wide, name in zip(widest, columns, strict=True)
+    )
+    return len(columns) > 2 and room > _ROOM
+
+
+def _is_text(rows: list[list[str]], column: int) -> bool:
+    """A column of words stands left, one of numbers right."""
+    cells = (row[column] for row in rows[:50] if column < len(row))
+    return any(not _NUMERIC.fullmatch(cell) for cell in cells)
+
+
+def _cell(text: str, word: bool, label: str) -> str:
+    state = _STATES.get(text)
+    shown = f'<span class="{state}">{text}</span>' if state else escape(text)
+    long = " long" if len(text) > _LONG else ""
+    kind = f' class="t{long}"' if word else ""
+    return f"<td{kind}{label}>{shown}</td>"
+
+
+def _text(value: Cell) -> str:
+    """Figures of a table: whole numbers whole, others with four digits."""
+    if isinstance(value, str):
+        return value
+    if value is None or not math.isfinite(value):
+        return "–"
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 1_000 else short(value, 4)
