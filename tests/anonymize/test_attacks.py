@@ -14,13 +14,16 @@ from numpy.random import default_rng
 import reference
 from coterie.anonymize.attacks import (
     Matching,
+    deleted_copy,
     naive_copy,
     relabel,
     seeded_attack,
     vertex_refinement,
 )
 from coterie.anonymize.averaging import averaging_attack
+from coterie.anonymize.bold import bold_attack, fingerprint_attack
 from coterie.anonymize.chance import chance_of
+from coterie.anonymize.classes import Classes
 from coterie.anonymize.intervals import most_by_chance, wilson
 from coterie.anonymize.suite import Target, attack
 from coterie.anonymize.truth import read_truth
@@ -144,9 +147,36 @@ def test_chance_is_what_random_picks_of_like_degree_hit() -> None:
     target = Target(*relabel(graph, default_rng(1)))
     guess = default_rng(2).permutation(50).astype(np.int32)
     block = (np.arange(50) % 2).astype(np.int32)
-    chance = chance_of(graph, target, Matching(np.empty(0, np.int64), guess), block)
+    claim = Matching(np.empty(0, np.int64), guess)
+    chance = chance_of(graph, target, claim, Classes(block, block))
     assert chance["chance"] == pytest.approx(1.0)  # 50 guesses among 50 alike
     assert chance["block_chance"] == pytest.approx(0.5)
+    assert chance["expected"] == pytest.approx(2 * chance["block_accuracy"])  # 2 classes of 25
+
+
+def test_bold_attackers_claim_everybody_and_find_more(people: Graph) -> None:
+    copy, truth = naive_copy(people, default_rng(0))
+    thinned, who = deleted_copy(people, default_rng(0), share=0.3)
+    seeds = np.argsort(-people.degrees)[:30]
+    careful = seeded_attack(people, thinned, who, seeds, default_rng(1))
+    bold = bold_attack(people, thinned, who, careful, default_rng(2))
+    assert (bold.guess[careful.guess >= 0] >= 0).all() and bold.guess[seeds].max() == -1
+    before, after = (m.figures(who) for m in (careful, bold))
+    assert after["correct"] > before["correct"] and after["wrong"] > before["wrong"]
+    assert after["correct_in_first_100"] / 100 >= after["precision"]
+    found = fingerprint_attack(people, copy).figures(truth)
+    assert found["correct"] + found["wrong"] == 600 and found["correct"] > 400
+
+
+def test_blocks_narrow_whom_surroundings_point_to(people: Graph) -> None:
+    thinned, truth = deleted_copy(people, default_rng(0))
+    block = np.arange(600) % 5
+    published = np.empty(600, int)
+    published[truth] = block
+    alone = fingerprint_attack(people, thinned)
+    known = fingerprint_attack(people, thinned, (block, published))
+    assert (published[known.guess] == block).all()
+    assert known.figures(truth)["correct"] > alone.figures(truth)["correct"]
 
 
 def test_pairs_seen_often_are_counted_against_the_truth() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.random import default_rng
+from numpy.random import Generator, default_rng
 
 import reference
 from coterie.anonymize.blocks import (
@@ -18,7 +18,7 @@ from coterie.anonymize.blocks import (
     set_small_components_apart,
 )
 from coterie.anonymize.classes import Classes, classes_of, limit_cells, occupied_cells
-from coterie.anonymize.degrees import redraw_degrees
+from coterie.anonymize.degrees import deal_within_classes, quantiles_by_class, redraw_degrees
 from coterie.anonymize.disclosure import cell_disclosure, class_risk, disclosure_with_degrees
 from coterie.anonymize.sbm import CellModel
 from coterie.graph import Graph
@@ -85,9 +85,21 @@ def test_a1_and_a2_are_the_plain_ones(seed: int) -> None:
         degree[u] * degree[v] * matrix[block[u], block[v]] / (ends[block[u]] * ends[block[v]])
         for u, v in edges
     ]
-    assert disclosure_with_degrees(graph, classes)["0.5"] == pytest.approx(
-        reference.disclosed_share(known, 0.5)
-    )
+    told = disclosure_with_degrees(graph, classes, certainty=0.5)
+    assert told["0.5"] == pytest.approx(reference.disclosed_share(known, 0.5))
+    for claim in told["claims"]:  # every pair from some lambda on, counted one by one
+        pairs = sum(
+            degree[u] * degree[v] * matrix[block[u], block[v]]
+            >= (claim["lambda"] - 1e-9) * ends[block[u]] * ends[block[v]]
+            for u in range(20)
+            for v in range(u)
+        )
+        assert (claim["pairs"], claim["edges"]) == (
+            pairs,
+            sum(p >= claim["lambda"] - 1e-9 for p in known),
+        )
+    sure = [c["edges"] for c in told["claims"] if c["precision"] >= 0.5 and c["pairs"] >= 10]
+    assert told["named"] == pytest.approx(max(sure, default=0) / 50)
     risk = class_risk(classes.label)
     assert (risk["mean"], risk["worst"]) == pytest.approx(
         reference.block_risk(classes.label.tolist())
@@ -123,6 +135,11 @@ def test_cells_of_the_plain_model_are_brought_below_the_limit() -> None:
     assert model.cells(graph).probability.max() < 0.9
 
 
+def _new_degrees(degrees: np.ndarray, classes: Classes, rng: Generator) -> np.ndarray:
+    drawn = redraw_degrees(quantiles_by_class(degrees, classes), classes, rng)
+    return deal_within_classes(drawn, classes, rng)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
 def test_new_degrees_keep_block_sums_and_bounds(seed: int) -> None:
@@ -133,7 +150,7 @@ def test_new_degrees_keep_block_sums_and_bounds(seed: int) -> None:
     label = np.empty(120, np.int32)
     label[order] = np.arange(120) // 12
     classes = Classes(block, label)
-    new = redraw_degrees(degrees, classes, rng)
+    new = _new_degrees(degrees, classes, rng)
     low = np.array([degrees[label == c].min() for c in range(10)])
     high = np.array([degrees[label == c].max() for c in range(10)])
     assert (new >= low[label]).all() and (new <= high[label]).all()
@@ -145,14 +162,14 @@ def test_new_degrees_keep_block_sums_and_bounds(seed: int) -> None:
 def test_the_largest_degree_does_not_show_through() -> None:
     degrees = np.r_[np.full(40, 10), np.arange(11, 21), 500].astype(np.int64)
     one = np.zeros(51, np.int32)
-    tops = {int(redraw_degrees(degrees, Classes(one, one), default_rng(s)).max()) for s in range(9)}
+    tops = {int(_new_degrees(degrees, Classes(one, one), default_rng(s)).max()) for s in range(9)}
     assert max(tops) < 500 and len(tops) > 3
 
 
 def test_degrees_within_a_class_are_dealt_anew() -> None:
     degrees = np.arange(1, 101)
     one = np.zeros(100, np.int32)
-    new = redraw_degrees(degrees, Classes(one, one), default_rng(0))
+    new = _new_degrees(degrees, Classes(one, one), default_rng(0))
     assert abs(np.corrcoef(degrees, new)[0, 1]) < 0.35
 
 

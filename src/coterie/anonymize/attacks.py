@@ -20,22 +20,30 @@ from coterie.kernels.refine import refine
 SEED_COUNTS = (10, 50, 200)
 _THRESHOLD = 0.5  # Narayanan & Shmatikov's eccentricity
 _PASSES = 30
+_SUREST = 100
 _SEED_POOL = 5  # seeds are drawn from this many times as many of the best-connected people
 
 
 @dataclass(frozen=True, eq=False)
 class Matching:
-    """What a seeded attack claims: `guess[v]` is a published node, -1 for no claim; seeds apart."""
+    """What an attack claims: `guess[v]` is a published node, -1 for no claim; seeds apart."""
 
     seeds: np.ndarray
     guess: np.ndarray  # int32[n], -1 at seeds
+    lead: np.ndarray | None = None  # float64[n]: how sure it is, for attacks that rank claims
 
     def figures(self, truth: np.ndarray) -> dict[str, Any]:
-        """correct, wrong, precision and the interval of the share of people found."""
-        claimed = self.guess >= 0
-        correct = int((self.guess[claimed] == truth[claimed]).sum())
-        wrong = int(claimed.sum()) - correct
+        """correct, wrong, precision and the interval of the share of people found; of ranked
+        claims also how many of the hundred surest are correct."""
+        claimed = np.flatnonzero(self.guess >= 0)
+        right = self.guess[claimed] == truth[claimed]
+        correct = int(right.sum())
+        wrong = len(claimed) - correct
         people = len(truth) - len(self.seeds)
+        surest = {}
+        if self.lead is not None:
+            order = np.argsort(-self.lead[claimed], kind="stable")[:_SUREST]
+            surest[f"correct_in_first_{_SUREST}"] = int(right[order].sum())
         return {
             "seeds": len(self.seeds),
             "correct": correct,
@@ -43,6 +51,7 @@ class Matching:
             "precision": correct / (correct + wrong) if correct + wrong else 0.0,
             "found_share": correct / people if people else 0.0,
             "found_interval": wilson(correct, people),
+            **surest,
         }
 
 
@@ -62,7 +71,7 @@ def seeded_attack(
     backward[truth[seeds]] = seeds
     fixed = np.zeros(original.n_nodes, np.bool_)
     fixed[seeds] = True
-    known, other = _rows(original), _rows(published)
+    known, other = graph_rows(original), graph_rows(published)
     for _ in range(_PASSES):
         order = rng.permutation(original.n_nodes).astype(np.int32)
         if not propagate(known, other, forward, backward, fixed, order, _THRESHOLD):
@@ -71,7 +80,8 @@ def seeded_attack(
     return Matching(seeds, forward)
 
 
-def _rows(graph: Graph) -> Rows:
+def graph_rows(graph: Graph) -> Rows:
+    """A graph as the matching kernels take it."""
     damping = 1.0 / np.sqrt(np.maximum(graph.degrees, 1))
     return Rows(graph.indptr, graph.indices, damping)
 

@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 
 from coterie.anonymize.attacks import Matching
+from coterie.anonymize.classes import Classes
 from coterie.anonymize.intervals import wilson
 from coterie.anonymize.suite import Target
 from coterie.graph import Graph
 
 
-def chance_of(
-    original: Graph, target: Target, claim: Matching, block: np.ndarray
-) -> dict[str, Any]:
-    """Beside a seeded attack: how many people, and whose block, random picks among published nodes
-    of like degree would find; and how often the block of a claimed node is the person's own."""
+def chance_of(original: Graph, target: Target, claim: Matching, classes: Classes) -> dict[str, Any]:
+    """Beside an attack: how many people, and whose block, random picks among published nodes of
+    like degree would find; how often the block of a claimed node is the person's own; and
+    `expected`, what these claims hit on average if the members of each class change places, which
+    is all that they can expect of a release that holds nothing of a person but the class."""
+    block = classes.block
     people = np.flatnonzero(claim.guess >= 0)
     guess = claim.guess[people]
     level = _degree_level(target.graph.degrees)
@@ -26,10 +28,15 @@ def chance_of(
     k = int(block.max(initial=0)) + 1
     together = np.bincount(level * k + block_of_published, minlength=len(size) * k)
     there = level[guess]
+    class_of_published = np.empty(target.graph.n_nodes, classes.label.dtype)
+    class_of_published[target.truth] = classes.label
+    free = np.bincount(np.delete(classes.label, claim.seeds), minlength=classes.n_classes)
+    own_class = class_of_published[guess] == classes.label[people]
     right = int((block_of_published[guess] == block[people]).sum())
     by_chance = together[there * k + block[people]] / size[there]
     return {
         "chance": float((1.0 / size[there])[level[target.truth[people]] == there].sum()),
+        "expected": float((own_class / np.maximum(free[classes.label[people]], 1)).sum()),
         "block_accuracy": right / len(people) if len(people) else 0.0,
         "block_interval": wilson(right, len(people)),
         "block_chance": float(by_chance.mean()) if len(people) else 0.0,

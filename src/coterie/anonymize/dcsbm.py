@@ -15,7 +15,7 @@ from coterie.anonymize.blocks import (
 )
 from coterie.anonymize.calibrate import Dials, calibrate
 from coterie.anonymize.classes import Cells, Classes, classes_of, limit_cells, occupied_cells
-from coterie.anonymize.degrees import redraw_degrees, shuffle_within
+from coterie.anonymize.degrees import deal_within_classes, quantiles_by_class, redraw_degrees
 from coterie.anonymize.paths import path_lengths
 from coterie.anonymize.reconnect import reconnect
 from coterie.anonymize.rewiring import Shape, rewire, shape_of
@@ -45,10 +45,14 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class StubModel:
-    """All that a draw uses of the original: classes, their degrees, block edges, its shape."""
+    """All that a draw uses of the original: classes, their degrees, block edges, its shape.
+
+    Nothing else of a person than the class is in it. So who of a class is which of its nodes in
+    the release is a matter of chance alone, for every attacker (docs/anonymity.md, "The ceiling").
+    """
 
     classes: Classes
-    degrees: np.ndarray  # int64[n]: the original's; only their quantiles by class are used
+    quantiles: np.ndarray  # int64[n]: degrees class after class, rising in each
     block_edges: np.ndarray  # int64[k, k]: e_rs
     shape: Shape
     largest_component: float  # share of the nodes
@@ -78,7 +82,7 @@ class StubModel:
         shape = shape_of(graph.degrees, triangles(graph.indptr, graph.indices), correlation)
         model = cls(
             classes,
-            graph.degrees,
+            quantiles_by_class(graph.degrees, classes),
             block_matrix(graph, classes.block),
             shape,
             largest_component(graph),
@@ -116,12 +120,13 @@ class StubModel:
             edges = rewire(edges, self.classes.block, cells, self.shape, rng)
         if self.steps.reconnect:
             edges = reconnect(edges, self.classes.block, cells, self.largest_component, rng)
-        return _as_graph(edges, len(self.degrees))
+        return _as_graph(edges, len(self.quantiles))
 
     def _new_degrees(self, rng: Generator) -> np.ndarray:
+        degrees = self.quantiles
         if self.steps.redraw_degrees:
-            return redraw_degrees(self.degrees, self.classes, rng)
-        return shuffle_within(self.degrees, self.classes, rng)
+            degrees = redraw_degrees(degrees, self.classes, rng)
+        return deal_within_classes(degrees, self.classes, rng)
 
     def _wire(self, degrees: np.ndarray, rng: Generator) -> tuple[Wired, kernel.Cells]:
         return wire(

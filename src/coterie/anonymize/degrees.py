@@ -11,40 +11,45 @@ _BLUR = (0.92, 0.99)  # the largest degree of the graph's top classes comes down
 _BLUR_FROM = 20  # smaller maxima are common enough to hide in
 
 
-def redraw_degrees(degrees: np.ndarray, classes: Classes, rng: Generator) -> np.ndarray:
-    """int64[n]: degrees drawn from the smoothed quantiles of every class, at random within it.
+def quantiles_by_class(degrees: np.ndarray, classes: Classes) -> np.ndarray:
+    """The degrees class after class, rising in each: nobody's place in a class is in it.
+
+    >>> one = np.zeros(3, np.int32)
+    >>> quantiles_by_class(np.array([5, 1, 3]), Classes(one, one))
+    array([1, 3, 5])
+    """
+    return np.asarray(degrees[np.lexsort((degrees, classes.label))])
+
+
+def redraw_degrees(quantiles: np.ndarray, classes: Classes, rng: Generator) -> np.ndarray:
+    """Degrees drawn from the smoothed quantiles of every class, class after class.
 
     The quantile function is interpolated in log(degree + 1) and read at one random point of each
     of n equal intervals; 0 appears only in a class that has it. The sum of every block stays, so
     that its edges can be kept.
     """
-    order = np.lexsort((degrees, classes.label))
-    size = classes.sizes[classes.label[order]]
-    first = np.r_[0, np.cumsum(classes.sizes)[:-1]][classes.label[order]]
-    position = (np.arange(len(order)) - first + rng.random(len(order))) / size * (size - 1)
+    n = len(quantiles)
+    size = np.repeat(classes.sizes, classes.sizes)
+    first = np.repeat(np.cumsum(classes.sizes) - classes.sizes, classes.sizes)
+    position = (np.arange(n) - first + rng.random(n)) / size * (size - 1)
     below = position.astype(np.int64)
-    logs = np.log1p(degrees[order])
+    logs = np.log1p(quantiles)
     low, high = logs[first + below], logs[np.minimum(first + below + 1, first + size - 1)]
     smooth = np.expm1(low + (position - below) * (high - low))
-    drawn = np.floor(smooth + rng.random(len(order))).astype(np.int64)
+    drawn = np.floor(smooth + rng.random(n)).astype(np.int64)
 
-    lowest, highest = degrees[order][first], _upper_bounds(degrees[order], first, size, rng)
-    last = np.arange(len(order)) == first + size - 1
-    drawn[last & (highest < degrees[order])] = highest[last & (highest < degrees[order])]
+    lowest, highest = quantiles[first], _upper_bounds(quantiles, first, size, rng)
+    blurred = (np.arange(n) == first + size - 1) & (highest < quantiles)
+    drawn[blurred] = highest[blurred]
     drawn = np.clip(drawn, lowest, highest)
-    drawn = _restore_block_sums(
-        drawn, degrees[order], lowest, highest, classes.block[order], classes.n_blocks, rng
-    )
-    new = np.empty(len(order), np.int64)
-    new[order] = drawn
-    return shuffle_within(new, classes, rng)
+    block = np.repeat(classes.block_of, classes.sizes)
+    return _restore_block_sums(drawn, quantiles, lowest, highest, block, classes.n_blocks, rng)
 
 
-def shuffle_within(degrees: np.ndarray, classes: Classes, rng: Generator) -> np.ndarray:
-    """The same degrees in every class, given to its nodes at random."""
-    dealt = np.empty_like(degrees)
-    members = np.argsort(classes.label, kind="stable")
-    dealt[members] = degrees[np.lexsort((rng.random(len(degrees)), classes.label))]
+def deal_within_classes(values: np.ndarray, classes: Classes, rng: Generator) -> np.ndarray:
+    """Values that stand class after class, given to the nodes of each class at random."""
+    dealt = np.empty_like(values)
+    dealt[np.lexsort((rng.random(len(values)), classes.label))] = values
     return dealt
 
 

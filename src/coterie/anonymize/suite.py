@@ -16,10 +16,13 @@ from coterie.anonymize.attacks import (
     seeded_attack,
     vertex_refinement,
 )
+from coterie.anonymize.bold import bold_attack, fingerprint_attack
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.engine import Engine, LocalEngine
 from coterie.graph import Graph
+
+BOLD = ("a claim for everybody", "like surroundings")
 
 
 class Target(NamedTuple):
@@ -27,6 +30,14 @@ class Target(NamedTuple):
 
     graph: Graph
     truth: np.ndarray  # int32[n]: original node -> published node
+
+
+class Claims(NamedTuple):
+    """What the attacks on one target claimed."""
+
+    seeded: list[Matching]  # careful, by number of seeds
+    bold: list[Matching]  # a claim for everybody, in the order of BOLD
+    with_blocks: list[Matching]  # the same, had labels been published; none without blocks
 
 
 def attack(
@@ -49,12 +60,14 @@ def attack_all(
     targets: dict[str, Target],
     engine: Engine | None = None,
     *,
+    blocks: np.ndarray | None = None,
     rng: RandomState = 0,
     callback: Callback = silent,
-) -> tuple[dict[str, Any], dict[str, list[Matching]]]:
+) -> tuple[dict[str, Any], dict[str, Claims]]:
     """Every attack on every target and on both controls, with the same seeds for all.
 
-    Gives the figures by target, and what the seeded attacks claimed.
+    `blocks` (of the people) adds an attacker who knows the block of everybody and of every
+    published node. Gives the figures by target, and what was claimed.
     """
     random = as_generator(rng)
     everything = {
@@ -63,33 +76,70 @@ def attack_all(
         "deleted_10": Target(*deleted_copy(original, random)),
     }
     seed_sets = [choose_seeds(original, k, random) for k in usable_seeds(original)]
-    orders = random.integers(2**63, size=len(seed_sets))
-    jobs = [(name, i) for i in reversed(range(len(seed_sets))) for name in everything]
+    orders = random.integers(2**63, size=len(seed_sets) + 1)
+    # The attacks that take longest first, so that no thread is left with one at the end.
+    jobs = [(name, i) for i in reversed(range(-1, len(seed_sets))) for name in reversed(everything)]
     done: list[tuple[str, int]] = []
 
-    def seeded(job: tuple[str, int]) -> Matching:
+    def run(job: tuple[str, int]) -> list[Matching]:
         name, i = job
-        graph, truth = everything[name]
-        found = seeded_attack(original, graph, truth, seed_sets[i], as_generator(int(orders[i])))
+        target = everything[name]
+        if i < 0:
+            found = _without_seeds(original, target, blocks)
+        else:
+            order = as_generator(int(orders[i]))
+            found = [seeded_attack(original, *target, seed_sets[i], order)]
+            if i == len(seed_sets) - 1:
+                found.append(bold_attack(original, *target, found[0], order))
         done.append(job)
         callback(Progress("attacking", len(done), len(jobs), note=name))
         return found
 
     engine = engine or LocalEngine(1)
-    found = dict(zip(jobs, engine.map(seeded, jobs), strict=True))
-    claims = {name: [found[name, i] for i in range(len(seed_sets))] for name in everything}
+    found = dict(zip(jobs, engine.map(run, jobs), strict=True))
+    claims = {
+        name: Claims(
+            [found[name, i][0] for i in range(len(seed_sets))],
+            [found[name, len(seed_sets) - 1][1], found[name, -1][0]],
+            found[name, -1][1:],
+        )
+        for name in everything
+    }
     figures = {
-        name: {
-            "seeded": [claim.figures(target.truth) for claim in claims[name]],
-            "vertex_refinement": {
-                f"H{depth}": vertex_refinement(original, target.graph, target.truth, depth)
-                for depth in (1, 2)
-            },
-            "degree": degree_attack(original, target.graph, target.truth, random),
-        }
+        name: _figures(original, target, claims[name], as_generator(int(orders[-1])))
         for name, target in everything.items()
     }
     return figures, claims
+
+
+def _without_seeds(original: Graph, target: Target, blocks: np.ndarray | None) -> list[Matching]:
+    found = [fingerprint_attack(original, target.graph)]
+    if blocks is not None:
+        published = np.empty(target.graph.n_nodes, blocks.dtype)
+        published[target.truth] = blocks
+        found.append(fingerprint_attack(original, target.graph, (blocks, published)))
+    return found
+
+
+def _figures(
+    original: Graph, target: Target, claims: Claims, rng: np.random.Generator
+) -> dict[str, Any]:
+    return {
+        "seeded": [
+            {"attack": f"{len(claim.seeds)} people known", **claim.figures(target.truth)}
+            for claim in claims.seeded
+        ],
+        "bold": [
+            {"attack": name, **claim.figures(target.truth)}
+            for name, claim in zip(BOLD, claims.bold, strict=True)
+        ],
+        "with_blocks": [claim.figures(target.truth) for claim in claims.with_blocks],
+        "vertex_refinement": {
+            f"H{depth}": vertex_refinement(original, target.graph, target.truth, depth)
+            for depth in (1, 2)
+        },
+        "degree": degree_attack(original, target.graph, target.truth, rng),
+    }
 
 
 def usable_seeds(graph: Graph) -> list[int]:

@@ -135,17 +135,16 @@ def _shares(counts: list[int]) -> dict[str, list[float]]:
 def _attacks(risk: dict[str, Any]) -> list[dict[str, Any]]:
     a4 = risk["a4"]
     controls = a4["controls"]
-    rows = []
-    for i, (row, naive) in enumerate(attack_rows(risk)):
-        rows.append(
-            {
-                "attack": f"{row['seeds']} people known",
-                "release": row["correct"],
-                "naive": naive,
-                "deleted_10": controls["deleted_10"]["seeded"][i]["correct"],
-                "chance": row["chance"],
-            }
-        )
+    rows = [
+        {
+            "attack": attack.figures["attack"],
+            "release": attack.figures["correct"],
+            "naive": attack.naive,
+            "deleted_10": attack.deleted_10,
+            "chance": attack.figures["expected" if attack.bold else "chance"],
+        }
+        for attack in attack_rows(risk)
+    ]
     for key, name in (("H1", "degree known (H1)"), ("H2", "neighbours' degrees known (H2)")):
         rows.append(
             {

@@ -90,3 +90,16 @@ def propagate(known, other, forward, backward, fixed, order, threshold):
         backward[w] = v
         changes += 1
     return changes
+
+
+@njit(nogil=True, cache=True)
+def claim_everybody(known, other, forward, guess, lead):
+    """For everybody without a match the best candidate there is, and how far it leads: no second
+    look from the other side, and no threshold. Fills `guess` (int32, -1: no candidate) and `lead`.
+    """
+    score = np.zeros(max(len(known.indptr), len(other.indptr)), np.float64)
+    touched = np.empty(len(score), np.int32)
+    for v in range(len(forward)):
+        guess[v], lead[v] = forward[v], np.inf
+        if forward[v] < 0:
+            guess[v], lead[v] = _best_candidate(v, known, other, forward, score, touched)
