@@ -31,7 +31,7 @@ class Goals(NamedTuple):
     product_weight: float
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def _energy(goals, sums, products):
     total = goals.product_weight * abs(products - goals.products)
     for b in range(len(sums)):
@@ -39,7 +39,7 @@ def _energy(goals, sums, products):
     return total
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def _count_common(indptr, neighbours, table, u, v, skip, other_skip, sign, goals, change):
     """Add sign * share of every common neighbour of u and v to `change`, by bin, and of u and v
     once for each. The two that are about to lose one of their edges are skipped."""
@@ -55,7 +55,7 @@ def _count_common(indptr, neighbours, table, u, v, skip, other_skip, sign, goals
     change[goals.bins[v]] += sign * count * goals.share[v]
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def _replace(indptr, neighbours, v, old, new):
     for slot in range(indptr[v], indptr[v + 1]):
         if neighbours[slot] == old:
@@ -63,20 +63,10 @@ def _replace(indptr, neighbours, v, old, new):
             return
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def _random_neighbour(state, indptr, neighbours, v):
     state, i = below(state, indptr[v + 1] - indptr[v])
     return state, neighbours[indptr[v] + i]
-
-
-@njit(inline="always", cache=True)
-def _neighbour_in_block(state, indptr, neighbours, v, block, wanted):
-    """(state, a random neighbour of v in block `wanted`, or -1 after a few tries)"""
-    for _ in range(6):
-        state, w = _random_neighbour(state, indptr, neighbours, v)
-        if block[w] == wanted:
-            return state, w
-    return state, np.int32(-1)
 
 
 @njit(nogil=True, cache=True)
@@ -133,7 +123,7 @@ def _add_edge(indptr, neighbours, table, support, u, v):
     support[at] = count
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def _loosest(state, indptr, neighbours, table, support, block, v, wanted, avoid, tries):
     """(state, neighbour): of a few random neighbours of v in block `wanted` (any if < 0)
     the one whose edge is part of the fewest triangles; -1 if none came up."""

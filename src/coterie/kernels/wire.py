@@ -37,13 +37,13 @@ class Cells(NamedTuple):
     room: np.ndarray  # int32[h, h]
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def has_room(cells, u, v):
     a, b = cells.tight[u], cells.tight[v]
     return a < 0 or b < 0 or cells.filled[a, b] < cells.room[a, b]
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def count_in_cell(cells, u, v, change):
     a, b = cells.tight[u], cells.tight[v]
     if a >= 0 and b >= 0:
@@ -52,7 +52,7 @@ def count_in_cell(cells, u, v, change):
             cells.filled[b, a] += change
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def _stubs_before(left, position):
     total = 0
     while position > 0:
@@ -61,7 +61,7 @@ def _stubs_before(left, position):
     return total
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def _take_stubs(left, position, change):
     position += 1
     while position < len(left):
@@ -69,7 +69,7 @@ def _take_stubs(left, position, change):
         position += position & -position
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def _position_of_stub(left, stub, top):
     """The position that holds free stub number `stub` (0-based); `top`: a power of two >= n."""
     position = 0
@@ -159,7 +159,7 @@ def wire(ring, pair_rows, pair_columns, expected, cells, reach, epsilon, key):
     return source, target, wired, open_rows[:waiting], open_columns[:waiting]
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def _near(state, left, ring, s, centre, half, top):
     """(state, a node of block s with a free stub within `half` positions of `centre`, or -1)."""
     first, n_s = ring.start[s], ring.start[s + 1] - ring.start[s]
@@ -200,7 +200,7 @@ def _pair_off(ring, left, top, open_rows, open_columns, waiting, state):
                 open_columns[e] = node
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def _join(u, v, source, target, at, table, cells):
     """Write edge (u, v) at place `at`, if it may be; says whether."""
     if u == v or not has_room(cells, u, v) or not insert(table, pair_key(u, v)):
@@ -210,7 +210,7 @@ def _join(u, v, source, target, at, table, cells):
     return True
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def _leave(u, v, table, cells):
     remove(table, pair_key(u, v))
     count_in_cell(cells, u, v, -1)
@@ -219,7 +219,8 @@ def _leave(u, v, table, cells):
 @njit(nogil=True, cache=True)
 def mend(ring, source, target, wired, open_u, open_v, cells, key):
     """(edges now, edges given up): join the open ends (u, v) through an edge (a, b) with b in v's
-    block: (a, b) becomes (a, v), and u gets b. Block pairs and degrees come out exact."""
+    block: (a, b) becomes (a, v), and u gets b. Block pairs and degrees come out exact. Either end
+    may be u: a hub that has all of v's block for neighbours already can still be v."""
     m = wired
     table = new_table(len(source))
     for e in range(m):
@@ -239,6 +240,8 @@ def mend(ring, source, target, wired, open_u, open_v, cells, key):
                 a, b = source[other], target[other]
                 if coin < 0.5:
                     a, b = b, a
+                if tries & 1:
+                    u, v = v, u
                 if ring.block[b] != ring.block[v] or a in (u, v) or b in (u, v):
                     continue
                 if contains(table, pair_key(a, v)) or contains(table, pair_key(u, b)):
