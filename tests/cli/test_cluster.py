@@ -125,3 +125,28 @@ def _past_compiling(pid: int) -> bool:
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") > 12
+
+
+def test_killed_and_resumed(folder, tmp_path):
+    """SIGKILL in the middle of a fit; the resumed run ends as if nothing had been."""
+    file = tmp_path / "run.ckpt"
+    given = [folder / "g.txt", "--blocks", 5, "--iterations", 1500, "--tol", 0, "--seed", 3]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "coterie", "cluster", *map(str, given), "--checkpoint", str(file)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while not file.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL  # it was still at work
+    kept = ("--checkpoint", file, "--resume", "--json")
+    resumed, whole = (
+        json.loads(coterie("cluster", *given, *more).stdout) for more in (kept, ["--json"])
+    )
+    told = [
+        (r["entropy"], r["locally_optimal"], [(i["entropy"], i["moved"]) for i in r["history"]])
+        for r in (resumed, whole)
+    ]
+    assert told[0] == told[1] and len(whole["history"]) == 1500

@@ -146,18 +146,34 @@ def test_soft_models_on_dask_give_the_same_bits(dask: DaskEngine, model: MMSBM) 
         assert np.array_equal(model.fit(data, engine=dask).theta_, here)
 
 
+def lost(model: MMSBM | GeneralizedKMeans, data: object, checkpoint: Path) -> None:
+    """A fit whose cluster goes away in the middle."""
+    engine = DaskEngine(workers=1, patience=1)
+
+    def lose(progress: object) -> None:
+        if getattr(progress, "stage", "") == "fit" and getattr(progress, "done", 0) == 12:
+            engine._cluster.scale(0)
+
+    with pytest.raises(EngineError, match="--resume"):
+        model.fit(data, engine, lose, checkpoint=checkpoint, checkpoint_every=5)  # type: ignore[arg-type]
+    engine.close()
+
+
 def test_a_fit_that_lost_its_cluster_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
     model = MMSBM(n_groups=(3, 2), max_iter=20, tol=0, rng=4)
     theta = model.fit(ratings).theta_
-    engine = DaskEngine(workers=1, patience=1)
-
-    def lose(progress: object) -> None:
-        if getattr(progress, "done", 0) == 12:
-            engine._cluster.scale(0)
-
-    with pytest.raises(EngineError, match="--resume"):
-        model.fit(ratings, engine, lose, checkpoint=tmp_path / "c", checkpoint_every=5)
-    engine.close()
+    lost(model, ratings, tmp_path / "c")
     again = model.fit(ratings, checkpoint=tmp_path / "c", checkpoint_every=5, resume=True)
     assert np.array_equal(again.theta_, theta)
+
+
+def test_a_clustering_that_lost_its_cluster_goes_on_from_its_checkpoint(
+    dask: DaskEngine, tmp_path: Path
+) -> None:
+    graph = graph_of("simple")
+    model = GeneralizedKMeans(4, max_iter=20, tol=0, rng=3)
+    whole = model.fit(graph).labels_
+    lost(model, graph, tmp_path / "c")
+    again = model.fit(graph, dask, checkpoint=tmp_path / "c", resume=True)
+    assert np.array_equal(again.labels_, whole) and len(again.history_) == 20

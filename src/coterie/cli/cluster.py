@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
+from coterie.cli.checkpoints import CheckpointOption, ResumeOption, saving
 from coterie.cli.engines import EngineOption, SchedulerOption, Where, engine_of
 from coterie.cli.inputs import FormatOption, SeparatorOption, load_graph, load_ratings, load_shards
 from coterie.cli.session import Session, command
@@ -63,6 +64,8 @@ def run(
     ),
     min_block_size: Annotated[int, typer.Option(min=0, help="No block is smaller.")] = 0,
     runs: Annotated[int, typer.Option(min=1, help="Starts; the best is kept.")] = 1,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = False,
     truth: Annotated[
         Path | None, typer.Option(help="Compare with the labels in FILE (node,block).")
     ] = None,
@@ -80,6 +83,7 @@ def run(
     from coterie.models.generalized_k_means import GeneralizedKMeans
 
     count = _blocks(blocks)
+    kept = saving(checkpoint, resume)
     data = _read(session, graph, kind, format, separator)
     if report is not None and Path(graph).is_dir():
         raise InputError(
@@ -102,7 +106,7 @@ def run(
         engine_of(session, engine, scheduler) as where,
         session.progress("cluster") as callback,
     ):
-        model.fit(data, engine=where, callback=callback)
+        model.fit(data, engine=where, callback=callback, **kept)
     session.interrupted = model.interrupted_
     result = _result(model, data)
     if known is not None:

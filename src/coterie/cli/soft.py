@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
+from coterie.cli.checkpoints import CheckpointOption, ResumeOption, saving
 from coterie.cli.engines import EngineOption, SchedulerOption, Where, engine_of
 from coterie.cli.inputs import (
     FormatOption,
@@ -68,12 +69,8 @@ def run(
     prior: Annotated[float, typer.Option(min=0, help="A pseudo-count on everything.")] = 0.0,
     runs: Annotated[int, typer.Option(min=1, help="Starts; the best is kept.")] = 1,
     kind: Annotated[Kind, typer.Option(help="What the file holds.")] = Kind.simple,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Save the fit here every ten iterations.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")
-    ] = False,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = False,
     report: Annotated[Path | None, typer.Option(help="Write a report: FILE.html.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write node,g_0,g_1…: FILE.csv.")] = None,
     engine: EngineOption = Where.local,
@@ -85,8 +82,7 @@ def run(
     from coterie.models.mcmmsbm import MCMMSBM
     from coterie.models.mmsbm import MMSBM
 
-    if resume and checkpoint is None:
-        raise InputError("--resume needs a file to go on from", remedy="add --checkpoint FILE")
+    kept = saving(checkpoint, resume)
     if samples is not None and method is Method.exact:
         raise InputError(
             "--samples has no meaning for the exact update", remedy="add --method monte-carlo"
@@ -109,7 +105,7 @@ def run(
         else MCMMSBM(samples=samples or _DRAWS, **options)
     )
     with engine_of(session, engine, scheduler) as where:
-        seconds = _fit(session, model, data, where, checkpoint, resume)
+        seconds = _fit(session, model, data, where, kept)
     if out is not None:
         from coterie.graph.writers import write_table
 
@@ -130,8 +126,7 @@ def _fit(
     model: SoftModel,
     data: Any,
     engine: Engine,
-    checkpoint: Path | None,
-    resume: bool,
+    kept: dict[str, Any],
 ) -> float:
     """Fit; the seconds it took, without compiling."""
     from coterie.base.progress import Progress
@@ -140,7 +135,7 @@ def _fit(
         callback(Progress("compiling", 0))
         model.compile(data, engine)
         with stopwatch() as seconds:
-            model.fit(data, engine, callback, checkpoint=checkpoint, resume=resume)
+            model.fit(data, engine, callback, **kept)
             taken = seconds()
     session.interrupted = model.interrupted_
     return taken

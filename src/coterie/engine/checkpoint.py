@@ -79,6 +79,25 @@ def load_checkpoint(
     return arrays, json.loads(header["facts"])
 
 
+def require_same(
+    path: str | PathLike[str], seen: Mapping[str, Any], given: Mapping[str, Any]
+) -> None:
+    """Refuse to go on with other data or settings than those a checkpoint was made with.
+
+    >>> require_same("run.ckpt", {"k": 3}, {"k": 4})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    coterie.base.errors.InputError: run.ckpt: the checkpoint was made with k=3, this fit has 4; ...
+    """
+    for name, value in seen.items():
+        if value != given.get(name):
+            raise InputError(
+                f"the checkpoint was made with {name}={value!r}, this fit has {given.get(name)!r}",
+                path=path,
+                remedy="use the same data and settings, or start anew without --resume",
+            )
+
+
 def generator_state(rng: Generator) -> dict[str, Any]:
     """Where a generator stands, as JSON can hold it.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -15,12 +16,15 @@ from coterie.engine.sharded import ShardedGraph
 from coterie.graph import Graph, Ratings
 from coterie.models.base import Estimator
 from coterie.models.blocks_found import describe, no_move_helps
+from coterie.models.digest import data_digest, digest
 from coterie.models.objectives import make_objective
 from coterie.models.objectives.base import Labels
 from coterie.models.objectives.sharded import ShardedObjective, place, sharded
 from coterie.models.search import SearchResult, auto_k, best, paper
-from coterie.models.starts import block_counts, check_options, given_labels
+from coterie.models.search.saving import Keeper, seed_name
+from coterie.models.starts import block_counts, check_options, check_saving, given_labels
 
+_NOT_PART_OF_THE_RUN = ("max_iter", "tol", "rng")
 _TINY = 6  # nodes of the graph that the kernels are compiled on
 
 
@@ -90,15 +94,28 @@ class GeneralizedKMeans(Estimator):
         data: Graph | Ratings | ShardedGraph | np.ndarray,
         engine: str | Engine = "local",
         callback: Callback = silent,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: int = 10,
+        resume: bool = False,
     ) -> Self:
-        """Cluster. Ctrl-C keeps the best labels so far and sets `interrupted_`."""
+        """Cluster. Ctrl-C keeps the best labels so far and sets `interrupted_`.
+
+        With `checkpoint` the paper's search is saved to that file every few iterations; with
+        `resume` it goes on from there, to the same numbers as if it had never stopped.
+        """
         check_options(self)
+        keeper = Keeper(as_generator(self.rng))
+        if checkpoint is not None:
+            check_saving(self, checkpoint_every)
+            keeper = Keeper(keeper.rng, checkpoint, checkpoint_every, self._fingerprint(data))
+        if resume:
+            keeper.load()
         if isinstance(data, Ratings):
             self.ratings_ = data  # a Recommender of this model needs the names
         score = None if self.score == "auto" else self.score
         with running_engine(engine) as running:
             objective = place(self.objective, data, score, running)
-            rng = as_generator(self.rng)
             auto = self.n_blocks == "auto"
             if not auto:
                 counts = block_counts(self.n_blocks, objective.n_elements, self.min_block_size)
@@ -107,8 +124,8 @@ class GeneralizedKMeans(Estimator):
             self._compile(objective)
             began = time.perf_counter()
             if auto:
-                counts, start = self._choose(objective, rng, running, callback)
-            runs = self._runs(objective, counts, start, rng, running, callback)
+                counts, start = self._choose(objective, keeper.rng, running, callback)
+            runs = self._runs(objective, counts, start, keeper, running, callback)
             self.seconds_ = time.perf_counter() - began
             chosen = min(runs, key=lambda run: run.entropy)
             self.interrupted_ = runs[-1].interrupted
@@ -152,20 +169,19 @@ class GeneralizedKMeans(Estimator):
         objective: Any,
         counts: tuple[int, ...],
         start: Labels | None,
-        rng: Generator,
+        keeper: Keeper,
         engine: Engine,
         callback: Callback,
     ) -> list[SearchResult]:
-        runs: list[SearchResult] = []
-        for _ in range(self.n_init):
+        runs = keeper.finished
+        while len(runs) < self.n_init and not (runs and runs[-1].interrupted):
             try:
-                runs.append(self._run(objective, counts, start, rng, engine, callback))
+                keeper.add(self._run(objective, counts, start, keeper, engine, callback))
             except KeyboardInterrupt:
                 if not runs:
                     raise
-                runs.append(min(runs, key=lambda run: run.entropy)._replace(interrupted=True))
-            if runs[-1].interrupted:
-                break
+                best_yet = min(runs, key=lambda run: run.entropy)
+                keeper.add(best_yet._replace(interrupted=True))
         return runs
 
     def _run(
@@ -173,12 +189,12 @@ class GeneralizedKMeans(Estimator):
         objective: Any,
         counts: tuple[int, ...],
         start: Labels | None,
-        rng: Generator,
+        keeper: Keeper,
         engine: Engine,
         callback: Callback,
     ) -> SearchResult:
         common: dict[str, Any] = {
-            "rng": rng,
+            "rng": keeper.rng,
             "engine": engine,
             "max_iter": self.max_iter,
             "tol": self.tol,
@@ -187,9 +203,21 @@ class GeneralizedKMeans(Estimator):
         }
         if self.search == "best":
             return best.run(objective, counts, start, **common)
-        if start is None:
-            start = paper.random_labels(objective.n_elements, counts, rng, self.min_block_size)
-        return paper.run(objective, counts, start, alpha=self.alpha, **common)
+        trace = keeper.resumed(objective, counts)
+        if trace is None:
+            sizes, least = objective.n_elements, self.min_block_size
+            labels = start or paper.random_labels(sizes, counts, keeper.rng, least)
+            trace = paper.begin(objective, counts, labels)
+        return paper.run(objective, trace, alpha=self.alpha, each=keeper.each, **common)
+
+    def _fingerprint(self, data: Any) -> dict[str, Any]:
+        """What a checkpoint must agree with; iterations and tol may change on the way."""
+        given = {n: v for n, v in self.get_params().items() if n not in _NOT_PART_OF_THE_RUN}
+        given["n_blocks"] = np.ravel(self.n_blocks).tolist()
+        if not isinstance(self.init, str):
+            given["init"] = digest(self.init if isinstance(self.init, tuple) else [self.init])
+        seed = seed_name(self.rng)
+        return {"model": type(self).__name__, "data": data_digest(data), "seed": seed, **given}
 
     def _compile(self, objective: Any) -> None:
         """Have Numba compile what the search will run; every block model shares its kernels."""
@@ -205,7 +233,8 @@ class GeneralizedKMeans(Estimator):
             few = type(self)(**{**self.get_params(), "max_iter": 1, "min_block_size": 0})
             if self.n_blocks == "auto":
                 few._choose(tiny, np.random.default_rng(0), engine, silent)
-            found = few._run(tiny, (2,), None, np.random.default_rng(0), engine, silent)
+            keeper = Keeper(np.random.default_rng(0))
+            found = few._run(tiny, (2,), None, keeper, engine, silent)
             few._keep(tiny, found, (2,), engine)
 
     def _keep(

@@ -36,6 +36,17 @@ def check_options(model: Any) -> None:
             raise InputError(f"{name}={value!r}", remedy=f"give an integer of at least {least}")
 
 
+def check_saving(model: Any, every: int) -> None:
+    """Refuse a checkpoint of what keeps none."""
+    if model.search != "paper" or model.n_blocks == "auto":
+        what = f"search={model.search!r}" if model.search != "paper" else "n_blocks='auto'"
+        raise InputError(
+            f"{what} keeps no checkpoints", remedy="use search='paper' with a number of blocks"
+        )
+    if every < 1:
+        raise InputError(f"checkpoint_every={every}", remedy="give an integer of at least 1")
+
+
 def block_counts(
     n_blocks: int | str | tuple[int, ...], n_elements: tuple[int, ...], min_block_size: int
 ) -> tuple[int, ...]:

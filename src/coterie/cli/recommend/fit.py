@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coterie.base.errors import InputError
+from coterie.cli.checkpoints import CheckpointOption, ResumeOption, saving
 from coterie.cli.engines import EngineOption, SchedulerOption, Where, engine_of
 from coterie.cli.inputs import FormatOption, RatingsArgument, SeparatorOption
 from coterie.cli.recommend.options import (
@@ -38,12 +38,8 @@ def run(
     prior: PriorOption = None,
     absent: AbsentOption = None,
     likes: LikesOption = False,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Save the fit here every few iterations.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")
-    ] = False,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = False,
     engine: EngineOption = Where.local,
     scheduler: SchedulerOption = None,
     format: FormatOption = None,
@@ -53,12 +49,8 @@ def run(
     from coterie.cli.inputs import load_ratings
     from coterie.recommend.recommender import Recommender
 
-    if resume and checkpoint is None:
-        raise InputError("--resume needs a file to go on from", remedy="add --checkpoint FILE")
-    if checkpoint is not None and model is Model.hard:
-        raise InputError("model hard keeps no checkpoints", remedy="leave --checkpoint out")
+    kept = saving(checkpoint, resume)
     estimator = make(session, model, groups, samples, iterations, runs, prior, absent)
-    saving = {} if checkpoint is None else {"checkpoint": checkpoint, "resume": resume}
     data = load_ratings(session, ratings, likes=likes, format=format, separator=separator)
     with (
         engine_of(session, engine, scheduler) as worker,
@@ -66,7 +58,7 @@ def run(
     ):
         recommender = Recommender(estimator).compile(data, worker)
         with stopwatch() as seconds:
-            recommender.fit(data, engine=worker, callback=callback, **saving)
+            recommender.fit(data, engine=worker, callback=callback, **kept)
             taken = seconds()
     fitted = recommender.model_
     session.interrupted = bool(getattr(fitted, "interrupted_", False))

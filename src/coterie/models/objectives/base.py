@@ -22,6 +22,12 @@ class State(Protocol):
         """float64, the number of elements in each block of each side"""
         ...
 
+    @property
+    def statistics(self) -> tuple[np.ndarray, ...]:
+        """All that moves change beside the labels; a checkpoint keeps it, since sums of fractions
+        do not come out the same when they are made anew."""
+        ...
+
     def copy(self) -> Self: ...
 
 

@@ -43,6 +43,10 @@ class BlockState:
     tables: dict[int, Tables] = field(default_factory=dict)
     buffers: dict[int, list[Workspace]] = field(default_factory=dict)
 
+    @property
+    def statistics(self) -> tuple[np.ndarray, ...]:
+        return (*self.counts, *self.sizes)
+
     def stats(self, side: int) -> Stats:
         """The statistics as this side sees them."""
         other = len(self.labels) - 1 - side if len(self.labels) > 1 else side

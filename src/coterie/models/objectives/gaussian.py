@@ -22,6 +22,10 @@ class PointState:
     sums: np.ndarray
     sizes: tuple[np.ndarray, ...]
 
+    @property
+    def statistics(self) -> tuple[np.ndarray, ...]:
+        return (self.sums, *self.sizes)
+
     def copy(self) -> PointState:
         return PointState(
             (self.labels[0].copy(),), self.n_blocks, self.sums.copy(), (self.sizes[0].copy(),)

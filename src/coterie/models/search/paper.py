@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.random import Generator
 
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.engine import Engine
-from coterie.models.objectives.base import Labels, Objective
+from coterie.models.objectives.base import Labels, Objective, State
 from coterie.models.search.result import SearchResult
+
+
+@dataclass
+class Trace:
+    """One run on its way: with the generator, all that a checkpoint must hold to go on with the
+    same numbers."""
+
+    state: State
+    best: Labels
+    lowest: list[float] = field(default_factory=list)  # S so far: at the start, each iteration
+    history: list[Iteration] = field(default_factory=list)
+    seconds: float = 0.0
+    converged: bool = False
+
+
+def begin(objective: Objective, n_blocks: tuple[int, ...], labels: Labels) -> Trace:
+    """A run from these labels."""
+    state = objective.start(labels, n_blocks)
+    return Trace(state, _copied(state.labels))
 
 
 def run(
     objective: Objective,
-    n_blocks: tuple[int, ...],
-    start: Labels,
+    trace: Trace,
     *,
     rng: Generator,
     engine: Engine,
@@ -26,23 +46,24 @@ def run(
     tol: float = 1e-6,
     min_block_size: int = 0,
     callback: Callback = silent,
+    each: Callable[[Trace], None] | None = None,
 ) -> SearchResult:
-    """From `start`: sample a batch, plan all its moves against fixed statistics, then make them.
+    """Sample a batch, plan all its moves against fixed statistics, then make them; again.
 
     With two node sets an iteration is a batch of each. It stops when the best entropy has not
     fallen by `tol` (relative) within about 1/alpha iterations, the time in which every element
-    gets its turn; tol=0 makes all `max_iter` iterations.
+    gets its turn; tol=0 makes all `max_iter` iterations. `each` is called after every iteration
+    (checkpoints).
     """
     window = max(3, math.ceil(1.0 / alpha))
-    began = time.perf_counter()
-    state = objective.start(start, n_blocks)
+    state, history, lowest = trace.state, trace.history, trace.lowest
+    clock = time.perf_counter() - trace.seconds
     entropy = objective.prepare(state, 0, engine)
-    best, best_labels = entropy, _copied(state.labels)
-    history: list[Iteration] = []
-    lowest = [best]  # after each iteration
-    converged = interrupted = False
+    if not lowest:
+        lowest.append(entropy)
+    interrupted = False
     try:
-        for iteration in range(1, max_iter + 1):
+        while len(history) < max_iter and not trace.converged:
             moved = 0
             for side, n in enumerate(objective.n_elements):
                 if side > 0:
@@ -51,19 +72,20 @@ def run(
                 wanted = objective.plan(state, side, batch, engine).wanted
                 moved += objective.apply(state, side, batch, wanted, min_block_size)
             entropy = objective.prepare(state, 0, engine)
-            if entropy < best:
-                best, best_labels = entropy, _copied(state.labels)
-            lowest.append(best)
-            history.append(Iteration(iteration, time.perf_counter() - began, entropy, moved))
-            callback(Progress("fit", iteration, max_iter, entropy, f"{moved:,} moved"))
-            if tol > 0.0 and iteration >= window:
-                before = lowest[iteration - window]
-                converged = before - best <= tol * abs(before)
-                if converged:
-                    break
+            if entropy < lowest[-1]:
+                trace.best = _copied(state.labels)
+            lowest.append(min(entropy, lowest[-1]))
+            trace.seconds = time.perf_counter() - clock
+            history.append(Iteration(len(history) + 1, trace.seconds, entropy, moved))
+            if tol > 0.0 and len(history) >= window:
+                before = lowest[-1 - window]
+                trace.converged = before - lowest[-1] <= tol * abs(before)
+            if each is not None:
+                each(trace)
+            callback(Progress("fit", len(history), max_iter, entropy, f"{moved:,} moved"))
     except KeyboardInterrupt:
         interrupted = True
-    return SearchResult(best_labels, best, history, converged, interrupted)
+    return SearchResult(trace.best, lowest[-1], history, trace.converged, interrupted)
 
 
 def draw_batch(n: int, alpha: float, rng: Generator) -> np.ndarray:

@@ -15,6 +15,7 @@ from coterie.engine import Engine, running_engine
 from coterie.engine.sharded import ShardedRatings
 from coterie.graph import Graph, Ratings
 from coterie.models.base import Estimator
+from coterie.models.digest import data_digest
 from coterie.models.soft.checks import check
 from coterie.models.soft.em import Rules, Trace, run
 from coterie.models.soft.graphs import Settings
@@ -28,7 +29,7 @@ from coterie.models.soft.posing import (
     smallest_like,
 )
 from coterie.models.soft.predict import held_out_entropy
-from coterie.models.soft.saving import Keeper, Run, Saved, data_digest, resumed
+from coterie.models.soft.saving import Keeper, Run, Saved, resumed
 from coterie.models.soft.state import State, start
 
 _NOT_PART_OF_THE_RUN = ("max_iter", "tol", "patience", "rng", "init", "warm_start")

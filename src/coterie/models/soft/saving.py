@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -10,16 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from coterie.base.errors import InputError
 from coterie.base.progress import Iteration
 from coterie.engine.checkpoint import (
     generator_from,
     generator_state,
     load_checkpoint,
+    require_same,
     save_checkpoint,
 )
-from coterie.engine.sharded import ShardedRatings
-from coterie.graph import Graph, Ratings
 from coterie.models.soft.em import Trace
 from coterie.models.soft.problem import Problem
 from coterie.models.soft.state import State
@@ -62,14 +59,7 @@ class Keeper:
         if self.path is None or not Path(self.path).exists():
             return None
         arrays, facts = load_checkpoint(self.path, KIND)
-        for name, seen in facts["fingerprint"].items():
-            if seen != self.fingerprint.get(name):
-                raise InputError(
-                    f"the checkpoint was made with {name}={seen!r}, this fit has "
-                    f"{self.fingerprint.get(name)!r}",
-                    path=self.path,
-                    remedy="use the same data and settings, or start anew without --resume",
-                )
+        require_same(self.path, facts["fingerprint"], self.fingerprint)
         finished = []
         for n, told in enumerate(facts["finished"]):
             told["history"] = _iterations(told["history"])
@@ -129,23 +119,6 @@ def resumed(begun: dict[str, Any], problem: Problem) -> Trace:
         begun["seconds"],
         begun["converged"],
     )
-
-
-def data_digest(data: Ratings | ShardedRatings | Graph) -> str:
-    """A short name for exactly these observations."""
-    if isinstance(data, ShardedRatings):
-        sums = "".join(shard.sha256 for shard in data.shards)
-        return hashlib.blake2b(sums.encode(), digest_size=16).hexdigest()
-    arrays = (
-        (data.users, data.items, data.codes, data.values)
-        if isinstance(data, Ratings)
-        else (data.indptr, data.indices, data.weights)
-    )
-    digest = hashlib.blake2b(digest_size=16)
-    for array in arrays:
-        if array is not None:
-            digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
 
 
 def _named(prefix: str, arrays: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
