@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +32,13 @@ def dask() -> Iterator[DaskEngine]:
 def iterate(engine: Engine, before: Any = lambda iteration: None) -> tuple[np.ndarray, list]:
     shards = engine.hold(PARTS)
     rows: list[Any] = [np.zeros(50)] * len(shards)
-    total = np.ones(2)
+    shared = engine.share(np.ones(2))
     for iteration in range(ITERATIONS):
         before(iteration)
-        shared = engine.share(total)
-        results = engine.submit(tasks.step, shards, rows, [shared] * len(shards))
-        total = engine.merge(engine.pick(results, 0), tasks.add)
-        rows = engine.pick(results, 1)
-    return total, engine.collect(rows)
+        done = engine.reduce(tasks.step, tasks.add, shards, rows, repeat(shared), keep=True)
+        rows, (shared,) = done.kept, engine.submit(tasks.renewed, [done.total], [shared])
+    total, *rows = engine.collect([shared, *rows])
+    return total, rows
 
 
 EXPECTED = iterate(LocalEngine(1))

@@ -14,17 +14,29 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from coterie.base.errors import InputError, MissingDependencyError
-from coterie.engine.interface import Closing, EngineError
+from coterie.engine.interface import Closing, EngineError, Reduced
 from coterie.engine.local import available_cores
-from coterie.engine.shards import merge_tree
-from coterie.engine.storage import ShardRef, load_shard, write_shard
+from coterie.engine.remote import (
+    Entry,
+    Total,
+    entries,
+    entry,
+    grouped,
+    identity,
+    joined,
+    reduce_group,
+    run_group,
+)
+from coterie.engine.storage import ShardRef, write_shard
 
 _POLL_SECONDS = 1.0
-_GROUPS_A_THREAD = 2  # enough to even out the work
+_SMALL = 1 << 17  # bytes of a shared value that goes with every task rather than by itself
+_FAN_IN = 8  # sums that one task merges
 _GONE = (OSError, CancelledError)  # what a call raises when the scheduler went away
 
 
@@ -44,7 +56,7 @@ class DaskEngine(Closing):
         storage: str | Path | None = None,
         patience: float = 30.0,
     ) -> None:
-        self._dask = _distributed()
+        self._dask, self._sizeof = _distributed()
         self.patience = patience
         self._storage = Path(storage) if storage is not None else None
         self._folders: list[Path] = []
@@ -77,36 +89,65 @@ class DaskEngine(Closing):
         return [write_shard(folder, number, part) for number, part in enumerate(parts)]
 
     def share(self, value: Any) -> Any:
+        if self._sizeof(value) <= _SMALL:
+            return value  # it goes with the tasks
         # A task that returns the value: the scheduler can make it again if its holder dies.
-        return self._submit_one(_identity, value)
+        return Entry(self._submit_one(identity, value))
 
     def submit(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
-        # Neighbours are computed by one task: fewer messages, and their merge stays with them.
         calls = list(zip(*arguments, strict=False))
-        size = self._group_size(len(calls))
         handles: list[Any] = []
-        for start in range(0, len(calls), size):
-            group = calls[start : start + size]
-            specs, futures = _referred(group)
-            done = self._submit_one(_run_group, task, specs, *futures)
-            handles += [_Entry(done, (place,)) for place in range(len(group))]
+        for first, last in self._spans(len(calls)):
+            group, futures = grouped(task, calls[first:last])
+            done = self._submit_one(run_group, group, *futures)
+            handles += [Entry(done, (place,)) for place in range(last - first)]
         return handles
+
+    def reduce(
+        self,
+        task: Callable[..., Any],
+        merge: Callable[[Any, Any], Any],
+        *arguments: Iterable[Any],
+        keep: bool = False,
+    ) -> Reduced:
+        calls = list(zip(*arguments, strict=False))
+        kept: list[Any] = []
+        forests: list[Any] = []
+        for first, last in self._spans(len(calls)):
+            group, futures = grouped(task, calls[first:last])
+            done = self._submit_one(reduce_group, group, merge, first, len(calls), keep, *futures)
+            if keep:  # the sums travel, what is kept does not: they need names of their own
+                kept += [Entry(done, (0, place)) for place in range(last - first)]
+                done = self._submit_one(entry, done, 1)
+            forests.append(done)
+        while len(forests) > _FAN_IN:
+            forests = [
+                self._submit_one(joined, merge, len(calls), *forests[start : start + _FAN_IN])
+                for start in range(0, len(forests), _FAN_IN)
+            ]
+        return Reduced(kept, Total(tuple(forests), merge, len(calls)))
 
     def pick(self, handles: Sequence[Any], place: int) -> list[Any]:
         return [handle._replace(path=(*handle.path, place)) for handle in handles]
 
-    def merge(self, handles: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
-        size = self._group_size(len(handles))
-        roots = []
-        for start in range(0, len(handles), size):
-            specs, futures = _referred([tuple(handles[start : start + size])])
-            roots.append(self._submit_one(_merge_group, merge, specs[0], *futures))
-        return merge_tree(self._gather(roots), merge)
-
     def collect(self, handles: Sequence[Any]) -> list[Any]:
-        specs, futures = _referred([(handle,) for handle in handles])
-        takers = [self._submit_one(_taken, spec[0], *futures) for spec in specs]
-        return self._gather(takers)
+        paths: dict[Any, list[tuple[int, ...]]] = {}
+        for handle in handles:
+            if isinstance(handle, Entry):
+                paths.setdefault(handle.future, []).append(handle.path)
+        takers = [self._submit_one(entries, future, wanted) for future, wanted in paths.items()]
+        sums = [handle.forests for handle in handles if isinstance(handle, Total)]
+        found = iter(self._gather([*takers, *chain(*sums)]))
+        parts = {future: iter(next(found)) for future in paths}
+
+        def value(handle: Any) -> Any:
+            if isinstance(handle, Entry):
+                return next(parts[handle.future])
+            if isinstance(handle, Total):
+                return handle.of(next(found) for _ in handle.forests)
+            return handle
+
+        return [value(handle) for handle in handles]
 
     def map(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
         handles = self.submit(task, *arguments)
@@ -120,10 +161,10 @@ class DaskEngine(Closing):
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _group_size(self, count: int) -> int:
-        """A power of two: a group is a subtree of the fixed tree. Enough groups to share out."""
-        share = count // (_GROUPS_A_THREAD * max(self.threads, 1))
-        return 1 << max(share.bit_length() - 1, 0)
+    def _spans(self, count: int) -> list[tuple[int, int]]:
+        """Runs of neighbours, one for each thread of the cluster."""
+        groups = min(count, max(self.threads, 1))
+        return list(pairwise(count * place // max(groups, 1) for place in range(groups + 1)))
 
     def _gather(self, futures: Sequence[Any]) -> list[Any]:
         self._wait(futures)
@@ -198,69 +239,13 @@ class DaskEngine(Closing):
         )
 
 
-def _distributed() -> Any:
+def _distributed() -> tuple[Any, Any]:
     try:
+        from dask.sizeof import sizeof
+
         import distributed
     except ModuleNotFoundError:
         raise MissingDependencyError(
             "engine 'dask' needs dask.distributed", remedy="pip install 'coterie[dask]'"
         ) from None
-    return distributed
-
-
-def _identity(value: Any) -> Any:
-    return value
-
-
-class _Entry(NamedTuple):
-    """A place in the result of a group; no worker is named, so none can be waited for in vain."""
-
-    future: Any
-    path: tuple[int, ...]
-
-
-class _Reference(NamedTuple):
-    """Where a task finds an argument: the value itself, or a path into one of its futures."""
-
-    value: Any = None
-    future: int = -1
-    path: tuple[int, ...] = ()
-
-    def resolved(self, futures: Sequence[Any]) -> Any:
-        value = self.value if self.future < 0 else futures[self.future]
-        for place in self.path:
-            value = value[place]
-        return load_shard(value) if isinstance(value, ShardRef) else value
-
-
-def _referred(calls: Sequence[tuple[Any, ...]]) -> tuple[list[tuple[_Reference, ...]], list[Any]]:
-    """The arguments of calls as references, and the distinct futures they point into.
-
-    Dask finds futures only at the top level of a task's arguments, and sends each once."""
-    slots: dict[Any, int] = {}
-
-    def refer(value: Any) -> _Reference:
-        if isinstance(value, _Entry):
-            return _Reference(None, slots.setdefault(value.future, len(slots)), value.path)
-        if hasattr(value, "key") and hasattr(value, "status"):  # a future: a shared value
-            return _Reference(None, slots.setdefault(value, len(slots)))
-        return _Reference(value)
-
-    return [tuple(refer(value) for value in call) for call in calls], list(slots)
-
-
-def _run_group(
-    task: Callable[..., Any], calls: list[tuple[_Reference, ...]], *futures: Any
-) -> list[Any]:
-    """On a worker: shards are loaded (and kept) by the process that needs them."""
-    return [task(*(argument.resolved(futures) for argument in call)) for call in calls]
-
-
-def _merge_group(
-    merge: Callable[[Any, Any], Any], parts: tuple[_Reference, ...], *futures: Any
-) -> Any:
-    return merge_tree([part.resolved(futures) for part in parts], merge)
-
-
-def _taken(entry: _Reference, *futures: Any) -> Any:
-    return entry.resolved(futures)
+    return distributed, sizeof

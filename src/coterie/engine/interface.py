@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from coterie.base.errors import CoterieError
 
@@ -17,6 +17,13 @@ Handle = Any
 
 class EngineError(CoterieError):
     """The engine can do no more work (its workers or its scheduler are gone)."""
+
+
+class Reduced(NamedTuple):
+    """Handles of what tasks kept, in their order, and of the merged total."""
+
+    kept: list[Handle]
+    total: Handle
 
 
 class Engine(Protocol):
@@ -43,8 +50,16 @@ class Engine(Protocol):
         """Entry `place` of each result, for tasks that return tuples."""
         ...
 
-    def merge(self, handles: Sequence[Handle], merge: Callable[[Any, Any], Any]) -> Any:
-        """Merge the results by a fixed tree and give the value."""
+    def reduce(
+        self,
+        task: Callable[..., Any],
+        merge: Callable[[Any, Any], Any],
+        *arguments: Iterable[Any],
+        keep: bool = False,
+    ) -> Reduced:
+        """`task` for each tuple of arguments, the results merged by a fixed tree on their way.
+
+        With `keep` a task gives two things: what stays in place, and what is merged."""
         ...
 
     def collect(self, handles: Sequence[Handle]) -> list[Any]:

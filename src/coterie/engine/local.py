@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from coterie.base.errors import InputError
-from coterie.engine.interface import Closing
+from coterie.engine.interface import Closing, Reduced
 from coterie.engine.shards import merge_tree
 from coterie.engine.storage import ShardRef, load_shard
 
@@ -40,8 +40,16 @@ class LocalEngine(Closing):
     def pick(self, handles: Sequence[Any], place: int) -> list[Any]:
         return [handle[place] for handle in handles]
 
-    def merge(self, handles: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
-        return merge_tree(handles, merge)
+    def reduce(
+        self,
+        task: Callable[..., Any],
+        merge: Callable[[Any, Any], Any],
+        *arguments: Iterable[Any],
+        keep: bool = False,
+    ) -> Reduced:
+        results = self.submit(task, *arguments)
+        kept = self.pick(results, 0) if keep else []
+        return Reduced(kept, merge_tree(self.pick(results, 1) if keep else results, merge))
 
     def collect(self, handles: Sequence[Any]) -> list[Any]:
         return list(handles)

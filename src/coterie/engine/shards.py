@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 T = TypeVar("T")
+Forest = dict[tuple[int, int], T]  # (level, place on it) -> the merged parts below
 
 _EDGES_A_SHARD = 1 << 15
 _MOST_SHARDS = 64
@@ -40,10 +41,30 @@ def merge_tree(parts: Sequence[T], merge: Callable[[T, T], T]) -> T:
     >>> merge_tree(["a", "b", "c"], lambda a, b: f"({a}{b})")
     '((ab)c)'
     """
-    level = list(parts)
-    while len(level) > 1:
-        level = [
-            merge(level[i], level[i + 1]) if i + 1 < len(level) else level[i]
-            for i in range(0, len(level), 2)
-        ]
-    return level[0]
+    forest = {(0, number): part for number, part in enumerate(parts)}
+    merge_forest(forest, len(parts), merge)
+    (root,) = forest.values()
+    return root
+
+
+def merge_forest(forest: Forest[T], leaves: int, merge: Callable[[T, T], T]) -> None:
+    """Make every merge of that tree whose two parts are in the forest (IN/OUT).
+
+    So a run of neighbours is merged where it was made, wherever the run begins and ends, and
+    several runs grow together to the same bits.
+
+    >>> run = {(0, 1): "b", (0, 2): "c", (0, 3): "d"}
+    >>> merge_forest(run, 5, lambda a, b: f"({a}{b})")
+    >>> run
+    {(0, 1): 'b', (1, 1): '(cd)'}
+    """
+    level, width = 0, leaves
+    while width > 1:
+        for left in range(0, width, 2):
+            lonely = left + 1 == width
+            if (level, left) in forest and (lonely or (level, left + 1) in forest):
+                part = forest.pop((level, left))
+                if not lonely:
+                    part = merge(part, forest.pop((level, left + 1)))
+                forest[level + 1, left // 2] = part
+        level, width = level + 1, (width + 1) // 2

@@ -7,6 +7,8 @@ the result is that of the local objective, bit for bit.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from itertools import pairwise, repeat
 from operator import add
 from typing import Any
@@ -19,15 +21,16 @@ from coterie.engine import Engine, LocalEngine, cut_rows, shard_count
 from coterie.engine.sharded import ShardedGraph
 from coterie.graph import Graph
 from coterie.kernels.blocks import TWO_SETS, Adjacency, Model, Stats, count
-from coterie.kernels.fixed import plan_fixed
+from coterie.kernels.cells import g_table
+from coterie.kernels.fixed import plan_fixed, refresh_fixed
 from coterie.kernels.rowblocks import RowBlock, count_changes, moves_allowed
 from coterie.kernels.scores import plan
-from coterie.kernels.tables import Tables
+from coterie.kernels.tables import empty_tables, refresh, refresh_logs
 from coterie.models.objectives import make_objective
 from coterie.models.objectives.base import Labels, Plan
 from coterie.models.objectives.blocks import BlockObjective, BlockState, planning_workspace
 
-_BLOCKS_A_WORKER = 4  # enough to even out the work, few enough to send
+_BLOCKS_A_THREAD = 2  # few, for each makes tables of its own
 
 
 class ShardedObjective(BlockObjective):
@@ -44,31 +47,36 @@ class ShardedObjective(BlockObjective):
         self.constant, self.score = like.constant, like.score
         self.n_elements = tuple(int(rows[-1]) for rows in cuts)
         self.blocks, self.cuts, self.engine = blocks, cuts, engine
+        self._bare = like.model._replace(table=np.empty(0))  # every process has its own table
         self._sent: tuple[BlockState, Any] | None = None
 
     def start(self, labels: Labels, n_blocks: tuple[int, ...]) -> BlockState:
         labels = tuple(np.array(z, np.int32) for z in labels)
-        counts, sizes = [], []
+        sent = self.engine.share(_packed(labels, n_blocks))
+        totals = []
         for side, blocks in enumerate(self.blocks):
             shape = (self.slots(side, n_blocks), n_blocks[side])
-            shared = self.engine.share((self.model, labels, side, shape, n_blocks))
-            total, members = self.engine.merge(
-                self.engine.submit(_count, blocks, repeat(shared, len(blocks))), _add_pairs
+            shared = (self._bare, side, shape, n_blocks)
+            totals.append(
+                self.engine.reduce(_count, _add, blocks, repeat(shared), repeat(sent)).total
             )
-            counts.append(total)
-            sizes.append(members)
-        return BlockState(labels, n_blocks, tuple(counts), tuple(sizes))
+        # Copies: what came over a network may be read-only.
+        counts, sizes = zip(*(map(np.copy, t) for t in self.engine.collect(totals)), strict=True)
+        state = BlockState(labels, n_blocks, counts, sizes)
+        self._sent = state, sent
+        return state
 
     def prepare(self, state: BlockState, side: int, engine: Engine) -> float:
         return self._refresh(state, side, None, self.score)  # k² work: not worth a message
 
     def plan(self, state: BlockState, side: int, elements: np.ndarray, engine: Engine) -> Plan:
-        shared = engine.share((self.model, state.stats(side), state.tables[side], side, self.score))
+        shared = engine.share((self._bare, state.stats(side), side, self.score))
         busy, rows = self._spread(side, elements)
         parts = engine.map(_plan, busy, rows, repeat(shared), repeat(self._labels(state)))
         if not parts:
             return Plan(np.empty(0, np.int32), np.empty(0))
-        return Plan(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        wanted, gains = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return Plan(wanted.astype(np.int32), gains)
 
     def apply(
         self,
@@ -84,17 +92,23 @@ class ShardedObjective(BlockObjective):
         movers = elements[made]
         if not len(movers):
             return 0
-        shapes = tuple(c.shape for c in state.counts)
-        shared = self.engine.share((self.model, movers, wanted[made], side, shapes))
-        busy, rows = self._spread(side, movers)
-        labels = self._labels(state)
-        tasks = self.engine.submit(_changes, busy, rows, repeat(shared), repeat(labels))
-        counts, sizes = self.engine.merge(tasks, _add_sides)
-        for s, (change, members) in enumerate(zip(counts, sizes, strict=True)):
-            state.counts[s][...] += change
-            state.sizes[s][...] += members
-        state.labels[side][movers] = wanted[made]
-        self._sent = None
+        after = [z.copy() if s == side else z for s, z in enumerate(state.labels)]
+        after[side][movers] = wanted[made]
+        sent = self.engine.share(_packed(after, state.n_blocks))
+        shared = (self._bare, side, tuple(c.shape for c in state.counts))
+        done = self.engine.reduce(
+            _changes,
+            _add,
+            self.blocks[side],
+            repeat(shared),
+            repeat(self._labels(state)),
+            repeat(sent),
+        )
+        (changes,) = self.engine.collect([done.total])
+        for statistic, change in zip((*state.counts, *state.sizes), changes, strict=True):
+            statistic += change
+        state.labels[side][...] = after[side]
+        self._sent = state, sent
         return len(movers)
 
     def sweep(
@@ -106,9 +120,9 @@ class ShardedObjective(BlockObjective):
         )
 
     def _labels(self, state: BlockState) -> Any:
-        """The labels where the tasks are; they go out once between two changes."""
+        """The labels where the tasks are: those that the last moves went out with."""
         if self._sent is None or self._sent[0] is not state:
-            self._sent = state, self.engine.share(state.labels)
+            self._sent = state, self.engine.share(_packed(state.labels, state.n_blocks))
         return self._sent[1]
 
     def _spread(self, side: int, elements: np.ndarray) -> tuple[list[Any], list[np.ndarray]]:
@@ -116,7 +130,7 @@ class ShardedObjective(BlockObjective):
         cuts = self.cuts[side]
         bounds = np.searchsorted(elements, cuts)
         busy = [b for b in range(len(self.blocks[side])) if bounds[b] < bounds[b + 1]]
-        rows = [elements[bounds[b] : bounds[b + 1]] - cuts[b] for b in busy]
+        rows = [(elements[bounds[b] : bounds[b + 1]] - cuts[b]).astype(np.int32) for b in busy]
         return [self.blocks[side][b] for b in busy], rows
 
 
@@ -144,7 +158,7 @@ def sharded(objective: BlockObjective, engine: Engine) -> ShardedObjective:
     for side in objective.sides:
         shards = shard_count(len(side.indices))
         if not len(side.weights):
-            shards = min(shards, _BLOCKS_A_WORKER * engine.threads)
+            shards = min(shards, _BLOCKS_A_THREAD * engine.threads)
         bounds = np.unique(cut_rows(side.indptr, shards))
         blocks.append(engine.hold([row_block(side, a, b) for a, b in pairwise(bounds)]))
         cuts.append(bounds)
@@ -160,7 +174,8 @@ def _of_shards(
     like = make_objective(name, nothing, score)
     blocks = engine.hold(data.shards)
     if data.weighted:
-        like.constant = 0.5 * engine.merge(engine.submit(_constant, blocks), add)
+        (constant,) = engine.collect([engine.reduce(_constant, add, blocks).total])
+        like.constant = 0.5 * constant
     return ShardedObjective(like, (blocks,), (data.cuts,), engine)
 
 
@@ -181,80 +196,97 @@ def row_block(side: Adjacency, low: int, high: int) -> RowBlock:
     )
 
 
-def _count(block: RowBlock, shared: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
-    model, labels, side, shape, n_blocks = shared
+def _count(
+    block: RowBlock, shared: tuple[Any, ...], packed: Labels
+) -> tuple[np.ndarray, np.ndarray]:
+    model, side, shape, n_blocks = shared
+    labels = _unpacked(packed)
     counts, sizes = np.zeros(shape), np.zeros(shape[1])
     other = len(labels) - 1 - side
     own = labels[side][block.first : block.first + len(block.indptr) - 1]
-    count(model, _rows(block), own, labels[other], n_blocks[other], counts, sizes)
+    count(_with_table(model), _rows(block), own, labels[other], n_blocks[other], counts, sizes)
     return counts, sizes
 
 
 def _plan(
     block: RowBlock,
     rows: np.ndarray,
-    shared: tuple[Model, Stats, Tables, int, str],
-    labels: Labels,
+    shared: tuple[Model, Stats, int, str],
+    packed: Labels,
 ) -> tuple[np.ndarray, np.ndarray]:
-    model, stats, tables, side, score = shared
+    model, stats, side, score = shared
+    model, labels = _with_table(model), _unpacked(packed)
     slots, k = stats.counts.shape
     wanted, gains = np.empty(len(rows), np.int32), np.empty(len(rows))
-    own = labels[side][block.first : block.first + len(block.indptr) - 1]
-    kernel = plan if score == "exact" else plan_fixed
+    kernel, refresher = (plan, refresh) if score == "exact" else (plan_fixed, refresh_fixed)
+    # k² work that every task does again: the tables are many times what they are made of.
+    tables = empty_tables(slots, k, len(stats.others))
+    refresh_logs(stats, tables)
+    refresher(model, stats, tables, 0, k)
     kernel(
         model,
         _rows(block),
         stats,
         tables,
         planning_workspace(slots, k),
-        own,
+        labels[side][block.first : block.first + len(block.indptr) - 1],
         labels[len(labels) - 1 - side],
-        rows,
+        rows.astype(np.int64),
         wanted,
         gains,
     )
-    return wanted, gains
+    return wanted.astype(packed[side].dtype), gains
 
 
 def _changes(
-    block: RowBlock, rows: np.ndarray, shared: tuple[Any, ...], before: Labels
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    model, movers, wanted, side, shapes = shared
-    moved_side = before[side].copy()
-    moved_side[movers] = wanted
-    after = tuple(moved_side if s == side else z for s, z in enumerate(before))
+    block: RowBlock, shared: tuple[Any, ...], packed_before: Labels, packed_after: Labels
+) -> tuple[np.ndarray, ...]:
+    """What the moves of this block's rows change: counts of each side, then sizes."""
+    model, side, shapes = shared
+    before, after = _unpacked(packed_before), _unpacked(packed_after)
     counts = [np.zeros(shape) for shape in shapes]
     sizes = [np.zeros(shape[1]) for shape in shapes]
     other = len(before) - 1 - side
-    nobody = np.zeros(0, np.uint8)
-    moved = nobody if model.layout == TWO_SETS else (before[side] != after[side]).view(np.uint8)
-    stats = Stats(counts[side], sizes[side], sizes[other], counts[other])
+    moved = before[side] != after[side]
+    own = moved[block.first : block.first + len(block.indptr) - 1]
     count_changes(
-        model,
+        _with_table(model),
         block,
-        stats,
+        Stats(counts[side], sizes[side], sizes[other], counts[other]),
         before[side],
         after[side],
         before[other],
         after[other],
-        moved,
-        rows,
+        np.zeros(0, np.uint8) if model.layout == TWO_SETS else moved.view(np.uint8),
+        np.flatnonzero(own),
     )
-    return counts, sizes
+    return *counts, *sizes
 
 
 def _rows(block: RowBlock) -> Adjacency:
     return Adjacency(block.indptr, block.indices, block.channels, block.weights)
 
 
-def _add_pairs(
-    a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    return a[0] + b[0], a[1] + b[1]
+def _packed(labels: Sequence[np.ndarray], n_blocks: tuple[int, ...]) -> Labels:
+    """Labels in as few bytes as they fit in, to be sent."""
+    return tuple(
+        z.astype(np.min_scalar_type(max(k - 1, 0))) for z, k in zip(labels, n_blocks, strict=True)
+    )
 
 
-def _add_sides(
-    a: tuple[list[np.ndarray], list[np.ndarray]], b: tuple[list[np.ndarray], list[np.ndarray]]
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    counts, sizes = ([x + y for x, y in zip(p, q, strict=True)] for p, q in zip(a, b, strict=True))
-    return counts, sizes
+def _unpacked(labels: Labels) -> Labels:
+    return tuple(z.astype(np.int32) for z in labels)
+
+
+@functools.cache
+def _table() -> np.ndarray:
+    return g_table()
+
+
+def _with_table(model: Model) -> Model:
+    whole: Model = model._replace(table=_table())
+    return whole
+
+
+def _add(a: tuple[np.ndarray, ...], b: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    return tuple(map(add, a, b))

@@ -17,7 +17,7 @@ from coterie.kernels.alias import Tables, alias_tables
 from coterie.kernels.soft import Shard, accumulate, entropy_of, new_memberships, new_theta
 from coterie.kernels.soft_absent import Block, Crowd, absent_exact, absent_sampled, crowd_sums
 from coterie.kernels.soft_sampled import accumulate_sampled
-from coterie.models.soft.problem import Sums, add, log_sum
+from coterie.models.soft.problem import add, log_sum
 from coterie.models.soft.shards import Pairs, cut
 from coterie.models.soft.state import State
 
@@ -40,6 +40,13 @@ class Common(NamedTuple):
     theta: np.ndarray
     tables: Tables | None
     crowd: Crowd | None
+
+
+class Sums(NamedTuple):
+    """What is added up over shards."""
+
+    eta: np.ndarray  # configurations × k × k
+    entropy: float
 
 
 class View(NamedTuple):
@@ -83,9 +90,9 @@ class GraphProblem:
         common = self._common(spread, draws=True)
         merged = []
         for view in self.views:
-            done = self._submit(view, common, rng, advance)
-            numerators += np.concatenate(self.engine.collect(self.engine.pick(done, 0)))
-            merged.append(self.engine.merge(self.engine.pick(done, 1), add))
+            total, *rows = self._reduced(view, common, rng, advance, add, keep=True)
+            numerators += np.concatenate(rows)
+            merged.append(total)
         sums = merged[0]  # the view from the targets holds the same pairs once more
         eta = sums.eta if self.directed else 0.5 * (sums.eta + sums.eta.transpose(0, 2, 1))
         nodes = new_memberships(numerators, spread.rows, prior)
@@ -96,8 +103,8 @@ class GraphProblem:
         """S of a state; where absent pairs are sampled, an unbiased estimate (always the same)."""
         common = self._common(spread, draws=False)
         fixed = np.random.default_rng(0)
-        each = self._submit(self.views[0], common, fixed, part_entropy)
-        return self._once(float(self.engine.merge(each, plus)))
+        (entropy,) = self._reduced(self.views[0], common, fixed, part_entropy, plus)
+        return self._once(float(entropy))
 
     def penalty(self, spread: State) -> float:
         if self.settings.prior == 0.0:
@@ -109,12 +116,20 @@ class GraphProblem:
     def _once(self, entropy: float) -> float:
         return entropy if self.directed else 0.5 * entropy
 
-    def _submit(
-        self, view: View, common: Common, rng: Generator, task: Callable[..., Any]
+    def _reduced(
+        self,
+        view: View,
+        common: Common,
+        rng: Generator,
+        task: Callable[..., Any],
+        merge: Callable[[Any, Any], Any],
+        keep: bool = False,
     ) -> list[Any]:
+        """The merged total of a task over a view's parts, and what each kept."""
         keys = stream_keys(rng, 2 * len(view.parts)).reshape(-1, 2)
-        return self.engine.submit(
+        done = self.engine.reduce(
             task,
+            merge,
             view.parts,
             view.blocks,
             view.cuts[:-1],
@@ -123,14 +138,18 @@ class GraphProblem:
             repeat(common),
             repeat(self.settings),
             keys,
+            keep=keep,
         )
+        return self.engine.collect([done.total, *done.kept])
 
     def _common(self, spread: State, draws: bool) -> Common:
         tables = alias_tables(spread.rows) if draws and self.settings.samples else None
         crowd = None
         if self.settings.absent == "sampled":
             blocks = [spread.rows[a:b] for a, b in pairwise(self.views[0].cuts)]
-            total, outer = self.engine.merge(self.engine.submit(crowd_sums, blocks), _add_pairs)
+            ((total, outer),) = self.engine.collect(
+                [self.engine.reduce(crowd_sums, add, blocks).total]
+            )
             by_group = alias_tables(np.ascontiguousarray(spread.rows.T))
             crowd = Crowd(total, outer, by_group.keep, by_group.other)
         common: Common = self.engine.share(Common(spread.rows, spread.theta, tables, crowd))
@@ -194,7 +213,7 @@ def advance(
     entropy += _absent(
         block, low, rows, theta[0], common, settings, keys[_ABSENT], stats.rows, stats.eta[0]
     )
-    return stats.rows, Sums(nothing, stats.eta, entropy)
+    return stats.rows, Sums(stats.eta, entropy)
 
 
 def part_entropy(
@@ -243,9 +262,3 @@ def _absent(
 
 def _seen(theta: np.ndarray, from_targets: bool) -> np.ndarray:
     return np.ascontiguousarray(theta.transpose(0, 2, 1)) if from_targets else theta
-
-
-def _add_pairs(
-    a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    return a[0] + b[0], a[1] + b[1]

@@ -1,8 +1,9 @@
-"""What the EM loop asks of a model and its data, and the sums that shards send back."""
+"""What the EM loop asks of a model and its data, and what problems share."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from operator import add as plus
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -36,17 +37,13 @@ class Problem(Protocol):
         ...
 
 
-class Sums(NamedTuple):
-    """What is added up over shards."""
-
-    columns: np.ndarray  # columns × l, the columns' numerators (0 × l: one node set)
-    eta: np.ndarray  # configurations × k × l
-    entropy: float
+Sums = TypeVar("Sums", bound=tuple[Any, ...])
 
 
 def add(a: Sums, b: Sums) -> Sums:
-    """Both together. A pure function: an engine may have to run it twice."""
-    return Sums(a.columns + b.columns, a.eta + b.eta, a.entropy + b.entropy)
+    """Two tuples of sums, field by field. Pure: an engine may have to run it twice."""
+    made: Sums = a._make(map(plus, a, b)) if hasattr(a, "_make") else type(a)(map(plus, a, b))
+    return made
 
 
 def log_sum(shares: np.ndarray) -> float:

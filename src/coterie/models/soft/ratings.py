@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from itertools import repeat
 from operator import add as plus
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.random import Generator
 
 from coterie.base.randomness import stream_keys
-from coterie.engine import Engine
+from coterie.engine import Engine, merge_tree
 from coterie.engine.sharded import ShardedRatings
 from coterie.kernels.alias import Tables, alias_tables
 from coterie.kernels.soft import Shard, accumulate, entropy_of, new_memberships, new_theta
 from coterie.kernels.soft_sampled import accumulate_sampled
-from coterie.models.soft.problem import Sums, add, log_sum
+from coterie.models.soft.problem import add, log_sum
 from coterie.models.soft.shards import Pairs, columns_are_cheaper, cut, of_rows
 from coterie.models.soft.state import State
 
@@ -28,12 +28,18 @@ class Common(NamedTuple):
     tables: Tables | None
 
 
-class Spread(NamedTuple):
-    """A state whose rows lie in blocks with their shards (handles of the engine)."""
+class Sums(NamedTuple):
+    """What is added up over shards."""
 
-    rows: list[np.ndarray]
-    columns: np.ndarray
-    theta: np.ndarray
+    columns: np.ndarray  # columns × l, the columns' numerators
+    eta: np.ndarray  # configurations × k × l
+
+
+class Spread(NamedTuple):
+    """A state that lives with the engine: rows in blocks with their shards, the rest shared."""
+
+    rows: list[Any]  # handles of arrays
+    common: Any  # handle of a Common
 
 
 class RatingProblem:
@@ -74,51 +80,53 @@ class RatingProblem:
 
     def inside(self, state: State) -> Spread:
         rows, columns, theta = state.transposed() if self.flipped else state
-        return Spread(np.split(rows, self.cuts[1:-1]), columns, theta)
+        common = Common(columns, theta, alias_tables(columns) if self.samples else None)
+        return Spread(np.split(rows, self.cuts[1:-1]), self.engine.share(common))
 
     def outside(self, spread: Spread) -> State:
-        rows = np.concatenate(self.engine.collect(spread.rows))
-        state = State(rows, spread.columns, spread.theta)
+        common, *rows = self.engine.collect([spread.common, *spread.rows])
+        state = State(np.concatenate(rows), common.columns, common.theta)
         return state.transposed() if self.flipped else state
 
     def step(self, spread: Spread, rng: Generator) -> tuple[Spread, float]:
         keys = stream_keys(rng, len(self.parts)) if self.samples else repeat(np.uint64(0))
-        done = self.engine.submit(
+        done = self.engine.reduce(
             advance,
+            add,
             self.parts,
             spread.rows,
-            repeat(self._common(spread)),
+            repeat(spread.common),
             repeat(self.prior),
             repeat(self.samples),
             keys,
+            keep=True,
         )
-        sums = self.engine.merge(self.engine.pick(done, 1), add)
-        columns = new_memberships(sums.columns, spread.columns, self.prior)
-        theta = new_theta(sums.eta, spread.theta, self.prior)
-        return Spread(self.engine.pick(done, 0), columns, theta), sums.entropy
+        (common,) = self.engine.submit(
+            renewed, [done.total], [spread.common], [self.prior], [self.samples]
+        )
+        # While they work on, the driver has what it looks at.
+        entropies = self.engine.collect(self.engine.pick(done.kept, 1))
+        return Spread(self.engine.pick(done.kept, 0), common), merge_tree(entropies, plus)
 
     def entropy(self, spread: Spread) -> float:
-        each = self.engine.submit(
-            shard_entropy, self.parts, spread.rows, repeat(self._common(spread))
+        done = self.engine.reduce(
+            shard_entropy, plus, self.parts, spread.rows, repeat(spread.common)
         )
-        return float(self.engine.merge(each, plus))
+        return float(self.engine.collect([done.total])[0])
 
     def penalty(self, spread: Spread) -> float:
         if self.prior == 0.0:
             return 0.0
-        rows = float(self.engine.merge(self.engine.submit(log_sum, spread.rows), plus))
-        return -self.prior * (rows + log_sum(spread.columns) + log_sum(spread.theta))
-
-    def _common(self, spread: Spread) -> Common:
-        tables = alias_tables(spread.columns) if self.samples else None
-        common: Common = self.engine.share(Common(spread.columns, spread.theta, tables))
-        return common
+        rows = self.engine.reduce(log_sum, plus, spread.rows).total
+        (common,) = self.engine.submit(common_log_sum, [spread.common])
+        return -self.prior * float(sum(self.engine.collect([rows, common])))
 
 
 def advance(
     shard: Shard, rows: np.ndarray, common: Common, prior: float, samples: int, key: np.uint64
-) -> tuple[np.ndarray, Sums]:
-    """A shard's rows brought forward, which needs nobody else, and its sums for the others."""
+) -> tuple[tuple[np.ndarray, float], Sums]:
+    """A shard's rows brought forward, which needs nobody else, its part of the entropy, and its
+    sums for the others."""
     columns, theta, tables = common
     sums = np.zeros_like(columns)
     if samples:
@@ -129,9 +137,21 @@ def advance(
     else:
         stats = accumulate(shard, rows, columns, theta, sums)
         entropy = stats.entropy
-    return new_memberships(stats.rows, rows, prior), Sums(stats.columns, stats.eta, entropy)
+    following = new_memberships(stats.rows, rows, prior)
+    return (following, entropy), Sums(stats.columns, stats.eta)
+
+
+def renewed(sums: Sums, common: Common, prior: float, samples: int) -> Common:
+    """Columns and theta after the iteration that made the sums."""
+    columns = new_memberships(sums.columns, common.columns, prior)
+    theta = new_theta(sums.eta, common.theta, prior)
+    return Common(columns, theta, alias_tables(columns) if samples else None)
 
 
 def shard_entropy(shard: Shard, rows: np.ndarray, common: Common) -> float:
     """The shard's part of the exact entropy."""
     return float(entropy_of(shard, rows, common.columns, common.theta))
+
+
+def common_log_sum(common: Common) -> float:
+    return log_sum(common.columns) + log_sum(common.theta)
