@@ -17,7 +17,7 @@ EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _S32 = np.uint64(32)
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def pair_key(u, v):
     """One key for the unordered pair {u, v}."""
     if u < v:
@@ -34,7 +34,7 @@ def new_table(count):
     return np.full(size, EMPTY, np.uint64)
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def slot_of(table, key):
     """Where `key` stands, or the empty slot where it would."""
     mask = np.uint64(len(table) - 1)
@@ -44,12 +44,12 @@ def slot_of(table, key):
     return slot
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def contains(table, key):
     return table[slot_of(table, key)] == key
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def insert(table, key):
     """Put `key` in; False if it was there."""
     slot = slot_of(table, key)
@@ -84,7 +84,7 @@ def remove(table, key):
     remove_with(table, table, key)
 
 
-@njit(inline="always", cache=True)
+@njit(nogil=True, cache=True)
 def pair_within(index, n):
     """Pair number `index` (0 .. n(n-1)/2 - 1) of n nodes, as (i, j) with i < j.
 
