@@ -11,7 +11,7 @@ import reference
 from coterie.engine import LocalEngine
 from coterie.graph import Graph
 from coterie.models.soft.graphs import GraphProblem, Settings
-from coterie.models.soft.posing import graph_classes
+from coterie.models.soft.posing import graph_codes
 from coterie.models.soft.state import Shape, State, start
 
 EXACT = Settings("exact", 1, 0, 0.0)
@@ -31,7 +31,7 @@ def graphs(draw, weighted=False):
 
 
 def problem_of(graph: Graph, settings: Settings) -> tuple[GraphProblem, int]:
-    values, codes = graph_classes(graph, settings.absent)
+    values, codes = graph_codes(graph, settings.absent)
     return GraphProblem(graph, codes, len(values), settings, LocalEngine(1)), len(values)
 
 
@@ -82,7 +82,7 @@ def test_classes_of_weight_are_configurations(case, absent):
         return
     problem, n_codes = problem_of(graph, EXACT._replace(absent=absent))
     state = first_state(graph, k, n_codes, seed)
-    codes = graph_classes(graph, absent)[1]
+    codes = graph_codes(graph, absent)[1]
     pairs = observations(graph, codes, absent == "exact")
     theta = np.moveaxis(state.theta, 0, 2)
     h, new_theta = reference.mmsbm_graph_iteration(pairs, state.rows, theta, graph.directed)

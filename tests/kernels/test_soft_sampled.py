@@ -14,7 +14,7 @@ from coterie.engine import LocalEngine
 from coterie.graph import Graph
 from coterie.kernels.alias import alias_tables
 from coterie.models.soft.graphs import GraphProblem, Settings
-from coterie.models.soft.posing import graph_classes
+from coterie.models.soft.posing import graph_codes
 from coterie.models.soft.ratings import RatingProblem
 from coterie.models.soft.shards import Pairs
 from coterie.models.soft.state import Shape, State, start
@@ -121,7 +121,8 @@ def test_cells_never_drawn_keep_their_theta():
     theta = start(Shape(1, 1, 2, 2, 2), "random", np.random.default_rng(0)).theta
     pairs = Pairs(*(np.zeros(1, np.int32),) * 3, 1, 1, 2)
     problem = RatingProblem(pairs, (2, 2), LocalEngine(1), samples=3)
-    after, _ = problem.step(problem.inside(State(h, h, theta)), np.random.default_rng(0))
+    spread, _ = problem.step(problem.inside(State(h, h, theta)), np.random.default_rng(0))
+    after = problem.outside(spread)
     np.testing.assert_array_equal(after.theta[:, 1], theta[:, 1])
     np.testing.assert_array_equal(after.theta[:, 0, 0], [1, 0])
 
@@ -131,7 +132,7 @@ def test_present_pairs_of_a_graph_are_sampled_too(directed):
     rng = np.random.default_rng(1)
     u, v = np.nonzero(rng.random((15, 15)) < 0.3)
     graph = Graph.from_edges(u, v, n_nodes=15, directed=directed)
-    codes = graph_classes(graph, "exact")[1]
+    codes = graph_codes(graph, "exact")[1]
     first = start(Shape(15, 15, 3, 3, 2, True, not directed), "random", rng)
     steps = []
     for samples in (0, 20_000):

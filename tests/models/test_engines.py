@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -10,8 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from coterie.base.errors import InputError
+from coterie.cli.recommend import app as recommend
 from coterie.engine import EngineError, LocalEngine
 from coterie.engine.dask import DaskEngine
 from coterie.engine.sharded import open_shards
@@ -135,6 +138,62 @@ def test_ratings_in_shards_are_fitted_as_the_ratings(dask: DaskEngine, tmp_path:
     here = model.fit(sharded).theta_
     assert np.allclose(here, theta, rtol=1e-9)  # other cuts, other order of sums
     assert np.array_equal(model.fit(sharded, engine=dask).theta_, here)
+
+
+@pytest.mark.parametrize("kind", ["simple", "directed", "weighted"])
+def test_a_graph_in_shards_is_fitted_as_the_graph(
+    kind: str, dask: DaskEngine, tmp_path: Path
+) -> None:
+    graph = graph_of(kind)
+    write_graph(graph, tmp_path / "g.csv")
+    options = {"directed": kind == "directed", "weighted": kind == "weighted"}
+    shard_graph(tmp_path / "g.csv", tmp_path / "shards", shards=3, **options)
+    sharded = open_shards(tmp_path / "shards")
+    model = MMSBM(n_groups=2, max_iter=15, tol=0, rng=4)
+    memberships, values = model.fit(graph).memberships_, model.values_
+    here = model.fit(sharded).memberships_
+    assert np.allclose(here, memberships, rtol=1e-7, atol=1e-9)  # other cuts, other order of sums
+    assert np.array_equal(model.values_, values)
+    assert np.array_equal(model.fit(sharded, engine=dask).memberships_, here)
+
+
+def test_weights_of_too_many_values_are_refused_in_shards_too(tmp_path: Path) -> None:
+    (tmp_path / "g.csv").write_text("".join(f"0,{x},{x / 7}\n" for x in range(1, 1200)))
+    shard_graph(tmp_path / "g.csv", tmp_path / "shards", shards=3, weighted=True)
+    with pytest.raises(InputError, match="too many distinct values"):
+        MMSBM(n_groups=2).fit(open_shards(tmp_path / "shards"))
+
+
+@pytest.mark.parametrize("model", ["mmsbm", "hard", "best"])
+def test_a_recommender_of_shards(model: str, dask: DaskEngine, tmp_path: Path) -> None:
+    """`recommend fit SHARDS --engine dask --scheduler …`, beside the file on threads."""
+    ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
+    order = np.lexsort((ratings.items, ratings.users))  # as shards have them
+    write_ratings(ratings.take(order), tmp_path / "r.csv")
+    shard_ratings(tmp_path / "r.csv", tmp_path / "shards", shards=3)
+    cluster = ["--engine", "dask", "--scheduler", dask._client.scheduler.address]
+    told = []
+    for data, where in ((tmp_path / "r.csv", []), (tmp_path / "shards", cluster)):
+        given = [str(data), "--out", str(tmp_path / "model"), "--model", model, *where]
+        done = CliRunner().invoke(recommend, ["fit", *given, "--iterations", "8", "--json"])
+        assert done.exit_code == 0, done.output
+        told.append(json.loads(done.stdout))
+    assert [t["ratings"] for t in told] == [len(ratings)] * 2
+    assert told[0]["entropy"] == pytest.approx(told[1]["entropy"], rel=1e-9)
+
+
+def test_shards_that_memory_cannot_hold_and_shards_of_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "g.csv").write_text("0,1,2\n1,2,3\n")
+    shard_graph(tmp_path / "g.csv", tmp_path / "graph", shards=1)
+    shard_ratings(tmp_path / "g.csv", tmp_path / "ratings", shards=1)
+    given = ["fit", str(tmp_path / "graph"), "--out", str(tmp_path / "model")]
+    done = CliRunner().invoke(recommend, given)
+    assert done.exit_code == 2 and "hold no ratings" in done.stderr
+    monkeypatch.setattr("coterie.engine.sharded.physical_memory", lambda: 50)
+    with pytest.raises(InputError, match="coterie soft"):
+        open_shards(tmp_path / "ratings").load()  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("model", [MMSBM(3, max_iter=12), MCMMSBM(3, samples=5, max_iter=12)])

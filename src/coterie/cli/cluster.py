@@ -133,7 +133,7 @@ def _read(
 ) -> Any:
     """A graph or ratings, in memory or in shards."""
     if Path(path).is_dir():
-        return load_shards(path)
+        return load_shards(path, format=format, separator=separator)
     if kind in _TWO_SETS:
         return load_ratings(
             session, path, likes=kind is Kind.likes, format=format, separator=separator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,7 +20,10 @@ GraphArgument = Annotated[
     ),
 ]
 RatingsArgument = Annotated[
-    str, typer.Argument(metavar="RATINGS", help="user, item, rating[, timestamp]; - is stdin.")
+    str,
+    typer.Argument(
+        metavar="RATINGS", help="user, item, rating[, timestamp], or shards of them; - is stdin."
+    ),
 ]
 FormatOption = Annotated[
     str | None,
@@ -53,11 +57,25 @@ def load_graph(
     )
 
 
-def load_shards(path: str) -> Any:
-    """A folder that `coterie shard` made, as the models take it."""
-    from coterie.engine.sharded import open_shards
+def load_shards(path: str, *, holds: str | None = None, **options: Any) -> Any:
+    """A folder that `coterie shard` made, as the models take it; what it `holds` may matter.
 
-    return open_shards(path)
+    It says by itself how its data are to be read, so options about that are refused."""
+    from coterie.engine.sharded import RATINGS, ShardedRatings, open_shards
+
+    for name, value in options.items():
+        if value:
+            raise InputError(
+                f"--{name} is for files, and this is a folder of shards",
+                path=path,
+                remedy=f"leave --{name} out",
+            )
+    data = open_shards(path)
+    if holds is not None and isinstance(data, ShardedRatings) != (holds == RATINGS):
+        raise InputError(
+            f"its shards hold no {holds}", path=path, remedy=f"name a file or shards of {holds}"
+        )
+    return data
 
 
 def load_ratings(
@@ -72,6 +90,10 @@ def load_ratings(
     """The ratings of a command's argument; what was merged or not read is said."""
     from coterie.graph.readers import read_ratings
 
+    if Path(path).is_dir():
+        options = {"likes": likes, "format": format, "separator": separator}
+        loaded: Ratings = load_shards(path, holds="ratings", **options).load()
+        return loaded
     return read_ratings(
         path,
         likes=likes,

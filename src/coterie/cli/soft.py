@@ -146,7 +146,7 @@ def _read(
 ) -> Any:
     """A graph or ratings, in memory or in shards."""
     if Path(path).is_dir():
-        return load_shards(path)
+        return load_shards(path, format=format, separator=separator)
     if kind is Kind.ratings:
         return load_ratings(session, path, format=format, separator=separator)
     return load_graph(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,10 +11,13 @@ import numpy as np
 from pyarrow import parquet
 
 from coterie.base.errors import InputError
-from coterie.engine.storage import ShardRef, read_manifest
+from coterie.engine.storage import ShardRef, load_shard, read_manifest
+from coterie.graph import Ratings
 from coterie.kernels.rowblocks import RowBlock
 
 GRAPH, RATINGS = "graph", "ratings"
+MOST_WEIGHTS = 1000  # distinct weights that a manifest names
+_BYTES_A_RATING = 40  # in memory, with what a recommender needs beside them
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +31,7 @@ class ShardedGraph:
     n_edges: int
     directed: bool
     weighted: bool
+    weights: np.ndarray | None = None  # the distinct ones, rising; None: more than MOST_WEIGHTS
 
     @cached_property
     def ids(self) -> np.ndarray:
@@ -57,6 +62,28 @@ class ShardedRatings:
     def item_ids(self) -> np.ndarray:
         return read_ids(self.folder, "items")
 
+    def load(self) -> Ratings:
+        """All of them in the memory of this process, user by user."""
+        needed, there = _BYTES_A_RATING * len(self), physical_memory()
+        if needed > there:
+            raise InputError(
+                f"{len(self):,} ratings take about {needed / 1e9:.0f} GB in one process, and this "
+                f"machine has {there / 1e9:.0f} GB",
+                path=self.folder,
+                remedy="`coterie soft` fits them where they lie",
+            )
+        blocks = [load_shard(ref) for ref in self.shards]
+        load_shard.cache_clear()  # or they would stay in memory a second time
+        degrees = np.concatenate([np.diff(block.indptr) for block in blocks])
+        return Ratings(
+            np.repeat(np.arange(self.n_users, dtype=np.int32), degrees),
+            np.concatenate([block.indices for block in blocks]),
+            np.concatenate([block.channels for block in blocks]),
+            self.values,
+            self.user_ids,
+            self.item_ids,
+        )
+
 
 def open_shards(folder: str | Path) -> ShardedGraph | ShardedRatings:
     """What `coterie shard` has put into a folder."""
@@ -66,11 +93,20 @@ def open_shards(folder: str | Path) -> ShardedGraph | ShardedRatings:
         cuts = np.array(whole["cuts"], np.int64)
         if whole["holds"] == GRAPH:
             sizes = {name: whole[name] for name in ("n_nodes", "n_edges", "directed", "weighted")}
-            return ShardedGraph(folder, shards, cuts, **sizes)
+            weights = None if whole.get("weights") is None else np.array(whole["weights"])
+            return ShardedGraph(folder, shards, cuts, weights=weights, **sizes)
         sizes = {name: whole[name] for name in ("n_users", "n_items", "n_ratings")}
         return ShardedRatings(folder, shards, cuts, values=np.array(whole["values"]), **sizes)
     except KeyError as error:
         raise InputError(f"its manifest lacks {error}", path=folder) from error
+
+
+def physical_memory() -> int:
+    """Bytes of this machine; a large guess where it does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2**36
 
 
 def read_ids(folder: Path, name: str) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from coterie.engine.buckets import (
     rating_block,
 )
 from coterie.engine.numbering import IdCounter, IdNumbers
-from coterie.engine.sharded import GRAPH, RATINGS
+from coterie.engine.sharded import GRAPH, MOST_WEIGHTS, RATINGS
 from coterie.engine.shards import cut_rows, shard_count
 from coterie.engine.storage import ShardRef, write_manifest, write_shard
 from coterie.graph.layout import Wanted
@@ -87,12 +87,13 @@ def shard_graph(
     with Buckets(folder, cuts, kind) as buckets:
         reader.read(lambda pieces: buckets.place(entries(pieces)))
         callback(Progress("edges placed", 2, 3))
-        kept = _write(buckets, folder, graph_block, threads, callback)
-        edges = kept[1] // 2
+        written = _write(buckets, folder, graph_block, threads, callback)
+        edges = written.entries // 2
         whole |= {"n_edges": edges, "self_loops": loops, "merged": columns.rows - loops - edges}
+        rest = {"cuts": cuts.tolist(), "weights": written.weights}
         write_table(Path(folder) / "nodes.parquet", {"node": ids})
-        write_manifest(Path(folder), kept[0], RowBlock, whole | {"cuts": cuts.tolist()})
-    return whole | {"shards": len(kept[0]), "rows": len(ids)}
+        write_manifest(Path(folder), written.refs, RowBlock, whole | rest)
+    return whole | {"shards": len(written.refs), "rows": len(ids)}
 
 
 def shard_ratings(
@@ -138,12 +139,13 @@ def shard_ratings(
     with Buckets(folder, cuts, RATING) as buckets:
         reader.read(lambda pieces: buckets.place(entries(pieces)))
         callback(Progress("ratings placed", 2, 3))
-        kept = _write(buckets, folder, rating_block, threads, callback)
-        whole |= {"n_ratings": kept[1], "merged": columns.rows - kept[1], "values": values.tolist()}
+        written = _write(buckets, folder, rating_block, threads, callback)
+        kept = written.entries
+        whole |= {"n_ratings": kept, "merged": columns.rows - kept, "values": values.tolist()}
         write_table(Path(folder) / "users.parquet", {"user": user_ids})
         write_table(Path(folder) / "items.parquet", {"item": item_ids})
-        write_manifest(Path(folder), kept[0], RowBlock, whole | {"cuts": cuts.tolist()})
-    return whole | {"shards": len(kept[0]), "rows": len(user_ids)}
+        write_manifest(Path(folder), written.refs, RowBlock, whole | {"cuts": cuts.tolist()})
+    return whole | {"shards": len(written.refs), "rows": len(user_ids)}
 
 
 class _Reader:
@@ -175,25 +177,38 @@ class _Reader:
         return read_text(self.path, self.wanted, **self.options, consume=consume)
 
 
+class _Written(NamedTuple):
+    """What became of the buckets."""
+
+    refs: list[ShardRef]
+    entries: int
+    weights: list[float] | None  # the distinct ones; None if they are too many to be classes
+
+
 def _write(
     buckets: Buckets,
     folder: PathLike,
     build: Callable[[np.ndarray, int, int], RowBlock],
     threads: int | None,
     callback: Callback,
-) -> tuple[list[ShardRef], int]:
-    """Every bucket as a shard: (references, entries kept)."""
+) -> _Written:
+    """Every bucket as a shard."""
 
-    def write(number: int) -> tuple[ShardRef, int]:
+    def write(number: int) -> tuple[ShardRef, int, np.ndarray]:
         block = build(*buckets.take(number))
-        return write_shard(Path(folder), number, block), len(block.indices)
+        return write_shard(Path(folder), number, block), len(block.indices), few(block.weights)
 
-    refs, entries = [], 0
-    for ref, kept in in_order(write, ((number,) for number in range(buckets.count)), threads):
+    def few(weights: np.ndarray) -> np.ndarray:
+        return np.unique(weights)[: MOST_WEIGHTS + 1]
+
+    refs: list[ShardRef] = []
+    entries, weights = 0, np.empty(0)
+    for ref, kept, seen in in_order(write, ((n,) for n in range(buckets.count)), threads):
         refs.append(ref)
         entries += kept
+        weights = few(np.append(weights, seen))
         callback(Progress("shards written", len(refs), buckets.count))
-    return refs, entries
+    return _Written(refs, entries, weights.tolist() if len(weights) <= MOST_WEIGHTS else None)
 
 
 def _all_nodes(

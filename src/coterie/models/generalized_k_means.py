@@ -12,7 +12,7 @@ from numpy.random import Generator
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.engine import Engine, LocalEngine, running_engine
-from coterie.engine.sharded import ShardedGraph
+from coterie.engine.sharded import ShardedGraph, ShardedRatings
 from coterie.graph import Graph, Ratings
 from coterie.models.base import Estimator
 from coterie.models.blocks_found import describe, no_move_helps
@@ -91,7 +91,7 @@ class GeneralizedKMeans(Estimator):
 
     def fit(
         self,
-        data: Graph | Ratings | ShardedGraph | np.ndarray,
+        data: Graph | Ratings | ShardedGraph | ShardedRatings | np.ndarray,
         engine: str | Engine = "local",
         callback: Callback = silent,
         *,
@@ -111,6 +111,8 @@ class GeneralizedKMeans(Estimator):
             keeper = Keeper(keeper.rng, checkpoint, checkpoint_every, self._fingerprint(data))
         if resume:
             keeper.load()
+        if isinstance(data, ShardedRatings):
+            data = data.load()  # both node sets need their rows, and shards have the users' only
         if isinstance(data, Ratings):
             self.ratings_ = data  # a Recommender of this model needs the names
         score = None if self.score == "auto" else self.score

@@ -88,6 +88,13 @@ def _blank(name: str) -> tuple[Estimator, dict[str, str]]:
     return MCMMSBM(**defaults), {**words, "samples": "samples"}
 
 
+def fits_shards(model: Estimator) -> bool:
+    """Whether a model learns from ratings that lie in shards, without all of them in one place."""
+    from coterie.models.soft.base import SoftModel
+
+    return isinstance(model, SoftModel) and not (model.absent_ratio or model.validation)
+
+
 def adapter_of(model: Any, ratings: Ratings) -> Adapter:
     """The adapter of a fitted model."""
     if hasattr(model, "samples_"):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from coterie.base.errors import InputError
+from coterie.engine.sharded import ShardedRatings
 from coterie.graph import Ratings
 
 
@@ -24,9 +25,11 @@ def columns_of(pairs: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ratings_of(pairs: Any, y: Any) -> Ratings:
-    """Ratings from rows of (user, item) and y; Ratings pass through."""
+    """Ratings from rows of (user, item) and y; Ratings pass through, those in shards are loaded."""
     if isinstance(pairs, Ratings):
         return pairs
+    if isinstance(pairs, ShardedRatings):
+        return pairs.load()
     if y is None:
         raise InputError(
             f"a {type(pairs).__name__} alone is no table of ratings",

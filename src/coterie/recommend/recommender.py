@@ -12,10 +12,11 @@ from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import as_generator
 from coterie.engine import Engine
+from coterie.engine.sharded import ShardedRatings
 from coterie.graph import Ratings
 from coterie.models.base import Estimator
 from coterie.recommend.adapter import Adapter
-from coterie.recommend.catalogue import adapter_of, make_model
+from coterie.recommend.catalogue import adapter_of, fits_shards, make_model
 from coterie.recommend.explain import Explanation, explain
 from coterie.recommend.fold import folded_in
 from coterie.recommend.likes import is_likes, with_unliked
@@ -64,6 +65,9 @@ class Recommender(Estimator):
     ) -> Self:
         """Learn from Ratings, or from X (user, item) and y as scikit-learn gives them.
 
+        Ratings in shards are loaded into this process, which ranks and predicts from them; a soft
+        model is fitted to the shards where they lie.
+
         `saving` goes to the model's own fit: `checkpoint` and `resume`, where it has them.
         """
         given = ratings_of(ratings, y)
@@ -80,7 +84,9 @@ class Recommender(Estimator):
                 AssumptionWarning,
                 stacklevel=2,
             )
-        model.fit(shown, engine=engine, callback=callback, **saving)  # type: ignore[attr-defined]
+        where_they_lie = isinstance(ratings, ShardedRatings) and shown is given
+        learnt_from = ratings if where_they_lie and fits_shards(model) else shown
+        model.fit(learnt_from, engine=engine, callback=callback, **saving)  # type: ignore[attr-defined]
         self._adopt(model, shown, given)
         return self
 

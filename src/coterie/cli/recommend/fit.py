@@ -46,12 +46,16 @@ def run(
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Learn a recommender from ratings and write it to a file."""
-    from coterie.cli.inputs import load_ratings
+    from coterie.cli.inputs import load_ratings, load_shards
     from coterie.recommend.recommender import Recommender
 
     kept = saving(checkpoint, resume)
     estimator = make(session, model, groups, samples, iterations, runs, prior, absent)
-    data = load_ratings(session, ratings, likes=likes, format=format, separator=separator)
+    how: dict[str, Any] = {"likes": likes, "format": format, "separator": separator}
+    if Path(ratings).is_dir():
+        data = load_shards(ratings, holds="ratings", **how)
+    else:
+        data = load_ratings(session, ratings, **how)
     with (
         engine_of(session, engine, scheduler) as worker,
         session.progress("recommend") as callback,

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.engine import Engine, running_engine
-from coterie.engine.sharded import ShardedRatings
+from coterie.engine.sharded import ShardedGraph, ShardedRatings
 from coterie.graph import Graph, Ratings
 from coterie.models.base import Estimator
 from coterie.models.digest import data_digest
@@ -36,7 +36,7 @@ _NOT_PART_OF_THE_RUN = ("max_iter", "tol", "patience", "rng", "init", "warm_star
 _TINY = {"n_groups": 1, "max_iter": 1, "n_init": 1, "init": "random", "rng": 0}
 
 
-Data = Ratings | ShardedRatings | Graph
+Data = Ratings | ShardedRatings | Graph | ShardedGraph
 
 
 class SoftModel(Estimator):
@@ -180,7 +180,7 @@ class SoftModel(Estimator):
         return pose_graph(data, int(groups[0]), engine, settings)
 
     def _absent(self, data: Data) -> str:
-        return absent_mode(self.absent, data.n_nodes if isinstance(data, Graph) else 0)
+        return absent_mode(self.absent, getattr(data, "n_nodes", 0))
 
     def _hold_out(self, data: Data, seed: int) -> tuple[Data, Callable[[State], float] | None]:
         """The data to learn from, and how to measure a state on the rest."""
@@ -210,4 +210,4 @@ class SoftModel(Estimator):
             self.validation_history_ = best.held_out
         else:
             self.memberships_ = best.row_memberships
-            self.values_ = graph_classes(data, self._absent(data))[0]
+            self.values_ = graph_classes(data, self._absent(data))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coterie.base.errors import AssumptionWarning, InputError
-from coterie.engine.sharded import ShardedRatings
+from coterie.engine.sharded import ShardedGraph, ShardedRatings
 from coterie.graph import Graph, Ratings
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def check(model: SoftModel, data: object) -> None:
             f"validation={model.validation} leaves nothing to learn from",
             remedy="give a share such as 0.1",
         )
-    _check_groups(model, _nodes(model, data), one_set=isinstance(data, Graph))
+    _check_groups(model, _nodes(model, data), one_set=isinstance(data, Graph | ShardedGraph))
 
 
 def _nodes(model: SoftModel, data: object) -> tuple[int, int]:
@@ -50,7 +50,7 @@ def _nodes(model: SoftModel, data: object) -> tuple[int, int]:
     if isinstance(data, ShardedRatings):
         _refuse(model, "is for ratings in memory, these lie in shards")
         return data.n_users, data.n_items
-    if isinstance(data, Graph):
+    if isinstance(data, Graph | ShardedGraph):
         if data.n_nodes == 0:
             raise InputError("the graph has no nodes", remedy="give at least one")
         _refuse(model, "is for ratings, this is a graph")

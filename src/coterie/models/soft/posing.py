@@ -10,8 +10,9 @@ from numpy.random import Generator
 
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.engine import Engine
-from coterie.engine.sharded import ShardedRatings
+from coterie.engine.sharded import ShardedGraph, ShardedRatings
 from coterie.graph import Graph, Ratings
+from coterie.models.soft.graph_shards import ShardedGraphProblem, codes_of, first_class
 from coterie.models.soft.graphs import GraphProblem, Settings
 from coterie.models.soft.problem import Problem
 from coterie.models.soft.ratings import RatingProblem
@@ -99,40 +100,50 @@ def with_absent(pairs: Pairs, count: int, rng: Generator) -> Pairs:
     )
 
 
-def pose_graph(graph: Graph, k: int, engine: Engine, settings: Settings) -> Posed:
+def pose_graph(graph: Graph | ShardedGraph, k: int, engine: Engine, settings: Settings) -> Posed:
     """One node set, and its pairs."""
-    classes, codes = graph_classes(graph, settings.absent)
-    problem = GraphProblem(graph, codes, len(classes), settings, engine)
+    if isinstance(graph, ShardedGraph):
+        classes = graph_classes(graph, settings.absent)
+        problem: Problem = ShardedGraphProblem(graph, classes, settings, engine)
+    else:
+        classes, codes = graph_codes(graph, settings.absent)
+        problem = GraphProblem(graph, codes, len(classes), settings, engine)
     n = graph.n_nodes
     shape = Shape(n, n, k, k, len(classes), one_set=True, symmetric=not graph.directed)
     return Posed(problem, shape, classes)
 
 
-def graph_classes(graph: Graph, absent: str) -> tuple[np.ndarray, np.ndarray]:
-    """The configurations of a graph's pairs, and the code of each stored neighbour.
+def graph_codes(graph: Graph, absent: str) -> tuple[np.ndarray, np.ndarray]:
+    """The configurations of a graph's pairs, and the code of each stored neighbour."""
+    classes = graph_classes(graph, absent)
+    codes = codes_of(graph.weights, len(graph.indices), classes, first_class(absent))
+    return classes, codes
 
-    0 is "absent", unless absent pairs are ignored; without weights 1 is "present", with weights
-    each distinct one is a class.
+
+def graph_classes(graph: Graph | ShardedGraph, absent: str) -> np.ndarray:
+    """The configurations of a graph's pairs.
+
+    The first is "absent", 0, unless absent pairs are ignored; without weights the other is
+    "present", 1, with weights each distinct one is a class.
     """
-    if graph.weights is None:
+    weighted = graph.weighted if isinstance(graph, ShardedGraph) else graph.weights is not None
+    if not weighted:
         if absent == "ignored":
             raise InputError(
                 "without weights and without absent pairs every pair looks the same",
                 remedy='give absent="exact" or "sampled", or a weighted graph',
             )
-        classes, codes = np.ones(1), np.zeros(len(graph.indices), np.int64)
-    else:
-        classes, codes = np.unique(graph.weights, return_inverse=True)
-        if len(classes) > _MOST_CLASSES:
-            raise InputError(
-                f"the weights have {len(classes):,} distinct values",
-                remedy=f"round them into at most {_MOST_CLASSES} classes",
-            )
-        if len(classes) == 0 and absent == "ignored":
-            raise InputError("the graph has no edges to learn from", remedy="give at least one")
-    if absent == "ignored":
-        return classes, codes
-    return np.concatenate([[0.0], classes]), codes + 1
+        return np.array([0.0, 1.0])
+    classes = None if graph.weights is None else np.unique(graph.weights)
+    if classes is None or len(classes) > _MOST_CLASSES:
+        raise InputError(
+            f"the weights have {'too many' if classes is None else f'{len(classes):,}'} "
+            "distinct values",
+            remedy=f"round them into at most {_MOST_CLASSES} classes",
+        )
+    if len(classes) == 0 and absent == "ignored":
+        raise InputError("the graph has no edges to learn from", remedy="give at least one")
+    return np.append(np.zeros(first_class(absent)), classes)
 
 
 def absent_mode(absent: str, n_nodes: int) -> str:
@@ -150,9 +161,10 @@ def absent_mode(absent: str, n_nodes: int) -> str:
     return absent
 
 
-def smallest_like(data: Ratings | ShardedRatings | Graph) -> Ratings | Graph:
+def smallest_like(data: Ratings | ShardedRatings | Graph | ShardedGraph) -> Ratings | Graph:
     """Data of the same kind that a moment is enough for."""
     if isinstance(data, Ratings | ShardedRatings):
         return Ratings.from_arrays([0, 1, 2], [0, 1, 2], [1, 2, 2])
-    weights = None if data.weights is None else [1.0, 2.0]
+    weighted = data.weighted if isinstance(data, ShardedGraph) else data.weights is not None
+    weights = [1.0, 2.0] if weighted else None
     return Graph.from_edges([0, 1], [1, 2], n_nodes=3, weights=weights, directed=data.directed)
