@@ -19,7 +19,7 @@ from coterie.kernels import additive_chain, additive_normal, additive_styles, ad
 from coterie.kernels.additive_fold import fold_in
 from coterie.kernels.additive_predict import Samples, distributions, explanations
 from coterie.kernels.random import stream
-from coterie.models.additive.chains import Observed, Shape, in_user_order, start_chain
+from coterie.models.additive.chains import Kind, Shape, keep, observe, start_chain
 from coterie.models.additive.scale import Scale
 
 STANDARD = NormalDist()
@@ -50,15 +50,15 @@ class State:
 
     def __init__(self, seed: int, sweeps: int = 4, R: int = 4) -> None:
         ratings = small_ratings(seed, R=R)
-        users, items = ratings.users.astype(np.int64), ratings.items.astype(np.int64)
-        edges, order = in_user_order(users, items, ratings.n_users)
-        self.observed = Observed(
-            edges, ratings.codes[order].astype(np.uint8), users[order], items[order]
+        self.observed = observe(
+            ratings.users.astype(np.int64),
+            ratings.items.astype(np.int64),
+            ratings.codes.astype(np.uint8),
+            ratings.n_users,
+            ratings.n_items,
         )
-        shape = Shape(3, 2, 4, 3, len(ratings.values))
-        self.chain, self.seen = start_chain(
-            seed, shape, self.observed, ratings.n_users, ratings.n_items, 0.5
-        )
+        edges, shape = self.observed.edges, Shape(3, 2, 4, 3, len(ratings.values))
+        self.chain, self.seen = start_chain(seed, Kind(0.3, True), shape, self.observed, 0.5)
         self.y = self._outcomes()
         schedule = additive_chain.Schedule(0.3, 2, 1, 1, 100.0, True)
         additive_chain.advance(self.chain, edges, self.observed.level, self.seen, schedule, sweeps)
@@ -349,9 +349,26 @@ def test_predictions_average_the_samples() -> None:
     users, items = np.array([3, 0, 3, 11]), np.array([1, 2, 0, 8])
     p = model.predict_proba(users, items)
     for row, u, v in zip(p, users, items, strict=True):
-        assert row == pytest.approx(reference.additive_prediction(samples, u, v), abs=1e-5)
+        expected = np.zeros(len(row))
+        for t, sample in enumerate(samples):
+            wide = math.sqrt(1 + s.user_spreads[t, u] + s.item_spreads[t, v])
+            cuts = sample.cutpoints[sample.styles[u]] / wide
+            f = reference.additive_location(sample, u, v) / wide
+            expected += reference.ordinal_distribution(cuts, f) / len(samples)
+        assert row == pytest.approx(expected, abs=1e-5)
     shares = explanations(s, model.values_, 3, 1, 0, len(samples)) / len(samples)
     assert shares.sum() == pytest.approx(p[0] @ model.values_, abs=1e-12)
+
+
+def test_a_sample_holds_the_offsets_given_the_rest() -> None:
+    state = State(1)
+    sample = keep(state.chain, state.observed)
+    for node in range(len(state.chain.b_user)):
+        mean, variance = reference.additive_user_offset_conditional(
+            state.latent, state.sample, node, state.chain.precision[0]
+        )
+        assert sample.user_offsets[node] == pytest.approx(mean, abs=1e-4)
+        assert sample.user_spreads[node] == pytest.approx(variance, rel=1e-4)
 
 
 def test_fold_in_draws_the_posterior_of_a_label() -> None:
@@ -361,7 +378,7 @@ def test_fold_in_draws_the_posterior_of_a_label() -> None:
     M = rng.normal(0, 1, (1, 2, 3)).astype(np.float32)
     cuts = np.array([[-40, -0.5, 0.7, 40]], np.float32)
     labels, codes = np.array([[0], [1], [2]], np.uint8), np.array([2, 0, 1], np.uint8)
-    own, offset, _ = fold_in(
+    own, offset, spread, _ = fold_in(
         np.uint64(9),
         codes,
         np.tile(labels, (T, 1, 1)),
@@ -381,7 +398,7 @@ def test_fold_in_draws_the_posterior_of_a_label() -> None:
         for i in range(2)
     ]
     assert (own == 1).mean() == pytest.approx(weight[1] / sum(weight), abs=0.04)
-    assert np.abs(offset).max() < 1e-3
+    assert np.abs(offset).max() < 1e-3 and spread.max() < 1e-8
 
 
 def test_the_same_bits_on_one_and_two_threads() -> None:
@@ -427,8 +444,9 @@ def test_ctrl_c_keeps_the_samples_so_far() -> None:
     def at_once(progress: Progress) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        fitted().fit(small_ratings(), callback=at_once)
+    early = fitted().fit(small_ratings(), callback=at_once)
+    assert early.interrupted_ and early.n_iter_ == 5 and len(early.samples_.styles) == 2
+    assert early.predict_proba([0], [0]).sum() == pytest.approx(1)
 
 
 def planted(n: int, m: int, count: int, values: np.ndarray, seed: int = 0) -> ct.Ratings:

@@ -146,6 +146,8 @@ def label_weights(total, count, M, weight, score):
     M: labels of the other side x own labels, so that the inner loop runs along memory.
     """
     for j in range(M.shape[0]):
+        if count[j] == 0.0:
+            continue
         pull, drag = weight * total[j], -0.5 * weight * count[j]
         for i in range(M.shape[1]):
             score[i] += M[j, i] * (pull + drag * M[j, i])

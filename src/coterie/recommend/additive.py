@@ -108,5 +108,9 @@ class AdditiveAdapter:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
-        samples = Samples(*(arrays[f"samples.{name}"] for name in Samples._fields))
+        drawn = {  # files of format 1 hold the offsets as they were drawn
+            f"samples.{side}_spreads": np.zeros_like(arrays[f"samples.{side}_offsets"])
+            for side in ("user", "item")
+        }
+        samples = Samples(*((drawn | arrays)[f"samples.{name}"] for name in Samples._fields))
         return cls(Scale(arrays["values"], arrays["bounds"]), samples, arrays["chain_of_sample"])

@@ -25,7 +25,7 @@ from coterie.recommend.names import Names
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.table import Table
 
-FORMAT = 1
+FORMAT = 2
 _KEY = "coterie"
 
 

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels.additive_chain import Chain
+from coterie.kernels.additive_chain import Chain, Schedule
 from coterie.kernels.additive_predict import Samples
 from coterie.kernels.additive_sweep import Edges
 
 FAR = 40.0  # a cutpoint that no location passes
+_STYLES_FROM, _STYLES_EVERY, _EFFECTS_FROM, _HOLD = 15, 3, 10, 100.0
 
 
 class Shape(NamedTuple):
@@ -24,6 +25,13 @@ class Shape(NamedTuple):
     levels: int
 
 
+class Kind(NamedTuple):
+    """What a chain listens to."""
+
+    presence: float  # weight of who rated what beside the ratings
+    grouped: bool  # without groups, only the two offsets are left
+
+
 class Observed(NamedTuple):
     """The ratings as a chain reads them: in user order, levels beside."""
 
@@ -31,6 +39,17 @@ class Observed(NamedTuple):
     level: np.ndarray  # uint8
     users: np.ndarray  # int64, in the same order
     items: np.ndarray
+    n_items: int
+
+    @property
+    def n_users(self) -> int:
+        return len(self.edges.row_ptr) - 1
+
+
+def observe(users: np.ndarray, items: np.ndarray, level: np.ndarray, n: int, m: int) -> Observed:
+    """Ratings of n users and m items, in any order, as chains read them."""
+    edges, order = in_user_order(users, items, n)
+    return Observed(edges, level[order], users[order], items[order], m)
 
 
 def in_user_order(users: np.ndarray, items: np.ndarray, n: int) -> tuple[Edges, np.ndarray]:
@@ -58,6 +77,19 @@ def absent_pairs(
     return u[absent], v[absent].astype(np.int64)
 
 
+def presence(
+    rng: np.random.Generator, observed: Observed, absent_share: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rated and unrated pairs, and 1 or 0 for each, minus their mean; none if none are drawn."""
+    count = int(absent_share * len(observed.level))
+    if not count:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    away = absent_pairs(rng, observed.users, observed.items, observed.n_items, count)
+    users, items = np.r_[observed.users, away[0]], np.r_[observed.items, away[1]]
+    y = np.arange(len(users)) < len(observed.users)
+    return users, items, y - y.mean()
+
+
 def start_cuts(level: np.ndarray, shape: Shape) -> np.ndarray:
     """Cutpoints at the ratings' own shares, each style stretched a little otherwise."""
     counts = np.bincount(level, minlength=shape.levels) + 0.5
@@ -68,24 +100,27 @@ def start_cuts(level: np.ndarray, shape: Shape) -> np.ndarray:
     return np.hstack([-ends, np.outer(stretch, middle), ends])
 
 
+def schedule(kind: Kind) -> Schedule:
+    """How a chain of this kind moves."""
+    return Schedule(kind.presence, _EFFECTS_FROM, _STYLES_FROM, _STYLES_EVERY, _HOLD, kind.grouped)
+
+
 def start_chain(
-    key: int, shape: Shape, observed: Observed, n: int, m: int, absent_share: float
+    key: int, kind: Kind, shape: Shape, observed: Observed, absent_share: float
 ) -> tuple[Chain, Edges]:
     """A chain at random labels, and its own sample of rated and unrated pairs."""
     rng = np.random.default_rng(int(key))
     L, k, l = shape.partitions, shape.user_groups, shape.item_groups  # noqa: E741
-    rated = observed.edges
-    count = int(absent_share * len(observed.level))
-    away = absent_pairs(rng, observed.users, observed.items, m, count)
-    given = (observed.users, observed.items) if count else (away[0][:0], away[1][:0])
-    users, items = np.r_[given[0], away[0]], np.r_[given[1], away[1]]
+    n, m = observed.n_users, observed.n_items
+    users, items, y = presence(rng, observed, absent_share if kind.presence > 0 else 0.0)
     seen, order = in_user_order(users, items, n)
-    y = np.r_[np.ones(len(given[0])), np.zeros(len(away[0]))]
-    y = (y - (y.mean() if len(y) else 0.0))[order]
+    y = y[order]
     g = rng.integers(0, k, (L, n)).astype(np.uint8)
     h = rng.integers(0, l, (L, m)).astype(np.uint8)
     M, Q = rng.normal(0, 0.02, (L, k, l)), rng.normal(0, 0.01, (L, k, l))
-    z, y_start = np.zeros(len(rated.col)), np.zeros(len(y))
+    if not kind.grouped:
+        M[:], Q[:] = 0.0, 0.0
+    z, y_start = np.zeros(len(observed.level)), np.zeros(len(y))
     for s in range(L):
         z += M[s][g[s][observed.users], h[s][observed.items]]
         y_start += Q[s][g[s][users[order]], h[s][items[order]]]
@@ -110,18 +145,32 @@ def start_chain(
     return chain, seen
 
 
-def keep(chain: Chain) -> Samples:
+def keep(chain: Chain, observed: Observed) -> Samples:
     """One sample: what a prediction needs of a chain's state."""
+    users = _given_the_rest(observed.users, chain.x, chain.b_user, chain.precision[0])
+    items = _given_the_rest(observed.items, chain.x, chain.b_item, chain.precision[1])
     return Samples(
         np.ascontiguousarray(chain.g.T),
         np.ascontiguousarray(chain.h.T),
         chain.M.astype(np.float32),
-        chain.b_user.astype(np.float32),
-        chain.b_item.astype(np.float32),
+        users[0],
+        items[0],
+        users[1],
+        items[1],
         chain.cuts.astype(np.float32),
         chain.style.copy(),
         chain.precision[:2].astype(np.float32),
     )
+
+
+def _given_the_rest(
+    nodes: np.ndarray, x: np.ndarray, b: np.ndarray, precision: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of each node's offset, everything else as it is."""
+    n = np.bincount(nodes, minlength=len(b))
+    variance = 1.0 / (n + precision)
+    mean = (np.bincount(nodes, x, len(b)) + n * b) * variance
+    return mean.astype(np.float32), variance.astype(np.float32)
 
 
 def stack(samples: list[Samples]) -> Samples:

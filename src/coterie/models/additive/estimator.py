@@ -16,23 +16,25 @@ from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.engine import Engine
 from coterie.engine.resolve import running_engine
 from coterie.graph import Ratings
-from coterie.kernels.additive_chain import Chain, Schedule, advance
+from coterie.kernels.additive_chain import Chain, advance
 from coterie.kernels.additive_styles import entropy
 from coterie.kernels.additive_sweep import Edges
 from coterie.models.additive.chains import (
+    Kind,
     Observed,
     Shape,
-    in_user_order,
     keep,
+    observe,
+    schedule,
     stack,
     start_chain,
 )
+from coterie.models.additive.pilot import FEWEST, divide
 from coterie.models.additive.predict import pair_distributions
 from coterie.models.additive.saving import Keeper, Progressed
 from coterie.models.additive.scale import Scale
 from coterie.models.base import Estimator
 
-_STYLES_FROM, _STYLES_EVERY, _EFFECTS_FROM, _HOLD = 15, 3, 10, 100.0
 _MOST_SAMPLE_BYTES = 1 << 28
 
 
@@ -58,6 +60,10 @@ class AdditiveBlockModel(Estimator):
         what it counts that somebody rated something at all; 0 leaves it out.
     absent_share:
         unrated pairs drawn for that, for each rating.
+    pilot:
+        whether ratings held back tell how many chains listen to presence, to ratings alone, or
+        to offsets alone (docs/additive.md). Without it, and with fewer than 100 ratings, all
+        chains are of the first kind.
 
     >>> from coterie.graph import Ratings
     >>> ratings = Ratings.from_arrays([*"aabbcc"], [*"xyxyxz"], [5, 1, 5, 2, 1, 5])
@@ -70,7 +76,7 @@ class AdditiveBlockModel(Estimator):
     def __init__(
         self,
         n_partitions: int = 10,
-        n_groups: tuple[int, int] = (6, 10),
+        n_groups: int | tuple[int, int] = (6, 10),
         n_styles: int = 8,
         n_chains: int | str = "auto",
         burn_in: int | str = "auto",
@@ -78,6 +84,7 @@ class AdditiveBlockModel(Estimator):
         keep_every: int = 10,
         presence: float = 0.75,
         absent_share: float = 1.0,
+        pilot: bool = True,
         rng: RandomState = 0,
     ) -> None:
         self.n_partitions = n_partitions
@@ -89,6 +96,7 @@ class AdditiveBlockModel(Estimator):
         self.keep_every = keep_every
         self.presence = presence
         self.absent_share = absent_share
+        self.pilot = pilot
         self.rng = rng
 
     def fit(
@@ -118,6 +126,7 @@ class AdditiveBlockModel(Estimator):
             chains = zip(*fit.kept, strict=True)
             self.samples_ = stack([sample for chain in chains for sample in chain])
             self.chain_of_sample_ = np.repeat(np.arange(len(fit.keys)), len(fit.kept))
+            self.kinds_ = fit.kinds
             self.n_iter_ = fit.done
             self.entropy_ = self._training_entropy(observed, runner)
         return self
@@ -136,38 +145,58 @@ class AdditiveBlockModel(Estimator):
         callback: Callback,
     ) -> Progressed:
         """Run the chains side by side."""
-        n, m = self.ratings_.n_users, self.ratings_.n_items
-        shape = Shape(self.n_partitions, *self.n_groups, self.n_styles, len(self.values_))
+        shape = Shape(self.n_partitions, *self._groups, self.n_styles, len(self.values_))
         n_chains, burn_in, n_sweeps = self._plan(len(observed.level))
-        keep_every = self._spacing(shape, n, m, n_chains, n_sweeps - burn_in)
-        absent = self.absent_share if self.presence > 0 and len(self.values_) > 1 else 0.0
-        schedule = Schedule(self.presence, _EFFECTS_FROM, _STYLES_FROM, _STYLES_EVERY, _HOLD, True)
-        begin = partial(start_chain, shape=shape, observed=observed, n=n, m=m, absent_share=absent)
+        keep_every = self._spacing(shape, observed, n_chains, n_sweeps - burn_in)
         fit = keeper.load() if resume else None
-        keys = stream_keys(as_generator(self.rng), n_chains) if fit is None else fit.keys
-        chains, seen = zip(*engine.map(begin, keys), strict=True)
+        rng = as_generator(self.rng)
+        keys = stream_keys(rng, n_chains) if fit is None else fit.keys
+        kinds = self._kinds(shape, observed, n_chains, rng, engine) if fit is None else fit.kinds
+        begin = partial(start_chain, shape=shape, observed=observed, absent_share=self.absent_share)
+        chains, seen = zip(*engine.map(begin, keys, kinds), strict=True)
         if fit is None:
-            fit = Progressed([int(key) for key in keys], list(chains))
+            fit = Progressed([int(key) for key in keys], kinds, list(chains))
         started = time.perf_counter() - (fit.history[-1].seconds if fit.history else 0.0)
         self.interrupted_ = False
         try:
             while fit.done < n_sweeps:
                 sweeps = min(keep_every, n_sweeps - fit.done)
-                task = partial(_move, observed=observed, schedule=schedule, sweeps=sweeps)
-                moved = engine.map(task, fit.chains, seen)
+                task = partial(_move, observed=observed, sweeps=sweeps)
+                moved = engine.map(task, fit.chains, seen, fit.kinds)
                 fit.chains = [chain for chain, _ in moved]
                 mean = sum(entropy for _, entropy in moved) / n_chains
+                fit.latest = [keep(chain, observed) for chain in fit.chains]
                 if fit.done + sweeps > burn_in:
-                    fit.kept.append([keep(chain) for chain in fit.chains])
+                    fit.kept.append(fit.latest)
                 seconds = time.perf_counter() - started
                 fit.history.append(Iteration(fit.done + sweeps, seconds, mean))
                 keeper.save(fit)
                 callback(Progress("fit", fit.done, n_sweeps, mean, f"{n_chains} chains"))
         except KeyboardInterrupt:
-            if not fit.kept:
+            if not fit.latest:
                 raise
             self.interrupted_ = True
+        fit.kept = fit.kept or [fit.latest]  # stopped before the chains had settled
         return fit
+
+    def _kinds(
+        self,
+        shape: Shape,
+        observed: Observed,
+        n_chains: int,
+        rng: np.random.Generator,
+        engine: Engine,
+    ) -> list[Kind]:
+        """What each chain listens to."""
+        alone, offsets = Kind(0.0, True), Kind(0.0, False)
+        presence = self.presence > 0 and self.absent_share > 0 and shape.levels > 1
+        kinds = [Kind(float(self.presence), True), alone] if presence else [alone]
+        if not self.pilot or len(observed.level) < FEWEST or shape.levels < 2:
+            return kinds[:1] * n_chains
+        kinds.append(offsets)
+        return divide(
+            kinds, n_chains, observed, shape, self.values_, self.absent_share, rng, engine
+        )
 
     def predict_proba(
         self, users: object, items: object, *, engine: str | Engine | None = "local"
@@ -178,22 +207,32 @@ class AdditiveBlockModel(Estimator):
 
     @property
     def user_labels_(self) -> np.ndarray:
-        """Labels of the last sample, partitions x users."""
-        return np.asarray(self.samples_.user_labels[-1].T)
+        """Labels of the first chain's newest sample, partitions x users."""
+        return np.asarray(self.samples_.user_labels[self._newest].T)
 
     @property
     def item_labels_(self) -> np.ndarray:
-        """Labels of the last sample, partitions x items."""
-        return np.asarray(self.samples_.item_labels[-1].T)
+        """Labels of the first chain's newest sample, partitions x items."""
+        return np.asarray(self.samples_.item_labels[self._newest].T)
 
     @property
     def effects_(self) -> np.ndarray:
-        """What a pair of labels is worth in the last sample, partitions x user x item groups."""
-        return np.asarray(self.samples_.effects[-1])
+        """What a pair of labels is worth there, partitions x user x item groups."""
+        return np.asarray(self.samples_.effects[self._newest])
+
+    @property
+    def _newest(self) -> int:
+        """The first chain is of the kind with most to tell."""
+        return int(np.count_nonzero(self.chain_of_sample_ == 0)) - 1
+
+    @property
+    def _groups(self) -> tuple[int, int]:
+        pair = self.n_groups
+        return (pair, pair) if isinstance(pair, int) else (pair[0], pair[1])
 
     def _settings(self) -> dict[str, Any]:
         """The parameters that a checkpoint must agree with."""
-        given = {**self.get_params(), "n_groups": list(self.n_groups)}
+        given = {**self.get_params(), "n_groups": list(self._groups)}
         return {name: x for name, x in given.items() if not isinstance(x, np.random.Generator)}
 
     def _plan(self, n_ratings: int) -> tuple[int, int, int]:
@@ -208,9 +247,10 @@ class AdditiveBlockModel(Estimator):
             )
         return chains, burn_in, sweeps
 
-    def _spacing(self, shape: Shape, n: int, m: int, chains: int, sweeps: int) -> int:
+    def _spacing(self, shape: Shape, observed: Observed, chains: int, sweeps: int) -> int:
         """`keep_every`, or as much more as keeps the samples in 256 MB."""
-        bytes_a_sample = (n + m) * (shape.partitions + 4) + n
+        n, m = observed.n_users, observed.n_items
+        bytes_a_sample = (n + m) * (shape.partitions + 8) + n
         most = max(1, _MOST_SAMPLE_BYTES // (chains * bytes_a_sample))
         return max(self.keep_every, -(-sweeps // most))
 
@@ -226,7 +266,7 @@ class AdditiveBlockModel(Estimator):
             )
         if not len(ratings):
             raise InputError("there are no ratings to learn from", remedy="give at least one")
-        k, l = self.n_groups  # noqa: E741
+        k, l = self._groups  # noqa: E741
         for name, value, most in (
             ("n_partitions", self.n_partitions, 1000),
             ("n_groups[0]", k, 255),
@@ -244,14 +284,13 @@ class AdditiveBlockModel(Estimator):
 
 def _observe(ratings: Ratings, scale: Scale) -> Observed:
     users, items = ratings.users.astype(np.int64), ratings.items.astype(np.int64)
-    edges, order = in_user_order(users, items, ratings.n_users)
-    return Observed(edges, scale.levels(ratings.ratings)[order], users[order], items[order])
+    return observe(users, items, scale.levels(ratings.ratings), ratings.n_users, ratings.n_items)
 
 
 def _move(
-    chain: Chain, seen: Edges, observed: Observed, schedule: Schedule, sweeps: int
+    chain: Chain, seen: Edges, kind: Kind, observed: Observed, sweeps: int
 ) -> tuple[Chain, float]:
     """Advance one chain; the entropy is that of its new state."""
-    advance(chain, observed.edges, observed.level, seen, schedule, sweeps)
+    advance(chain, observed.edges, observed.level, seen, schedule(kind), sweeps)
     left = entropy(observed.edges, observed.level, chain.z, chain.x, chain.style, chain.cuts)
     return chain, float(left)

@@ -42,7 +42,7 @@ def with_user(
     samples: Samples, user: int, items: np.ndarray, levels: np.ndarray, key: int
 ) -> Samples:
     """The samples with `user` drawn from these ratings; a number past the last is new."""
-    labels, offsets, styles = fold_in(
+    labels, offsets, spreads, styles = fold_in(
         np.uint64(key),
         levels.astype(np.uint8),
         samples.item_labels[:, items],
@@ -57,6 +57,7 @@ def with_user(
     return samples._replace(
         user_labels=_placed(samples.user_labels, user, labels),
         user_offsets=_placed(samples.user_offsets, user, offsets),
+        user_spreads=_placed(samples.user_spreads, user, spreads),
         styles=_placed(samples.styles, user, styles),
     )
 
@@ -65,7 +66,7 @@ def with_item(
     samples: Samples, item: int, users: np.ndarray, levels: np.ndarray, key: int
 ) -> Samples:
     """The samples with `item` drawn from these ratings; a number past the last one is new."""
-    labels, offsets, _ = fold_in(
+    labels, offsets, spreads, _ = fold_in(
         np.uint64(key),
         levels.astype(np.uint8),
         samples.user_labels[:, users],
@@ -80,6 +81,7 @@ def with_item(
     return samples._replace(
         item_labels=_placed(samples.item_labels, item, labels),
         item_offsets=_placed(samples.item_offsets, item, offsets),
+        item_spreads=_placed(samples.item_spreads, item, spreads),
     )
 
 

@@ -15,7 +15,7 @@ from coterie.base.progress import Iteration
 from coterie.engine.checkpoint import load_checkpoint, save_checkpoint
 from coterie.kernels.additive_chain import Chain
 from coterie.kernels.additive_predict import Samples
-from coterie.models.additive.chains import Observed, stack
+from coterie.models.additive.chains import Kind, Observed, stack
 
 KIND = "additive block model"
 
@@ -25,9 +25,11 @@ class Progressed:
     """A fit on its way. The pairs a chain watches follow from its key, so they are not saved."""
 
     keys: list[int]
+    kinds: list[Kind]
     chains: list[Chain]
     kept: list[list[Samples]] = field(default_factory=list)  # all chains at a time
     history: list[Iteration] = field(default_factory=list)
+    latest: list[Samples] = field(default_factory=list)  # where the chains are, before any is kept
 
     @property
     def done(self) -> int:
@@ -61,6 +63,7 @@ class Keeper:
         facts = {
             "fingerprint": self.fingerprint,
             "keys": fit.keys,
+            "kinds": [list(kind) for kind in fit.kinds],
             "kept": len(fit.kept),
             "history": [list(row) for row in fit.history],
         }
@@ -88,7 +91,8 @@ class Keeper:
             for place in range(facts["kept"])
         ]
         history = [Iteration(*row) for row in facts["history"]]
-        return Progressed(facts["keys"], chains, kept, history)
+        kinds = [Kind(*kind) for kind in facts["kinds"]]
+        return Progressed(facts["keys"], kinds, chains, kept, history)
 
 
 def _apart(stacked: Samples) -> list[Samples]:
