@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from coterie.anonymize.advice import advise
 from coterie.anonymize.assess import Case, assess, utility_of
 from coterie.anonymize.attacks import relabel
 from coterie.anonymize.audit import Ledger, fingerprint
+from coterie.anonymize.beside import Beside
 from coterie.anonymize.classes import Classes
 from coterie.anonymize.clustering import blocks_for, default_blocks
 from coterie.anonymize.dcsbm import Steps, StubModel, release_classes
@@ -20,7 +22,7 @@ from coterie.anonymize.inference import edge_inference
 from coterie.anonymize.policy import Policy
 from coterie.anonymize.release import Release
 from coterie.anonymize.risk import release_levels
-from coterie.anonymize.suite import Target
+from coterie.anonymize.suite import Battery, Target
 from coterie.anonymize.summary import public_summary
 from coterie.anonymize.utility import measure
 from coterie.base.errors import InputError
@@ -116,41 +118,43 @@ class Anonymizer(Estimator):
         blocks = self._cluster(graph, engine, callback) if labels is None else np.asarray(labels)
         if len(blocks) != graph.n_nodes:
             raise InputError(f"{len(blocks)} labels for {graph.n_nodes} nodes")
-        model = build_model(
-            self.model,
-            graph,
-            blocks,
-            min_size=self.min_block_size,
-            limit=self.max_edge_probability,
-            path_length=before.average_path_length,
-            rng=secret,
-            steps=self.steps,
-            engine=engine,
-            callback=callback,
-        )
-        callback(Progress("drawing", 0, self.draws))
-        drawn = engine.map(model.draw, secret.spawn(self.draws))
-        releases = [Target(*relabel(g, secret)) for g in drawn]
-        case = Case(graph, before, model, releases)
-        utility = utility_of(case, engine, callback)
         policy = self.policy or Policy()
-        inference = None
-        if self.infer_edges and labels is None:
-            callback(Progress("edge inference", 0, 1))
-            inference = edge_inference(
-                graph, lambda rest: self._classes(rest, engine), as_generator(self.rng)
-            )
         input_hash = fingerprint(graph)
         earlier = (ledger or Ledger()).count(input_hash)
-        risk, limits = assess(
-            case,
-            policy,
-            engine,
-            releases_before=earlier,
-            rng=self.rng,
-            inference=inference,
-            callback=callback,
-        )
+        # What needs only the original runs beside what makes the release: A3, and the controls.
+        attacker, holder = as_generator(self.rng).spawn(2)
+        battery = Battery(graph, attacker)
+        infer = self._inference if self.infer_edges and labels is None else _no_inference
+        with Beside(partial(infer, graph, holder), engine) as inference:
+            model = build_model(
+                self.model,
+                graph,
+                blocks,
+                min_size=self.min_block_size,
+                limit=self.max_edge_probability,
+                path_length=before.average_path_length,
+                rng=secret,
+                steps=self.steps,
+                engine=engine,
+                callback=callback,
+            )
+            with Beside(partial(_controls, battery, model.classes.block), engine) as controls:
+                callback(Progress("drawing", 0, self.draws))
+                drawn = engine.map(model.draw, secret.spawn(self.draws))
+                releases = [Target(*relabel(g, secret)) for g in drawn]
+                case = Case(graph, before, model, releases)
+                utility = utility_of(case, engine, callback)
+                callback(Progress("attacking", 0))
+                risk, limits = assess(
+                    case,
+                    policy,
+                    engine,
+                    battery=battery,
+                    controls=controls.result(),
+                    releases_before=earlier,
+                    inference=inference.result(),
+                    callback=callback,
+                )
         levels = release_levels(risk)
         reasons = [limit.reason for limit in limits if not limit.holds]
         about = {
@@ -247,12 +251,29 @@ class Anonymizer(Estimator):
             callback=callback,
         )
 
-    def _classes(self, rest: Graph, engine: Engine) -> Classes:
-        """The same clustering of a graph with fewer edges, for A3."""
-        labels = self._cluster(rest, engine, silent)
-        if self.model != "dcsbm":
-            return Classes(labels, labels)
-        return release_classes(rest, labels, self.min_block_size, self.max_edge_probability)
+    def _inference(
+        self, graph: Graph, rng: Generator, engine: Engine, callback: Callback
+    ) -> dict[str, Any]:
+        """A3: the same clustering of a graph with fewer edges."""
+
+        def classes(rest: Graph) -> Classes:
+            labels = self._cluster(rest, engine, callback)
+            if self.model != "dcsbm":
+                return Classes(labels, labels)
+            return release_classes(rest, labels, self.min_block_size, self.max_edge_probability)
+
+        return edge_inference(graph, classes, rng)
+
+
+def _no_inference(*unused: Any) -> None:
+    """A3 where it is not asked for."""
+
+
+def _controls(
+    battery: Battery, blocks: np.ndarray, engine: Engine, callback: Callback
+) -> dict[str, Any]:
+    """What the attacks find in the naive copy and in the thinned one."""
+    return battery.run(battery.controls, engine, blocks=blocks, callback=callback)[0]
 
 
 def _statistics(model: Any) -> dict[str, Any] | None:

@@ -11,10 +11,9 @@ from coterie.anonymize.generate import Model
 from coterie.anonymize.kept import mean_and_spread, not_kept
 from coterie.anonymize.policy import Limit, Policy
 from coterie.anonymize.risk import attack_risk, blocks_published, model_risk
-from coterie.anonymize.suite import Target
+from coterie.anonymize.suite import Battery, Target
 from coterie.anonymize.utility import Measures, degree_ks, measure, modularity
 from coterie.base.progress import Callback, Progress, silent
-from coterie.base.randomness import RandomState
 from coterie.engine import Engine
 from coterie.graph import Graph
 
@@ -54,8 +53,9 @@ def assess(
     policy: Policy,
     engine: Engine,
     *,
+    battery: Battery,
+    controls: dict[str, Any],
     releases_before: int,
-    rng: RandomState,
     inference: dict[str, Any] | None,
     callback: Callback = silent,
 ) -> tuple[dict[str, Any], list[Limit]]:
@@ -64,7 +64,5 @@ def assess(
     cells = case.model.cells(case.original)
     risk = model_risk(case.original, classes, cells, policy.edge_probability)
     risk["a3"] = inference
-    risk["a4"] = attack_risk(
-        case.original, case.releases, classes, engine, rng=rng, callback=callback
-    )
+    risk["a4"] = attack_risk(battery, controls, case.releases, classes, engine, callback=callback)
     return risk, policy.check(risk, releases_before + len(case.releases))

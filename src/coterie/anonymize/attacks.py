@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from coterie.anonymize.intervals import wilson
 from coterie.graph import Graph
-from coterie.kernels.matching import Rows, propagate
+from coterie.kernels.matching import Rows, new_memory, propagate
 from coterie.kernels.refine import refine
 
 SEED_COUNTS = (10, 50, 200)
@@ -72,9 +72,10 @@ def seeded_attack(
     fixed = np.zeros(original.n_nodes, np.bool_)
     fixed[seeds] = True
     known, other = graph_rows(original), graph_rows(published)
+    memory = new_memory(original.n_nodes, published.n_nodes)
     for _ in range(_PASSES):
         order = rng.permutation(original.n_nodes).astype(np.int32)
-        if not propagate(known, other, forward, backward, fixed, order, _THRESHOLD):
+        if not propagate(known, other, forward, backward, fixed, order, _THRESHOLD, memory):
             break
     forward[seeds] = -1
     return Matching(seeds, forward)

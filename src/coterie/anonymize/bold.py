@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 from coterie.anonymize.attacks import Matching, graph_rows
 from coterie.anonymize.utility import local_clustering
 from coterie.graph import Graph
-from coterie.kernels.matching import Rows, claim_everybody, propagate
+from coterie.kernels.matching import Rows, claim_everybody, new_memory, propagate
 from coterie.kernels.triangles import core_numbers, triangles
 
 _PASSES = 6  # of propagation without a threshold
@@ -38,9 +38,10 @@ def bold_attack(
     fixed = np.zeros(original.n_nodes, np.bool_)
     fixed[seeds] = True
     known, other = graph_rows(original), graph_rows(published)
+    memory = new_memory(original.n_nodes, published.n_nodes)
     for _ in range(_PASSES):
         order = rng.permutation(original.n_nodes).astype(np.int32)
-        if not propagate(known, other, forward, backward, fixed, order, 0.0):
+        if not propagate(known, other, forward, backward, fixed, order, 0.0, memory):
             break
     free = Rows(other.indptr, other.indices, np.where(backward >= 0, _TAKEN, 1.0) * other.damping)
     guess, lead = np.empty_like(forward), np.empty(len(forward))

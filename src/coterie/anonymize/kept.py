@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.publishable import coarse_degree
 from coterie.anonymize.utility import Measures
 
 
@@ -32,7 +33,8 @@ _EIGENVALUES = 0.15
 
 
 def not_kept(original: Measures, draws: list[Measures], degree_ks: float) -> list[str]:
-    """A sentence for each property whose mean over the draws is outside its tolerance."""
+    """A sentence for each property whose mean over the draws is outside its tolerance; they are
+    published, so the original's figures are coarse."""
     lost = []
     for key, tolerance in TOLERANCES.items():
         before = getattr(original, key)
@@ -43,7 +45,8 @@ def not_kept(original: Measures, draws: list[Measures], degree_ks: float) -> lis
         if allowed is None:
             allowed = abs(before) * (tolerance.relative or 0.0)
         if abs(after - before) > allowed + 1e-9:
-            lost.append(f"{tolerance.name}: {before:.4g} became {after:.4g}")
+            told = coarse_degree(before) if key == "degree_max" else before
+            lost.append(f"{tolerance.name}: {told:.3g} became {after:.3g}")
     isolates = float(np.mean([m.isolates for m in draws])) - original.isolates
     if isolates > _ISOLATES * original.nodes:
         lost.append(f"connection: {isolates:.0f} more nodes without an edge")

@@ -34,7 +34,7 @@ class Policy:
     min_class_size: int = 10  # A1: people in the smallest class
     edge_probability: float = 0.9  # A2: a cell that says this much of a pair …
     edge_share: float = 0.0  # … may hold this share of the original edges
-    known_degrees_share: float = 0.01  # … and with exact degrees known as many can be named
+    known_degrees_share: float = 0.02  # … and with exact degrees known as many can be named
     edge_inference: float = 1.0  # A3: what fitted edges may have over held-out ones; 1: shown only
     attack_margin: float = 0.01  # A4: people found beyond chance, of those in a naive copy
     releases: int = 0  # draws of one original in all; 0: not limited

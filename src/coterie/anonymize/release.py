@@ -18,9 +18,9 @@ from coterie.anonymize.folder import (
     private_folder,
     write_folder,
 )
+from coterie.anonymize.truth import write_truth
 from coterie.base.errors import InputError, PolicyRefusedError
 from coterie.graph import Graph
-from coterie.graph.writers import write_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +101,5 @@ class Release:
         )
         write_folder(target, self.graphs, page, form=form, overwrite=overwrite)
         if truth is not None:
-            order = np.argsort(self._truths[0])
-            write_table(truth, {"published": np.arange(len(order)), "original": self._ids[order]})
+            write_truth(truth, self._ids, self._truths[0])
         return target

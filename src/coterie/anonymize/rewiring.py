@@ -14,10 +14,10 @@ from coterie.kernels import rewire as kernel
 from coterie.kernels.triangles import triangles
 from coterie.kernels.wire import Cells
 
-PROPOSALS = 40  # an edge, at most
+PROPOSALS = 25  # an edge, at most
 TOLERANCE = 0.02  # of the goals
 _CLOSING = 0.9  # the share of proposals that close a wedge
-_TRIES = 12  # neighbours looked at for the loosest edge to give up
+_TRIES = 24  # neighbours looked at for the loosest edge to give up
 _MIN_BIN = 10  # nodes: a degree bin under it is pooled with its neighbour
 
 
@@ -70,7 +70,9 @@ def shape_of(degrees: np.ndarray, triangle_counts: np.ndarray, assortativity: fl
     counts = np.bincount(where[inside], minlength=len(lows))
     pairs = (degrees * (degrees - 1) / 2).sum()
     transitivity = float(triangle_counts.sum() / pairs) if pairs else 0.0
-    return Shape(lows, sums / np.maximum(counts, 1), transitivity, assortativity)
+    # Rounded: the last digits of a sum tell the order of its terms.
+    means = np.round(sums / np.maximum(counts, 1), 9)
+    return Shape(lows, means, transitivity, assortativity)
 
 
 def rewire(

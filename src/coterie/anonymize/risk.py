@@ -10,9 +10,8 @@ from coterie.anonymize.averaging import averaging_attack
 from coterie.anonymize.chance import chance_of
 from coterie.anonymize.classes import Cells, Classes
 from coterie.anonymize.disclosure import cell_disclosure, class_risk, disclosure_with_degrees
-from coterie.anonymize.suite import Target, attack_all
+from coterie.anonymize.suite import Battery, Target
 from coterie.base.progress import Callback, silent
-from coterie.base.randomness import RandomState
 from coterie.engine import Engine
 from coterie.graph import Graph
 
@@ -33,28 +32,28 @@ def model_risk(
 
 
 def attack_risk(
-    original: Graph,
+    battery: Battery,
+    controls: dict[str, Any],
     releases: list[Target],
     classes: Classes,
     engine: Engine | None = None,
     *,
-    rng: RandomState = 0,
     callback: Callback = silent,
 ) -> dict[str, Any]:
-    """A4 on every release, beside the controls; the figures of the release that fared worst."""
+    """A4 on every release, beside the figures of the controls; those of the release that fared
+    worst."""
+    original = battery.original
     named = {f"draw {i + 1}": target for i, target in enumerate(releases)}
-    figures, claims = attack_all(
-        original, named, engine, blocks=classes.block, rng=rng, callback=callback
-    )
+    figures, claims = battery.run(named, engine, blocks=classes.block, callback=callback)
     for name, target in named.items():
         for kind in ("seeded", "bold", "with_blocks"):
             for row, claim in zip(figures[name][kind], getattr(claims[name], kind), strict=True):
                 row.update(chance_of(original, target, claim, classes))
     worst = max(named, key=lambda name: max(r["correct"] for r in figures[name]["seeded"]))
-    naive = max(row["correct"] for row in figures["naive"]["seeded"])
+    naive = max(row["correct"] for row in controls["naive"]["seeded"])
     return {
         **figures[worst],
-        "controls": {name: figures[name] for name in ("naive", "deleted_10")},
+        "controls": controls,
         "draws": [figures[name]["seeded"] for name in named],
         "proves_something": bool(naive > 0),
         "averaging": averaging_attack(original, releases),

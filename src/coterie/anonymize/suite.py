@@ -60,56 +60,78 @@ def attack_all(
     targets: dict[str, Target],
     engine: Engine | None = None,
     *,
-    blocks: np.ndarray | None = None,
     rng: RandomState = 0,
     callback: Callback = silent,
 ) -> tuple[dict[str, Any], dict[str, Claims]]:
-    """Every attack on every target and on both controls, with the same seeds for all.
+    """Every attack on every target and on both controls, with the same seeds for all."""
+    battery = Battery(original, rng)
+    return battery.run({**targets, **battery.controls}, engine, callback=callback)
 
-    `blocks` (of the people) adds an attacker who knows the block of everybody and of every
-    published node. Gives the figures by target, and what was claimed.
-    """
-    random = as_generator(rng)
-    everything = {
-        **targets,
-        "naive": Target(*naive_copy(original, random)),
-        "deleted_10": Target(*deleted_copy(original, random)),
-    }
-    seed_sets = [choose_seeds(original, k, random) for k in usable_seeds(original)]
-    orders = random.integers(2**63, size=len(seed_sets) + 1)
-    # The attacks that take longest first, so that no thread is left with one at the end.
-    jobs = [(name, i) for i in reversed(range(-1, len(seed_sets))) for name in reversed(everything)]
-    done: list[tuple[str, int]] = []
 
-    def run(job: tuple[str, int]) -> list[Matching]:
-        name, i = job
-        target = everything[name]
-        if i < 0:
-            found = _without_seeds(original, target, blocks)
-        else:
-            order = as_generator(int(orders[i]))
-            found = [seeded_attack(original, *target, seed_sets[i], order)]
-            if i == len(seed_sets) - 1:
-                found.append(bold_attack(original, *target, found[0], order))
-        done.append(job)
-        callback(Progress("attacking", len(done), len(jobs), note=name))
-        return found
+class Battery:
+    """The attacks of somebody who holds `original`: seeds and controls are chosen once, and are the
+    same for every target."""
 
-    engine = engine or LocalEngine(1)
-    found = dict(zip(jobs, engine.map(run, jobs), strict=True))
-    claims = {
-        name: Claims(
-            [found[name, i][0] for i in range(len(seed_sets))],
-            [found[name, len(seed_sets) - 1][1], found[name, -1][0]],
-            found[name, -1][1:],
-        )
-        for name in everything
-    }
-    figures = {
-        name: _figures(original, target, claims[name], as_generator(int(orders[-1])))
-        for name, target in everything.items()
-    }
-    return figures, claims
+    def __init__(self, original: Graph, rng: RandomState = 0) -> None:
+        random = as_generator(rng)
+        self.original = original
+        self.controls = {
+            "naive": Target(*naive_copy(original, random)),
+            "deleted_10": Target(*deleted_copy(original, random)),
+        }
+        self._seeds = [choose_seeds(original, k, random) for k in usable_seeds(original)]
+        self._orders = random.integers(2**63, size=len(self._seeds) + 1)
+
+    def run(
+        self,
+        targets: dict[str, Target],
+        engine: Engine | None = None,
+        *,
+        blocks: np.ndarray | None = None,
+        callback: Callback = silent,
+    ) -> tuple[dict[str, Any], dict[str, Claims]]:
+        """The figures by target, and what was claimed.
+
+        `blocks` (of the people) adds an attacker who knows the block of everybody and of every
+        published node.
+        """
+        last = len(self._seeds) - 1
+        # What takes longest first, so that no thread is left alone with it at the end.
+        jobs = [(name, i) for i in range(last, -2, -1) for name in reversed(targets)]
+        done: list[tuple[str, int]] = []
+
+        def run(job: tuple[str, int]) -> list[Matching]:
+            name, i = job
+            callback(Progress("attacking", len(done), len(jobs), note=name))
+            if i < 0:
+                found = _without_seeds(self.original, targets[name], blocks)
+            else:
+                found = self._seeded(targets[name], i)
+            done.append(job)
+            return found
+
+        found = dict(zip(jobs, (engine or LocalEngine(1)).map(run, jobs), strict=True))
+        claims = {
+            name: Claims(
+                [found[name, i][0] for i in range(last + 1)],
+                [found[name, last][1], found[name, -1][0]],
+                found[name, -1][1:],
+            )
+            for name in targets
+        }
+        figures = {
+            name: _figures(self.original, target, claims[name], as_generator(int(self._orders[-1])))
+            for name, target in targets.items()
+        }
+        return figures, claims
+
+    def _seeded(self, target: Target, i: int) -> list[Matching]:
+        """The careful attack, and from the most seeds the bold one that carries on from it."""
+        order = as_generator(int(self._orders[i]))
+        careful = seeded_attack(self.original, *target, self._seeds[i], order)
+        if i < len(self._seeds) - 1:
+            return [careful]
+        return [careful, bold_attack(self.original, *target, careful, order)]
 
 
 def _without_seeds(original: Graph, target: Target, blocks: np.ndarray | None) -> list[Matching]:

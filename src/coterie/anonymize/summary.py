@@ -1,8 +1,8 @@
 """What a report may show: aggregate figures only, and none that is one person's.
 
-The report is published with the graph. So the largest degree of the original is rounded, its degree
-distribution ends where fewer than `CROWD` people would be left, and no id, seed or path of a file
-is in it. The exact figures go to the private audit.
+The report is published with the graph. So figures of the original are rounded, its distributions
+end where fewer than `CROWD` people would be left, and no id, seed or path of a file is in it. The
+exact figures go to the private audit.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from coterie.anonymize.policy import Limit, attack_rows
+from coterie.anonymize.publishable import coarse, coarse_degree
 from coterie.anonymize.utility import Measures
 from coterie.graph import Graph
 
@@ -40,13 +41,14 @@ def public_summary(
     about: dict[str, Any],
 ) -> dict[str, Any]:
     """The dictionary `report.anonymize.render` takes."""
-    shown = {**utility["original"], "degree_max": _rounded(before.degree_max)}
+    shown = {key: coarse(value) for key, value in _plain(utility["original"]).items()}
+    shown["degree_max"] = coarse_degree(before.degree_max)
     return {
         **about,
         "nodes": before.nodes,
         "edges": before.edges,
         "utility": {
-            "original": _plain(shown),
+            "original": shown,
             "published": _plain(utility["published"]),
             "degree_ks": utility["degree_ks"],
             "not_kept": utility["not_kept"],
@@ -83,20 +85,14 @@ def _plain(figures: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in figures.items() if isinstance(v, int | float)}
 
 
-def _rounded(value: int) -> int:
-    """One person's figure to two digits at most, more coarsely where small.
-
-    >>> _rounded(2628), _rounded(504), _rounded(47)
-    (2600, 500, 50)
-    """
-    step = 10 ** max(len(str(value)) - 2, 1)
-    return int(round(value / step) * step)
+def _coarse_curve(curve: dict[str, list[float]]) -> dict[str, list[float]]:
+    return {"x": curve["x"], "y": [coarse(y) for y in curve["y"]]}
 
 
 def _profiles(original: Graph, published: Graph, utility: dict[str, Any]) -> dict[str, Any]:
     sides = {"original": utility["original"], "published": utility["draws"][0]}
     graphs = {"original": original, "published": published}
-    return {
+    curves = {
         "degree": {name: _tail(graph.degrees) for name, graph in graphs.items()},
         "clustering": {
             name: {
@@ -111,6 +107,9 @@ def _profiles(original: Graph, published: Graph, utility: dict[str, Any]) -> dic
             for name, m in sides.items()
         },
     }
+    for curve in curves.values():
+        curve["original"] = _coarse_curve(curve["original"])
+    return curves
 
 
 def _tail(degrees: np.ndarray) -> dict[str, list[float]]:
@@ -128,8 +127,10 @@ def _tail(degrees: np.ndarray) -> dict[str, list[float]]:
 
 
 def _shares(counts: list[int]) -> dict[str, list[float]]:
+    """The share of the pairs at every distance, as far as CROWD pairs have it."""
     total = max(sum(counts), 1)
-    return {"x": list(range(1, len(counts) + 1)), "y": [c / total for c in counts]}
+    told = [(x, c / total) for x, c in enumerate(counts, 1) if c >= CROWD]
+    return {"x": [x for x, _ in told], "y": [y for _, y in told]}
 
 
 def _attacks(risk: dict[str, Any]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from os import PathLike
 
 import numpy as np
@@ -9,6 +10,16 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.graph import Graph
 from coterie.graph.readers import read_columns
+from coterie.graph.writers import atomic_write
+
+
+def write_truth(path: str | PathLike[str], ids: np.ndarray, truth: np.ndarray) -> None:
+    """published,original, in the order of the published nodes; for the owner's eyes (mode 0600)."""
+    person = np.argsort(truth)
+    with atomic_write(path, permissions=0o600) as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(("published", "original"))
+        table.writerows(zip(range(len(person)), ids[person].tolist(), strict=True))
 
 
 def read_truth(path: str | PathLike[str], original: Graph, published: Graph) -> np.ndarray:

@@ -59,21 +59,65 @@ def _best_candidate(v, here, there, matching, score, touched):
     return best, (first - second) / spread if spread > 0.0 else 0.0
 
 
+class Memory(NamedTuple):
+    """Who needs no second look: nothing a decision rests on has changed since it was taken.
+
+    Times are counts of decisions; `clock` holds the present one.
+    """
+
+    clock: np.ndarray  # int64[1]
+    near: np.ndarray  # int64[n known]: when the match of a neighbour, or the own one, last changed
+    other_near: np.ndarray  # int64[n published]: the same from the other side
+    seen: np.ndarray  # int64[n known]: when the node was last looked at
+    candidate: np.ndarray  # int32[n known]: what was best then, -1 for none
+
+
+def new_memory(known: int, published: int) -> Memory:
+    """Everybody is still to be looked at."""
+    return Memory(
+        np.ones(1, np.int64),
+        np.ones(known, np.int64),
+        np.ones(published, np.int64),
+        np.zeros(known, np.int64),
+        np.full(known, -1, np.int32),
+    )
+
+
+@njit(inline="always", cache=True)
+def _match_changed(rows, v, times, now):
+    times[v] = now
+    for slot in range(rows.indptr[v], rows.indptr[v + 1]):
+        times[rows.indices[slot]] = now
+
+
 @njit(nogil=True, cache=True)
-def propagate(known, other, forward, backward, fixed, order, threshold):
+def propagate(known, other, forward, backward, fixed, order, threshold, memory):
     """One pass over the known nodes: match those whose best candidate stands out, both ways.
 
     Seeds (`fixed`) stay; everybody else may be matched anew as the map grows. Gives the number of
-    changes; `forward` and `backward` are changed in place.
+    changes; `forward`, `backward` and `memory` (one for all passes at a threshold) are changed in
+    place.
     """
     score = np.zeros(max(len(known.indptr), len(other.indptr)), np.float64)
     touched = np.empty(len(score), np.int32)
+    near, other_near, seen, candidate = (
+        memory.near,
+        memory.other_near,
+        memory.seen,
+        memory.candidate,
+    )
     changes = 0
     for i in range(len(order)):
         v = order[i]
         if fixed[v]:
             continue
+        if near[v] <= seen[v] and (candidate[v] < 0 or other_near[candidate[v]] <= seen[v]):
+            continue
+        memory.clock[0] += 1
+        now = memory.clock[0]
+        seen[v] = now
         w, lead = _best_candidate(v, known, other, forward, score, touched)
+        candidate[v] = w
         if w < 0 or lead < threshold or forward[v] == w:
             continue
         back, lead = _best_candidate(w, other, known, backward, score, touched)
@@ -84,10 +128,15 @@ def propagate(known, other, forward, backward, fixed, order, threshold):
             if fixed[rival]:
                 continue
             forward[rival] = -1
+            _match_changed(known, rival, near, now + 1)
         if forward[v] >= 0:
             backward[forward[v]] = -1
+            _match_changed(other, forward[v], other_near, now + 1)
         forward[v] = w
         backward[w] = v
+        _match_changed(known, v, near, now + 1)
+        _match_changed(other, w, other_near, now + 1)
+        memory.clock[0] += 1
         changes += 1
     return changes
 

@@ -134,6 +134,8 @@ def _loosest(state, indptr, neighbours, table, support, block, v, wanted, avoid,
             s = support[slot_of(table, pair_key(v, w))]
             if s < least:
                 best, least = w, s
+                if s == 0:
+                    break
     return state, best
 
 

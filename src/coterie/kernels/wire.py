@@ -19,6 +19,10 @@ from coterie.kernels.pairs import contains, insert, new_table, pair_key, remove
 from coterie.kernels.random import below, stream, uniform
 
 
+_TRIES = 20000  # edges tried for a pair of ends that found no partner on the ring …
+_EXACT_TRIES = 6000  # … and how many of them before a block pair may change
+
+
 class Ring(NamedTuple):
     """Who stands where, and how many ends everybody has."""
 
@@ -217,10 +221,13 @@ def _leave(u, v, table, cells):
 
 
 @njit(nogil=True, cache=True)
-def mend(ring, source, target, wired, open_u, open_v, cells, key):
+def mend(ring, source, target, wired, open_u, open_v, expected, cells, key):
     """(edges now, edges given up): join the open ends (u, v) through an edge (a, b) with b in v's
-    block: (a, b) becomes (a, v), and u gets b. Block pairs and degrees come out exact. Either end
-    may be u: a hub that has all of v's block for neighbours already can still be v."""
+    block: (a, b) becomes (a, v), and u gets b. Block pairs and degrees come out exact.
+
+    A hub may have more ends for a block than that has members. Then any edge (a, b) will do whose
+    ends lie in blocks that are joined with u's and v's: degrees are exact, block pairs nearly.
+    """
     m = wired
     table = new_table(len(source))
     for e in range(m):
@@ -233,7 +240,7 @@ def mend(ring, source, target, wired, open_u, open_v, cells, key):
         if u >= 0 and v >= 0:
             joined = _join(u, v, source, target, m, table, cells)
             tries = 0
-            while not joined and tries < 20000 and m > 0:
+            while not joined and tries < _TRIES and m > 0:
                 tries += 1
                 state, other = below(state, m)
                 state, coin = uniform(state)
@@ -242,7 +249,13 @@ def mend(ring, source, target, wired, open_u, open_v, cells, key):
                     a, b = b, a
                 if tries & 1:
                     u, v = v, u
-                if ring.block[b] != ring.block[v] or a in (u, v) or b in (u, v):
+                if a in (u, v) or b in (u, v):
+                    continue
+                if ring.block[b] != ring.block[v] and (
+                    tries < _EXACT_TRIES
+                    or expected[ring.block[u], ring.block[b]] == 0.0
+                    or expected[ring.block[v], ring.block[a]] == 0.0
+                ):
                     continue
                 if contains(table, pair_key(a, v)) or contains(table, pair_key(u, b)):
                     continue

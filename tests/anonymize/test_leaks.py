@@ -1,0 +1,138 @@
+"""What leaves the house: nothing of a person but the class, nothing of the owner's machine."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from numpy.random import default_rng
+
+from coterie.anonymize.anonymizer import Anonymizer
+from coterie.anonymize.dcsbm import StubModel
+from coterie.anonymize.folder import FORMATS
+from coterie.anonymize.release import Release
+from coterie.graph import Graph
+
+_PEOPLE = 300
+
+
+@pytest.fixture(scope="module")
+def mail() -> tuple[Graph, np.ndarray]:
+    """Three departments that write to each other; addresses in order of department and degree."""
+    network = nx.stochastic_block_model([100] * 3, np.full((3, 3), 0.01) + 0.12 * np.eye(3), seed=6)
+    order = sorted(network, key=lambda v: (v // 100, -network.degree[v]))
+    place = {v: i for i, v in enumerate(order)}
+    edges = np.array([(place[u], place[v]) for u, v in network.edges])
+    names = np.array([f"{i:03d}.worker@example.org" for i in range(_PEOPLE)], object)
+    graph = Graph.from_edges(*edges.T, n_nodes=_PEOPLE, ids=names)
+    return graph, (np.arange(_PEOPLE) // 100).astype(np.int32)
+
+
+@pytest.fixture(scope="module")
+def release(mail: tuple[Graph, np.ndarray], tmp_path_factory: pytest.TempPathFactory) -> Release:
+    graph, labels = mail
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COTERIE_STATE", str(tmp_path_factory.mktemp("state")))
+        return Anonymizer(3).release(graph, labels=labels, _secret=default_rng(8))
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
+
+
+def test_who_of_a_class_is_who_makes_no_difference(mail: tuple[Graph, np.ndarray]) -> None:
+    """The theorem behind A1: let the members of every class change places, and the same entropy
+    draws the same graph, bit for bit."""
+    graph, labels = mail
+
+    def model(of: Graph) -> StubModel:
+        return StubModel.fit(
+            of, labels, min_size=10, limit=0.85, path_length=3.0, rng=default_rng(3)
+        )
+
+    first = model(graph)
+    places = np.arange(_PEOPLE)
+    for c in range(first.classes.n_classes):
+        members = np.flatnonzero(first.classes.label == c)
+        places[members] = default_rng(c).permutation(members)
+    source, target = graph.edges()
+    moved = Graph.from_edges(places[source], places[target], n_nodes=_PEOPLE)
+    assert (moved.degrees != graph.degrees).mean() > 0.5
+    second = model(moved)
+    assert np.array_equal(first.classes.label, second.classes.label)
+    drawn, again = (m.draw(default_rng(4)) for m in (first, second))
+    assert np.array_equal(drawn.indptr, again.indptr)
+    assert np.array_equal(drawn.indices, again.indices)
+
+
+def test_no_order_of_the_original_is_left(release: Release, mail: tuple[Graph, np.ndarray]) -> None:
+    """Ids were sorted by department and degree: new ids follow neither, nor do the rows."""
+    graph, _ = mail
+    published = release.graphs[0]
+    old_place = np.argsort(release._truths[0])
+    for order in (old_place, published.degrees, graph.degrees[old_place]):
+        assert abs(np.corrcoef(np.arange(_PEOPLE), order)[0, 1]) < 0.2
+    source, target = published.edges()
+    rows = source.astype(np.int64) * _PEOPLE + target
+    assert (source < target).all() and (np.diff(rows) > 0).all()  # one order, that of the new ids
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_files_hold_new_ids_and_nothing_about_the_owner(
+    release: Release, mail: tuple[Graph, np.ndarray], tmp_path: Path, form: str
+) -> None:
+    folder = tmp_path / "to-publish"
+    release.write(folder, form=form)
+    audit = json.loads((tmp_path / "to-publish.private" / "audit.json").read_text())
+    assert sorted(p.name for p in folder.iterdir()) == [f"graph.{form}", "report.html"]
+    today = datetime.now(UTC)
+    private = [
+        "worker",
+        "example.org",
+        str(tmp_path),
+        audit["entropy"],
+        audit["input_sha256"],
+        "sha256",
+        "audit.json",
+        "seed=",
+        today.strftime("%Y-%m-%d"),
+        today.strftime("%H:%M:%S"),
+        socket.gethostname(),
+        f"/{getpass.getuser()}/",
+    ]
+    for file in folder.iterdir():
+        text = file.read_bytes().decode("latin-1")
+        assert [word for word in private if word in text] == []
+        assert file.stat().st_mode & 0o111 == 0
+    if form == "parquet":
+        notes = pq.read_schema(folder / "graph.parquet").metadata
+        assert notes == {b"coterie": f'{{"nodes": {_PEOPLE}}}'.encode()}
+
+
+def test_the_report_rounds_what_is_measured_of_the_original(release: Release) -> None:
+    """Exact figures of all people but one, and those of all, give that one away."""
+    shown, exact = release.summary["utility"]["original"], release.utility["original"]
+    for key in ("average_path_length", "assortativity", "global_clustering", "degree_mean"):
+        assert shown[key] == pytest.approx(exact[key], rel=5e-3)
+        assert len(re.sub(r"^-?0?\.?0*|\.", "", f"{shown[key]:.12g}")) <= 3
+    for curve in ("distance", "spectrum", "clustering", "degree"):
+        for y in release.summary["profiles"][curve]["original"]["y"]:
+            assert y == float(f"{y:.3g}")
+    pairs = _PEOPLE * (_PEOPLE - 1)
+    assert min(release.summary["profiles"]["distance"]["original"]["y"]) * pairs >= 10
+
+
+def test_the_truth_is_the_owners_alone(
+    release: Release, mail: tuple[Graph, np.ndarray], tmp_path: Path
+) -> None:
+    release.write(tmp_path / "out", research_truth=tmp_path / "who.csv")
+    assert (tmp_path / "who.csv").stat().st_mode & 0o077 == 0
