@@ -73,7 +73,7 @@ def test_a_worker_killed_inside_a_task_changes_nothing(dask: DaskEngine, tmp_pat
 
 def test_a_damaged_shard_is_named(dask: DaskEngine) -> None:
     shards = dask.hold([tasks.Part(np.full(3, 7.25), 77)])
-    Path(shards[0].path).write_bytes(b"rubbish")
+    Path(shards[0].ref.path).write_bytes(b"rubbish")
     with pytest.raises(InputError, match=r"shard-00000.safetensors.*damaged"):
         dask.map(tasks.step, shards, [0.0], [np.ones(1)])
 
@@ -85,7 +85,7 @@ def test_an_error_of_a_task_arrives_as_it_is(dask: DaskEngine) -> None:
 
 def test_an_engine_made_by_name_closes_and_leaves_no_shards() -> None:
     engine = resolve_engine("dask", threads=1)
-    path = Path(engine.hold(PARTS)[0].path)
+    path = Path(engine.hold(PARTS)[0].ref.path)
     assert path.exists() and engine.threads == 1
     engine.close()
     assert not path.parent.exists()

@@ -12,29 +12,36 @@ import tempfile
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from coterie.base.errors import InputError, MissingDependencyError
+from coterie.base.errors import InputError
+from coterie.engine.cluster import distributed, local_cluster
 from coterie.engine.interface import Closing, EngineError, Reduced
 from coterie.engine.local import available_cores
 from coterie.engine.remote import (
     Entry,
+    Group,
+    Held,
+    Holding,
     Total,
     entries,
     entry,
     grouped,
     identity,
-    joined,
+    join_groups,
+    load_group,
     reduce_group,
     run_group,
 )
+from coterie.engine.shards import spans
 from coterie.engine.storage import ShardRef, write_shard
 
 _POLL_SECONDS = 1.0
+_SAME_FOR_SECONDS = 0.05
 _SMALL = 1 << 17  # bytes of a shared value that goes with every task rather than by itself
 _FAN_IN = 8  # sums that one task merges
 _GONE = (OSError, CancelledError)  # what a call raises when the scheduler went away
@@ -56,11 +63,12 @@ class DaskEngine(Closing):
         storage: str | Path | None = None,
         patience: float = 30.0,
     ) -> None:
-        self._dask, self._sizeof = _distributed()
+        self._dask = distributed()
         self.patience = patience
         self._storage = Path(storage) if storage is not None else None
         self._folders: list[Path] = []
-        self._cluster = None if scheduler else self._local_cluster(workers or available_cores())
+        self._known_until = 0.0
+        self._cluster = None if scheduler else local_cluster(workers or available_cores())
         try:
             self._client = self._dask.Client(
                 scheduler or self._cluster, set_as_default=False, timeout=max(1.0, patience)
@@ -74,7 +82,15 @@ class DaskEngine(Closing):
     @property
     def threads(self) -> int:
         """The task slots of all workers together."""
-        return sum(self._client.nthreads().values())
+        return sum(self._workers.values())
+
+    @property
+    def _workers(self) -> dict[str, int]:
+        """The addresses of the workers, and their threads; asked for anew after a moment."""
+        if time.monotonic() > self._known_until:
+            self._known: dict[str, int] = self._client.nthreads()
+            self._known_until = time.monotonic() + _SAME_FOR_SECONDS
+        return self._known
 
     @property
     def dashboard(self) -> str:
@@ -82,25 +98,25 @@ class DaskEngine(Closing):
         return str(self._client.dashboard_link)
 
     def hold(self, parts: Sequence[Any]) -> list[Any]:
-        if all(isinstance(part, ShardRef) for part in parts):
-            return list(parts)
-        folder = Path(tempfile.mkdtemp(prefix="coterie-shards-", dir=self._storage))
-        self._folders.append(folder)
-        return [write_shard(folder, number, part) for number, part in enumerate(parts)]
+        refs = list(parts)
+        if not all(isinstance(part, ShardRef) for part in parts):
+            folder = Path(tempfile.mkdtemp(prefix="coterie-shards-", dir=self._storage))
+            self._folders.append(folder)
+            refs = [write_shard(folder, number, part) for number, part in enumerate(parts)]
+        holding = Holding(refs)
+        return [Held(holding, place) for place in range(len(refs))]
 
     def share(self, value: Any) -> Any:
-        if self._sizeof(value) <= _SMALL:
+        if self._dask.sizeof.safe_sizeof(value) <= _SMALL:
             return value  # it goes with the tasks
         # A task that returns the value: the scheduler can make it again if its holder dies.
         return Entry(self._submit_one(identity, value))
 
     def submit(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
-        calls = list(zip(*arguments, strict=False))
         handles: list[Any] = []
-        for first, last in self._spans(len(calls)):
-            group, futures = grouped(task, calls[first:last])
+        for span, group, futures in self._groups(task, self._calls(arguments)):
             done = self._submit_one(run_group, group, *futures)
-            handles += [Entry(done, (place,)) for place in range(last - first)]
+            handles += [Entry(done, (place,)) for place in range(len(span))]
         return handles
 
     def reduce(
@@ -110,19 +126,20 @@ class DaskEngine(Closing):
         *arguments: Iterable[Any],
         keep: bool = False,
     ) -> Reduced:
-        calls = list(zip(*arguments, strict=False))
+        calls = self._calls(arguments)
         kept: list[Any] = []
         forests: list[Any] = []
-        for first, last in self._spans(len(calls)):
-            group, futures = grouped(task, calls[first:last])
-            done = self._submit_one(reduce_group, group, merge, first, len(calls), keep, *futures)
+        for span, group, futures in self._groups(task, calls):
+            done = self._submit_one(
+                reduce_group, group, merge, span.start, len(calls), keep, *futures
+            )
             if keep:  # the sums travel, what is kept does not: they need names of their own
-                kept += [Entry(done, (0, place)) for place in range(last - first)]
+                kept += [Entry(done, (0, place)) for place in range(len(span))]
                 done = self._submit_one(entry, done, 1)
             forests.append(done)
         while len(forests) > _FAN_IN:
             forests = [
-                self._submit_one(joined, merge, len(calls), *forests[start : start + _FAN_IN])
+                self._submit_one(join_groups, merge, len(calls), *forests[start : start + _FAN_IN])
                 for start in range(0, len(forests), _FAN_IN)
             ]
         return Reduced(kept, Total(tuple(forests), merge, len(calls)))
@@ -161,10 +178,28 @@ class DaskEngine(Closing):
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _spans(self, count: int) -> list[tuple[int, int]]:
-        """Runs of neighbours, one for each thread of the cluster."""
-        groups = min(count, max(self.threads, 1))
-        return list(pairwise(count * place // max(groups, 1) for place in range(groups + 1)))
+    def _groups(
+        self, task: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
+    ) -> Iterator[tuple[range, Group, list[Any]]]:
+        """Neighbouring calls by threads of the cluster, and the futures that each group needs."""
+        for span in spans(len(calls), self.threads):
+            yield span, *grouped(task, [calls[place] for place in span])
+
+    def _calls(self, arguments: Sequence[Iterable[Any]]) -> list[tuple[Any, ...]]:
+        calls = list(zip(*arguments, strict=False))
+        return [tuple(map(self._at_home, call)) for call in calls]
+
+    def _at_home(self, argument: Any) -> Any:
+        """A held shard where it was loaded; all are shared out anew when workers came or went."""
+        if not isinstance(argument, Held):
+            return argument
+        holding, workers = argument.holding, frozenset(self._workers)
+        if holding.workers != workers:
+            holding.workers, holding.entries = workers, []
+            for span in spans(len(holding.refs), self.threads):
+                home = self._submit_one(load_group, [holding.refs[place] for place in span])
+                holding.entries += [Entry(home, (place,)) for place in range(len(span))]
+        return holding.entries[argument.place]
 
     def _gather(self, futures: Sequence[Any]) -> list[Any]:
         self._wait(futures)
@@ -213,17 +248,6 @@ class DaskEngine(Closing):
             if handle.status in ("cancelled", "lost"):
                 raise self._lost()
 
-    def _local_cluster(self, workers: int) -> Any:
-        """One single-threaded process a core of this machine."""
-        return self._dask.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            memory_limit=0,
-            dashboard_address=":0",
-            silence_logs="ERROR",
-        )
-
     def _plain_error(self, error: BaseException) -> BaseException:
         if isinstance(error, self._dask.KilledWorker):
             return EngineError(
@@ -237,15 +261,3 @@ class DaskEngine(Closing):
             "the Dask scheduler is gone; start it again and run with --resume to go on from the "
             "last checkpoint"
         )
-
-
-def _distributed() -> tuple[Any, Any]:
-    try:
-        from dask.sizeof import sizeof
-
-        import distributed
-    except ModuleNotFoundError:
-        raise MissingDependencyError(
-            "engine 'dask' needs dask.distributed", remedy="pip install 'coterie[dask]'"
-        ) from None
-    return distributed, sizeof

@@ -9,8 +9,10 @@ from typing import Any
 
 from coterie.base.errors import InputError
 from coterie.engine.interface import Closing, Reduced
-from coterie.engine.shards import merge_tree
+from coterie.engine.shards import Forest, merge_run, merge_runs, spans
 from coterie.engine.storage import ShardRef, load_shard
+
+_RUNS_A_THREAD = 4  # enough to even out the work; what a run makes is merged by its thread
 
 
 class LocalEngine(Closing):
@@ -47,9 +49,15 @@ class LocalEngine(Closing):
         *arguments: Iterable[Any],
         keep: bool = False,
     ) -> Reduced:
-        results = self.submit(task, *arguments)
-        kept = self.pick(results, 0) if keep else []
-        return Reduced(kept, merge_tree(self.pick(results, 1) if keep else results, merge))
+        calls = list(zip(*arguments, strict=False))
+
+        def run(span: range) -> tuple[list[Any], Forest[Any]]:
+            results = (task(*calls[place]) for place in span)
+            return merge_run(results, span.start, len(calls), merge, keep)
+
+        done = self.submit(run, spans(len(calls), _RUNS_A_THREAD * self.threads))
+        (total,) = merge_runs((forest for _, forest in done), len(calls), merge).values()
+        return Reduced([each for kept, _ in done for each in kept], total)
 
     def collect(self, handles: Sequence[Any]) -> list[Any]:
         return list(handles)

@@ -8,11 +8,11 @@ vain.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from coterie.engine.shards import Forest, merge_forest
-from coterie.engine.storage import ShardRef, load_shard
+from coterie.engine.shards import Forest, merge_run, merge_runs
+from coterie.engine.storage import ShardRef, read_shard
 
 Merge = Callable[[Any, Any], Any]
 
@@ -24,6 +24,27 @@ class Entry(NamedTuple):
     path: tuple[int, ...] = ()
 
 
+class Held(NamedTuple):
+    """A handle: a shard of a data set."""
+
+    holding: Holding
+    place: int
+
+    @property
+    def ref(self) -> ShardRef:
+        return self.holding.refs[self.place]
+
+
+@dataclass(eq=False)
+class Holding:
+    """The shards of a data set. A run of neighbours is loaded by one task, and where that ran is
+    where work on them goes: Dask counts the bytes that it would have to move."""
+
+    refs: list[ShardRef]
+    workers: frozenset[str] | None = None  # among whom they were last shared out
+    entries: list[Entry] = field(default_factory=list)
+
+
 class Total(NamedTuple):
     """A handle: the sum of what groups have made, finished by whoever needs it."""
 
@@ -32,7 +53,7 @@ class Total(NamedTuple):
     leaves: int
 
     def of(self, forests: Iterable[Forest[Any]]) -> Any:
-        (root,) = joined(self.merge, self.leaves, *forests).values()
+        (root,) = merge_runs(forests, self.leaves, self.merge).values()
         return root
 
 
@@ -44,17 +65,18 @@ class Group:
     calls: list[tuple[Any, ...]]
 
     def run(self, futures: Sequence[Any]) -> Iterable[Any]:
-        """The results one after another; shards are loaded (and kept) by this process."""
+        """The results one after another."""
         finished: dict[tuple[int, ...], Any] = {}
 
         def resolve(argument: Any) -> Any:
             if isinstance(argument, _Place):
-                argument = argument.found(futures)
-            elif isinstance(argument, _Sum):
+                return at(futures[argument.future], argument.path)
+            if isinstance(argument, _Sum):
                 if argument.places not in finished:
-                    finished[argument.places] = argument.found(futures)
-                argument = finished[argument.places]
-            return load_shard(argument) if isinstance(argument, ShardRef) else argument
+                    forests = (futures[place] for place in argument.places)
+                    finished[argument.places] = argument.total.of(forests)
+                return finished[argument.places]
+            return argument
 
         for call in self.calls:
             yield self.task(*map(resolve, call))
@@ -64,16 +86,10 @@ class _Place(NamedTuple):
     future: int
     path: tuple[int, ...]
 
-    def found(self, futures: Sequence[Any]) -> Any:
-        return at(futures[self.future], self.path)
-
 
 class _Sum(NamedTuple):
     places: tuple[int, ...]
     total: Total
-
-    def found(self, futures: Sequence[Any]) -> Any:
-        return self.total.of(futures[place] for place in self.places)
 
 
 def grouped(task: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> tuple[Group, list[Any]]:
@@ -93,6 +109,10 @@ def grouped(task: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> tuple
     return Group(task, [tuple(map(refer, call)) for call in calls]), list(slots)
 
 
+def load_group(refs: Sequence[ShardRef]) -> list[Any]:
+    return list(map(read_shard, refs))
+
+
 def run_group(group: Group, *futures: Any) -> list[Any]:
     return list(group.run(futures))
 
@@ -101,23 +121,12 @@ def reduce_group(
     group: Group, merge: Merge, first: int, leaves: int, keep: bool, *futures: Any
 ) -> Any:
     """The parts of the calls merged as far as neighbours go; before them what the calls keep."""
-    kept: list[Any] = []
-    forest: Forest[Any] = {}
-    for number, result in enumerate(group.run(futures), first):
-        part = result
-        if keep:
-            own, part = result
-            kept.append(own)
-        forest[0, number] = part
-        merge_forest(forest, leaves, merge)
+    kept, forest = merge_run(group.run(futures), first, leaves, merge, keep)
     return (kept, forest) if keep else forest
 
 
-def joined(merge: Merge, leaves: int, *forests: Forest[Any]) -> Forest[Any]:
-    """Several forests grown together."""
-    whole = {node: part for forest in forests for node, part in forest.items()}
-    merge_forest(whole, leaves, merge)
-    return whole
+def join_groups(merge: Merge, leaves: int, *forests: Forest[Any]) -> Forest[Any]:
+    return merge_runs(forests, leaves, merge)
 
 
 def identity(value: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -68,3 +69,36 @@ def merge_forest(forest: Forest[T], leaves: int, merge: Callable[[T, T], T]) -> 
                     part = merge(part, forest.pop((level, left + 1)))
                 forest[level + 1, left // 2] = part
         level, width = level + 1, (width + 1) // 2
+
+
+def spans(count: int, groups: int) -> list[range]:
+    """`count` shards as at most `groups` runs of neighbours, of nearly equal length.
+
+    >>> spans(7, 3), spans(2, 3)
+    ([range(0, 2), range(2, 4), range(4, 7)], [range(0, 1), range(1, 2)])
+    """
+    groups = max(1, min(count, groups))
+    cuts = [count * place // groups for place in range(groups + 1)]
+    return [range(first, last) for first, last in pairwise(cuts) if last > first]
+
+
+def merge_run(
+    results: Iterable[Any], first: int, leaves: int, merge: Callable[[Any, Any], Any], keep: bool
+) -> tuple[list[Any], Forest[Any]]:
+    """Results of neighbouring shards, merged as they come; with `keep` the first of each two
+    things that a result consists of is left as it is."""
+    kept: list[Any] = []
+    forest: Forest[Any] = {}
+    for number, result in enumerate(results, first):
+        if keep:
+            kept.append(result[0])
+        forest[0, number] = result[1] if keep else result
+        merge_forest(forest, leaves, merge)
+    return kept, forest
+
+
+def merge_runs(forests: Iterable[Forest[T]], leaves: int, merge: Callable[[T, T], T]) -> Forest[T]:
+    """Several runs grown together; one tree, if they are all there are."""
+    whole = {node: part for forest in forests for node, part in forest.items()}
+    merge_forest(whole, leaves, merge)
+    return whole

@@ -71,10 +71,9 @@ class ShardedObjective(BlockObjective):
 
     def plan(self, state: BlockState, side: int, elements: np.ndarray, engine: Engine) -> Plan:
         shared = engine.share((self._bare, state.stats(side), side, self.score))
-        busy, rows = self._spread(side, elements)
-        parts = engine.map(_plan, busy, rows, repeat(shared), repeat(self._labels(state)))
-        if not parts:
-            return Plan(np.empty(0, np.int32), np.empty(0))
+        rows = self._spread(side, elements)
+        labels = self._labels(state)
+        parts = engine.map(_plan, self.blocks[side], rows, repeat(shared), repeat(labels))
         wanted, gains = (np.concatenate(column) for column in zip(*parts, strict=True))
         return Plan(wanted.astype(np.int32), gains)
 
@@ -125,13 +124,12 @@ class ShardedObjective(BlockObjective):
             self._sent = state, self.engine.share(_packed(state.labels, state.n_blocks))
         return self._sent[1]
 
-    def _spread(self, side: int, elements: np.ndarray) -> tuple[list[Any], list[np.ndarray]]:
-        """The blocks that hold any of the (rising) elements, and their row numbers there."""
+    def _spread(self, side: int, elements: np.ndarray) -> list[np.ndarray]:
+        """The (rising) elements as row numbers of the blocks that hold them."""
         cuts = self.cuts[side]
         bounds = np.searchsorted(elements, cuts)
-        busy = [b for b in range(len(self.blocks[side])) if bounds[b] < bounds[b + 1]]
-        rows = [(elements[bounds[b] : bounds[b + 1]] - cuts[b]).astype(np.int32) for b in busy]
-        return [self.blocks[side][b] for b in busy], rows
+        parts = np.split(elements, bounds[1:-1])
+        return [(part - first).astype(np.int32) for part, first in zip(parts, cuts, strict=False)]
 
 
 def place(name: str, data: Any, score: str | None, engine: Engine) -> Any:
