@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
+from coterie.engine.names import NameCounter, NameNumbers, as_names
 from coterie.kernels import numbering
 
 _COUNT_AT = 1 << 24  # entries that are counted together
@@ -34,7 +34,7 @@ class IdCounter:
         self._waits = 0
         self._table: _Table | None = _Table()
         self._sorted = _Sorted()
-        self._text: dict[str, int] = {}
+        self._text = NameCounter()
 
     def add(self, piece: Any) -> None:
         if isinstance(piece, np.ndarray):
@@ -42,10 +42,8 @@ class IdCounter:
             self._waits += len(piece)
             if self._waits >= _COUNT_AT:
                 self._count()
-            return
-        counts = np.bincount(piece.indices.to_numpy(), minlength=len(piece.dictionary))
-        for name, count in zip(piece.dictionary.to_pylist(), counts.tolist(), strict=True):
-            self._text[name] = self._text.get(name, 0) + count
+        else:
+            self._text.add(piece)
 
     def add_all(self, pieces: Iterable[Any]) -> None:
         for piece in pieces:
@@ -55,13 +53,12 @@ class IdCounter:
         """(ids in rising order, how often each occurs); the counter is empty afterwards."""
         self._count()
         values, counts = self._sorted.finish() if self._table is None else self._table.finish()
-        text, self._table, self._sorted, self._text = self._text, _Table(), _Sorted(), {}
+        text = self._text
+        self._table, self._sorted, self._text = _Table(), _Sorted(), NameCounter()
         if not text:
             return values, counts
-        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
-            text[str(value)] = text.get(str(value), 0) + count
-        names = sorted(text)
-        return np.array(names, object), np.array([text[name] for name in names])
+        text.add(as_names(values), counts)
+        return text.finish()
 
     def _count(self) -> None:
         """Count what waits: in a table, or by sorting once the ids have turned out too scattered
@@ -142,16 +139,14 @@ class _Sorted:
 class IdNumbers:
     """Ids to numbers 0..n-1.
 
-    >>> IdNumbers(np.array([3, 5, 9])).of(np.array([9, 3]))
+    >>> IdNumbers(np.array([3, 5, 9])).of_all([np.array([9, 3])])
     array([2, 0], dtype=int32)
     """
 
     def __init__(self, ids: np.ndarray) -> None:
         self._ids = ids
-        self._places: dict[str, int] = {}
-        if ids.dtype == object:
-            self._places = {x: i for i, x in enumerate(ids.tolist())}
-        elif len(ids):
+        self._names = NameNumbers(ids) if ids.dtype == object else None
+        if self._names is None and len(ids):
             span = int(ids[-1]) - int(ids[0]) + 1
             self._plain = ids[0] == 0 and span == len(ids)
             self._far = span >= 2**62  # differences might not fit int64
@@ -161,21 +156,24 @@ class IdNumbers:
             heads = np.arange(((span - 1) >> self._shift) + 2, dtype=np.int64) << self._shift
             self._starts = np.searchsorted(ids - ids[0], heads)
 
+    @property
+    def text(self) -> bool:
+        """Whether they are text, of which many should be numbered at once."""
+        return self._names is not None
+
     def of_all(self, pieces: Sequence[Any]) -> np.ndarray:
         """The numbers of a column that comes in pieces."""
-        return np.concatenate([self.of(piece) for piece in pieces] or [np.empty(0, np.int32)])
+        if self._names is not None:
+            return self._names.of_all(
+                [as_names(piece) if isinstance(piece, np.ndarray) else piece for piece in pieces]
+            )
+        return np.concatenate([self._of(piece) for piece in pieces] or [np.empty(0, np.int32)])
 
-    def of(self, piece: Any) -> np.ndarray:
-        if self._ids.dtype != object:
-            if not len(piece) or self._plain:
-                return np.asarray(piece, np.int32)
-            if self._far:
-                return np.asarray(np.searchsorted(self._ids, piece), np.int32)
-            numbers = np.empty(len(piece), np.int32)
-            numbering.find(piece, self._ids, self._shift, self._starts, numbers)
-            return numbers
-        if isinstance(piece, np.ndarray):
-            piece = pa.array(piece).cast(pa.string()).dictionary_encode()
-        names = piece.dictionary.to_pylist()
-        table = np.array([self._places[name] for name in names], np.int32)
-        return np.asarray(table[piece.indices.to_numpy()])
+    def _of(self, piece: np.ndarray) -> np.ndarray:
+        if not len(piece) or self._plain:
+            return np.asarray(piece, np.int32)
+        if self._far:
+            return np.asarray(np.searchsorted(self._ids, piece), np.int32)
+        numbers = np.empty(len(piece), np.int32)
+        numbering.find(piece, self._ids, self._shift, self._starts, numbers)
+        return numbers
