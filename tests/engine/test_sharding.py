@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from coterie.base.errors import InputError
 from coterie.base.progress import Progress
@@ -108,6 +110,25 @@ def test_ratings_in_shards_are_the_ratings(tmp_path: Path, times: bool) -> None:
     )
     assert np.array_equal(items, whole.items[order]) and np.array_equal(codes, whole.codes[order])
     assert made["merged"] == 400 - len(whole)
+
+
+@pytest.mark.filterwarnings("ignore::coterie.base.errors.AssumptionWarning")
+@pytest.mark.parametrize("columns", [["target", "source"], ["source", "target"]])
+def test_parquet_is_read_some_rows_at_a_time(
+    tmp_path: Path, columns: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coterie.graph.parquet._ROWS", 100)
+    ends = np.random.default_rng(0).integers(0, 90, (2, 1_000))
+    table = pa.table(dict(zip(columns, ends, strict=True)))
+    parquet.write_table(table, tmp_path / "e.parquet", row_group_size=170)
+    shard_graph(tmp_path / "e.parquet", tmp_path / "out", shards=3, directed=True)
+    whole = read_graph(tmp_path / "e.parquet", directed=True)
+    _, indices, channels, _ = joined(open_shards(tmp_path / "out"))
+    assert np.array_equal(indices[channels == 0], whole.indices)
+    holed = table.set_column(0, columns[0], pa.array([*range(999), None]))
+    parquet.write_table(holed, tmp_path / "e.parquet")
+    with pytest.raises(InputError, match=r"row 999: the .* is missing"):
+        shard_graph(tmp_path / "e.parquet", tmp_path / "bad")
 
 
 def test_isolated_nodes_survive(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ class _Reader:
         self.options: dict[str, Any] = {"separator": separator, "threads": threads}
 
     def read(self, use: Callable[[Pieces], None], rows: int = 1) -> Columns:
-        """`use` for the pieces of every so many rows at least; a Parquet file is one block."""
+        """`use` for the pieces of every so many rows at least."""
         waiting: Pieces = {}
         waits = 0
 
@@ -185,8 +185,7 @@ class _Reader:
                 use(pieces)
 
         if suffixes(self.path)[-1:] in ([".parquet"], [".pq"]):
-            columns = read_parquet(self.path, self.wanted)
-            consume(columns)
+            columns = read_parquet(self.path, self.wanted, consume=consume)
         else:
             columns = read_text(self.path, self.wanted, **self.options, consume=consume)
         waits = sum(map(len, waiting.get(self.wanted.ids[0], [])))

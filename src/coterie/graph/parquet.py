@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import IO, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from coterie.graph.source import PathLike, place_name, whole
 from coterie.graph.text import Columns, most_nodes
 
 _KEY = b"coterie"
+_ROWS = 1 << 18  # read at a time
 
 
 class ParquetColumns(Columns):
@@ -26,9 +28,10 @@ class ParquetColumns(Columns):
         return row
 
 
-def read_parquet(path: PathLike, wanted: Wanted) -> Columns:
-    """The wanted columns of a Parquet file."""
-
+def read_parquet(
+    path: PathLike, wanted: Wanted, *, consume: Callable[[Columns], None] | None = None
+) -> Columns:
+    """The wanted columns of a Parquet file; with `consume` some rows at a time, as `read_text`."""
     name = place_name(path)
     try:
         source: Any = whole(path) if str(path) == "-" else _checked(path)
@@ -40,20 +43,31 @@ def read_parquet(path: PathLike, wanted: Wanted) -> Columns:
                 f"the columns {fields} are not enough for {', '.join(layout.names)}", path=name
             )
         places = [int(np.flatnonzero(layout.slot == i)[0]) for i in range(len(layout.names))]
-        data = table.read([fields[place] for place in places])
+        columns = ParquetColumns(name, layout, len(fields))
+        _take_metadata(columns, table.schema_arrow.metadata or {})
+        names = [fields[place] for place in places]
+        if consume is None:
+            _add(columns, table.read(names))
+        else:
+            for batch in table.iter_batches(_ROWS, columns=names):
+                _add(columns, pa.Table.from_batches([batch]).select(names))
+                consume(columns)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"no Parquet file: {error}", path=name, remedy="check it") from error
-    columns = ParquetColumns(name, layout, len(fields))
-    columns.rows = data.num_rows
-    for number, wanted_name in enumerate(layout.names):
+    return columns
+
+
+def _add(columns: Columns, data: pa.Table) -> None:
+    """More rows; a missing value is named by its row in the file."""
+    layout = columns.layout
+    for number, name in enumerate(layout.names):
         column = data.column(number)
         if column.null_count:
-            row = int(np.argmax(column.is_null().to_numpy()))
-            raise columns.error(f"the {wanted_name} is missing", row, "fill it in or drop the row")
+            row = columns.rows + int(np.argmax(column.is_null().to_numpy()))
+            raise columns.error(f"the {name} is missing", row, "fill it in or drop the row")
         read = _ids if number < layout.n_ids else _numbers
-        columns.pieces[wanted_name] = read(columns, column, wanted_name)
-    _take_metadata(columns, data.schema.metadata or {})
-    return columns
+        columns.pieces[name] += read(columns, column, name)
+    columns.rows += data.num_rows
 
 
 def write_parquet(columns: dict[str, Any], file: IO[bytes], notes: dict[str, Any]) -> None:
@@ -99,7 +113,7 @@ def _numbers(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
         )
     values = column.cast(pa.float64(), safe=False).to_numpy()
     if not np.isfinite(values).all():
-        row = int(np.argmin(np.isfinite(values)))
+        row = columns.rows + int(np.argmin(np.isfinite(values)))
         raise columns.error(f"the {name} {values[row]} is not finite", row, "mend it")
     return [values]
 
