@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -116,16 +117,20 @@ def test_every_chart_is_drawn(browser: Any, page: Path, width: int) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_text_is_clipped_or_covered(browser: Any, page: Path, width: int) -> None:
     open_page(browser, page, width)
+    browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
     clipped = browser.execute_script("""
         const bad = [];
-        for (const e of document.querySelectorAll("h1, h2, h3, p, dt, dd, figcaption, summary, li"))
+        const words = "h1, h2, h3, p, dt, dd, figcaption, summary, li, td, th, .scroll";
+        for (const e of document.querySelectorAll(words))
             if (e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline")
-                bad.push(e.textContent.slice(0, 80));
+                bad.push(e.tagName + ": " + e.textContent.slice(0, 80));
         for (const svg of document.querySelectorAll("svg.chart")) {
-            const frame = svg.closest("figure").getBoundingClientRect();
+            const frame = svg.getBoundingClientRect();
             for (const t of svg.querySelectorAll("text")) {
                 const b = t.getBoundingClientRect();
-                if (b.left < frame.left || b.right > frame.right || b.top < frame.top)
+                const out = b.left < frame.left - 2 || b.right > frame.right + 2
+                    || b.top < frame.top - 2 || b.bottom > frame.bottom + 2;
+                if (out || t.textContent.endsWith("…"))
                     bad.push(svg.getAttribute("aria-label") + ": " + t.textContent);
             }
         }
@@ -147,6 +152,16 @@ def test_no_text_is_clipped_or_covered(browser: Any, page: Path, width: int) -> 
         }
         return bad;""")
     assert covered == []
+
+
+def test_numbers_are_written_for_people(browser: Any, page: Path) -> None:
+    """No 5.3844e-05, no twelve digits: neither in the page nor in a table or tip."""
+    open_page(browser, page, 1400)
+    texts = browser.execute_script("""
+        const all = "dt, dd, td, th, p, li, figcaption, svg text, svg title";
+        return [...document.querySelectorAll(all)].map(e => e.textContent);""")
+    silly = re.compile(r"\de[-+]?\d|\.0*[1-9]\d{5,}|\bnan\b|\binf\b|undefined|None|np\.")
+    assert [text for text in texts if silly.search(text)] == []
 
 
 def test_pointing_at_a_mark_tells_its_numbers(browser: Any, page: Path) -> None:

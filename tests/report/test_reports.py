@@ -17,6 +17,7 @@ from coterie.report import anonymize, cluster, cluster_ratings, recommend, soft
 from coterie.report.blocks import arrange
 from coterie.report.cluster_summary import summarize
 from coterie.report.page import Page, Panel, Section, Verdict, write
+from coterie.report.parts import convergence
 from coterie.report.quality import calibration_error, outcome
 from report import made_up
 
@@ -129,7 +130,7 @@ def test_curves_come_from_the_measures_of_compare() -> None:
     }
     text = words(anonymize.render(summary))
     assert "Clustering by degree" in text and "Largest eigenvalues" in text
-    assert "steps 1 original: 0.75 published: 0.75" in text
+    assert "steps 1 original: 0.75 release: 0.75" in text
 
 
 def test_calibration_of_honest_and_of_boastful_claims() -> None:
@@ -176,14 +177,53 @@ def test_soft_report_of_ratings_names_both_sides() -> None:
     assert "4 groups of users and 3 groups of items" in text
 
 
+def test_reports_say_what_was_taken_for_granted() -> None:
+    model, graph = made_up.clustered()
+    told = ["/home/somebody/edges.txt: column 3 was not read"]
+    text = words(cluster.render(model, graph, assumed=told))
+    assert "edges.txt: column 3 was not read." in text and "somebody" not in text
+    assert "Each pair of nodes is joined with a probability" in text
+    ratings = made_up.ratings()
+    soft_model = ct.MMSBM(n_groups=(4, 3), max_iter=5, rng=0).fit(ratings)
+    assert "pairs without a rating say nothing" in words(soft.render(soft_model, ratings))
+    evaluated = words(recommend.render(made_up.evaluation(), model=soft_model, ratings=ratings))
+    assert "Rows were dealt to the folds at random" in evaluated
+    assert "no direction, no weight" in words(anonymize.render(made_up.release()))
+
+
+def test_a_steep_start_does_not_hide_the_rest() -> None:
+    history = [
+        {"iteration": i, "seconds": 0.1 * i, "entropy": s}
+        for i, s in enumerate([2.2e8, 600.0, 520.0, 500.0], start=1)
+    ]
+    section = convergence(history)
+    assert [row[0] for row in section.figures[0].chart.table.rows] == [2, 3, 4]
+    assert "Not drawn: the fall from 220M, before iteration 2" in section.figures[0].caption
+
+
 def test_anonymize_verdict_follows_the_policy() -> None:
     passed = words(anonymize.render(made_up.release()))
-    assert "✓ released" in passed and "no attack found more than 11 of 18,772 people" in passed
-    assert "finds nobody in the naive copy: seeded, 10" in passed
+    assert "✓ released" in passed
+    assert "no attack found more than 11 of 18,772 people in it (less than 1 by chance)" in passed
+    assert "finds nobody in the naive copy: 10 people known" in passed
     refused = words(anonymize.render(made_up.release(refused=True)))
     assert "✗ refused" in refused and "--blocks 40 would pass" in refused
     forced = words(anonymize.render({**made_up.release(refused=True), "forced": True}))
     assert "✗ forced" in forced
+
+
+def test_tiles_of_a_release_show_the_release() -> None:
+    summary = made_up.release()
+    text = words(anonymize.render(summary))
+    assert "edges 197,720 original 198,050" in text
+    del summary["utility"]
+    assert "edges 198,050" in words(anonymize.render(summary))  # nothing measured: what was given
+
+
+def test_levels_of_risk_are_percents() -> None:
+    text = words(anonymize.render(made_up.release()))
+    assert "graph with new ids (this release) 2.75 % 10 % – 0.00538 %" in text
+    assert "ids kept 100 % 100 % 0 % 100 %" in text
 
 
 def test_anonymize_report_of_a_bare_refusal() -> None:

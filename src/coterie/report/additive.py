@@ -73,7 +73,7 @@ def section(partitions: list[dict[str, Any]]) -> Section:
         caption = "U: groups of users, I: groups of items, whose best-known items are listed."
         made.figures.append(Figure(title, chart, caption))
         body: list[list[Cell]] = [
-            [columns[j], g["items"], ", ".join(g["names"])] for j, g in enumerate(part["groups"])
+            [columns[j], g["items"], " · ".join(g["names"])] for j, g in enumerate(part["groups"])
         ]
         made.tables.append(
             Panel(f"Table {place}: the groups of items", Table(["group", "items", "such as"], body))

@@ -26,6 +26,26 @@ from coterie.report.page import Fact, Page, Section, Verdict, write
 from coterie.report.parts import assumptions, count
 from coterie.report.risk import attacks, risk
 
+_UNDIRECTED = "The original was read as a simple graph: no direction, no weight, no self-loop."
+_METHODS = {
+    "dcsbm": (
+        "degree-corrected blocks",
+        "Who is joined to whom depends on blocks and degree bins alone; degrees are drawn anew "
+        "inside each bin, then edges are swapped towards the original's clustering.",
+        _UNDIRECTED,
+    ),
+    "sbm": (
+        "the paper's blocks",
+        "Every pair is joined with a probability that depends on its two blocks alone.",
+        _UNDIRECTED,
+    ),
+    "exact-counts": (
+        "Hay et al.",
+        "Edges between two blocks are dealt anew at random, as many as the original has.",
+        _UNDIRECTED,
+    ),
+}
+
 
 def render(summary: Mapping[str, Any]) -> str:
     """The report of a release (or of a refusal) as HTML."""
@@ -45,7 +65,9 @@ def compose(summary: Mapping[str, Any]) -> Page:
             likeness(summary),
             measure_by_measure(summary),
             Section("What this does not promise", notes=list(summary.get("remarks", []))),
-            assumptions(summary.get("assumed", [])),
+            assumptions(
+                [*_METHODS.get(str(summary.get("model")), ())[1:], *summary.get("assumed", [])]
+            ),
         ],
     )
 
@@ -74,11 +96,19 @@ def _found(summary: Mapping[str, Any]) -> str:
     able = [a for a in summary.get("attacks", []) if (a.get("naive") or 0) >= 1]
     if not able or not summary.get("nodes"):
         return ""
-    most, naive = (max(float(a[key]) for a in able) for key in ("release", "naive"))
+    best = max(able, key=lambda a: float(a["release"]))
+    naive = max(float(a["naive"]) for a in able)
+    chance = best.get("chance")
+    luck = "" if chance is None else f" ({_about(float(chance))} by chance)"
     return (
-        f"no attack found more than {most:,.0f} of {summary['nodes']:,} people in it, where the "
-        f"same attacks find up to {naive:,.0f} in a copy with only the names removed"
+        f"no attack found more than {best['release']:,.0f} of {summary['nodes']:,} people in it"
+        f"{luck}, where the same attacks find up to {naive:,.0f} in a copy with only the names "
+        "removed"
     )
+
+
+def _about(people: float) -> str:
+    return "less than 1" if 0 < people < 1 else f"{people:,.0f}"
 
 
 def _facts(summary: Mapping[str, Any]) -> list[Fact]:
@@ -104,7 +134,8 @@ def _facts(summary: Mapping[str, Any]) -> list[Fact]:
             )
         )
     if summary.get("model"):
-        facts.append(Fact("method", str(summary["model"])))
+        model = str(summary["model"])
+        facts.append(Fact("method", model, _METHODS.get(model, ("",))[0]))
     if summary.get("seconds"):
         facts.append(Fact("time", f"{short(float(summary['seconds']))} s"))
     return facts

@@ -18,6 +18,7 @@ from coterie.report.parts import (
     convergence,
     count,
     parameters,
+    unfinished,
     yes_no,
 )
 
@@ -67,13 +68,7 @@ def _verdict(summary: dict[str, Any]) -> Verdict:
     if base:
         saved = 1 - entropy / base
         text += f", {100 * saved:.0f} % less than a graph without blocks needs"
-    reasons = []
-    if summary["converged"] is False:
-        reasons.append("The search stopped before it converged: more iterations may find better.")
-    if summary["locally_optimal"] is False:
-        reasons.append(
-            "Some single move would still improve it: --search best ends where none does."
-        )
+    reasons = unfinished(summary["converged"], summary["locally_optimal"])
     return Verdict(text + ".", "warn" if summary["converged"] is False else "", "", reasons)
 
 
@@ -100,6 +95,7 @@ def _structure(summary: dict[str, Any]) -> Section:
     names = [f"block {b}" for b in drawn["blocks"]]
     left_out = summary["blocks"] - len(names)
     merged = max((len(m) for m in matrix.members), default=1)
+    measure = _measure(summary)
     return Section(
         "How the blocks are joined",
         figures=[
@@ -110,9 +106,11 @@ def _structure(summary: dict[str, Any]) -> Section:
                     drawn["sizes"],
                     drawn["density"],
                     description=f"{len(names)} blocks as circles, joined by their densest ties.",
+                    measure=measure,
                 ),
                 "Circles by number of nodes, stronger in colour the denser inside; lines by "
-                "density, the three strongest of each block."
+                f"{measure}, the three strongest of each block."
+                + (" Of two directions the stronger one." if summary["directed"] else "")
                 + (
                     f" The {left_out:,} blocks with the fewest edges are not drawn."
                     if left_out
@@ -121,9 +119,10 @@ def _structure(summary: dict[str, Any]) -> Section:
             ),
             Figure(
                 "The block matrix",
-                _heat(matrix, summary["counted"]),
-                f"Density: {summary['counted']} over possible pairs. Like blocks stand together; "
-                "columns are in the order of the rows."
+                _heat(matrix, summary["counted"], measure, directed=summary["directed"]),
+                f"{measure.capitalize()}: {summary['counted']} over possible pairs"
+                + (", from the block of the row" if summary["directed"] else "")
+                + ". Like blocks stand together; columns are in the order of the rows."
                 + (
                     f" A cell stands for up to {merged} × {merged} blocks: “{matrix.names[0]}” are "
                     f"block {matrix.members[0][0]} and {len(matrix.members[0]) - 1} like it."
@@ -135,20 +134,25 @@ def _structure(summary: dict[str, Any]) -> Section:
     )
 
 
-def _heat(matrix: BlockMatrix, counted: str) -> Any:
+def _measure(summary: dict[str, Any]) -> str:
+    return "mean weight" if summary["counted"] == "weight" else "density"
+
+
+def _heat(matrix: BlockMatrix, counted: str, measure: str, *, directed: bool) -> Any:
     names = matrix.names
     edges, density = matrix.edges, matrix.density
 
     def tip(i: int, j: int) -> str:
         return (
             f"blocks {names[i]} × {names[j]}\n{edges[i, j]:,.0f} {counted} over "
-            f"{matrix.pairs[i, j]:,.0f} pairs\ndensity {short(density[i, j])}"
+            f"{matrix.pairs[i, j]:,.0f} pairs\n{measure} {short(density[i, j])}"
         )
 
-    order = np.argsort(-np.triu(density), axis=None)[: 2 * MOST_CELLS]
+    once = density if directed else np.triu(density)
+    order = np.argsort(-once, axis=None)[: 2 * MOST_CELLS]
     strongest = [np.unravel_index(o, density.shape) for o in order]
     table = Table(
-        ["blocks", "and", counted, "pairs", "density"],
+        ["from" if directed else "blocks", "to" if directed else "and", counted, "pairs", measure],
         [
             [names[i], names[j], *(float(v[i, j]) for v in (edges, matrix.pairs, density))]
             for i, j in strongest
@@ -159,9 +163,9 @@ def _heat(matrix: BlockMatrix, counted: str) -> Any:
         density,
         names,
         names,
-        value="density",
+        value=measure,
         log=True,
-        description=f"Density between {len(names)} rows of blocks, ordered by likeness.",
+        description=f"{measure.capitalize()} between {len(names)} rows of blocks, like ones near.",
         tip=tip,
         table=table,
     )
@@ -192,11 +196,12 @@ def _sizes(summary: dict[str, Any]) -> Section:
             description=f"Sizes of {len(sizes)} blocks from largest to smallest.",
         )
     inside = summary["inside"]
+    ends = "weight" if summary["counted"] == "weight" else "edge ends"
     kept = xy(
         [Series("block", inside["sizes"], inside["share"], "points")],
         Axis("nodes of the block", log=True),
-        Axis("share of edge ends inside", lo=0.0, hi=1.0),
-        description="Share of each block's edge ends that stay inside it, by block size.",
+        Axis(f"share of {ends} inside", lo=0.0, hi=1.0),
+        description=f"Share of each block's {ends} that stay inside it, by block size.",
     )
     return Section(
         "Block sizes",
@@ -221,7 +226,7 @@ def _listed(summary: dict[str, Any]) -> Section:
             round(b["degree"], 2),
             b["inside"],
             short(b["density"]),
-            ", ".join(b["names"]),
+            " · ".join(b["names"]),
         ]
         for b in summary["listed"]
     ]
@@ -230,7 +235,7 @@ def _listed(summary: dict[str, Any]) -> Section:
         "nodes",
         "mean degree",
         f"{summary['counted']} inside",
-        "density",
+        f"{_measure(summary)} inside",
         "best-connected nodes",
     ]
     panel = Panel("", Table(columns, [list(r) for r in rows]))

@@ -18,6 +18,7 @@ from coterie.report.parts import (
     count,
     history_rows,
     parameters,
+    unfinished,
     yes_no,
 )
 
@@ -86,10 +87,11 @@ def compose(summary: dict[str, Any]) -> Page:
         f"{blocks[0]} blocks of users and {blocks[1]} blocks of items describe "
         f"{summary['ratings']:,} observations with an entropy of {summary['entropy']:,.0f} nats."
     )
+    left = unfinished(summary["converged"], summary["locally_optimal"])
     return Page(
         "cluster report",
         f"{blocks[0]} × {blocks[1]} blocks in {summary['name']}",
-        Verdict(text),
+        Verdict(text, "warn" if summary["converged"] is False else "", "", left),
         [
             count("users", users["count"], f"{blocks[0]} blocks"),
             count("items", items["count"], f"{blocks[1]} blocks"),
@@ -155,7 +157,7 @@ def _members(side: dict[str, Any], who: str) -> Section:
     )
     table = Table(
         ["block", who, "observations", "most active"],
-        [[f"{who} {b}", size, ratings, ", ".join(names)] for b, size, ratings, names in listed],
+        [[f"{who} {b}", size, ratings, " · ".join(names)] for b, size, ratings, names in listed],
     )
     return Section(
         f"The blocks of {who}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,7 @@ def side_section(side: dict[str, Any], who: str, group: str) -> Section:
         description=f"How mixed the {who} are: mean {short(side['mean_effective'])} groups.",
     )
     rows = [
-        [names[i], ", ".join(f"{d['id']} ({100 * d['membership']:.0f} %)" for d in found)]
+        [names[i], " · ".join(f"{d['id']} ({100 * d['membership']:.0f} %)" for d in found)]
         for i, found in enumerate(side["defining"])
         if found
     ]
@@ -161,8 +161,3 @@ def tie_matrix(present: np.ndarray, sizes: np.ndarray) -> Figure:
         row_title="group",
     )
     return Figure("How likely groups are joined", chart, "Largest group first.")
-
-
-def first_names(found: Sequence[dict[str, Any]], most: int = 3) -> str:
-    """The first few names that define a group."""
-    return ", ".join(d["id"] for d in found[:most])

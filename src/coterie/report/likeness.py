@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coterie.graph import Graph
-from coterie.report.charts import Axis, Series, Table, xy
+from coterie.report.charts import Axis, Series, Table, percent, xy
 from coterie.report.charts.drawing import Cell, Chart
 from coterie.report.page import Figure, Panel, Section
 
@@ -23,10 +23,12 @@ MEASURES = {
     "degree_max": "largest degree",
     "assortativity": "assortativity",
     "isolates": "nodes without an edge",
-    "largest_component": "largest component",
+    "largest_component": "nodes in the largest component",
     "modularity": "modularity of the blocks",
     "core_max": "innermost core",
 }
+
+_SHARES = {"largest_component"}
 
 _PROFILES: dict[str, tuple[str, Axis, Axis, str, str]] = {
     "degree": (
@@ -128,8 +130,8 @@ def likeness(summary: Mapping[str, Any]) -> Section:
 
 def _profile(profile: Mapping[str, Any], x: Axis, y: Axis, kind: str, title: str) -> Chart:
     series = [
-        Series(side, profile[side]["x"], profile[side]["y"], kind, colour=colour)
-        for colour, side in enumerate(("original", "published"))
+        Series(name, profile[side]["x"], profile[side]["y"], kind, colour=colour)
+        for colour, (side, name) in enumerate(zip(_SIDES, ("original", "release"), strict=True))
         if side in profile
     ]
     return xy(series, x, y, description=f"{title} of the original and of the release.")
@@ -143,14 +145,15 @@ def measure_by_measure(summary: Mapping[str, Any]) -> Section:
         a, b = original.get(key), published.get(key)
         if not isinstance(a, int | float) or not isinstance(b, int | float):
             continue
-        rows.append([MEASURES.get(key, key.replace("_", " ")), a, b, _change(a, b)])
+        shown = [percent(a), percent(b)] if key in _SHARES else [a, b]
+        rows.append([MEASURES.get(key, key.replace("_", " ")), *shown, _change(a, b)])
     panel = Panel("", Table(["measure", "original", "release", "change"], rows))
     return Section("Measure by measure", tables=[panel] if rows else [])
 
 
 def _change(a: float, b: float) -> str:
     if a == b:
-        return "same"
+        return "±0"
     if (
         (abs(a) < 20 and float(a).is_integer() and float(b).is_integer())
         or a == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,6 +14,8 @@ from coterie.report.tables import write_table
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+_UNIT = re.compile(r"(?<=\d) %")  # a number and its unit stay on one line
 
 
 class Verdict(NamedTuple):
@@ -87,11 +90,12 @@ def write(page: Page) -> str:
     page.sections = [section for section in page.sections if section]
     page.footer = [*page.footer, f"Made by coterie {__version__}. This file is complete in itself."]
     styles = "\n".join(template(name) for name in ("palette.css", "page.css", "chart.css"))
-    return (
+    html = (
         _environment()
         .get_template("page.html.j2")
         .render(page=page, styles=styles, script=template("hover.js"))
     )
+    return _UNIT.sub("\u00a0%", html)
 
 
 @cache

@@ -21,11 +21,17 @@ def convergence(history: Sequence[Mapping[str, Any]], *, lead: str = "") -> Sect
     """Entropy over iterations and over time, and how many nodes still move."""
     if not history:
         return Section("Convergence")
-    entropy = [float(h["entropy"]) for h in history]
-    iteration = [int(h["iteration"]) for h in history]
-    seconds = [float(h["seconds"]) for h in history]
+    start = _steep_start([float(h["entropy"]) for h in history])
+    drawn = history[start:]
+    entropy = [float(h["entropy"]) for h in drawn]
+    iteration = [int(h["iteration"]) for h in drawn]
+    seconds = [float(h["seconds"]) for h in drawn]
     axis = Axis("entropy S (nats)")
     sudden = _sudden(entropy)
+    caption = "Lower is a better explanation of the data."
+    if start:
+        first = short(float(history[0]["entropy"]))
+        caption += f" Not drawn: the fall from {first}, before iteration {iteration[0]}."
     figures = [
         Figure(
             "Entropy at each iteration",
@@ -35,17 +41,17 @@ def convergence(history: Sequence[Mapping[str, Any]], *, lead: str = "") -> Sect
                 axis,
                 description=_fall("iteration", iteration, entropy),
             ),
-            "Lower is a better explanation of the data.",
+            caption,
         )
     ]
-    if any(h.get("moved") is not None for h in history):
-        moved = [float(h["moved"]) if h.get("moved") is not None else np.nan for h in history]
+    if any(h.get("moved") is not None for h in drawn):
+        moved = [float(h["moved"]) if h.get("moved") is not None else np.nan for h in drawn]
         figures.append(
             Figure(
                 "Nodes that changed their block",
                 xy(
                     [Series("moved", iteration, moved)],
-                    Axis("iteration"),
+                    Axis("iteration", log=sudden),
                     Axis("nodes moved", lo=0.0),
                     description="Nodes that moved at each iteration.",
                 ),
@@ -64,6 +70,18 @@ def convergence(history: Sequence[Mapping[str, Any]], *, lead: str = "") -> Sect
             )
         )
     return Section("Convergence", lead, figures)
+
+
+def _steep_start(entropy: Sequence[float]) -> int:
+    """How many first iterations would hide all that comes after them.
+
+    >>> _steep_start([900.0, 9.0, 8.0, 7.0]), _steep_start([9.0, 8.0, 7.0, 6.0])
+    (1, 0)
+    """
+    lowest = min(entropy)
+    high = lowest + abs(lowest)
+    start = next((i for i, s in enumerate(entropy) if s <= high), 0)
+    return start if len(entropy) - start >= 3 else 0
 
 
 def _sudden(entropy: Sequence[float]) -> bool:
@@ -101,6 +119,18 @@ def _plain(value: Any) -> str:
 def assumptions(remarks: Sequence[str]) -> Section:
     """What was cleaned or taken for granted on the way."""
     return Section("What was assumed", notes=list(remarks))
+
+
+def unfinished(converged: bool | None, locally_optimal: bool | None = None) -> list[str]:
+    """What is left to try, in sentences; nothing where the search came to its end."""
+    reasons = []
+    if converged is False:
+        reasons.append("The search stopped before it converged: more iterations may find better.")
+    if locally_optimal is False:
+        reasons.append(
+            "Some single move would still improve it: --search best ends where none does."
+        )
+    return reasons
 
 
 def yes_no(value: bool | None) -> str:

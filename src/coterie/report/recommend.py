@@ -32,6 +32,15 @@ _METRICS = {
     "predict_seconds": "predict (s)",
 }
 
+_DECIMALS = {"entropy": 1, "fit_seconds": 2, "fit_cpu_seconds": 2, "predict_seconds": 2}
+_GLOSSARY = (
+    "RMSE, MAE: root mean square and mean absolute error, in steps of the rating. Accuracy: how "
+    "often the most likely rating is the true one. Log-loss: minus the log of the probability "
+    "given to the true rating, mean in nats. NDCG, precision, recall: of the items ranked first "
+    "for a user (ten, or --top), against those rated well in the test part. Coverage: share of the "
+    "items that are recommended to anybody. Spread: standard deviation over the folds."
+)
+
 
 def render(
     evaluation: Mapping[str, Any],
@@ -187,11 +196,13 @@ def _folds(summary: dict[str, Any]) -> Section:
     if not used:
         return Section("Fold by fold")
     rows: list[list[Cell]] = [
-        [str(i + 1), *(_rounded(f.get(key)) for key in used)] for i, f in enumerate(folds)
+        [str(i + 1), *(_written(key, f.get(key)) for key in used)] for i, f in enumerate(folds)
     ]
-    for word, reduce in (("mean", np.mean), ("spread", np.std)):
-        column = [[float(f[key]) for f in folds if key in f] for key in used]
-        rows.append([word, *(_rounded(float(reduce(values))) for values in column)])
+    if len(folds) > 1:
+        for word, reduce in (("mean", np.mean), ("spread", np.std)):
+            column = [[float(f[key]) for f in folds if key in f] for key in used]
+            found = (float(reduce(values)) for values in column)
+            rows.append([word, *map(_written, used, found)])
     figures = []
     if len(folds) > 1 and "rmse" in used:
         at = np.arange(1, len(folds) + 1)
@@ -207,10 +218,12 @@ def _folds(summary: dict[str, Any]) -> Section:
         "Fold by fold",
         "Each fold was predicted by a model that had seen only the others.",
         figures,
-        [Panel("", table)],
+        [Panel("", table, _GLOSSARY)],
     )
 
 
-def _rounded(value: float | None) -> float | None:
+def _written(key: str, value: float | None) -> str | None:
     """Four decimals: folds differ in the third."""
-    return None if value is None else round(value, 4)
+    if value is None:
+        return None
+    return f"{value:,.{_DECIMALS.get(key, 4)}f}"

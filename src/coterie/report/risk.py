@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from coterie.report.charts import Gauge, Table, bars, gauges, percent
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Figure, Panel, Section
@@ -26,6 +28,7 @@ _LEVELS = {
     "why": "because",
 }
 _WORDS = {"level", "why"}
+_A_PICTURE = 4  # attacks
 
 
 def risk(summary: Mapping[str, Any]) -> Section:
@@ -100,21 +103,32 @@ def attacks(summary: Mapping[str, Any]) -> Section:
         "chance": "by chance",
     }
     groups = {
-        title: [float(a[key]) if a.get(key) is not None else float("nan") for a in tried]
+        title: [_people(a.get(key)) for a in tried]
         for key, title in named.items()
         if any(a.get(key) is not None for a in tried)
     }
-    chart = bars(
-        [str(a["attack"]) for a in tried],
-        groups,
-        description="People found by each attack in the release and in its controls.",
-        of="attack",
-    )
+    most = max(np.nanmax(values) for values in groups.values())
     of = f" of {summary['nodes']:,}" if summary.get("nodes") else ""
-    section.figures.append(Figure(f"People found{of}", chart))
+    half = -(-len(tried) // 2) if len(tried) > _A_PICTURE else len(tried)
+    for part in (slice(0, half), slice(half, None)):
+        if tried[part]:
+            chart = bars(
+                [str(a["attack"]) for a in tried[part]],
+                {title: values[part] for title, values in groups.items()},
+                description="People found by each attack in the release and in its controls.",
+                of="attack",
+                longest=float(most),
+            )
+            more = ", further attacks" if section.figures else ""
+            section.figures.append(Figure(f"People found{of}{more}", chart))
     blind = [str(a["attack"]) for a in tried if a.get("naive") is not None and a["naive"] < 1]
     if blind:
         section.notes.append(
             f"Proves nothing here, since it finds nobody in the naive copy: {', '.join(blind)}."
         )
     return section
+
+
+def _people(found: float | None) -> float:
+    """What chance finds is a fraction; a tenth of a person is enough."""
+    return float("nan") if found is None else round(float(found), 1)

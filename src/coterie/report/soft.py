@@ -12,7 +12,15 @@ from coterie.report.assumed import taken_for_granted
 from coterie.report.charts import short
 from coterie.report.groups import rating_matrix, side_section, summarize_side, tie_matrix
 from coterie.report.page import Fact, Page, Section, Verdict, write
-from coterie.report.parts import assumptions, convergence, count, history_rows, parameters, yes_no
+from coterie.report.parts import (
+    assumptions,
+    convergence,
+    count,
+    history_rows,
+    parameters,
+    unfinished,
+    yes_no,
+)
 
 
 def render(
@@ -111,8 +119,8 @@ def _verdict(summary: dict[str, Any]) -> Verdict:
         side = summary["nodes"]
         text = (
             f"{side['count']:,} nodes share {side['groups']} groups: "
-            f"{100 * side['pure']:.0f} % belong to one of them by 80 % or more, "
-            f"the mean node to {short(side['mean_effective'])}."
+            f"{100 * side['pure']:.0f} % belong to one of them by 80 % or more; on average a node "
+            f"is spread over {short(side['mean_effective'])}."
         )
     else:
         users, items = summary["users"], summary["items"]
@@ -122,9 +130,8 @@ def _verdict(summary: dict[str, Any]) -> Verdict:
             f"{short(users['mean_effective'])} groups, an item over "
             f"{short(items['mean_effective'])}."
         )
-    stopped = ["It stopped before it converged: more iterations may find better."]
-    unfinished = summary["converged"] is False
-    return Verdict(text, "warn" if unfinished else "", "", stopped if unfinished else [])
+    left = unfinished(summary["converged"])
+    return Verdict(text, "warn" if left else "", "", left)
 
 
 def _facts(summary: dict[str, Any]) -> list[Fact]:

@@ -12,8 +12,9 @@ from coterie.report.charts.drawing import Cell, Table
 from coterie.report.charts.scales import short
 
 _LONG = 34  # characters from which a cell may break into lines
-_NARROW = 4  # columns of numbers that a phone has room for
-_ROOM = 44  # characters of a row that it has room for
+_NARROW = 4  # columns that a phone has room for
+_ROOM = 40  # characters of a row that it has room for
+_WRAPPED = 14  # characters that a column of words can be squeezed to
 _NUMERIC = re.compile(
     r"[≤≥<>~±+-]? ?[\d.,]+(·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)? ?(%|k|M|s|ms)?|10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|–|"
 )
@@ -30,12 +31,14 @@ def write_table(table: Table) -> Markup:
     """
     shown = [[_text(cell) for cell in row] for row in table.rows]
     words = [_is_text(shown, column) for column in range(len(table.columns))]
-    cards = _is_wide(table.columns, shown)
+    cards = _is_wide(table.columns, shown, words)
     head = "".join(
         f'<th scope="col"{" class=" + chr(34) + "t" + chr(34) if text else ""}>{escape(name)}</th>'
         for name, text in zip(table.columns, words, strict=True)
     )
     labels = [f' data-of="{escape(name)}"' if cards else "" for name in table.columns]
+    if cards and words[0]:
+        labels[0] = ' data-of=""'  # the title of a card needs no name
     body = "\n".join("<tr>" + "".join(map(_cell, row, words, labels)) + "</tr>" for row in shown)
     kind = ' class="cards"' if cards else ""
     return Markup(
@@ -43,18 +46,15 @@ def write_table(table: Table) -> Markup:
     )
 
 
-def _is_wide(columns: list[str], rows: list[list[str]]) -> bool:
+def _is_wide(columns: list[str], rows: list[list[str]], words: list[bool]) -> bool:
     """Whether it would have to be pushed sideways on a phone."""
-    if len(columns) > _NARROW:
-        return True
-    widest = [
-        max((len(row[i]) for row in rows if i < len(row)), default=0) for i in range(len(columns))
-    ]
-    room = sum(
-        max(wide, max(map(len, name.split() or [""])))
-        for wide, name in zip(widest, columns, strict=True)
-    )
-    return len(columns) > 2 and room > _ROOM
+    if len(columns) <= 2:
+        return False
+    room = 0
+    for i, name in enumerate(columns):
+        widest = max((len(row[i]) for row in rows if i < len(row)), default=0)
+        room += max([min(widest, _WRAPPED) if words[i] else widest, *map(len, name.split())])
+    return len(columns) > _NARROW or room > _ROOM
 
 
 def _is_text(rows: list[list[str]], column: int) -> bool:

@@ -31,8 +31,12 @@ def bars(
     *,
     description: str,
     of: str = "",
+    longest: float | None = None,
 ) -> Chart:
-    """Lying bars, one for each name and group; groups of one name stand together."""
+    """Lying bars, one for each name and group; groups of one name stand together.
+
+    `longest`: the value of a bar across the whole picture, where several charts share a scale.
+    """
     table = Table(
         [of or "name", *groups],
         [[name, *(float(values[i]) for values in groups.values())] for i, name in enumerate(names)],
@@ -46,7 +50,8 @@ def bars(
     left = 0.0 if above else widest + 8
     shown = [short(float(v)) for values in groups.values() for v in values]
     right = max(text_width(text) for text in shown) + 8
-    largest = max((float(np.nanmax(values)) for values in groups.values()), default=0.0)
+    finite = [float(v) for values in groups.values() for v in values if np.isfinite(v)]
+    largest = max([longest or 0.0, *finite])
     scale = Scale(0, largest if largest > 0 else 1.0, left, WIDTH - right)
     thick = 15.0 if len(groups) == 1 else 14.0
     step = thick * len(groups) + (8 if len(groups) == 1 else 12) + (18 if above else 0)

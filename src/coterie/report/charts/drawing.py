@@ -9,7 +9,7 @@ from importlib import resources
 from typing import NamedTuple
 
 WIDTH = 440  # of every chart's view box; at 400 px of screen its 12.5 px text is still 10 px
-_CHARACTER, _WIDE = 6.9, 9.6  # widths at that size, on the safe side; wide: capitals, m, w, %
+_CHARACTER, _WIDE = 6.9, 9.6  # widths at that size, on the safe side; wide: capitals, m, w, %, +
 
 Cell = str | float | int | None
 
@@ -68,7 +68,7 @@ def hit(tip: str, *marks: str, class_: str = "hit") -> str:
 
 def text_width(content: str) -> float:
     """How wide a text will be, nearly; rather more than less."""
-    wide = sum(c.isupper() or c in "mw%" for c in content)
+    wide = sum(c.isupper() or c in "mw%+" for c in content)
     return wide * _WIDE + (len(content) - wide) * _CHARACTER
 
 

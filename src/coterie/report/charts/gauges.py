@@ -39,7 +39,7 @@ class Gauge(NamedTuple):
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
     def text(self, value: float) -> str:
-        return f"{short(100 * value)} %" if self.percent else short(value, 4)
+        return f"{short(100 * value)} %" if self.percent else short(value)
 
     @property
     def verdict(self) -> str:
@@ -66,7 +66,8 @@ def gauges(figures: Sequence[Gauge], *, description: str) -> Chart:
 
 
 def _gauge(gauge: Gauge, top: float) -> str:
-    top_value = max(gauge.value * 1.1, (gauge.limit or 0.0) * 1.6, 1e-12)
+    whole = 1.0 if gauge.limit is None and gauge.value <= 1 else 0.0  # a share of all
+    top_value = max(gauge.value * 1.1 * (not whole), (gauge.limit or 0.0) * 1.6, whole, 1e-12)
     scale = Scale(0, top_value, 0, WIDTH - 2.0)
     tone = {None: "plain", True: "good", False: "bad"}[gauge.holds]
     sign = {None: "", True: "✓ ", False: "✗ "}[gauge.holds]
@@ -85,7 +86,9 @@ def _gauge(gauge: Gauge, top: float) -> str:
             class_=f"fill {tone}",
         ),
     ]
-    if gauge.limit is not None:
+    if gauge.limit is None:
+        marks.append(label("no limit set", 0, top + 46, "tick"))
+    else:
         at = scale(gauge.limit)
         text = ("at least " if gauge.at_least else "at most ") + gauge.text(gauge.limit)
         anchor = "end" if at > WIDTH / 2 else "start"

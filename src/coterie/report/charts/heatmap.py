@@ -23,6 +23,7 @@ from coterie.report.charts.drawing import (
 from coterie.report.charts.scales import extent, short
 
 _LEVELS = 9
+_STRONG = 6  # from this level on, a number is light on its cell
 _READABLE = 12  # up to so many columns each has its name above
 _MATRIX_COLUMNS = 5
 
@@ -40,7 +41,8 @@ def heatmap(
     column_title: str = "",
     table: Table | None = None,
 ) -> Chart:
-    """Cells in nine strengths of one colour; NaN (and 0 on a logarithmic key) stay empty."""
+    """Cells in nine strengths of one colour, or of two where values have both signs; NaN (and 0 on
+    a logarithmic key) stay empty."""
     values = np.asarray(values, np.float64)
     table = table or _matrix(values, rows, columns, row_title, column_title, value)
     span = extent([values], log=log)
@@ -48,10 +50,16 @@ def heatmap(
         return Chart(empty(description), table)
     named = any(rows)
     left = min(130.0, max(text_width(r) for r in rows) + 8) if named else 14.0
-    above = (16.0 if column_title else 0.0) + (18.0 if len(columns) <= _READABLE else 0.0)
+    above = (16.0 if column_title else 0.0) + (18.0 if len(columns) <= _READABLE else 6.0)
     size = (WIDTH - left - 2) / len(columns)
     tall = min(size, 34.0) if len(columns) <= _READABLE else size
-    levels = _levels(values, span, log)
+    diverging = not log and span[0] < 0 < span[1]
+    if diverging:
+        span = (-max(-span[0], span[1]), max(-span[0], span[1]))
+    levels = (
+        _levels(np.abs(values), (0.0, span[1]), log) if diverging else _levels(values, span, log)
+    )
+    digits = _digits_that_fit(values[levels > 0], size)
     parts = [label(column_title, WIDTH, 12, "axis", "end")] if column_title else []
     if len(columns) <= _READABLE:
         parts += [
@@ -68,9 +76,10 @@ def heatmap(
             if level:
                 told = tip(i, j) if tip else f"{name} × {columns[j]}\n{value}: "
                 told = told if tip else told + short(float(values[i, j]), 4)
-                parts.append(
-                    _cell(told, values[i, j], level, left + j * size, above + i * tall, size, tall)
-                )
+                text = short(float(values[i, j]), digits) if digits else ""
+                side = "minus " if values[i, j] < 0 else ""
+                place = (left + j * size, above + i * tall, size, tall)
+                parts.append(_cell(told, text, level, side, *place))
     bottom = above + len(rows) * tall
     outline = tag(
         "rect",
@@ -96,22 +105,38 @@ def _levels(values: np.ndarray, span: tuple[float, float], log: bool) -> np.ndar
     return np.where(shown, level, 0)
 
 
-def _cell(tip: str, value: float, level: int, x: float, y: float, wide: float, tall: float) -> str:
-    marks = [tag("rect", x=x, y=y, width=float(wide), height=float(tall), class_=f"cell q{level}")]
-    text = short(float(value), 2 if wide < 40 else 3)
-    if text_width(text) < wide:
-        strong = "value on" if level >= 6 else "value"
+def _digits_that_fit(values: np.ndarray, wide: float) -> int:
+    """So many digits that every cell has room for its number; 0: none has one."""
+    for digits in (3, 2):
+        if all(text_width(short(float(v), digits)) < wide for v in values):
+            return digits
+    return 0
+
+
+def _cell(
+    tip: str, text: str, level: int, side: str, x: float, y: float, wide: float, tall: float
+) -> str:
+    class_ = f"cell {side}q{level}"
+    marks = [tag("rect", x=x, y=y, width=float(wide), height=float(tall), class_=class_)]
+    if text:
+        strong = "value on" if level >= _STRONG else "value"
         marks.append(label(text, x + wide / 2, y + tall / 2 + 4, strong, "middle"))
     return hit(tip, *marks)
 
 
 def _key(span: tuple[float, float], value: str, log: bool, left: float, y: float) -> str:
     wide = 20.0
+    diverging = not log and span[0] < 0
+    classes = (
+        [f"minus q{q}" for q in (9, 7, 5, 3)] + [f"q{q}" for q in (1, 3, 5, 7, 9)]
+        if diverging
+        else [f"q{q}" for q in range(1, _LEVELS + 1)]
+    )
     swatches = [
-        tag("rect", x=left + i * wide, y=y, width=wide, height=9, class_=f"cell q{i + 1}")
-        for i in range(_LEVELS)
+        tag("rect", x=left + i * wide, y=y, width=wide, height=9, class_=f"cell {class_}")
+        for i, class_ in enumerate(classes)
     ]
-    end = left + _LEVELS * wide
+    end = left + len(classes) * wide
     return "".join(swatches) + "".join(
         [
             label(short(span[0]), left, y + 24, "tick"),

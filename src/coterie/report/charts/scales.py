@@ -79,7 +79,8 @@ class Scale:
     def ticks(self, count: int = 5) -> list[tuple[float, str]]:
         """Round values inside the scale, with their labels."""
         values = self._decades(count) if self.log else self._steps(count)
-        return list(zip(values, _labels(values), strict=True))
+        texts = _of_decades(values) if self.log else _labels(values)
+        return list(zip(values, texts, strict=True))
 
     def _steps(self, count: int) -> list[float]:
         rough = (self.hi - self.lo) / max(1, count)
@@ -100,6 +101,17 @@ class Scale:
         ]
         inside = [v for v in finer if self.lo * 0.999 <= v <= self.hi * 1.001]
         return inside if len(inside) >= 2 else self._steps(count)
+
+
+def _of_decades(values: list[float]) -> list[str]:
+    """Each as short as it can be; all by powers of ten where one is far from 1.
+
+    >>> _of_decades([0.01, 0.1, 1.0, 10.0]), _of_decades([1e-5, 1e-3, 0.1])
+    (['0.01', '0.1', '1', '10'], ['10⁻⁵', '10⁻³', '10⁻¹'])
+    """
+    if values and (min(values) < 1e-3 or max(values) >= 1e9):
+        return [_power(v) for v in values]
+    return [short(v) for v in values]
 
 
 def _labels(values: list[float]) -> list[str]:

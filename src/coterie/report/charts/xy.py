@@ -264,7 +264,7 @@ def _strips(drawn: Sequence[_Drawn], x: Axis, x_scale: Scale, y_scale: Scale) ->
         ]
         for d in drawn:
             spread = "" if d.error is None else f" ± {short(float(d.error[i]))}"
-            lines.append(f"{d.name}: {short(float(d.y[i]), 5)}{spread}")
+            lines.append(f"{d.name}: {short(float(d.y[i]), 4)}{spread}")
             marks.append(
                 tag(
                     "circle",

@@ -18,10 +18,11 @@ from coterie.anonymize.utility import degree_ks
 from coterie.base.progress import Iteration
 from coterie.graph import Graph
 from coterie.kernels.triangles import triangles
+from coterie.report.reproduce.graph_claims import RANDOM
 from coterie.report.reproduce.paper import ALPHA
 from coterie.report.reproduce.setting import Setting
 
-OPTIMIZED, RANDOM, BEST = "optimized", "random", "best search"
+BEST = "best search"
 RELEASE = "blocks of a release"  # degree-corrected, by the best search, none too small
 _NO_LIMIT = 2.0  # of a cell's pairs: the paper caps nothing
 _MIN_CLASS = 10

@@ -19,6 +19,7 @@ HARD = "Generalized k-means"
 FACTORED = "MMSBM, factored"
 BEST = "additive block model"
 OURS = (FACTORED, BEST)
+_WARM_UP = 2000  # ratings that a model without `compile` is fitted to first
 _ENDLESS = 10**6  # iterations: the budget ends a fit, not their number
 
 
@@ -118,8 +119,10 @@ def warm_up(model: Any, ratings: Ratings) -> None:
     """Compile before the clock starts."""
     if hasattr(model, "compile"):
         model.compile(ratings)
-    elif isinstance(model, TextbookMMSBM):
-        TextbookMMSBM(2, max_iter=1).fit(ratings.take(np.arange(min(100, len(ratings)))))
+        return
+    some = ratings.take(np.arange(min(_WARM_UP, len(ratings))))
+    groups = {"n_groups": 2} if isinstance(model, TextbookMMSBM) else {"n_blocks": (2, 2)}
+    type(model)(**{**model.get_params(), **groups, "max_iter": 2}).fit(some)
 
 
 def predict(model: Any, train: Ratings, test: Ratings) -> np.ndarray:

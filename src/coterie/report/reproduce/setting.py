@@ -73,20 +73,23 @@ class Setting:
 class Limit:
     """A callback that ends a fit when its time is over, as Ctrl-C would: the best state stays.
 
-    Compiling does not count, nor does time in which the process was stopped (a closed laptop, a
-    scheduler): a second or more in which it used next to no CPU.
+    What comes before the end of the first iteration does not count (a kernel that still had to be
+    compiled), nor does time in which the process was stopped (a closed laptop, a scheduler): a
+    second or more in which it used next to no CPU.
     """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.elapsed = 0.0
+        self._began = False
         self._wall, self._cpu = time.perf_counter(), time.process_time()
 
     def __call__(self, progress: Progress) -> None:
         wall, cpu = time.perf_counter(), time.process_time()
         passed, used = wall - self._wall, cpu - self._cpu
         self._wall, self._cpu = wall, cpu
-        if progress.stage != "fit":
+        if progress.stage != "fit" or not self._began:
+            self._began = self._began or progress.stage == "fit"
             return
         self.elapsed += passed if passed < 1 or used > passed / 20 else used
         if self.elapsed > self.seconds:

@@ -8,10 +8,11 @@ import numpy as np
 
 from coterie.anonymize.attacks import relabel
 from coterie.anonymize.suite import Target, attack_all
-from coterie.report.charts import Axis, Reference, Series, Table, short, xy
+from coterie.report.charts import Axis, Reference, Series, Table, percent, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Figure, Panel
-from coterie.report.reproduce.graph_runs import OPTIMIZED, GraphRuns
+from coterie.report.reproduce.graph_claims import OPTIMIZED
+from coterie.report.reproduce.graph_runs import GraphRuns
 from coterie.report.reproduce.outcome import Claim, Outcome, judge
 from coterie.report.reproduce.setting import GRAPHS
 
@@ -32,6 +33,11 @@ class Release(NamedTuple):
     block_worst: float
     certain: tuple[float, ...]  # A2: share of original edges in cells with p >= .5, .9, 1
     found: int  # A4: people found from most seeds
+
+    def record(self) -> dict[str, Any]:
+        """Plain numbers for the CSV."""
+        shares = {f"edges_p_{p:g}": share for p, share in zip(_CERTAIN, self.certain, strict=True)}
+        return {k: v for k, v in self._asdict().items() if k != "certain"} | shares
 
     @property
     def lost(self) -> float:
@@ -64,23 +70,25 @@ def fig_tradeoff(runs: GraphRuns) -> Outcome:
         releases, naive, seeds = _releases(runs, name)
         of_paper = [r for r in releases if r.model == "sbm"]
         outcome.figures += _figures(name, of_paper, releases[-1], naive, seeds)
-        outcome.claims += _claims(name, of_paper, releases[-1], naive)
+        outcome.claims += judged(name, of_paper, releases[-1], naive)
+        outcome.records += [
+            {"graph": name, **r.record(), "found_in_naive": naive} for r in releases
+        ]
         rows += [
             [
                 name,
                 r.model,
                 r.k,
-                round(r.clustering, 3),
-                r.block_mean,
-                r.block_worst,
-                *r.certain,
+                percent(r.clustering),
+                percent(r.block_mean),
+                percent(r.block_worst),
+                *(percent(share) for share in r.certain),
                 r.found,
                 naive,
             ]
             for r in releases
         ]
     outcome.tables.append(Panel("", Table(columns, rows)))
-    outcome.records = [dict(zip(columns, row, strict=True)) for row in rows]
     return outcome
 
 
@@ -179,7 +187,7 @@ def _figures(
     ]
 
 
-def _claims(name: str, releases: list[Release], ours: Release, naive: int) -> list[Claim]:
+def judged(name: str, releases: list[Release], ours: Release, naive: int) -> list[Claim]:
     low, high = releases[0], releases[-1]
     nearer = high.lost < low.lost
     weaker = high.block_worst > _TOO_LIKELY or high.certain[1] > max(low.certain[1], 0.01)

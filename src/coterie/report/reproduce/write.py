@@ -11,7 +11,7 @@ from typing import Any
 from coterie.graph.writers import atomic_write
 from coterie.report.charts import Table, short, standalone
 from coterie.report.charts.drawing import Cell
-from coterie.report.page import Page, Panel, Section, Verdict, write
+from coterie.report.page import Fact, Page, Panel, Section, Verdict, write
 from coterie.report.reproduce.outcome import FAILS, HOLDS, REMARK, Claim, Outcome
 from coterie.report.reproduce.paper import TABLE_1
 
@@ -48,6 +48,11 @@ def as_dict(outcomes: list[Outcome], machine: dict[str, Any], seconds: float) ->
         "results": {
             o.name: {
                 "title": o.title,
+                "lead": o.lead,
+                "figures": [
+                    {"file": f"{o.name}-{i}.svg", "title": f.title, "ours": f.ours}
+                    for i, f in enumerate(o.figures, start=1)
+                ],
                 "tables": [
                     [dict(zip(p.table.columns, row, strict=True)) for row in p.table.rows]
                     for p in o.tables
@@ -76,20 +81,43 @@ def page(outcomes: list[Outcome], machine: dict[str, Any], seconds: float) -> Pa
         "reproduction",
         "Parallel Clustering of Graphs for Anonymization and Recommender Systems, made again",
         Verdict(text),
-        sections=[
+        _facts(counts, len(claims) - len(of_paper), machine, seconds),
+        [
             _claims_section(claims),
             *(o.section() for o in outcomes),
             _hardware_section(machine, seconds),
         ],
-        footer=[
-            "The paper: F. Prost and J. Yoon. Labels (cl:fig4 …) are those of its source. "
-            "Figures marked as ours show what later methods of coterie change."
-        ],
+        ["The paper: F. Prost and J. Yoon, Parallel Clustering of Graphs. Labels: its source."],
     )
 
 
+def _facts(
+    counts: dict[str, int], ours: int, machine: dict[str, Any], seconds: float
+) -> list[Fact]:
+    return [
+        Fact("hold", f"{counts[HOLDS]}", "claims of the paper"),
+        Fact("hold with a remark", f"{counts[REMARK]}"),
+        Fact("do not hold", f"{counts[FAILS]}"),
+        Fact("claims of ours", f"{ours}", "what later methods change"),
+        Fact("time", duration(seconds), f"{machine.get('threads')} threads"),
+    ]
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(12.34), duration(839.5)
+    ('12.3 s', '14 min 0 s')
+    """
+    whole = round(seconds)
+    return f"{short(seconds)} s" if whole < 100 else f"{whole // 60} min {whole % 60} s"
+
+
 def _claims_section(claims: list[tuple[str, Claim]]) -> Section:
-    section = Section("The claims", "Every verdict is computed from this run.")
+    section = Section(
+        "The claims",
+        "Every verdict is computed from this run's own numbers. Tables and figures go by their "
+        "labels in the paper's source (cl:fig4 …); panels marked as ours are not the paper's.",
+    )
     for title, ours in (("The paper's", False), ("What our methods change", True)):
         rows: list[list[Cell]] = [
             [
@@ -120,7 +148,7 @@ def _hardware_section(machine: dict[str, Any], seconds: float) -> Section:
     table = Table(["", "the paper's Table 1", "here"], rows)
     return Section(
         "The machine",
-        f"Everything on this page took {short(seconds)} s with {machine.get('threads')} threads.",
+        f"Everything on this page took {duration(seconds)} with {machine.get('threads')} threads.",
         tables=[Panel("", table)],
     )
 
