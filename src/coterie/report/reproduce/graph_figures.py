@@ -12,6 +12,7 @@ from coterie.report.reproduce import graph_claims
 from coterie.report.reproduce.graph_claims import OPTIMIZED, RANDOM
 from coterie.report.reproduce.graph_runs import BEST, GraphRuns
 from coterie.report.reproduce.outcome import Claim, Outcome
+from coterie.report.reproduce.paper import ALPHA
 from coterie.report.reproduce.setting import GRAPHS
 
 _NAMES = tuple(GRAPHS.values())
@@ -31,7 +32,7 @@ def fig_entropy(runs: GraphRuns) -> Outcome:
             kind: [runs.clustering(name, k, kind).entropy for k in ks]
             for kind in (OPTIMIZED, RANDOM)
         }
-        better = {k: runs.clustering(name, k, BEST).entropy for k in _best_ks(runs)}
+        better = {k: runs.clustering(name, k, BEST).entropy for k in _best_ks(runs, name)}
         outcome.figures += [
             Figure(name, _against_k(found, ks, name)),
             Figure(
@@ -51,10 +52,10 @@ def fig_entropy(runs: GraphRuns) -> Outcome:
     return outcome
 
 
-def _best_ks(runs: GraphRuns) -> tuple[int, ...]:
-    return tuple(
-        k for k in runs.setting.ks if k in ((100,) if runs.setting.quick else (10, 100, 300))
-    )
+def _best_ks(runs: GraphRuns, name: str) -> tuple[int, ...]:
+    """Where the best search is shown; quickly, only where fig-alpha has it already."""
+    wanted = (ALPHA[name].blocks,) if runs.setting.quick else (10, 100, 300)
+    return tuple(k for k in runs.setting.ks if k in wanted)
 
 
 def _against_k(
@@ -148,7 +149,8 @@ def _summary(
     values = [
         [float(getattr(m, key)) for m in runs.releases(graph, k, kind, model)] for k in chosen
     ]
-    return chosen, [float(np.mean(v)) for v in values], [float(np.std(v, ddof=1)) for v in values]
+    spread = [float(np.std(v, ddof=1)) if len(v) > 1 else 0.0 for v in values]
+    return chosen, [float(np.mean(v)) for v in values], spread
 
 
 def _with_bars(found: dict[str, graph_claims.Bars], original: float, axis: str, graph: str) -> Any:

@@ -112,12 +112,12 @@ class GraphRuns:
         return self.originals[name]
 
     def releases(self, name: str, k: int, kind: str, model: str = "sbm") -> list[Measured]:
-        """The measures of `setting.draws` graphs drawn from one clustering."""
+        """The measures of several graphs drawn from one clustering."""
         key = (name, k, kind, model)
         if key not in self.measured:
             drawing = self.model(name, k, kind, model)
             found = []
-            for draw in range(self.setting.draws):
+            for draw in range(self.setting.draws_of(model)):
                 self.setting.say(f"{name}: {model}, {kind}, k = {k}, draw {draw + 1}")
                 rng = np.random.default_rng([self.setting.seed, k, draw])
                 graph = drawing.draw(rng, self.setting.engine)

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from coterie.anonymize.attacks import relabel
-from coterie.anonymize.suite import Target, attack_all
+from coterie.anonymize.attacks import choose_seeds, naive_copy, relabel, seeded_attack
+from coterie.anonymize.suite import usable_seeds
+from coterie.graph import Graph
 from coterie.report.charts import Axis, Reference, Series, Table, percent, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Figure, Panel
@@ -95,17 +96,21 @@ def fig_tradeoff(runs: GraphRuns) -> Outcome:
 def _releases(runs: GraphRuns, name: str) -> tuple[list[Release], int, int]:
     """The releases (ours last), people found in a naive copy, and the seeds used."""
     kinds = [*(("sbm", k) for k in runs.setting.ks), _OURS]
-    rng = np.random.default_rng(runs.setting.seed)
-    targets = {}
+    graph, rng = runs.graph(name), np.random.default_rng(runs.setting.seed)
+    targets = [naive_copy(graph, rng)]
     for model, k in kinds:
         runs.releases(name, k, OPTIMIZED, model)
-        drawn = runs.drawn[name, k, OPTIMIZED, model]
-        targets[f"{model} {k}"] = Target(*relabel(drawn, rng))
+        targets.append(relabel(runs.drawn[name, k, OPTIMIZED, model], rng))
     runs.setting.say(f"{name}: attacks")
-    figures, _ = attack_all(runs.graph(name), targets, runs.setting.engine, rng=runs.setting.seed)
-    most = {key: max(found["seeded"], key=lambda s: s["seeds"]) for key, found in figures.items()}
-    releases = [_release(runs, name, m, k, most[f"{m} {k}"]["correct"]) for m, k in kinds]
-    return releases, int(most["naive"]["correct"]), int(most["naive"]["seeds"])
+    seeds = choose_seeds(graph, usable_seeds(graph)[-1], rng)
+
+    def found(target: tuple[Graph, np.ndarray]) -> int:
+        order = np.random.default_rng(runs.setting.seed)
+        return int(seeded_attack(graph, *target, seeds, order).figures(target[1])["correct"])
+
+    naive, *people = runs.setting.engine.map(found, targets)
+    releases = [_release(runs, name, *kind, n) for kind, n in zip(kinds, people, strict=True)]
+    return releases, naive, len(seeds)
 
 
 def _release(runs: GraphRuns, name: str, model: str, k: int, found: int) -> Release:
