@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,33 @@ class CoClustered(Estimator):
         self.entropy_ = self.history_[-1].entropy
         self.converged_ = True
         self.locally_optimal_ = True
+        return self
+
+
+class Samples(NamedTuple):
+    """One sample of an additive model: labels by partition, and what pairs of labels are worth."""
+
+    user_labels: np.ndarray
+    item_labels: np.ndarray
+    effects: np.ndarray
+
+
+class Additive(Estimator):
+    """A fitted additive block model: three partitions of 4 × 6 groups."""
+
+    def __init__(self, n_partitions: int = 3) -> None:
+        self.n_partitions = n_partitions
+
+    def fit(self, data: Ratings) -> Additive:
+        rng = np.random.default_rng(3)
+        p = self.n_partitions
+        self.samples_ = Samples(
+            rng.integers(0, 4, (2, data.n_users, p)),
+            rng.integers(0, 6, (2, data.n_items, p)),
+            rng.normal(0, 0.3, (2, p, 4, 6)),
+        )
+        self.chain_of_sample_ = np.array([0, 1])
+        self.history_ = [Iteration(10 * i, 0.1 * i, 9_000 - 50 * i) for i in range(1, 9)]
         return self
 
 

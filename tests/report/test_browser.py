@@ -38,6 +38,13 @@ def _recommend() -> str:
     )
 
 
+def _additive() -> str:
+    ratings = made_up.ratings()
+    titles = {str(i): f"Film, The, with a long title ({1900 + i})" for i in range(80)}
+    model = made_up.Additive().fit(ratings)
+    return recommend.render(made_up.evaluation(), model=model, ratings=ratings, titles=titles)
+
+
 def _soft() -> str:
     ratings = made_up.ratings()
     return soft.render(ct.MMSBM(n_groups=(12, 20), max_iter=20, rng=0).fit(ratings), ratings)
@@ -70,6 +77,7 @@ REPORTS = {
     "reproduction": _reproduction,
     "soft": _soft,
     "recommend": _recommend,
+    "recommend_best": _additive,
     "anonymize": lambda: anonymize.render(made_up.release()),
     "refused": lambda: anonymize.render(made_up.release(refused=True)),
 }

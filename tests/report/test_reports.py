@@ -170,6 +170,13 @@ def test_recommend_report_with_and_without_a_model() -> None:
     assert "Fold by fold" in bare and "group-by-group" not in bare
 
 
+def test_recommend_report_of_an_additive_model_lists_both_sides() -> None:
+    ratings = made_up.ratings()
+    model = made_up.Additive().fit(ratings)
+    text = words(recommend.render(made_up.evaluation(), model=model, ratings=ratings))
+    assert "Table 1: the groups of items" in text and "Table 2: the groups of users" in text
+
+
 def test_soft_report_of_ratings_names_both_sides() -> None:
     ratings = made_up.ratings()
     model = ct.MMSBM(n_groups=(4, 3), max_iter=20, rng=0).fit(ratings)
@@ -252,6 +259,8 @@ def test_models_show_themselves_in_notebooks_only_once_fitted() -> None:
     assert model._repr_html_() is None
     html = model.fit(made_up.ratings())._repr_html_()
     assert html is not None and "<svg" in html and "user groups" in html
+    shown = ct.Recommender(model)._repr_html_()
+    assert shown is not None and "<code>Recommender(" in shown and "user groups" in shown
 
 
 def test_importing_coterie_does_not_import_the_report() -> None:

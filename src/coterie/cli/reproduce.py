@@ -17,14 +17,14 @@ def run(
     out: Annotated[Path, typer.Option(help="Folder for index.html, CSV, JSON and SVG files.")],
     quick: Annotated[bool, typer.Option("--quick", help="A first look in two minutes.")] = False,
     budget: Annotated[
-        float | None, typer.Option(min=0.1, help="Seconds a fit, equal for all (15; quick: 2).")
+        float | None, typer.Option(min=0.1, help="Seconds a fit, equal for all (15; quick: 1).")
     ] = None,
 ) -> dict[str, Any]:
     """Make tables and figures of the paper again, and say which of its claims hold."""
     from coterie.report.reproduce import reproduce
     from coterie.report.reproduce.setting import Setting
 
-    seconds = budget if budget is not None else 2.0 if quick else 15.0
+    seconds = budget if budget is not None else 1.0 if quick else 15.0
     with session.engine() as engine, session.progress("reproduce") as callback:  # type: ignore[attr-defined]
         setting = Setting(session.seed, seconds, quick, engine, callback)
         result = reproduce(what, setting, out)

@@ -27,27 +27,38 @@ def summarize(
     for s, effect in enumerate(effects):
         shift = effect[users[ratings.users, s], items[ratings.items, s]]
         found.append((float(shift.std()), s))
-    activity = np.bincount(ratings.items, minlength=ratings.n_items)
-    titles = titles or {}
     summary = []
     for strength, s in sorted(found, reverse=True)[:_SHOWN]:
-        groups = []
-        for group in range(effects.shape[2]):
-            members = np.flatnonzero(items[:, s] == group)
-            top = members[np.argsort(-activity[members], kind="stable")[:_NAMED]]
-            names = [str(ratings.item_ids[v]) for v in top]
-            groups.append({"items": len(members), "names": [titles.get(n, n) for n in names]})
-        sizes = np.bincount(users[:, s], minlength=effects.shape[1])
         summary.append(
             {
                 "partition": s,
                 "strength": strength,
                 "effect": effects[s],
-                "groups": groups,
-                "users": sizes,
+                "users": _groups(users[:, s], effects.shape[1], ratings.users, ratings.user_ids),
+                "items": _groups(
+                    items[:, s], effects.shape[2], ratings.items, ratings.item_ids, titles
+                ),
             }
         )
     return summary
+
+
+def _groups(
+    labels: np.ndarray,
+    count: int,
+    rated: np.ndarray,
+    ids: np.ndarray,
+    titles: Mapping[str, str] | None = None,
+) -> list[tuple[int, list[str]]]:
+    """How many are in each group, and those of them with most ratings."""
+    activity = np.bincount(rated, minlength=len(labels))
+    found = []
+    for group in range(count):
+        members = np.flatnonzero(labels == group)
+        top = members[np.argsort(-activity[members], kind="stable")[:_NAMED]]
+        names = [str(ids[v]) for v in top]
+        found.append((len(members), [(titles or {}).get(n, n) for n in names]))
+    return found
 
 
 def section(partitions: list[dict[str, Any]]) -> Section:
@@ -56,6 +67,7 @@ def section(partitions: list[dict[str, Any]]) -> Section:
         "What was learnt",
         "The model adds up many small tables; these move the ratings most. One of its samples, in "
         "units of the rating's noise: the samples differ, their mean is what predicts.",
+        figures_first=True,
     )
     for place, part in enumerate(partitions, start=1):
         effect = part["effect"]
@@ -70,12 +82,12 @@ def section(partitions: list[dict[str, Any]]) -> Section:
             row_title="user group",
         )
         title = f"Table {place}: who likes what"
-        caption = "U: groups of users, I: groups of items, whose best-known items are listed."
+        caption = "U: groups of users, I: groups of items; who is in them is listed below."
         made.figures.append(Figure(title, chart, caption))
-        body: list[list[Cell]] = [
-            [columns[j], g["items"], " · ".join(g["names"])] for j, g in enumerate(part["groups"])
-        ]
-        made.tables.append(
-            Panel(f"Table {place}: the groups of items", Table(["group", "items", "such as"], body))
-        )
+        for side, names in (("items", columns), ("users", rows)):
+            body: list[list[Cell]] = [
+                [names[g], size, " · ".join(top)] for g, (size, top) in enumerate(part[side])
+            ]
+            table = Table(["group", side, "with most ratings"], body)
+            made.tables.append(Panel(f"Table {place}: the groups of {side}", table))
     return made

@@ -19,7 +19,11 @@ _STYLE = """
 
 
 def fragment(model: Any) -> str | None:
-    """HTML to stand inside a notebook's output; None for a model that is not fitted."""
+    """HTML to stand inside a notebook's output; None for a model that is not fitted.
+
+    A recommender shows the model inside it.
+    """
+    title, model = repr(model), getattr(model, "model_", model)
     if getattr(model, "entropy_", None) is None:
         return None
     facts = "".join(
@@ -29,7 +33,7 @@ def fragment(model: Any) -> str | None:
     style = template("palette.css") + template("chart.css") + _STYLE
     return (
         f'<div class="coterie coterie-card"><style>{style}</style>'
-        f"<code>{escape(repr(model))}</code><dl>{facts}</dl>{_chart(model)}</div>"
+        f"<code>{escape(title)}</code><dl>{facts}</dl>{_chart(model)}</div>"
     )
 
 
