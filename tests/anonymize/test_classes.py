@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator, default_rng
+from scipy.sparse.csgraph import connected_components
 
 import reference
 from coterie.anonymize.blocks import (
@@ -20,8 +21,12 @@ from coterie.anonymize.blocks import (
 from coterie.anonymize.classes import Classes, classes_of, limit_cells, occupied_cells
 from coterie.anonymize.degrees import deal_within_classes, quantiles_by_class, redraw_degrees
 from coterie.anonymize.disclosure import cell_disclosure, class_risk, disclosure_with_degrees
+from coterie.anonymize.reconnect import reconnect
 from coterie.anonymize.sbm import CellModel
+from coterie.anonymize.utility import largest_component
+from coterie.anonymize.wiring import Wired
 from coterie.graph import Graph
+from coterie.kernels import wire as kernel
 
 
 def _random(seed: int, n: int = 16, m: int = 36) -> tuple[Graph, list[tuple[int, int]]]:
@@ -180,3 +185,23 @@ def test_what_is_not_connected_stays_apart() -> None:
     assert giant.isdisjoint(labels[4:])
     unchanged = set_small_components_apart(graph, np.zeros(10, int), 7)
     assert set(unchanged) == {0}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pieces_are_joined_even_where_every_edge_is_a_bridge(seed: int) -> None:
+    """A forest can only be joined by swapping edges of cycles against any edge of another piece."""
+    rng = default_rng(seed)
+    tree = np.array(nx.barabasi_albert_graph(300, 1, seed=seed).edges)
+    ends = rng.permutation(tree.ravel()).reshape(-1, 2)  # the same degrees, joined anyhow
+    graph = Graph.from_edges(*ends[ends[:, 0] != ends[:, 1]].T, n_nodes=300)
+    source, target = graph.edges()
+    block = np.zeros(300, np.int32)
+    before = largest_component(graph)
+    cells = kernel.Cells(np.full(300, -1, np.int32), *np.zeros((2, 0, 0), np.int32))
+    joined = reconnect(Wired(source, target, 0), block, cells, 0.98, rng)
+    after = Graph.from_edges(joined.source, joined.target, n_nodes=300)
+    assert np.array_equal(after.degrees, graph.degrees)
+    assert before < 0.9 and largest_component(after) > before + 0.05
+    pieces = connected_components(after.csr, directed=False)[0]
+    spare = graph.n_edges - 300 + pieces  # cycles left: all of them are needed to join pieces
+    assert largest_component(after) >= 0.98 or spare == 0

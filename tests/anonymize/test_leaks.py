@@ -15,10 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.random import default_rng
 
+from coterie.anonymize import folder
 from coterie.anonymize.anonymizer import Anonymizer
 from coterie.anonymize.dcsbm import StubModel
 from coterie.anonymize.folder import FORMATS
 from coterie.anonymize.release import Release
+from coterie.base.errors import InputError
 from coterie.graph import Graph
 
 _PEOPLE = 300
@@ -90,10 +92,10 @@ def test_no_order_of_the_original_is_left(release: Release, mail: tuple[Graph, n
 def test_files_hold_new_ids_and_nothing_about_the_owner(
     release: Release, mail: tuple[Graph, np.ndarray], tmp_path: Path, form: str
 ) -> None:
-    folder = tmp_path / "to-publish"
-    release.write(folder, form=form)
+    made = tmp_path / "to-publish"
+    release.write(made, form=form)
     audit = json.loads((tmp_path / "to-publish.private" / "audit.json").read_text())
-    assert sorted(p.name for p in folder.iterdir()) == [f"graph.{form}", "report.html"]
+    assert sorted(p.name for p in made.iterdir()) == [f"graph.{form}", "report.html"]
     today = datetime.now(UTC)
     private = [
         "worker",
@@ -109,12 +111,12 @@ def test_files_hold_new_ids_and_nothing_about_the_owner(
         socket.gethostname(),
         f"/{getpass.getuser()}/",
     ]
-    for file in folder.iterdir():
+    for file in made.iterdir():
         text = file.read_bytes().decode("latin-1")
         assert [word for word in private if word in text] == []
         assert file.stat().st_mode & 0o111 == 0
     if form == "parquet":
-        notes = pq.read_schema(folder / "graph.parquet").metadata
+        notes = pq.read_schema(made / "graph.parquet").metadata
         assert notes == {b"coterie": f'{{"nodes": {_PEOPLE}}}'.encode()}
 
 
@@ -136,3 +138,15 @@ def test_the_truth_is_the_owners_alone(
 ) -> None:
     release.write(tmp_path / "out", research_truth=tmp_path / "who.csv")
     assert (tmp_path / "who.csv").stat().st_mode & 0o077 == 0
+
+
+def test_a_full_disk_leaves_neither_graph_nor_audit_nor_count(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(graph: Graph, path: Path) -> None:
+        raise InputError("no space left on device", path=path)
+
+    monkeypatch.setattr(folder, "write_graph", full)
+    with pytest.raises(InputError, match="no space"):
+        release.write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []

@@ -12,8 +12,8 @@ from coterie.base.errors import InputError
 
 
 def _risk(named: float = 0.0, **other: Any) -> dict[str, Any]:
-    row = {"attack": "200 people known", "correct": 3, "chance": 0.5, "expected": 0.6}
-    bold = {"attack": "a claim for everybody", "correct": 7, "chance": 0.5, "expected": 6.5}
+    row = {"attack": "200 known", "correct": 3, "chance": 0.5, "expected": 0.6}
+    bold = {"attack": "200 known, everybody claimed", "correct": 7, "chance": 0.5, "expected": 6.5}
     control = {"seeded": [{"correct": 1000}], "bold": [{"correct": 0}]}
     return {
         "a1": {"smallest": 10},
@@ -30,8 +30,8 @@ def _risk(named: float = 0.0, **other: Any) -> dict[str, Any]:
 def test_what_holds_and_what_does_not() -> None:
     assert all(limit.holds for limit in Policy().check(_risk(), 1))
     found = [x for x in Policy().check(_risk(correct=40), 1) if not x.holds]
-    assert [x.name for x in found] == ["people found, 200 people known"]
-    assert "“200 people known” finds 40 people" in found[0].reason
+    assert [x.name for x in found] == ["people found, 200 known"]
+    assert "“200 known” finds 40 people" in found[0].reason
     assert "1000 in a naive copy" in found[0].reason
     assert [x.name for x in Policy(edge_inference=0.2).check(_risk(), 1) if not x.holds] == [
         "edge inference"

@@ -91,12 +91,13 @@ class Anonymizer(Estimator):
         """
         self._check(graph)
         with running_engine(engine) as running:
-            impossible = self._impossible(graph)
+            used_up = self._used_up(graph, ledger or Ledger())
+            impossible = used_up or self._impossible(graph)
             if impossible:
                 release = self._nothing(graph, impossible)
             else:
                 release = self._release(graph, labels, running, callback, ledger, _secret)
-            if release.refused and look_for_advice and labels is None:
+            if release.refused and look_for_advice and labels is None and not used_up:
                 hints = advise(self, graph, release, running, callback)
                 release = release.with_advice(hints)
             return release
@@ -224,6 +225,13 @@ class Anonymizer(Estimator):
                 f"{self._n_blocks(graph) * least}, the graph has {n}"
             ]
         return []
+
+    def _used_up(self, graph: Graph, ledger: Ledger) -> list[str]:
+        """Why nothing more may be released of this graph, whatever is changed; empty if it may."""
+        policy = self.policy or Policy()
+        releases = ledger.count(fingerprint(graph)) + self.draws if policy.releases else 0
+        limit = policy.release_limit(releases)
+        return [] if limit is None or limit.holds else [limit.reason]
 
     def _nothing(self, graph: Graph, reasons: list[str]) -> Release:
         """The refusal of what cannot even be drawn."""

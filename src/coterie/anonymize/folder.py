@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from coterie.base.errors import InputError
 from coterie.graph import Graph
-from coterie.graph.writers import write_graph
+from coterie.graph.writers import atomic_write, write_graph
 
 Renderer = Callable[[dict[str, Any]], str]
 FORMATS = ("csv", "parquet", "graphml")
@@ -55,28 +56,39 @@ def check_truth_path(truth: Path, folder: Path) -> None:
         )
 
 
-def write_folder(
+@contextmanager
+def staged_folder(
     folder: Path, graphs: list[Graph], page: str, *, form: str = "csv", overwrite: bool = False
-) -> list[Path]:
-    """graph.csv (graph-2.csv … for more draws) and report.html, all or none."""
+) -> Iterator[Callable[[], None]]:
+    """graph.csv (graph-2.csv … for more draws) and report.html, all or none: written beside
+    `folder` and put in its place when the function that this gives is called; else removed."""
     if form not in FORMATS:
         raise InputError(f"format {form!r} is unknown", remedy=f"give one of {', '.join(FORMATS)}")
     check_folder(folder, overwrite)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    except OSError as error:
+        raise InputError(
+            f"cannot be made: {error.strerror}", path=folder, remedy="choose another place"
+        ) from error
+
+    def publish() -> None:
+        made.chmod(0o755)
+        if not folder.is_dir():
+            os.rename(made, folder)
+            return
+        for old in [*folder.glob("graph*"), *folder.glob("report.html")]:
+            old.unlink()
+        for new in made.iterdir():
+            os.replace(new, folder / new.name)
+
     try:
         for number, graph in enumerate(graphs, 1):
             stem = "graph" if number == 1 else f"graph-{number}"
             write_graph(graph, made / f"{stem}.{form}")
-        (made / "report.html").write_text(page, encoding="utf-8")
-        made.chmod(0o755)
-        if folder.is_dir():
-            for old in [*folder.glob("graph*"), *folder.glob("report.html")]:
-                old.unlink()
-            for new in made.iterdir():
-                os.replace(new, folder / new.name)
-        else:
-            os.rename(made, folder)
+        with atomic_write(made / "report.html") as file:
+            file.write(page)
+        yield publish
     finally:
         shutil.rmtree(made, ignore_errors=True)
-    return sorted(folder.iterdir())

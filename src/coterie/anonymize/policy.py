@@ -124,18 +124,21 @@ class Policy:
                 )
             )
         limits += [self._attack_limit(attack) for attack in attack_rows(risk)]
-        if self.releases:
-            limits.append(
-                Limit(
-                    "releases of this original",
-                    releases,
-                    self.releases,
-                    releases <= self.releases,
-                    f"this would be release number {releases} of this original (at most "
-                    f"{self.releases} may be made)",
-                )
-            )
-        return limits
+        last = self.release_limit(releases)
+        return limits if last is None else [*limits, last]
+
+    def release_limit(self, releases: int) -> Limit | None:
+        """The number of releases of one original against its limit; None where there is none."""
+        if not self.releases:
+            return None
+        return Limit(
+            "releases of this original",
+            releases,
+            self.releases,
+            releases <= self.releases,
+            f"this would be release number {releases} of this original (at most "
+            f"{self.releases} may be made)",
+        )
 
     def _attack_limit(self, attack: AttackRow) -> Limit:
         """Chance, the margin, and what luck adds to so small a number (99 %).

@@ -16,7 +16,7 @@ from coterie.anonymize.folder import (
     check_truth_path,
     default_renderer,
     private_folder,
-    write_folder,
+    staged_folder,
 )
 from coterie.anonymize.truth import write_truth
 from coterie.base.errors import InputError, PolicyRefusedError
@@ -88,18 +88,23 @@ class Release:
                 )
         summary = {**self.summary, "name": target.name, "forced": self.refused and force}
         page = (renderer or default_renderer())(summary)
-        made = (ledger or Ledger()).add(self.record["input_sha256"], len(self.graphs))
-        write_audit(  # first: no graph goes out without its audit
-            private_folder(target),
-            {
-                **self.record,
-                "releases_of_this_input": made,
-                "forced": self.refused and force,
-                "research_truth": None if truth is None else str(truth.resolve()),
-                "folder": str(target.resolve()),
-            },
-        )
-        write_folder(target, self.graphs, page, form=form, overwrite=overwrite)
+        counted = ledger or Ledger()
+        of_this_input = self.record["input_sha256"]
+        with staged_folder(
+            target, self.graphs, page, form=form, overwrite=overwrite
+        ) as publish:  # where there is no room for the release, there is no audit of it either
+            write_audit(  # and no graph goes out without its audit
+                private_folder(target),
+                {
+                    **self.record,
+                    "releases_of_this_input": counted.count(of_this_input) + len(self.graphs),
+                    "forced": self.refused and force,
+                    "research_truth": None if truth is None else str(truth.resolve()),
+                    "folder": str(target.resolve()),
+                },
+            )
+            counted.add(of_this_input, len(self.graphs))
+            publish()
         if truth is not None:
             write_truth(truth, self._ids, self._truths[0])
         return target

@@ -22,8 +22,6 @@ from coterie.base.randomness import RandomState, as_generator
 from coterie.engine import Engine, LocalEngine
 from coterie.graph import Graph
 
-BOLD = ("a claim for everybody", "like surroundings")
-
 
 class Target(NamedTuple):
     """A published graph under attack, and who is who in it."""
@@ -36,7 +34,7 @@ class Claims(NamedTuple):
     """What the attacks on one target claimed."""
 
     seeded: list[Matching]  # careful, by number of seeds
-    bold: list[Matching]  # a claim for everybody, in the order of BOLD
+    bold: list[Matching]  # a claim for everybody: from the most seeds, then from none
     with_blocks: list[Matching]  # the same, had labels been published; none without blocks
 
 
@@ -148,12 +146,15 @@ def _figures(
 ) -> dict[str, Any]:
     return {
         "seeded": [
-            {"attack": f"{len(claim.seeds)} people known", **claim.figures(target.truth)}
+            {"attack": f"{len(claim.seeds)} known", **claim.figures(target.truth)}
             for claim in claims.seeded
         ],
         "bold": [
-            {"attack": name, **claim.figures(target.truth)}
-            for name, claim in zip(BOLD, claims.bold, strict=True)
+            {
+                "attack": f"{len(claim.seeds) or 'nobody'} known, everybody claimed",
+                **claim.figures(target.truth),
+            }
+            for claim in claims.bold
         ],
         "with_blocks": [claim.figures(target.truth) for claim in claims.with_blocks],
         "vertex_refinement": {

@@ -19,6 +19,8 @@ from coterie.graph import Graph
 CROWD = 10
 
 _REMARKS = [
+    "This page is made to be published with the graph: no name, id, seed or file of the original "
+    "is in it, and the original's figures are rounded. What lies in the folder .private is not.",
     "This is no differential privacy: the figures come from attacks that were tried and from the "
     "model's own probabilities, not from a bound on every possible attack.",
     "The block of a person leaks in part: an attacker with many known people guesses it more often "

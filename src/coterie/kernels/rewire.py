@@ -39,6 +39,15 @@ def _energy(goals, sums, products):
     return total
 
 
+@njit(inline="always", cache=True)
+def _too_clustered(goals, sums):
+    """Whether there are more triangles than wanted, by the weight of their bins."""
+    total = 0.0
+    for b in range(len(sums)):
+        total += goals.weight[b] * (sums[b] - goals.sums[b])
+    return total > 0.0
+
+
 @njit(nogil=True, cache=True)
 def _count_common(indptr, neighbours, table, u, v, skip, other_skip, sign, goals, change):
     """Add sign * share of every common neighbour of u and v to `change`, by bin, and of u and v
@@ -158,7 +167,8 @@ def rewire(
     """(accepted, made): swaps and proposals; `neighbours` and `sums` change in place.
 
     owner     int32[2m]: the node of every slot
-    closing   the share of proposals that close a wedge; the rest are two random edges
+    closing   the share of proposals that close a wedge; the rest are two random edges, as all are
+              while there are too many triangles
     """
     n_slots = len(neighbours)
     table = new_table(n_slots // 2)
@@ -168,13 +178,14 @@ def rewire(
     support = _supports(indptr, neighbours, owner, table)
     change = np.zeros(len(sums), np.float64)
     energy = _energy(goals, sums, products)
+    opening = _too_clustered(goals, sums)
     state = stream(key, 3)
     accepted = made = 0
     while made < proposals and energy > tolerance:
         made += 1
         state, coin = uniform(state)
         state, slot = below(state, n_slots)
-        if coin < closing:
+        if coin < closing and not opening:
             w = owner[slot]
             a = neighbours[slot]
             state, d = _random_neighbour(state, indptr, neighbours, w)
@@ -215,6 +226,7 @@ def rewire(
         energy = after
         products += moved
         sums[:] = change
+        opening = _too_clustered(goals, sums)
         _remove_edge(indptr, neighbours, table, support, a, b)
         _remove_edge(indptr, neighbours, table, support, c, d)
         _replace(indptr, neighbours, a, b, d)
