@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 from coterie.base.errors import InputError
 from coterie.base.progress import Progress
-from coterie.engine import numbering
+from coterie.engine import names, numbering
 from coterie.engine.numbering import IdCounter, IdNumbers
 from coterie.engine.sharded import ShardedGraph, ShardedRatings, open_shards
 from coterie.engine.sharding import shard_graph, shard_ratings
@@ -45,16 +45,16 @@ def joined(sharded: ShardedGraph | ShardedRatings) -> tuple[np.ndarray, ...]:
 @pytest.mark.filterwarnings("ignore::coterie.base.errors.AssumptionWarning")
 @pytest.mark.parametrize("directed", [False, True])
 @settings(deadline=None, max_examples=25)
-@given(edges=EDGES, shards=st.integers(1, 5), names=st.sampled_from(sorted(NAMES)))
+@given(edges=EDGES, shards=st.integers(1, 5), kind=st.sampled_from(sorted(NAMES)))
 def test_a_graph_in_shards_is_the_graph(
     tmp_path_factory: pytest.TempPathFactory,
     directed: bool,
     edges: list[tuple[int, int]],
     shards: int,
-    names: str,
+    kind: str,
 ) -> None:
     folder = tmp_path_factory.mktemp("shards")
-    name = NAMES[names]
+    name = NAMES[kind]
     (folder / "e.csv").write_text("".join(f"{name(a)},{name(b)}\n" for a, b in edges))
     made = shard_graph(folder / "e.csv", folder / "out", shards=shards, directed=directed)
     sharded = open_shards(folder / "out")
@@ -188,6 +188,18 @@ def test_ids_in_pieces_are_counted_and_numbered_as_all_at_once(
     expected, places, occurrences = np.unique(every, return_inverse=True, return_counts=True)
     assert np.array_equal(ids, expected) and np.array_equal(counts, occurrences)
     assert np.array_equal(IdNumbers(ids).of_all(arrays), places)
+
+
+@settings(deadline=None, max_examples=30)
+@given(pieces=st.lists(st.lists(st.text(max_size=3), max_size=30), max_size=8))
+def test_names_are_numbered_in_the_order_of_their_appearance(pieces: list[list[str]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(names, "_FEWEST", 1)  # so that a few names fill the table and it grows
+        table = names.NameTable()
+        numbers = [table.numbers(pa.array(piece, pa.string())).tolist() for piece in pieces]
+    places: dict[str, int] = {}
+    expected = [[places.setdefault(name, len(places)) for name in piece] for piece in pieces]
+    assert numbers == expected and table.names().to_pylist() == list(places)
 
 
 @contextmanager

@@ -1,14 +1,65 @@
-"""Ids that are text, without a Python object for each: Arrow's hash tables count and find them."""
+"""Ids that are text, without a Python object for each: a hash table of their bytes."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_COUNT_AT = 1 << 22  # rows that are counted together
+from coterie.kernels.names import fill_slots, hash_names, number_names
+
+_FEWEST = 1 << 10
+_FULL = 2 / 3  # of the slots; fuller tables are searched longer
+
+
+class NameTable:
+    """Names get the numbers 0, 1, … in the order in which they are first seen.
+
+    >>> table = NameTable()
+    >>> table.numbers(pa.array(["bob", "ann", "bob"])), len(table), table.names().to_pylist()
+    (array([0, 1, 0], dtype=int32), 2, ['bob', 'ann'])
+    """
+
+    def __init__(self) -> None:
+        self._used = 0
+        self._data, self._offsets = np.empty(0, np.uint8), np.zeros(1, np.int64)
+        self._slots = np.zeros((_FEWEST, 1), np.uint64)
+
+    def __len__(self) -> int:
+        return self._used
+
+    def numbers(self, names: pa.Array) -> np.ndarray:
+        """Each name's number; those not seen before are kept."""
+        data, offsets = _bytes(names)
+        self._make_room(len(names), int(offsets[-1] - offsets[0]))
+        hashes, numbers = np.empty(len(names), np.uint64), np.empty(len(names), np.int32)
+        hash_names(data, offsets, hashes)
+        self._used = int(
+            number_names(
+                data, offsets, hashes, self._slots, self._data, self._offsets, self._used, numbers
+            )
+        )
+        return numbers
+
+    def names(self) -> pa.Array:
+        """All names, by number."""
+        buffers = [None, pa.py_buffer(self._offsets), pa.py_buffer(self._data)]
+        return pa.Array.from_buffers(pa.large_string(), self._used, buffers)
+
+    def _make_room(self, more: int, size: int) -> None:
+        """For so many more names and their bytes; whatever is too small is doubled."""
+        if self._used + more >= len(self._offsets):
+            wanted = max(self._used + more + 1, 2 * len(self._offsets))
+            self._offsets = _longer(self._offsets, self._used + 1, wanted)
+        filled = int(self._offsets[self._used])
+        if filled + size > len(self._data):
+            self._data = _longer(self._data, filled, max(filled + size, 2 * len(self._data)))
+        if self._used + more > _FULL * len(self._slots):
+            count = 1 << int((self._used + more) / _FULL).bit_length()
+            self._slots = np.zeros((count, 1), np.uint64)
+            hashes = np.empty(self._used, np.uint64)
+            hash_names(self._data, self._offsets, hashes)
+            fill_slots(hashes, self._slots)
 
 
 class NameCounter:
@@ -22,71 +73,47 @@ class NameCounter:
     """
 
     def __init__(self) -> None:
-        self._names = pa.array([], pa.large_string())
-        self._counts = np.empty(0, np.int64)
-        self._waiting: list[pa.DictionaryArray] = []
-        self._weights: list[np.ndarray] = []
-        self._waits = 0
+        self._table, self._counts = NameTable(), np.zeros(_FEWEST, np.int64)
 
     def __bool__(self) -> bool:
-        return bool(self._waiting or len(self._names))
+        return len(self._table) > 0
 
     def add(self, piece: pa.DictionaryArray, weights: np.ndarray | None = None) -> None:
         """One occurrence of each row, or as many as `weights` say."""
-        self._waiting.append(piece)
-        self._weights.append(np.ones(len(piece), np.int64) if weights is None else weights)
-        self._waits += len(piece)
-        if self._waits > max(_COUNT_AT, len(self._names)):  # all names are hashed each time
-            self._count()
+        places = piece.indices.to_numpy()
+        numbers = self._table.numbers(piece.dictionary)
+        if len(self._table) > len(self._counts):
+            more = np.zeros(2 * len(self._table), np.int64)
+            more[: len(self._counts)] = self._counts
+            self._counts = more
+        seen = np.bincount(places, weights, len(numbers)).astype(np.int64)
+        self._counts[numbers] += seen  # the names of a dictionary are different ones
 
     def finish(self) -> tuple[np.ndarray, np.ndarray]:
         """(names by code point, how often each occurs)"""
-        self._count()
-        order = pc.array_sort_indices(self._names)
-        names = self._names.take(order).to_numpy(zero_copy_only=False)
-        return names, self._counts[order.to_numpy()]
-
-    def _count(self) -> None:
-        if not self._waiting:
-            return
-        # Names held already come first, so they keep their places.
-        held = pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), self._names)
-        self._names, places = unified([held, *self._waiting])
-        seen = np.bincount(places, np.concatenate(self._weights), len(self._names))
-        seen[: len(self._counts)] += self._counts
-        self._counts = seen.astype(np.int64)
-        self._waiting, self._weights, self._waits = [], [], 0
-
-
-class NameNumbers:
-    """Names to their places in a list; a call hashes the whole list, so calls should be few.
-
-    >>> pieces = [pa.array(["bob", "ann"]).dictionary_encode()]
-    >>> NameNumbers(np.array(["ann", "bob"], object)).of_all(pieces)
-    array([1, 0], dtype=int32)
-    """
-
-    def __init__(self, names: np.ndarray) -> None:
-        self._names = pa.array(names, pa.large_string())
-
-    def of_all(self, pieces: Sequence[pa.DictionaryArray]) -> np.ndarray:
-        if not pieces:
-            return np.empty(0, np.int32)
-        names, places = unified(pieces)
-        numbers = pc.index_in(names, value_set=self._names).to_numpy()
-        return np.asarray(np.asarray(numbers, np.int32)[places])
-
-
-def unified(pieces: Sequence[pa.DictionaryArray]) -> tuple[pa.Array, np.ndarray]:
-    """The distinct names of all pieces, and each row's place among them."""
-    wide = [
-        pa.DictionaryArray.from_arrays(piece.indices, piece.dictionary.cast(pa.large_string()))
-        for piece in pieces
-    ]
-    whole = pa.chunked_array(wide).unify_dictionaries()
-    return whole.chunk(0).dictionary, np.concatenate([c.indices.to_numpy() for c in whole.chunks])
+        names = self._table.names()
+        order = pc.array_sort_indices(names)
+        counts = self._counts[order.to_numpy()]
+        return names.take(order).to_numpy(zero_copy_only=False), counts
 
 
 def as_names(integers: np.ndarray) -> pa.DictionaryArray:
     """Integers as text: they read back as they were written."""
     return pa.array(integers).cast(pa.string()).dictionary_encode()
+
+
+def _bytes(names: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """(bytes, int64 offsets) of strings without missing ones."""
+    width = np.int64 if pa.types.is_large_string(names.type) else np.int32
+    _, offsets, data = names.buffers()
+    if offsets is None:
+        return np.empty(0, np.uint8), np.zeros(1, np.int64)
+    bounds = np.frombuffer(offsets, width)[names.offset : names.offset + len(names) + 1]
+    content = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return content, bounds.astype(np.int64)
+
+
+def _longer(array: np.ndarray, filled: int, length: int) -> np.ndarray:
+    longer = np.empty(length, array.dtype)
+    longer[:filled] = array[:filled]
+    return longer

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from coterie.engine.names import NameCounter, NameNumbers, as_names
+from coterie.engine.names import NameCounter, NameTable, as_names
 from coterie.kernels import numbering
 
 _COUNT_AT = 1 << 24  # entries that are counted together
@@ -145,8 +146,11 @@ class IdNumbers:
 
     def __init__(self, ids: np.ndarray) -> None:
         self._ids = ids
-        self._names = NameNumbers(ids) if ids.dtype == object else None
-        if self._names is None and len(ids):
+        self._names: NameTable | None = None
+        if ids.dtype == object:
+            self._names = NameTable()
+            self._names.numbers(pa.array(ids, pa.large_string()))  # in this order, from 0
+        elif len(ids):
             span = int(ids[-1]) - int(ids[0]) + 1
             self._plain = ids[0] == 0 and span == len(ids)
             self._far = span >= 2**62  # differences might not fit int64
@@ -156,20 +160,14 @@ class IdNumbers:
             heads = np.arange(((span - 1) >> self._shift) + 2, dtype=np.int64) << self._shift
             self._starts = np.searchsorted(ids - ids[0], heads)
 
-    @property
-    def text(self) -> bool:
-        """Whether they are text, of which many should be numbered at once."""
-        return self._names is not None
-
     def of_all(self, pieces: Sequence[Any]) -> np.ndarray:
         """The numbers of a column that comes in pieces."""
-        if self._names is not None:
-            return self._names.of_all(
-                [as_names(piece) if isinstance(piece, np.ndarray) else piece for piece in pieces]
-            )
         return np.concatenate([self._of(piece) for piece in pieces] or [np.empty(0, np.int32)])
 
-    def _of(self, piece: np.ndarray) -> np.ndarray:
+    def _of(self, piece: Any) -> np.ndarray:
+        if self._names is not None:
+            piece = as_names(piece) if isinstance(piece, np.ndarray) else piece
+            return np.asarray(self._names.numbers(piece.dictionary)[piece.indices.to_numpy()])
         if not len(piece) or self._plain:
             return np.asarray(piece, np.int32)
         if self._far:

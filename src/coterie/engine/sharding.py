@@ -36,7 +36,6 @@ from coterie.graph.threads import in_order
 from coterie.graph.writers import write_table
 from coterie.kernels.rowblocks import RowBlock
 
-_ROWS_OF_NAMES = 1 << 22  # of ids that are text, which are costly to number by the few
 Pieces = dict[str, list[Any]]  # the columns of one block of the file, each in pieces
 
 
@@ -69,8 +68,7 @@ def shard_graph(
 
     def entries(pieces: Pieces) -> np.ndarray:
         nonlocal loops
-        ends = numbers.of_all(pieces["source"] + pieces["target"])
-        source, target = np.split(ends, 2)
+        source, target = numbers.of_all(pieces["source"]), numbers.of_all(pieces["target"])
         apart = source != target
         loops += len(apart) - int(apart.sum())
         source, target = source[apart], target[apart]
@@ -87,7 +85,7 @@ def shard_graph(
     cuts = _cuts(counts, shards or shard_count(int(counts.sum())), path)
     whole = {"holds": GRAPH, "n_nodes": len(ids), "directed": directed, "weighted": weighted}
     with Buckets(folder, cuts, kind) as buckets:
-        reader.read(lambda pieces: buckets.place(entries(pieces)), _rows_at_once(numbers))
+        reader.read(lambda pieces: buckets.place(entries(pieces)))
         callback(Progress("edges placed", 2, 3))
         written = _write(buckets, folder, graph_block, threads, callback)
         edges = written.entries // 2
@@ -139,8 +137,7 @@ def shard_ratings(
     cuts = _cuts(counts, shards or shard_count(int(counts.sum())), path)
     whole: dict[str, Any] = {"holds": RATINGS, "n_users": len(user_ids), "n_items": len(item_ids)}
     with Buckets(folder, cuts, RATING) as buckets:
-        rows = _rows_at_once(user_numbers, item_numbers)
-        reader.read(lambda pieces: buckets.place(entries(pieces)), rows)
+        reader.read(lambda pieces: buckets.place(entries(pieces)))
         callback(Progress("ratings placed", 2, 3))
         written = _write(buckets, folder, rating_block, threads, callback)
         kept = written.entries
@@ -165,37 +162,17 @@ class _Reader:
         self.path, self.wanted = path, wanted
         self.options: dict[str, Any] = {"separator": separator, "threads": threads}
 
-    def read(self, use: Callable[[Pieces], None], rows: int = 1) -> Columns:
-        """`use` for the pieces of every so many rows at least."""
-        waiting: Pieces = {}
-        waits = 0
+    def read(self, use: Callable[[Pieces], None]) -> Columns:
+        """`use` for the pieces of every block."""
 
         def consume(columns: Columns) -> None:
-            nonlocal waits
-            for name, pieces in columns.take().items():
-                waiting.setdefault(name, []).extend(pieces)
-            waits = sum(map(len, waiting[self.wanted.ids[0]]))
-            if waits >= rows:
-                hand_over()
-
-        def hand_over() -> None:
-            nonlocal waiting
-            if waits:
-                pieces, waiting = waiting, {}
+            pieces = columns.take()
+            if any(pieces.values()):
                 use(pieces)
 
         if suffixes(self.path)[-1:] in ([".parquet"], [".pq"]):
-            columns = read_parquet(self.path, self.wanted, consume=consume)
-        else:
-            columns = read_text(self.path, self.wanted, **self.options, consume=consume)
-        waits = sum(map(len, waiting.get(self.wanted.ids[0], [])))
-        hand_over()
-        return columns
-
-
-def _rows_at_once(*numbers: IdNumbers) -> int:
-    """How many rows are placed together."""
-    return _ROWS_OF_NAMES if any(ids.text for ids in numbers) else 1
+            return read_parquet(self.path, self.wanted, consume=consume)
+        return read_text(self.path, self.wanted, **self.options, consume=consume)
 
 
 class _Written(NamedTuple):
