@@ -3,9 +3,10 @@
 
     python benchmarks/distributed.py [mmsbm] [hard] [shard] [--small]
 
-Every part runs the local engine with 2 threads and a LocalCluster of 2 single-threaded workers in
-the same process tree, on the same data, and prints the ratio of the time an iteration. The bytes
-are those that the loopback device counted, beside the formula of docs/scaling.md.
+The local engine with 2 threads and a LocalCluster of 2 single-threaded workers fit the same model
+to the same data, by turns of a few iterations, and must come to the same entropies. Printed are the
+medians of the time an iteration and their ratio, and the bytes that the loopback device counted,
+beside the formula of docs/scaling.md.
 """
 
 from __future__ import annotations
@@ -21,55 +22,98 @@ import argparse
 import resource
 import subprocess
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from typing import Any
 
 import numpy as np
 import psutil
 
 import coterie as ct
+from coterie.base.progress import Progress
 from coterie.engine import Engine, LocalEngine
 from coterie.engine.dask import DaskEngine
 from coterie.graph.generators import mmsbm_ratings, planted_partition
 
 _WORKERS = 2
+_ITERATIONS = 30
+_TURN = 5  # iterations
+_BOTH = -1  # nobody waits any more
+
+
+class Turns:
+    """Two fits by turns, a few iterations each: what disturbs the machine disturbs both."""
+
+    def __init__(self) -> None:
+        self.whose, self.waiting = 0, threading.Condition()
+
+    def take(self, mine: int) -> None:
+        with self.waiting:
+            self.waiting.wait_for(lambda: self.whose in (mine, _BOTH))
+
+    def pass_on(self, whose: int) -> None:
+        with self.waiting:
+            if self.whose != _BOTH:
+                self.whose = whose
+            self.waiting.notify_all()
 
 
 class Meter:
-    """Time and loopback bytes of every iteration, from the callback of a fit."""
+    """Time and loopback bytes of every iteration, from the callback of a fit.
 
-    def __init__(self) -> None:
+    An iteration that follows a change of turns is not counted: a part of it may have been done
+    before."""
+
+    def __init__(self, mine: int, turns: Turns) -> None:
+        self.mine, self.turns = mine, turns
         self.seconds: list[float] = []
         self.bytes: list[int] = []
+        self.entropies: list[float | None] = []
+        self.last: tuple[float, int] | None = None
 
-    def __call__(self, progress: object) -> None:
-        if getattr(progress, "stage", "") == "fit":
-            self.seconds.append(time.perf_counter())
-            self.bytes.append(psutil.net_io_counters(pernic=True)["lo"].bytes_sent)
+    def __call__(self, progress: Progress) -> None:
+        if progress.stage != "fit":
+            return
+        now = time.perf_counter(), psutil.net_io_counters(pernic=True)["lo"].bytes_sent
+        if self.last is not None:
+            self.seconds.append(now[0] - self.last[0])
+            self.bytes.append(now[1] - self.last[1])
+        self.last = now
+        self.entropies.append(progress.entropy)
+        if progress.done % _TURN == 0:
+            self.turns.pass_on(1 - self.mine)
+            self.turns.take(self.mine)
+            self.last = None
 
-    def an_iteration(self) -> float:
-        return float(np.median(np.diff(self.seconds)))
-
-    def bytes_an_iteration(self) -> float:
-        return float(np.median(np.diff(self.bytes)))
-
-
-def measured(model: object, data: object, engine: Engine) -> Meter:
-    meter = Meter()
-    model.fit(data, engine=engine, callback=meter)  # type: ignore[attr-defined]
-    return meter
+    def fit(self, model: Any, data: Any, engine: Engine) -> None:
+        self.turns.take(self.mine)
+        try:
+            model.fit(data, engine=engine, callback=self)
+        finally:
+            self.turns.pass_on(_BOTH)
 
 
-def compare(name: str, model: object, data: object, formula: float, target: float) -> None:
-    with LocalEngine(_WORKERS) as engine:
-        local = measured(model, data, engine)
-    with DaskEngine(workers=_WORKERS) as engine:
-        dask = measured(model, data, engine)
-    ratio = dask.an_iteration() / local.an_iteration()
-    sent = dask.bytes_an_iteration()
+def compare(name: str, model: Any, data: Any, formula: float, target: float) -> None:
+    turns = Turns()
+    local, dask = Meter(0, turns), Meter(1, turns)
+    with LocalEngine(_WORKERS) as threads, DaskEngine(workers=_WORKERS) as cluster:
+        runs = ThreadPoolExecutor(2)
+        fits = [
+            runs.submit(local.fit, copy(model), data, threads),
+            runs.submit(dask.fit, copy(model), data, cluster),
+        ]
+        for fit in fits:
+            fit.result()
+    if local.entropies != dask.entropies:
+        raise AssertionError("the engines differ")
+    here, there = float(np.median(local.seconds)), float(np.median(dask.seconds))
+    sent = float(np.mean(dask.bytes))
     print(
-        f"{name}: local {local.an_iteration():.3f} s, dask {dask.an_iteration():.3f} s an "
-        f"iteration; ratio {ratio:.2f} (target {target}); {sent / 1e6:.2f} MB an iteration, "
-        f"formula {formula / 1e6:.2f} MB ({100 * (sent / formula - 1):+.0f} %)",
+        f"{name}: local {here:.3f} s, dask {there:.3f} s an iteration; ratio {there / here:.2f} "
+        f"(target {target}); {sent / 1e6:.2f} MB an iteration, formula {formula / 1e6:.2f} MB "
+        f"({100 * (sent / formula - 1):+.0f} %)",
         flush=True,
     )
 
@@ -78,22 +122,30 @@ def mmsbm(small: bool) -> None:
     n, users, items = (300_000, 10_000, 4_000) if small else (10_000_000, 100_000, 20_000)
     k = 20
     ratings, _ = mmsbm_ratings(users, items, n, (k, k), values=np.arange(1, 11), rng=0)
-    formula = soft_bytes(ratings, k)
-    model = ct.MMSBM(n_groups=(k, k), max_iter=6, tol=0, rng=0)
+    formula = soft_bytes(min(users, items), k, len(ratings.values))
+    model = ct.MMSBM(n_groups=(k, k), max_iter=_ITERATIONS, tol=0, rng=0)
     compare(f"MMSBM, {len(ratings):,} ratings, k = l = {k}", model, ratings, formula, 1.3)
 
 
-def soft_bytes(ratings: ct.Ratings, k: int) -> float:
-    """docs/scaling.md: out and back, column memberships and theta, for every worker."""
-    state = 8 * k * (min(ratings.n_users, ratings.n_items) + k * len(ratings.values))
-    return state * (1 + _WORKERS + 2 * _WORKERS)
+def soft_bytes(columns: int, k: int, values: int) -> float:
+    """docs/scaling.md: sums to the worker that renews columns and theta, these to the others."""
+    state = 8 * k * (columns + k * values)
+    return 2 * (_WORKERS - 1) * state
 
 
 def hard(small: bool) -> None:
     n, m, k = (100_000, 1_000_000, 100) if small else (1_000_000, 10_000_000, 100)
     graph, _ = planted_partition(n, k, mean_degree=2 * m / n, rng=0)
-    model = ct.GeneralizedKMeans(k, max_iter=6, tol=0, rng=0)
-    compare(f"hard, {n:,} nodes, {graph.n_edges:,} edges, k = {k}", model, graph, 1.0, 1.5)
+    model = ct.GeneralizedKMeans(k, max_iter=_ITERATIONS, tol=0, rng=0)
+    name = f"hard, {n:,} nodes, {graph.n_edges:,} edges, k = {k}"
+    compare(name, model, graph, hard_bytes(n, k, 0.1), 1.5)
+
+
+def hard_bytes(n: int, k: int, alpha: float) -> float:
+    """docs/scaling.md: labels, a batch and its plans, statistics and their changes."""
+    label = np.min_scalar_type(k - 1).itemsize
+    batch = 2 * alpha * n * (4 + label + 8)
+    return (_WORKERS + 1) * (label * n + 8 * k * k) + batch + 2 * _WORKERS * 8 * k * k
 
 
 def shard(small: bool) -> None:

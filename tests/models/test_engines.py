@@ -22,11 +22,13 @@ from coterie.engine.sharding import shard_graph, shard_ratings
 from coterie.graph.generators import mmsbm_ratings, planted_partition
 from coterie.graph.graph import Graph
 from coterie.graph.writers import write_graph, write_ratings
+from coterie.kernels.soft import Shard
 from coterie.models.generalized_k_means import GeneralizedKMeans
 from coterie.models.mcmmsbm import MCMMSBM
 from coterie.models.mmsbm import MMSBM
 from coterie.models.objectives import make_objective
 from coterie.models.objectives.sharded import ShardedObjective, row_block
+from coterie.models.soft.column_blocks import narrow, take
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +218,47 @@ def lost(model: MMSBM | GeneralizedKMeans, data: object, checkpoint: Path) -> No
     with pytest.raises(EngineError, match="--resume"):
         model.fit(data, engine, lose, checkpoint=checkpoint, checkpoint_every=5)  # type: ignore[arg-type]
     engine.close()
+
+
+MODELS = [
+    MMSBM(n_groups=(3, 2), max_iter=12, prior=0.1, rng=4),
+    MCMMSBM(n_groups=(3, 2), samples=5, max_iter=12, rng=4),
+]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_columns_in_blocks_give_the_bits_of_whole_ones(
+    dask: DaskEngine, model: MMSBM, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Also when the only holder of some blocks is killed."""
+    ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
+    whole = model.fit(ratings)
+    theta, items, scores = whole.theta_, whole.item_memberships_, whole.runs_[0].score
+    threads = LocalEngine(2)
+    for engine in (threads, dask):
+        monkeypatch.setattr(engine, "most_shared", 300)  # of 640 bytes
+
+    def kill(progress: object) -> None:
+        if getattr(progress, "done", 0) == 7:
+            os.kill(next(iter(dask._client.run(os.getpid).values())), signal.SIGKILL)
+
+    for blocked in (
+        model.fit(ratings, engine=threads),
+        model.fit(ratings, engine=dask, callback=kill, checkpoint=tmp_path / "c"),
+    ):
+        assert np.array_equal(blocked.theta_, theta)
+        assert np.array_equal(blocked.item_memberships_, items)
+        assert blocked.runs_[0].score == scores
+
+
+def test_a_shard_pulls_only_the_columns_that_it_has_seen() -> None:
+    shard = Shard(np.array([0, 4]), np.zeros(1), np.zeros(1), np.array([0, 5, 5, 9], np.int32))
+    cuts = np.array([0, 5, 10])
+    small, places = narrow(shard, cuts)
+    blocks = np.split(np.arange(100, 110), cuts[1:-1])
+    pulled = np.concatenate([take(*both) for both in zip(blocks, places, strict=True)])
+    assert pulled.tolist() == [100, 105, 109]
+    assert pulled[small.column].tolist() == [100, 105, 105, 109]
 
 
 def test_a_fit_that_lost_its_cluster_goes_on_from_its_checkpoint(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from coterie.engine.remote import (
     Group,
     Held,
     Holding,
+    Reduction,
     Total,
     entries,
     entry,
@@ -52,7 +53,8 @@ class DaskEngine(Closing):
 
     `storage` is a folder that every worker reaches under the same name; shards of data that were
     not sharded beforehand are put there and removed at the end. `patience` is how many seconds a
-    cluster without a single worker is waited for.
+    cluster without a single worker is waited for. Memberships of more than `most_shared` bytes are
+    not sent to every worker whole, but lie in blocks from which tasks take the rows they need.
     """
 
     def __init__(
@@ -62,9 +64,10 @@ class DaskEngine(Closing):
         workers: int | None = None,
         storage: str | Path | None = None,
         patience: float = 30.0,
+        most_shared: float = 1 << 30,
     ) -> None:
         self._dask = distributed()
-        self.patience = patience
+        self.patience, self.most_shared = patience, most_shared
         self._storage = Path(storage) if storage is not None else None
         self._folders: list[Path] = []
         self._known_until = 0.0
@@ -112,10 +115,13 @@ class DaskEngine(Closing):
         # A task that returns the value: the scheduler can make it again if its holder dies.
         return Entry(self._submit_one(identity, value))
 
-    def submit(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
+    def submit(
+        self, task: Callable[..., Any], *arguments: Iterable[Any], apart: bool = False
+    ) -> list[Any]:
         handles: list[Any] = []
-        for span, group, futures in self._groups(task, self._calls(arguments)):
-            done = self._submit_one(run_group, group, *futures)
+        calls = self._calls(arguments)
+        for span, group, futures in self._groups(task, calls, len(calls) if apart else 0):
+            done = self._submit_one(run_group, group, *futures, name=_name(task))
             handles += [Entry(done, (place,)) for place in range(len(span))]
         return handles
 
@@ -125,24 +131,28 @@ class DaskEngine(Closing):
         merge: Callable[[Any, Any], Any],
         *arguments: Iterable[Any],
         keep: bool = False,
+        apart: int = 0,
     ) -> Reduced:
         calls = self._calls(arguments)
         kept: list[Any] = []
-        forests: list[Any] = []
+        forests: list[list[Any]] = [[] for _ in range(max(apart, 1))]
         for span, group, futures in self._groups(task, calls):
-            done = self._submit_one(
-                reduce_group, group, merge, span.start, len(calls), keep, *futures
-            )
-            if keep:  # the sums travel, what is kept does not: they need names of their own
+            how = Reduction(merge, span, len(calls), keep, apart)
+            done = self._submit_one(reduce_group, group, how, *futures, name=_name(task))
+            if keep:
                 kept += [Entry(done, (0, place)) for place in range(len(span))]
-                done = self._submit_one(entry, done, 1)
-            forests.append(done)
+            for number, mine in enumerate(forests):  # what travels alone has a name of its own
+                mine.append(done if how.alone else self._submit_one(entry, done, 1 + number))
+        totals = [self._total(mine, merge, len(calls)) for mine in forests]
+        return Reduced(kept, totals if apart else totals[0])
+
+    def _total(self, forests: list[Any], merge: Callable[[Any, Any], Any], leaves: int) -> Total:
         while len(forests) > _FAN_IN:
             forests = [
-                self._submit_one(join_groups, merge, len(calls), *forests[start : start + _FAN_IN])
+                self._submit_one(join_groups, merge, leaves, *forests[start : start + _FAN_IN])
                 for start in range(0, len(forests), _FAN_IN)
             ]
-        return Reduced(kept, Total(tuple(forests), merge, len(calls)))
+        return Total(tuple(forests), merge, leaves)
 
     def pick(self, handles: Sequence[Any], place: int) -> list[Any]:
         return [handle._replace(path=(*handle.path, place)) for handle in handles]
@@ -179,10 +189,10 @@ class DaskEngine(Closing):
             shutil.rmtree(folder, ignore_errors=True)
 
     def _groups(
-        self, task: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
+        self, task: Callable[..., Any], calls: Sequence[tuple[Any, ...]], count: int = 0
     ) -> Iterator[tuple[range, Group, list[Any]]]:
-        """Neighbouring calls by threads of the cluster, and the futures that each group needs."""
-        for span in spans(len(calls), self.threads):
+        """Neighbouring calls, a group for each worker, and the futures that it needs."""
+        for span in spans(len(calls), count or len(self._workers)):
             yield span, *grouped(task, [calls[place] for place in span])
 
     def _calls(self, arguments: Sequence[Iterable[Any]]) -> list[tuple[Any, ...]]:
@@ -196,7 +206,7 @@ class DaskEngine(Closing):
         holding, workers = argument.holding, frozenset(self._workers)
         if holding.workers != workers:
             holding.workers, holding.entries = workers, []
-            for span in spans(len(holding.refs), self.threads):
+            for span in spans(len(holding.refs), len(self._workers)):
                 home = self._submit_one(load_group, [holding.refs[place] for place in span])
                 holding.entries += [Entry(home, (place,)) for place in range(len(span))]
         return holding.entries[argument.place]
@@ -208,11 +218,11 @@ class DaskEngine(Closing):
         except _GONE as error:
             raise self._lost() from error
 
-    def _submit_one(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _submit_one(self, function: Callable[..., Any], *arguments: Any, name: str = "") -> Any:
         with warnings.catch_warnings():
             # Large values inside a task are the point: so they survive their holder.
             warnings.filterwarnings("ignore", message="Sending large graph")
-            key = f"{getattr(function, '__name__', 'task')}-{uuid.uuid4().hex}"
+            key = f"{name or _name(function)}-{uuid.uuid4().hex}"  # Dask learns times by names
             try:
                 return self._client.submit(function, *arguments, key=key, pure=False)
             except _GONE as error:
@@ -261,3 +271,7 @@ class DaskEngine(Closing):
             "the Dask scheduler is gone; start it again and run with --resume to go on from the "
             "last checkpoint"
         )
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", "task"))

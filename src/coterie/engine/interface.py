@@ -20,10 +20,10 @@ class EngineError(CoterieError):
 
 
 class Reduced(NamedTuple):
-    """Handles of what tasks kept, in their order, and of the merged total."""
+    """Handles of what tasks kept, in their order, and of the merged total (or totals)."""
 
     kept: list[Handle]
-    total: Handle
+    total: Any
 
 
 class Engine(Protocol):
@@ -34,6 +34,11 @@ class Engine(Protocol):
         """How many tasks run at once."""
         ...
 
+    @property
+    def most_shared(self) -> float:
+        """Bytes of one value that every task may be given whole; models cut what is larger."""
+        ...
+
     def hold(self, parts: Sequence[Any]) -> list[Handle]:
         """Put the shards of a data set (named tuples of arrays) where tasks can load them."""
         ...
@@ -42,8 +47,13 @@ class Engine(Protocol):
         """One value that every task of an iteration reads."""
         ...
 
-    def submit(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Handle]:
-        """`task` for each tuple of arguments (values or handles); the results stay in place."""
+    def submit(
+        self, task: Callable[..., Any], *arguments: Iterable[Any], apart: bool = False
+    ) -> list[Handle]:
+        """`task` for each tuple of arguments (values or handles); the results stay in place.
+
+        Neighbours share a place; `apart`, each result is made where its arguments are, and
+        travels alone."""
         ...
 
     def pick(self, handles: Sequence[Handle], place: int) -> list[Handle]:
@@ -56,10 +66,12 @@ class Engine(Protocol):
         merge: Callable[[Any, Any], Any],
         *arguments: Iterable[Any],
         keep: bool = False,
+        apart: int = 0,
     ) -> Reduced:
         """`task` for each tuple of arguments, the results merged by a fixed tree on their way.
 
-        With `keep` a task gives two things: what stays in place, and what is merged."""
+        With `keep` a task gives two things: what stays in place, and what is merged. With `apart`
+        what is merged is a tuple of so many things, each of which gets a total of its own."""
         ...
 
     def collect(self, handles: Sequence[Handle]) -> list[Any]:

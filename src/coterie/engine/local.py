@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,10 +10,10 @@ from typing import Any
 
 from coterie.base.errors import InputError
 from coterie.engine.interface import Closing, Reduced
-from coterie.engine.shards import Forest, merge_run, merge_runs, spans
+from coterie.engine.shards import Forest, each_apart, merge_run, merge_runs, spans
 from coterie.engine.storage import ShardRef, load_shard
 
-_RUNS_A_THREAD = 4  # enough to even out the work; what a run makes is merged by its thread
+_RUNS_A_THREAD = 4  # enough to even out the work
 
 
 class LocalEngine(Closing):
@@ -27,6 +28,7 @@ class LocalEngine(Closing):
         if threads is not None and threads < 1:
             raise InputError(f"threads={threads} cannot run anything", remedy="give 1 or more")
         self.threads = threads or available_cores()
+        self.most_shared = math.inf  # sharing costs nothing here
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
     def hold(self, parts: Sequence[Any]) -> list[Any]:
@@ -35,7 +37,9 @@ class LocalEngine(Closing):
     def share(self, value: Any) -> Any:
         return value
 
-    def submit(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
+    def submit(
+        self, task: Callable[..., Any], *arguments: Iterable[Any], apart: bool = False
+    ) -> list[Any]:
         runner = map if self._pool is None else self._pool.map
         return list(runner(task, *arguments))
 
@@ -48,16 +52,33 @@ class LocalEngine(Closing):
         merge: Callable[[Any, Any], Any],
         *arguments: Iterable[Any],
         keep: bool = False,
+        apart: int = 0,
     ) -> Reduced:
         calls = list(zip(*arguments, strict=False))
+        merge = each_apart(merge) if apart else merge
+        kept, forest = self.reduce_run(task, calls, merge, range(len(calls)), len(calls), keep)
+        (total,) = forest.values()
+        return Reduced(kept, total)
 
-        def run(span: range) -> tuple[list[Any], Forest[Any]]:
+    def reduce_run(
+        self,
+        task: Callable[..., Any],
+        calls: Sequence[tuple[Any, ...]],
+        merge: Callable[[Any, Any], Any],
+        run: range,
+        leaves: int,
+        keep: bool,
+    ) -> tuple[list[Any], Forest[Any]]:
+        """The calls of a run of shards among `leaves`: what each kept, and the parts merged as
+        far as neighbours go. Each thread merges what it makes."""
+
+        def part(span: range) -> tuple[list[Any], Forest[Any]]:
             results = (task(*calls[place]) for place in span)
-            return merge_run(results, span.start, len(calls), merge, keep)
+            return merge_run(results, run.start + span.start, leaves, merge, keep)
 
-        done = self.submit(run, spans(len(calls), _RUNS_A_THREAD * self.threads))
-        (total,) = merge_runs((forest for _, forest in done), len(calls), merge).values()
-        return Reduced([each for kept, _ in done for each in kept], total)
+        done = self.submit(part, spans(len(calls), _RUNS_A_THREAD * self.threads))
+        kept = [each for own, _ in done for each in own]
+        return kept, merge_runs((forest for _, forest in done), leaves, merge)
 
     def collect(self, handles: Sequence[Any]) -> list[Any]:
         return list(handles)

@@ -1,8 +1,8 @@
 """What a task of the Dask engine is made of: arguments that point into futures, groups, sums.
 
-A group is a run of neighbouring shards computed by one task, whose parts are merged as far as the
-fixed tree allows before anything travels. Nothing here names a worker, so none is waited for in
-vain.
+A group is a run of neighbouring shards, one for each worker: one task computes them on all threads
+of its worker and merges their parts as far as the fixed tree allows before anything travels.
+Nothing here names a worker, so none is waited for in vain.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from coterie.engine.shards import Forest, merge_run, merge_runs
+from coterie.engine.local import LocalEngine
+from coterie.engine.shards import Forest, each_apart, merge_runs
 from coterie.engine.storage import ShardRef, read_shard
 
 Merge = Callable[[Any, Any], Any]
@@ -64,8 +65,8 @@ class Group:
     task: Callable[..., Any]
     calls: list[tuple[Any, ...]]
 
-    def run(self, futures: Sequence[Any]) -> Iterable[Any]:
-        """The results one after another."""
+    def resolved(self, futures: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The calls with the values of their arguments."""
         finished: dict[tuple[int, ...], Any] = {}
 
         def resolve(argument: Any) -> Any:
@@ -78,8 +79,7 @@ class Group:
                 return finished[argument.places]
             return argument
 
-        for call in self.calls:
-            yield self.task(*map(resolve, call))
+        return [tuple(map(resolve, call)) for call in self.calls]
 
 
 class _Place(NamedTuple):
@@ -114,15 +114,42 @@ def load_group(refs: Sequence[ShardRef]) -> list[Any]:
 
 
 def run_group(group: Group, *futures: Any) -> list[Any]:
-    return list(group.run(futures))
+    with _threads_of_worker() as threads:
+        return threads.submit(group.task, *zip(*group.resolved(futures), strict=True))
 
 
-def reduce_group(
-    group: Group, merge: Merge, first: int, leaves: int, keep: bool, *futures: Any
-) -> Any:
-    """The parts of the calls merged as far as neighbours go; before them what the calls keep."""
-    kept, forest = merge_run(group.run(futures), first, leaves, merge, keep)
-    return (kept, forest) if keep else forest
+class Reduction(NamedTuple):
+    """How the parts of a group are merged."""
+
+    merge: Merge
+    run: range  # the group's calls among all
+    leaves: int  # all calls
+    keep: bool
+    apart: int
+
+    @property
+    def alone(self) -> bool:
+        """Whether the merged parts are all that a group makes."""
+        return not (self.keep or self.apart)
+
+
+def reduce_group(group: Group, how: Reduction, *futures: Any) -> Any:
+    """The parts merged as far as neighbours go; or first what the calls keep, then that, `apart`
+    once for each entry of the parts."""
+    merge = each_apart(how.merge) if how.apart else how.merge
+    with _threads_of_worker() as threads:
+        kept, forest = threads.reduce_run(
+            group.task, group.resolved(futures), merge, how.run, how.leaves, how.keep
+        )
+    if not how.apart:
+        return forest if how.alone else (kept, forest)
+    return kept, *({node: part[i] for node, part in forest.items()} for i in range(how.apart))
+
+
+def _threads_of_worker() -> LocalEngine:
+    from distributed import get_worker
+
+    return LocalEngine(get_worker().state.nthreads)
 
 
 def join_groups(merge: Merge, leaves: int, *forests: Forest[Any]) -> Forest[Any]:

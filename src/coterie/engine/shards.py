@@ -102,3 +102,12 @@ def merge_runs(forests: Iterable[Forest[T]], leaves: int, merge: Callable[[T, T]
     whole = {node: part for forest in forests for node, part in forest.items()}
     merge_forest(whole, leaves, merge)
     return whole
+
+
+def each_apart(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Merges tuples entry by entry.
+
+    >>> each_apart(max)((1, 5), (2, 3))
+    (2, 5)
+    """
+    return lambda a, b: tuple(map(merge, a, b))

@@ -12,6 +12,7 @@ from coterie.base.errors import AssumptionWarning, InputError
 from coterie.engine import Engine
 from coterie.engine.sharded import ShardedGraph, ShardedRatings
 from coterie.graph import Graph, Ratings
+from coterie.models.soft.column_blocks import in_column_blocks
 from coterie.models.soft.graph_shards import ShardedGraphProblem, codes_of, first_class
 from coterie.models.soft.graphs import GraphProblem, Settings
 from coterie.models.soft.problem import Problem
@@ -55,7 +56,7 @@ def pose_ratings(
         pairs = with_absent(pairs, round(absent_ratio * len(ratings)), rng)
     shape = Shape(pairs.n_rows, pairs.n_columns, *groups, pairs.n_codes)
     problem = RatingProblem(pairs, groups, engine, prior=prior, samples=samples)
-    return Posed(problem, shape, ratings.values)
+    return Posed(in_column_blocks(problem, shape), shape, ratings.values)
 
 
 def pose_shards(
@@ -64,7 +65,7 @@ def pose_shards(
     """The same for ratings that lie in shards; their users are the rows."""
     shape = Shape(ratings.n_users, ratings.n_items, *groups, len(ratings.values))
     problem = RatingProblem.of_shards(ratings, engine, prior=prior, samples=samples)
-    return Posed(problem, shape, ratings.values)
+    return Posed(in_column_blocks(problem, shape), shape, ratings.values)
 
 
 def with_absent(pairs: Pairs, count: int, rng: Generator) -> Pairs:

@@ -48,4 +48,10 @@ def add(a: Sums, b: Sums) -> Sums:
 
 def log_sum(shares: np.ndarray) -> float:
     """The sum of logarithms; a share of 0, which no prior leaves behind, counts as the smallest."""
-    return float(np.log(np.maximum(shares, np.finfo(np.float64).tiny)).sum())
+    return float(log_sums(shares).sum())
+
+
+def log_sums(shares: np.ndarray) -> np.ndarray:
+    """The sum of logarithms of each row."""
+    sums: np.ndarray = np.log(np.maximum(shares, np.finfo(np.float64).tiny)).sum(axis=-1)
+    return sums

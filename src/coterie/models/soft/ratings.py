@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import repeat
 from operator import add as plus
 from typing import Any, NamedTuple, Self
@@ -79,17 +80,15 @@ class RatingProblem:
         return problem
 
     def inside(self, state: State) -> Spread:
-        rows, columns, theta = state.transposed() if self.flipped else state
-        common = Common(columns, theta, alias_tables(columns) if self.samples else None)
-        return Spread(np.split(rows, self.cuts[1:-1]), self.engine.share(common))
+        rows, columns, theta = self.turned(state)
+        common = common_of(columns, theta, self.samples)
+        return Spread(self.by_shards(rows), self.engine.share(common))
 
     def outside(self, spread: Spread) -> State:
         common, *rows = self.engine.collect([spread.common, *spread.rows])
-        state = State(np.concatenate(rows), common.columns, common.theta)
-        return state.transposed() if self.flipped else state
+        return self.turned(State(np.concatenate(rows), common.columns, common.theta))
 
     def step(self, spread: Spread, rng: Generator) -> tuple[Spread, float]:
-        keys = stream_keys(rng, len(self.parts)) if self.samples else repeat(np.uint64(0))
         done = self.engine.reduce(
             advance,
             add,
@@ -98,7 +97,7 @@ class RatingProblem:
             repeat(spread.common),
             repeat(self.prior),
             repeat(self.samples),
-            keys,
+            self.keys(rng),
             keep=True,
         )
         (common,) = self.engine.submit(
@@ -117,9 +116,26 @@ class RatingProblem:
     def penalty(self, spread: Spread) -> float:
         if self.prior == 0.0:
             return 0.0
-        rows = self.engine.reduce(log_sum, plus, spread.rows).total
-        (common,) = self.engine.submit(common_log_sum, [spread.common])
-        return -self.prior * float(sum(self.engine.collect([rows, common])))
+        (shared,) = self.engine.collect(self.engine.submit(common_log_sum, [spread.common]))
+        return -self.prior * float(self.row_log_sum(spread.rows) + shared)
+
+    def turned(self, state: State) -> State:
+        """A state seen from the side that is grouped; and back."""
+        return state.transposed() if self.flipped else state
+
+    def by_shards(self, rows: np.ndarray) -> list[np.ndarray]:
+        return np.split(rows, self.cuts[1:-1])
+
+    def keys(self, rng: Generator) -> Iterable[np.uint64]:
+        """A random stream for each shard, if there are draws."""
+        return stream_keys(rng, len(self.parts)) if self.samples else repeat(np.uint64(0))
+
+    def row_log_sum(self, rows: list[Any]) -> float:
+        return float(self.engine.collect([self.engine.reduce(log_sum, plus, rows).total])[0])
+
+
+def common_of(columns: np.ndarray, theta: np.ndarray, samples: int) -> Common:
+    return Common(columns, theta, alias_tables(columns) if samples else None)
 
 
 def advance(
@@ -145,7 +161,7 @@ def renewed(sums: Sums, common: Common, prior: float, samples: int) -> Common:
     """Columns and theta after the iteration that made the sums."""
     columns = new_memberships(sums.columns, common.columns, prior)
     theta = new_theta(sums.eta, common.theta, prior)
-    return Common(columns, theta, alias_tables(columns) if samples else None)
+    return common_of(columns, theta, samples)
 
 
 def shard_entropy(shard: Shard, rows: np.ndarray, common: Common) -> float:

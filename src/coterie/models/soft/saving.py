@@ -85,9 +85,12 @@ class Keeper:
             arrays |= _named(f"run{n}", run[:3])
         begun = None
         if trace is not None:
-            arrays |= _named("state", problem.outside(trace.state))
+            # The fit goes on from what was saved: what a cluster loses is computed from there.
+            arrays |= _named("state", state := problem.outside(trace.state))
+            trace.state = problem.inside(state)
             if trace.best is not None:
-                arrays |= _named("best", problem.outside(trace.best))
+                arrays |= _named("best", best := problem.outside(trace.best))
+                trace.best = problem.inside(best)
             begun = {
                 "rng": generator_state(trace.rng),
                 "best_score": trace.best_score,
