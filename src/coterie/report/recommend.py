@@ -196,7 +196,7 @@ def _folds(summary: dict[str, Any]) -> Section:
     if not used:
         return Section("Fold by fold")
     rows: list[list[Cell]] = [
-        [str(i + 1), *(_written(key, f.get(key)) for key in used)] for i, f in enumerate(folds)
+        [f"fold {i + 1}", *(_written(key, f.get(key)) for key in used)] for i, f in enumerate(folds)
     ]
     if len(folds) > 1:
         for word, reduce in (("mean", np.mean), ("spread", np.std)):
@@ -213,7 +213,7 @@ def _folds(summary: dict[str, Any]) -> Section:
         ]
         chart = xy(series, Axis("fold"), Axis("error"), description="RMSE and MAE of each fold.")
         figures.append(Figure("Error by fold", chart))
-    table = Table(["fold", *(_METRICS[key] for key in used)], rows)
+    table = Table(["", *(_METRICS[key] for key in used)], rows)
     return Section(
         "Fold by fold",
         "Each fold was predicted by a model that had seen only the others.",

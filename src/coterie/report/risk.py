@@ -118,6 +118,7 @@ def attacks(summary: Mapping[str, Any]) -> Section:
                 description="People found by each attack in the release and in its controls.",
                 of="attack",
                 longest=float(most),
+                names_above=True,
             )
             more = ", further attacks" if section.figures else ""
             section.figures.append(Figure(f"People found{of}{more}", chart))

@@ -32,10 +32,12 @@ def bars(
     description: str,
     of: str = "",
     longest: float | None = None,
+    names_above: bool = False,
 ) -> Chart:
     """Lying bars, one for each name and group; groups of one name stand together.
 
     `longest`: the value of a bar across the whole picture, where several charts share a scale.
+    `names_above`: names stand over their bars, as they do anyway where one is long.
     """
     table = Table(
         [of or "name", *groups],
@@ -46,7 +48,7 @@ def bars(
     classes = [f"s{g}" for g in range(len(groups))]
     key, top = legend(list(groups), classes, WIDTH) if len(groups) > 1 else ("", 0.0)
     widest = max(text_width(name) for name in names)
-    above = widest > _BESIDE  # names too long to stand beside their bars stand over them
+    above = names_above or widest > _BESIDE
     left = 0.0 if above else widest + 8
     shown = [short(float(v)) for values in groups.values() for v in values]
     right = max(text_width(text) for text in shown) + 8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def heatmap(
     levels = (
         _levels(np.abs(values), (0.0, span[1]), log) if diverging else _levels(values, span, log)
     )
-    digits = _digits_that_fit(values[levels > 0], size)
+    numbers = _numbers(values, size, log)
     parts = [label(column_title, WIDTH, 12, "axis", "end")] if column_title else []
     if len(columns) <= _READABLE:
         parts += [
@@ -76,10 +77,9 @@ def heatmap(
             if level:
                 told = tip(i, j) if tip else f"{name} × {columns[j]}\n{value}: "
                 told = told if tip else told + short(float(values[i, j]), 4)
-                text = short(float(values[i, j]), digits) if digits else ""
                 side = "minus " if values[i, j] < 0 else ""
                 place = (left + j * size, above + i * tall, size, tall)
-                parts.append(_cell(told, text, level, side, *place))
+                parts.append(_cell(told, numbers[i][j], level, side, *place))
     bottom = above + len(rows) * tall
     outline = tag(
         "rect",
@@ -105,12 +105,15 @@ def _levels(values: np.ndarray, span: tuple[float, float], log: bool) -> np.ndar
     return np.where(shown, level, 0)
 
 
-def _digits_that_fit(values: np.ndarray, wide: float) -> int:
-    """So many digits that every cell has room for its number; 0: none has one."""
+def _numbers(values: np.ndarray, wide: float, log: bool) -> list[list[str]]:
+    """What is written in each cell, with so many digits that all have room; else nothing."""
+    shown = values[np.isfinite(values) & ((values > 0) | (not log))]
     for digits in (3, 2):
-        if all(text_width(short(float(v), digits)) < wide for v in values):
-            return digits
-    return 0
+        places = max(0, digits - 1 - math.floor(math.log10(max(np.abs(shown).max(), 1e-9))))
+        write = partial(short, digits=digits) if log else f"{{:.{places}f}}".format
+        if all(text_width(write(float(v))) < wide for v in shown):
+            return [[write(float(v)) for v in row] for row in values]
+    return [[""] * values.shape[1]] * len(values)
 
 
 def _cell(

@@ -109,9 +109,9 @@ def _of_decades(values: list[float]) -> list[str]:
     >>> _of_decades([0.01, 0.1, 1.0, 10.0]), _of_decades([1e-5, 1e-3, 0.1])
     (['0.01', '0.1', '1', '10'], ['10⁻⁵', '10⁻³', '10⁻¹'])
     """
-    if values and (min(values) < 1e-3 or max(values) >= 1e9):
-        return [_power(v) for v in values]
-    return [short(v) for v in values]
+    far = bool(values) and (min(values) < 1e-3 or max(values) >= 1e9)
+    texts = [_power(v) if far else short(v) for v in values]
+    return texts if len(set(texts)) == len(texts) else _labels(values)
 
 
 def _labels(values: list[float]) -> list[str]:
