@@ -62,7 +62,7 @@ CASES: dict[str, Callable[[int], Ratings]] = {
     "20 items": latent(1500, 20, 12_000, STARS),
     "ten values": mixed(600, 500, 30_000, TEN),
     "half stars": mixed(800, 900, 40_000, HALVES),
-    "half stars, sparse": latent(2000, 1500, 15_000, HALVES),
+    "sparse half stars": latent(2000, 1500, 15_000, HALVES),
     "-10..10 continuous": latent(600, 400, 20_000, None),
     "no groups": latent(800, 600, 20_000, STARS, taste=0),
     "pure noise": latent(1000, 800, 20_000, STARS, offsets=0, taste=0),

@@ -1,11 +1,13 @@
 """Recommenders side by side on the same folds, and the speed of ours.
 
     python benchmarks/recommend.py [--only folds,speed,million,shapes] [--models best,svd,…]
-                                   [--folds 0,1,2,3,4]
+                                   [--folds 0,1,2,3,4] [--seed 0] [--shapes "20 items,…"]
+                                   [--tables 1,2,3]
 
 Needs MovieLens-100k ($COTERIE_DATA or the cache) and `pip install scikit-surprise myfm mmsbm`; a
-peer that is not installed has a row that says so. Folds: interface rule, seed 0. CPU seconds are
-the whole process's, so that threads count.
+peer that is not installed has a row that says so. Folds: interface rule, --seed. CPU seconds are
+the whole process's, so that threads count. Other shapes are generated (rating_shapes.py), several
+tables of each.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from coterie.graph.generators import mmsbm_ratings
 from coterie.recommend.catalogue import make_model
 from coterie.recommend.evaluate import fold_rows
 from coterie.recommend.metrics import rating_metrics
+from rating_shapes import CASES, bias_baseline
 
 Prediction = tuple[np.ndarray, np.ndarray | None]  # expected rating, distribution if there is one
 SECTIONS = ("folds", "speed", "million", "shapes")
@@ -37,16 +40,23 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(SECTIONS))
     parser.add_argument("--models", default=",".join([*OURS, *PEERS]))
     parser.add_argument("--folds", default="0,1,2,3,4")
+    parser.add_argument("--seed", default=0, type=int)
+    parser.add_argument("--shapes", default=",".join(CASES))
+    parser.add_argument("--tables", default="1,2,3")
     given = parser.parse_args()
     wanted = given.only.split(",")
     if "folds" in wanted:
-        compare(given.models.split(","), [int(fold) for fold in given.folds.split(",")])
+        compare(given.models.split(","), numbers(given.folds), given.seed)
     if "speed" in wanted:
         speed()
     if "million" in wanted:
         million()
     if "shapes" in wanted:
-        shapes()
+        shapes(given.shapes.split(","), numbers(given.tables))
+
+
+def numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
 
 
 def movielens() -> Ratings:
@@ -135,11 +145,12 @@ PEERS: dict[str, Callable[[Ratings, Ratings], Prediction]] = {
 }
 
 
-def compare(names: list[str], folds: list[int]) -> None:
+def compare(names: list[str], folds: list[int], seed: int) -> None:
     """One row a model: figures averaged over the folds."""
     ratings = movielens()
-    rows = fold_rows(len(ratings), 5, 0)
-    print(f"MovieLens-100k, folds {folds}")
+    rows = fold_rows(len(ratings), 5, seed)
+    means: dict[str, dict[str, float]] = {}
+    print(f"MovieLens-100k, folds {folds} of seed {seed}")
     heads = ("RMSE", "±", "MAE", "logloss", "accuracy", "wall s", "CPU s")
     print(" " * 14 + "".join(f"{head:>9}" for head in heads))
     for name in names:
@@ -151,11 +162,27 @@ def compare(names: list[str], folds: list[int]) -> None:
         except ImportError as error:
             print(f"{name:14} not installed: {error}")
             continue
-        mean = {key: np.mean([f[key] for f in figures]) for key in figures[0]}
+        mean = {key: float(np.mean([f[key] for f in figures])) for key in figures[0]}
+        means[name] = mean
         spread = np.std([f["rmse"] for f in figures])
         cells = [mean["rmse"], spread, *(mean[key] for key in ("mae", "log_loss", "accuracy"))]
         shown = "".join(f"{cell:9.4f}" for cell in cells)
         print(f"{name:14}{shown}{mean['wall']:9.1f}{mean['cpu']:9.1f}", flush=True)
+    verdict(means)
+
+
+def verdict(means: dict[str, dict[str, float]]) -> None:
+    """Ours against the package mmsbm and the best of the peers, where both ran."""
+    best, other = means.get("best"), means.get("mmsbm-pypi")
+    if best and other:
+        for key, word in (("log_loss", "log-loss"), ("accuracy", "accuracy")):
+            better = (best[key] < other[key]) == (key == "log_loss")
+            answer = "better than" if better else "NOT better than"
+            print(f"best's {word} {best[key]:.4f} is {answer} mmsbm-pypi's {other[key]:.4f}")
+    peers = {name: means[name]["rmse"] for name in PEERS if name in means}
+    if best and peers:
+        nearest = min(peers, key=lambda name: peers[name])
+        print(f"best's RMSE is {best['rmse'] / peers[nearest]:.4f} of {nearest}'s, the best peer's")
 
 
 def measured(
@@ -222,35 +249,26 @@ def million() -> None:
 # --- other shapes -------------------------------------------------------------------------------
 
 
-def shapes() -> None:
-    """Held-out RMSE of four other kinds of table, beside user and item offsets alone."""
-    cases = {
-        "sparse": ((4000, 3000, 20_000), range(1, 6)),
-        "few items": ((2000, 15, 12_000), range(1, 6)),
-        "ten values": ((600, 500, 30_000), range(1, 11)),
-        "half stars": ((800, 900, 40_000), np.arange(0.5, 5.5, 0.5)),
-    }
-    print(f"{'':12} {'offsets':>8} {'best':>8}")
-    for name, (size, values) in cases.items():
-        ratings, _ = mmsbm_ratings(*size, values=list(values), rng=1)
-        order = np.random.default_rng(0).permutation(len(ratings))
-        cut = len(ratings) // 5
-        test, train = ratings.take(order[:cut]), ratings.take(order[cut:])
-        found = -ct.Recommender("best").fit(train).score(test)
-        print(f"{name:12} {offsets_alone(train, test):8.4f} {found:8.4f}", flush=True)
-
-
-def offsets_alone(train: Ratings, test: Ratings) -> float:
-    """RMSE of mean + user offset + item offset, by alternating ridge regression (10 and 15 as
-    Surprise's BaselineOnly has them)."""
-    mean = train.ratings.mean()
-    b, c = np.zeros(train.n_users), np.zeros(train.n_items)
-    n, m = (np.bincount(x, minlength=len(y)) for x, y in ((train.users, b), (train.items, c)))
-    for _ in range(10):
-        c = np.bincount(train.items, train.ratings - mean - b[train.users], len(c)) / (m + 10)
-        b = np.bincount(train.users, train.ratings - mean - c[train.items], len(b)) / (n + 15)
-    error = mean + b[test.users] + c[test.items] - test.ratings
-    return float(np.sqrt(np.mean(error**2)))
+def shapes(names: list[str], tables: list[int]) -> None:
+    """Held-out RMSE (one rating in five) on other kinds of table, beside user and item offsets
+    whose ridges were chosen on the training part."""
+    print(f"{'':20} {'ratings':>8} {'offsets':>8} {'best':>8} {'difference':>11}  chains")
+    lost = 0
+    for name in names:
+        for table in tables:
+            ratings = CASES[name](table)
+            order = np.random.default_rng(0).permutation(len(ratings))
+            cut = len(ratings) // 5
+            test, train = ratings.take(order[:cut]), ratings.take(order[cut:])
+            rec = ct.Recommender("best").fit(train)
+            found, base = -rec.score(test), bias_baseline(train, test)
+            lost += found > base
+            print(
+                f"{name:20} {len(ratings):8,} {base:8.4f} {found:8.4f} {found - base:+11.4f}"
+                f"  {rec.model_.mixture_}",
+                flush=True,
+            )
+    print(f"worse than offsets on {lost} of {len(names) * len(tables)} tables")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from coterie.kernels.additive_fold import fold_in
 from coterie.kernels.additive_predict import Samples, distributions, explanations
 from coterie.kernels.random import stream
 from coterie.models.additive.chains import Kind, Shape, keep, observe, start_chain
+from coterie.models.additive.pilot import best_division
 from coterie.models.additive.scale import Scale
 
 STANDARD = NormalDist()
@@ -493,6 +494,35 @@ def test_never_worse_than_offsets_alone(n: int, m: int, count: int, values: np.n
     model = ct.AdditiveBlockModel(n_chains=3, n_sweeps=80, rng=0).fit(train)
     predicted = model.predict_proba(test.users, test.items) @ model.values_
     assert np.sqrt(np.mean((predicted - test.ratings) ** 2)) <= bias_rmse(train, test) * 1.002
+
+
+def test_a_division_of_chains_is_the_best_of_all() -> None:
+    rng = np.random.default_rng(0)
+    truth, chance = rng.normal(0, 1, (2, 4000)), rng.normal(0, 0.8, (2, 2, 4000))
+    errors = np.array([0.5 * truth[0], 0.6 * truth[1]])[:, None] + chance * [[[1.0]], [[0.1]]]
+    # w'Aw + noise / 10: A = diag(.25, .36), noise .64 and .0064, so kind 0 gets w of
+    # .25 w^2 + .36 (1 - w)^2 + .064 w + .00064 (1 - w) -> w = .54
+    assert best_division(errors, 10) in {(5, 5), (6, 4)}
+    assert best_division(errors, 1) == (0, 1)  # the chance of one chain alone decides
+    assert best_division(errors[:1], 3) == (3,)
+
+
+@pytest.mark.parametrize(
+    ("taste", "kinds"), [(0.0, {"offsets"}), (1.5, {"presence", "ratings"})], ids=["none", "strong"]
+)
+def test_chains_listen_to_what_carries_something(taste: float, kinds: set[str]) -> None:
+    rng = np.random.default_rng(3)
+    pairs = rng.choice(80 * 50, 1600, replace=False)
+    u, v = pairs // 50, pairs % 50
+    likes = taste * np.where(rng.integers(0, 2, 80)[u] == rng.integers(0, 2, 50)[v], 1, -1)
+    level = np.clip(np.round(3 + likes + rng.normal(0, 1, len(u))), 1, 5)
+    ratings = ct.Ratings.from_arrays(u, v, level)
+    options = {"n_partitions": 3, "n_groups": 3, "n_chains": 4, "n_sweeps": 12, "rng": 0}
+    with LocalEngine(1) as one, LocalEngine(2) as two:
+        a, b = (ct.AdditiveBlockModel(**options).fit(ratings, engine=on) for on in (one, two))
+    assert a.mixture_ == b.mixture_ and np.array_equal(a.samples_.effects, b.samples_.effects)
+    assert sum(a.mixture_.values()) == 4
+    assert sum(a.mixture_.get(kind, 0) for kind in kinds) >= 3
 
 
 @settings(deadline=None, max_examples=15)

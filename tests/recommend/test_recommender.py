@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import coterie as ct
 import reference
 from coterie.base.errors import AssumptionWarning, InputError
+from coterie.recommend.table import trust
 from recommend.conftest_models import likes_table, model_of
 
 
@@ -51,7 +52,17 @@ def test_strangers_fall_back_and_are_flagged(rec) -> None:
     assert_allclose(p[2], table.user_distributions(rec.users_.numbers(["u1"]))[0])
     assert_allclose(p[3], table.everybody)
     counts = np.bincount(table.levels[table.items == number[0]], minlength=5)
-    assert_allclose(p[1], (counts + 5 * table.everybody) / (counts.sum() + 5))
+    weight = trust(table.item_counts)
+    assert_allclose(p[1], (counts + weight * table.everybody) / (counts.sum() + weight))
+
+
+def test_trust_is_what_the_moments_say() -> None:
+    """Means that differ with variance 1 around ratings of variance 4: four ratings' worth."""
+    rng = np.random.default_rng(0)
+    level = np.clip(np.round(rng.normal(20 + rng.normal(0, 1, (4000, 1)), 2, (4000, 9))), 0, 40)
+    counts = np.array([np.bincount(row.astype(int), minlength=41) for row in level])
+    assert trust(counts) == pytest.approx(4, rel=0.1)
+    assert trust(np.array([[3, 0], [0, 0]])) == 1000  # nothing to compare with
 
 
 def test_ranking_is_by_expected_rating_and_leaves_out_what_was_rated(rec, ratings) -> None:

@@ -21,6 +21,9 @@ from coterie.kernels.additive_sweep import (
     subtract,
 )
 
+# The prior of a precision is exp(-_FLOOR * precision): weak, so that what carries nothing shrinks.
+_FLOOR = 0.001
+
 
 class Chain(NamedTuple):
     """Everything a sweep changes. Arrays of one element are scalars that live on."""
@@ -88,13 +91,13 @@ def _draw_partitions(state, chain, rated, seen, seen_weight):
 @njit(nogil=True, cache=True)
 def _draw_precisions(state, chain, with_effects):
     p = chain.precision
-    state, p[0] = draw_precision(state, chain.b_user, 0.3)
-    state, p[1] = draw_precision(state, chain.b_item, 0.3)
-    state, p[2] = draw_precision(state, chain.c_user, 0.1)
-    state, p[3] = draw_precision(state, chain.c_item, 0.1)
+    state, p[0] = draw_precision(state, chain.b_user, _FLOOR)
+    state, p[1] = draw_precision(state, chain.b_item, _FLOOR)
+    state, p[2] = draw_precision(state, chain.c_user, _FLOOR)
+    state, p[3] = draw_precision(state, chain.c_item, _FLOOR)
     if with_effects:
-        state, p[4] = draw_precision(state, chain.M, 0.01)
-        state, p[5] = draw_precision(state, chain.Q, 0.01)
+        state, p[4] = draw_precision(state, chain.M, _FLOOR)
+        state, p[5] = draw_precision(state, chain.Q, _FLOOR)
     state, p[6] = draw_precision(state, chain.y, 1.0)
     return state
 

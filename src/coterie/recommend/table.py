@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-_TRUST = 5.0  # ratings of everybody that a lone user's or item's own distribution is mixed with
+_LEAST_TRUST, _MOST_TRUST = 1.0, 1000.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,17 +47,23 @@ class Table:
 
     def user_distributions(self, users: np.ndarray) -> np.ndarray:
         """Each user's own ratings, mixed with everybody's; -1 is a stranger."""
-        return self._mixed(self.user_counts, users)
+        return self._mixed(self.user_counts, self._user_trust, users)
 
     def item_distributions(self, items: np.ndarray) -> np.ndarray:
-        return self._mixed(self.item_counts, items)
+        return self._mixed(self.item_counts, self._item_trust, items)
 
-    def _mixed(self, counts: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    @cached_property
+    def _user_trust(self) -> float:
+        return trust(self.user_counts)
+
+    @cached_property
+    def _item_trust(self) -> float:
+        return trust(self.item_counts)
+
+    def _mixed(self, counts: np.ndarray, trust: float, nodes: np.ndarray) -> np.ndarray:
         padded = np.vstack([counts, np.zeros((1, self.n_levels))])
         own = padded[nodes]  # -1 is the row of zeros
-        return np.asarray(
-            (own + _TRUST * self.everybody) / (own.sum(axis=1, keepdims=True) + _TRUST)
-        )
+        return np.asarray((own + trust * self.everybody) / (own.sum(axis=1, keepdims=True) + trust))
 
     @cached_property
     def _by_user(self) -> tuple[np.ndarray, np.ndarray]:
@@ -100,3 +106,26 @@ class Table:
             self.n_levels,
             self.unrated,
         )
+
+
+def trust(counts: np.ndarray) -> float:
+    """How many ratings of everybody a node's own ratings are to be mixed with: the variance of
+    levels inside a node over the variance of the nodes' means (the moments of a one-way layout).
+
+    >>> trust(np.array([[9, 1], [1, 9]])), trust(np.array([[5, 5], [5, 5]]))
+    (1.0, 1000.0)
+    """
+    n = counts.sum(axis=1)
+    n, counts = n[n > 0], counts[n > 0]
+    level = np.arange(counts.shape[1])
+    total, nodes = n.sum(), len(n)
+    if nodes < 2 or total <= nodes:
+        return _MOST_TRUST
+    mean = counts @ level / n
+    inside = float((counts @ level**2 - n * mean**2).sum() / (total - nodes))
+    spread = float(n @ (mean - n @ mean / total) ** 2 / (nodes - 1))
+    size = (total - n @ n / total) / (nodes - 1)
+    between = (spread - inside) / size
+    if between <= inside / _MOST_TRUST:
+        return _MOST_TRUST
+    return float(max(inside / between, _LEAST_TRUST))

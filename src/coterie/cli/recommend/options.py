@@ -29,7 +29,10 @@ KindOption = Annotated[Model, typer.Option("--model", help="The model; best pred
 GroupsOption = Annotated[str | None, typer.Option(help="Groups: K, or K,L for users and items.")]
 SamplesOption = Annotated[int | None, typer.Option(min=1, help="Draws a rating (mcmmsbm).")]
 IterationsOption = Annotated[int | None, typer.Option(min=1, help="Iterations (best: sweeps).")]
-RunsOption = Annotated[int | None, typer.Option(min=1, help="Runs to average (best: chains).")]
+RunsOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Runs to average (best: chains; hard: the best run is kept)."),
+]
 PriorOption = Annotated[float | None, typer.Option(min=0, help="Pseudo-count (mmsbm, mcmmsbm).")]
 AbsentOption = Annotated[
     float | None, typer.Option(min=0, help="Unrated pairs to learn from, for each rating.")

@@ -31,6 +31,10 @@ class Kind(NamedTuple):
     presence: float  # weight of who rated what beside the ratings
     grouped: bool  # without groups, only the two offsets are left
 
+    @property
+    def name(self) -> str:
+        return ("presence" if self.presence > 0 else "ratings") if self.grouped else "offsets"
+
 
 class Observed(NamedTuple):
     """The ratings as a chain reads them: in user order, levels beside."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from functools import partial
 from os import PathLike
 from typing import Any, Self
@@ -29,7 +30,7 @@ from coterie.models.additive.chains import (
     stack,
     start_chain,
 )
-from coterie.models.additive.pilot import FEWEST, divide
+from coterie.models.additive.pilot import FEWEST, divide, predict_held_back
 from coterie.models.additive.predict import pair_distributions
 from coterie.models.additive.saving import Keeper, Progressed
 from coterie.models.additive.scale import Scale
@@ -126,7 +127,7 @@ class AdditiveBlockModel(Estimator):
             chains = zip(*fit.kept, strict=True)
             self.samples_ = stack([sample for chain in chains for sample in chain])
             self.chain_of_sample_ = np.repeat(np.arange(len(fit.keys)), len(fit.kept))
-            self.kinds_ = fit.kinds
+            self.mixture_ = dict(Counter(kind.name for kind in fit.kinds))
             self.n_iter_ = fit.done
             self.entropy_ = self._training_entropy(observed, runner)
         return self
@@ -188,15 +189,14 @@ class AdditiveBlockModel(Estimator):
         engine: Engine,
     ) -> list[Kind]:
         """What each chain listens to."""
-        alone, offsets = Kind(0.0, True), Kind(0.0, False)
-        presence = self.presence > 0 and self.absent_share > 0 and shape.levels > 1
-        kinds = [Kind(float(self.presence), True), alone] if presence else [alone]
+        listens = self.presence > 0 and self.absent_share > 0 and shape.levels > 1
+        kinds = [Kind(float(self.presence), True)] * listens + [Kind(0.0, True), Kind(0.0, False)]
         if not self.pilot or len(observed.level) < FEWEST or shape.levels < 2:
             return kinds[:1] * n_chains
-        kinds.append(offsets)
-        return divide(
-            kinds, n_chains, observed, shape, self.values_, self.absent_share, rng, engine
+        run = partial(
+            predict_held_back, shape=shape, values=self.values_, absent_share=self.absent_share
         )
+        return divide(kinds, n_chains, observed, run, self.values_, rng, engine)
 
     def predict_proba(
         self, users: object, items: object, *, engine: str | Engine | None = "local"

@@ -10,8 +10,7 @@ any mixture; the best division of the n chains among the kinds is taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -51,9 +50,8 @@ def divide(
     kinds: list[Kind],
     n_chains: int,
     observed: Observed,
-    shape: Shape,
+    run: Callable[[int, Trial], np.ndarray],
     values: np.ndarray,
-    absent_share: float,
     rng: np.random.Generator,
     engine: Engine,
 ) -> list[Kind]:
@@ -67,7 +65,6 @@ def divide(
         for kind in kinds
         for _ in range(_CHAINS)
     ]
-    run = partial(_predictions, shape=shape, values=values, absent_share=absent_share)
     found = engine.map(run, stream_keys(rng, len(trials)), trials)
     by_split = len(kinds) * _CHAINS
     errors = np.hstack(
@@ -140,7 +137,7 @@ def _rows(observed: Observed, which: np.ndarray) -> Observed:
     return observe(*columns, observed.n_users, observed.n_items)
 
 
-def _predictions(
+def predict_held_back(
     key: int, trial: Trial, shape: Shape, values: np.ndarray, absent_share: float
 ) -> np.ndarray:
     """Expected ratings of the trial's pairs by one short chain."""
