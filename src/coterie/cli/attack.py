@@ -54,6 +54,10 @@ def _table(result: dict[str, Any]) -> Table:
             f"{row['precision']:.2f}",
             *(f"{n:,}" for n in beside),
         )
+    for i, row in enumerate(result["bold"]):
+        beside = (controls[name]["bold"][i]["correct"] for name in ("naive", "deleted_10"))
+        found = f"{row['correct']:,}", f"{row['precision']:.4f}"
+        table.add_row(row["attack"], *found, *(f"{n:,}" for n in beside))
     for key, row in result["vertex_refinement"].items():
         beside = (controls[name]["vertex_refinement"][key]["unique"] for name in controls)
         table.add_row(f"{key}, unique", f"{row['unique']:,}", "", *(f"{n:,}" for n in beside))

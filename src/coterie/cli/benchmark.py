@@ -63,6 +63,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
         "degree_max": "max deg",
         "isolates": "isolates",
         "precision": "precision",
+        "all_claimed": "all claimed",
         "h2_unique": "H2",
         "true_edges": "true edges",
     }
