@@ -54,7 +54,7 @@ class AdditiveBlockModel(Estimator):
         ways of using the rating scale; each user has one.
     n_chains, burn_in, n_sweeps:
         chains, sweeps before the first sample, and sweeps in all. "auto": 10 chains of 320
-        sweeps, a quarter of them to settle; fewer sweeps beyond 200,000 ratings.
+        sweeps, a quarter of them to settle; fewer sweeps beyond 500,000 ratings.
     keep_every:
         sweeps from one kept sample to the next.
     presence:
@@ -236,7 +236,7 @@ class AdditiveBlockModel(Estimator):
         return {name: x for name, x in given.items() if not isinstance(x, np.random.Generator)}
 
     def _plan(self, n_ratings: int) -> tuple[int, int, int]:
-        shrink = math.sqrt(min(1.0, 200_000 / max(n_ratings, 1)))
+        shrink = math.sqrt(min(1.0, 500_000 / max(n_ratings, 1)))
         chains = 10 if self.n_chains == "auto" else int(self.n_chains)
         sweeps = max(120, round(320 * shrink)) if self.n_sweeps == "auto" else int(self.n_sweeps)
         burn_in = sweeps // 4 if self.burn_in == "auto" else int(self.burn_in)
