@@ -23,10 +23,14 @@ import numpy as np
 from numba import njit
 
 from coterie.kernels.cells import PLAIN
+from coterie.kernels.memory import prefetch
 
 ONE_WAY = 0  # one node set, undirected
 TWO_WAY = 1  # one node set, directed
 TWO_SETS = 2  # rows and columns have labels of their own
+
+_AHEAD = 2  # elements between asking for neighbours, for their labels, and using both
+_FETCHED = 64  # labels asked for; beyond, asking would push out what is still needed
 
 
 class Model(NamedTuple):
@@ -129,6 +133,18 @@ def profile(model, adjacency, other_labels, q, v, x, touched):
     return m
 
 
+@njit(inline="always", cache=True)
+def fetch_ahead(adjacency, other_labels, elements, i):
+    """Ask for what `profile` will read of elements to come: neighbours, then their labels."""
+    if i + 2 * _AHEAD < len(elements):
+        prefetch(adjacency.indices, adjacency.indptr[elements[i + 2 * _AHEAD]])
+    if i + _AHEAD < len(elements):
+        v = elements[i + _AHEAD]
+        first = adjacency.indptr[v]
+        for e in range(first, min(adjacency.indptr[v + 1], first + _FETCHED)):
+            prefetch(other_labels, adjacency.indices[e])
+
+
 @njit(nogil=True, cache=True)
 def shift(model, stats, a, sign, x, touched, m):
     """Take a node with this profile out of block a (sign -1) or put it in (sign +1)"""
@@ -158,6 +174,7 @@ def apply_moves(model, adjacency, stats, labels, other_labels, elements, wanted,
     moved = 0
     q = len(stats.others)
     for i in range(len(elements)):
+        fetch_ahead(adjacency, other_labels, elements, i)
         v = elements[i]
         a, b = labels[v], wanted[i]
         if a == b or stats.sizes[a] - 1.0 < least:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from coterie.kernels.blocks import TWO_SETS, TWO_WAY, edge_slots, profile, shift
+from coterie.kernels.blocks import TWO_SETS, TWO_WAY, edge_slots, fetch_ahead, profile, shift
 from coterie.kernels.cells import (
     BERNOULLI,
     PLAIN,
@@ -236,6 +236,7 @@ def plan(model, adjacency, stats, tables, work, labels, other_labels, elements, 
     work.place[:] = -1
     work.used[0] = 0
     for i in range(len(elements)):
+        fetch_ahead(adjacency, other_labels, elements, i)
         v = elements[i]
         m = profile(model, adjacency, other_labels, q, v, work.x, work.touched)
         score_inline(model, stats, tables, work, m, labels[v])
