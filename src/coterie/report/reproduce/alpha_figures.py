@@ -51,10 +51,12 @@ def _alpha(runs: GraphRuns, name: str) -> Outcome:
         f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {printed.blocks} blocks, "
         f"{iterations} iterations from a random start.",
         [
-            Figure("α = 1.0: every node reassigned at once", _chart(name, {1.0: all_at_once})),
-            Figure("α = 0.1: a tenth of the nodes at a time", _chart(name, {0.1: few})),
             Figure(
-                "Both, and where our best search ends",
+                f"{name}, α = 1.0: every node reassigned at once", _chart(name, {1.0: all_at_once})
+            ),
+            Figure(f"{name}, α = 0.1: a tenth of the nodes at a time", _chart(name, {0.1: few})),
+            Figure(
+                f"{name}: both, and where our best search ends",
                 _chart(
                     name,
                     {1.0: all_at_once, 0.1: few},
