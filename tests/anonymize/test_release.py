@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ from numpy.random import default_rng
 import coterie as ct
 from coterie.anonymize.anonymizer import Anonymizer
 from coterie.anonymize.audit import Ledger
+from coterie.anonymize.beside import Beside
 from coterie.anonymize.dcsbm import Steps
 from coterie.anonymize.policy import Policy
 from coterie.anonymize.release import Release
 from coterie.base.errors import InputError, PolicyRefusedError
+from coterie.base.progress import Callback, Progress
+from coterie.engine import Engine, LocalEngine
 from coterie.graph import Graph
 
 
@@ -227,3 +231,39 @@ def test_a_third_release_can_be_forbidden(people: tuple[Graph, np.ndarray], tmp_
         twice.release(graph, labels=labels).write(tmp_path / f"out{i}", _plain)
     third = twice.release(graph, labels=labels)
     assert third.refused and "release number 3" in third.reasons[0]
+
+
+def test_figures_do_not_depend_on_threads(people: tuple[Graph, np.ndarray]) -> None:
+    """With two threads A3 and the controls run beside the draw, and come out the same."""
+    graph, _ = people
+    one, two = (
+        Anonymizer(4).release(graph, engine=LocalEngine(n), _secret=default_rng(7)) for n in (1, 2)
+    )
+    assert one.risk["a3"] is not None
+    assert (one.risk, one.utility) == (two.risk, two.utility)
+    assert np.array_equal(one.graphs[0].indices, two.graphs[0].indices)
+
+
+def test_work_beside_ends_with_the_release() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def endless(engine: Engine, callback: Callback) -> None:
+        try:
+            while True:
+                begun.set()
+                callback(Progress("beside", 0))
+        finally:
+            ended.set()
+
+    with Beside(endless, LocalEngine(2)):
+        assert begun.wait(timeout=30)
+    assert ended.wait(timeout=30)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_fails_beside_fails_the_release(threads: int) -> None:
+    def broken(engine: Engine, callback: Callback) -> int:
+        return 1 // (engine.threads - 1)
+
+    with Beside(broken, LocalEngine(threads)) as answer, pytest.raises(ZeroDivisionError):
+        answer.result()

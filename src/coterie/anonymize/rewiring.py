@@ -94,15 +94,19 @@ def rewire(
     pairs = degrees * (degrees - 1) / 2
     share = np.divide(1.0, pairs, out=np.zeros(n), where=pairs > 0)
     goal_sums = shape.clustering * np.bincount(bins, pairs > 0, len(shape.clustering))
+    # Of a bin that holds the few largest hubs the mean says little of the triangles, most of which
+    # may be theirs: so these count too.
+    corners = shape.transitivity * pairs.sum()
     goals = kernel.Goals(
         bins.astype(np.int32),
         share,
-        goal_sums,
-        _weights(goal_sums, bins, pairs),
+        np.r_[goal_sums, corners],
+        np.r_[_weights(goal_sums, bins, pairs), 1.0 / max(corners, 1.0)],
         products_over_edges(degrees, shape.assortativity),
         1.0 / max(_span_of_products(degrees), 1.0),
     )
-    sums = np.bincount(bins, triangles(indptr, neighbours) * share, len(goal_sums))
+    at_nodes = triangles(indptr, neighbours)
+    sums = np.r_[np.bincount(bins, at_nodes * share, len(goal_sums)), at_nodes.sum()]
     owner = np.repeat(np.arange(n, dtype=np.int32), degrees)
     d = degrees.astype(np.float64)
     products = float((d[wired.source] * d[wired.target]).sum())

@@ -15,6 +15,7 @@ from coterie.graph import Graph
 from coterie.kernels.triangles import core_numbers, triangles
 
 _SPECTRUM = 20
+_RESIDUAL = 1e-6  # of the eigenvectors: the error of the eigenvalues is its square
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,11 @@ class Measures:
 
 
 def measure(
-    graph: Graph, engine: Engine | None = None, *, blocks: np.ndarray | None = None
+    graph: Graph,
+    engine: Engine | None = None,
+    *,
+    blocks: np.ndarray | None = None,
+    eigenvalues: int = _SPECTRUM,
 ) -> Measures:
     """Everything, exact; path lengths by sampled sources above a size, with their interval.
 
@@ -70,7 +75,7 @@ def measure(
         largest_component=largest_component(graph),
         core_max=int(core_numbers(graph.indptr, graph.indices).max(initial=0)),
         modularity=None if blocks is None else modularity(graph, blocks),
-        spectrum=spectrum(graph),
+        spectrum=spectrum(graph, eigenvalues) if eigenvalues else [],
         distances=paths.counts[1:].tolist(),
         clustering_by_degree=clustering_by_degree(degrees, counts),
     )
@@ -123,7 +128,15 @@ def spectrum(graph: Graph, count: int = _SPECTRUM) -> list[float]:
     else:
         start = np.ones(graph.n_nodes) / np.sqrt(graph.n_nodes)
         try:
-            values = eigsh(graph.csr, count, which="LA", v0=start, return_eigenvectors=False)
+            values = eigsh(
+                graph.csr,
+                count,
+                which="LA",
+                v0=start,
+                ncv=min(4 * count, graph.n_nodes),  # eigenvalues of random graphs stand close
+                tol=_RESIDUAL,
+                return_eigenvectors=False,
+            )
         except ArpackNoConvergence as stopped:
             values = stopped.eigenvalues
     return [float(v) for v in np.sort(values)[::-1][:count]]

@@ -1,11 +1,12 @@
 """Rewiring that keeps every degree and every block-pair count, towards the original's clustering.
 
 A swap turns (a, b), (c, d) into (a, d), (c, b) with b and d in one block. It is accepted if the
-energy falls: how far local clustering by degree bin and the sum of d_u d_v over edges
-(assortativity) are from their goals.
+energy falls: how far local clustering by degree bin, the number of triangles and the sum of d_u d_v
+over edges (assortativity) are from their goals.
 
     t_v       triangles at v            share[v]   1 / (number of pairs of neighbours of v)
     sums[b]   sum over the nodes of degree bin b of t_v * share[v]
+    sums[-1]  sum over all nodes of t_v: three times the triangles
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ class Goals(NamedTuple):
 
     bins: np.ndarray  # int32[n]: degree bin of a node
     share: np.ndarray  # float64[n]
-    sums: np.ndarray  # float64[bins]: goal of each bin's sum
-    weight: np.ndarray  # float64[bins]
+    sums: np.ndarray  # float64[bins + 1]: goal of each bin's sum, and of the triangles
+    weight: np.ndarray  # float64[bins + 1]
     products: float  # goal of the sum of d_u d_v over edges
     product_weight: float
 
@@ -62,6 +63,7 @@ def _count_common(indptr, neighbours, table, u, v, skip, other_skip, sign, goals
             change[goals.bins[w]] += sign * goals.share[w]
     change[goals.bins[u]] += sign * count * goals.share[u]
     change[goals.bins[v]] += sign * count * goals.share[v]
+    change[-1] += sign * 3 * count
 
 
 @njit(nogil=True, cache=True)
