@@ -65,6 +65,13 @@ def test_a_worker_killed_between_iterations_changes_nothing(dask: DaskEngine) ->
     assert same_bits(iterate(dask, kill))
 
 
+def test_totals_of_their_own_and_results_that_travel_alone(dask: DaskEngine) -> None:
+    for engine in (LocalEngine(2), dask):
+        done = engine.reduce(divmod, tasks.add, range(9), repeat(4), apart=2)
+        doubled = engine.submit(tasks.add, done.total, done.total, apart=True)
+        assert engine.collect([*done.total, *doubled]) == [6, 12, 12, 24]
+
+
 def test_a_worker_killed_inside_a_task_changes_nothing(dask: DaskEngine, tmp_path: Path) -> None:
     marker = str(tmp_path / "died")
     assert dask.map(tasks.die_once, dask.hold(PARTS), [marker] * 5) == list(range(5))
@@ -103,7 +110,7 @@ class Cluster:
         self.folder = folder
         self.file = folder / "scheduler.json"
         self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard")
-        self.workers = [self._start("worker", "--no-nanny", "--nthreads", "1", "--no-dashboard")]
+        self.workers = [self._start("worker", "--no-nanny", "--nthreads", "3", "--no-dashboard")]
 
     def _start(self, what: str, *options: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "dask", what, "--scheduler-file", str(self.file), *options]
@@ -141,7 +148,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 def test_all_workers_gone_is_an_error_that_says_how_to_go_on(cluster: Cluster) -> None:
     with DaskEngine(cluster.address(), patience=2) as engine:
-        assert engine.map(tasks.sleep, [0.0]) == [0.0]
+        assert same_bits(iterate(engine)) and engine.threads == 3
         cluster.workers[0].kill()
         with pytest.raises(EngineError, match=r"all Dask workers are gone.*--resume"):
             engine.map(tasks.sleep, [0.01])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from coterie.base.errors import InputError
 from coterie.engine import LocalEngine, cut_rows, merge_tree, resolve_engine, shard_count
+from coterie.engine.shards import merge_runs, spans
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -57,3 +58,23 @@ def test_more_edges_never_mean_fewer_shards(a: int, b: int) -> None:
 @given(st.lists(st.integers(), min_size=1))
 def test_the_tree_merges_every_part_once_and_in_order(parts: list[int]) -> None:
     assert merge_tree([[p] for p in parts], lambda a, b: a + b) == parts
+
+
+@given(st.integers(1, 40), st.integers(1, 12), st.integers(1, 4))
+def test_any_runs_of_neighbours_grow_together_to_the_same_tree(
+    leaves: int, runs: int, threads: int
+) -> None:
+    """So the bits do not depend on how many workers and threads there are."""
+
+    def merge(a: str, b: str) -> str:
+        return f"({a}{b})"
+
+    tree = merge_tree([str(leaf) for leaf in range(leaves)], merge)
+    calls = [(leaf,) for leaf in range(leaves)]
+    with LocalEngine(threads) as engine:
+        forests = [
+            engine.reduce_run(str, [calls[i] for i in run], merge, run, leaves, False)[1]
+            for run in spans(leaves, runs)
+        ]
+        assert engine.reduce(str, merge, range(leaves)).total == tree
+    assert list(merge_runs(reversed(forests), leaves, merge).values()) == [tree]
