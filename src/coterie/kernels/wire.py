@@ -18,7 +18,6 @@ from numba import njit
 from coterie.kernels.pairs import contains, insert, new_table, pair_key, remove
 from coterie.kernels.random import below, stream, uniform
 
-
 _TRIES = 20000  # edges tried for a pair of ends that found no partner on the ring …
 _EXACT_TRIES = 6000  # … and how many of them before a block pair may change
 
