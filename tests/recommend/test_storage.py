@@ -78,7 +78,7 @@ def rewritten(file, **changes) -> None:
 
 
 def test_a_newer_format_is_refused(file) -> None:
-    rewritten(file, format=2)
+    rewritten(file, format=99)
     refused(file, "upgrade coterie")
 
 

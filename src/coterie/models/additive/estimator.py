@@ -152,7 +152,8 @@ class AdditiveBlockModel(Estimator):
         fit = keeper.load() if resume else None
         rng = as_generator(self.rng)
         keys = stream_keys(rng, n_chains) if fit is None else fit.keys
-        kinds = self._kinds(shape, observed, n_chains, rng, engine) if fit is None else fit.kinds
+        choose = partial(self._kinds, shape, observed, n_chains, rng, engine, callback)
+        kinds = choose() if fit is None else fit.kinds
         begin = partial(start_chain, shape=shape, observed=observed, absent_share=self.absent_share)
         chains, seen = zip(*engine.map(begin, keys, kinds), strict=True)
         if fit is None:
@@ -187,12 +188,14 @@ class AdditiveBlockModel(Estimator):
         n_chains: int,
         rng: np.random.Generator,
         engine: Engine,
+        callback: Callback,
     ) -> list[Kind]:
         """What each chain listens to."""
         listens = self.presence > 0 and self.absent_share > 0 and shape.levels > 1
         kinds = [Kind(float(self.presence), True)] * listens + [Kind(0.0, True), Kind(0.0, False)]
         if not self.pilot or len(observed.level) < FEWEST or shape.levels < 2:
             return kinds[:1] * n_chains
+        callback(Progress("pilot", 0, 1))
         run = partial(
             predict_held_back, shape=shape, values=self.values_, absent_share=self.absent_share
         )
