@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from coterie.report.charts import (
@@ -44,6 +44,9 @@ def of(root: ElementTree.Element, name: str, class_: str) -> list[ElementTree.El
 
 
 @given(st.lists(st.tuples(anything, anything), max_size=30), st.booleans(), st.booleans())
+@example([(0.0, 0.0), (5e-324, 0.0)], False, False)
+@example([(5e-324, 0.0)], True, False)
+@example([(5e-324, 1.0), (1e-310, 2.0), (1e-299, 3.0)], True, True)
 def test_xy_draws_any_numbers_inside_its_frame(
     points: list[tuple[float, float]], x_log: bool, y_log: bool
 ) -> None:

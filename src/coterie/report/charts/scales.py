@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+_LEAST = 1e-300  # smaller numbers, and differences, lose their digits: they are drawn as this one
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -64,13 +65,15 @@ class Scale:
     def __init__(
         self, lo: float, hi: float, start: float, end: float, *, log: bool = False
     ) -> None:
-        if hi <= lo:
+        if log:
+            lo, hi = max(lo, _LEAST), max(hi, _LEAST)
+        if hi - lo < _LEAST:
             lo, hi = (lo / 2, lo * 2) if log else (lo - 0.5, lo + 0.5)
         self.lo, self.hi, self.start, self.end, self.log = lo, hi, start, end, log
 
     def __call__(self, value: float) -> float:
         lo, hi, at = (
-            (math.log(self.lo), math.log(self.hi), math.log(value))
+            (math.log(self.lo), math.log(self.hi), math.log(max(value, _LEAST)))
             if self.log
             else (self.lo, self.hi, value)
         )
