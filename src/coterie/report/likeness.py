@@ -161,4 +161,5 @@ def _change(a: float, b: float) -> str:
         or abs(a) < 1e-9
     ):
         return f"{b - a:+.3g}"
-    return f"{100 * (b - a) / abs(a):+.1f} %"
+    percents = round(100 * (b - a) / abs(a), 1)
+    return f"{percents:+} %" if percents else "±0.0 %"
