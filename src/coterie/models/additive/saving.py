@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from coterie.base.errors import InputError
 from coterie.base.progress import Iteration
-from coterie.engine.checkpoint import load_checkpoint, save_checkpoint
+from coterie.engine.checkpoint import load_checkpoint, require_same, save_checkpoint
 from coterie.kernels.additive_chain import Chain
 from coterie.kernels.additive_predict import Samples
 from coterie.models.additive.chains import Kind, Observed, stack
@@ -74,14 +73,7 @@ class Keeper:
         if self.path is None or not Path(self.path).exists():
             return None
         arrays, facts = load_checkpoint(self.path, KIND)
-        for name, seen in facts["fingerprint"].items():
-            if seen != self.fingerprint.get(name):
-                raise InputError(
-                    f"the checkpoint was made with {name}={seen!r}, this fit has "
-                    f"{self.fingerprint.get(name)!r}",
-                    path=self.path,
-                    remedy="use the same data and settings, or start anew without --resume",
-                )
+        require_same(self.path, facts["fingerprint"], self.fingerprint)
         chains = [
             Chain(*(arrays[f"chain{c}.{name}"] for name in Chain._fields))
             for c in range(len(facts["keys"]))
