@@ -69,16 +69,31 @@ def seeded_attack(
     backward = np.full(published.n_nodes, -1, np.int32)
     forward[seeds] = truth[seeds]
     backward[truth[seeds]] = seeds
-    fixed = np.zeros(original.n_nodes, np.bool_)
-    fixed[seeds] = True
-    known, other = graph_rows(original), graph_rows(published)
-    memory = new_memory(original.n_nodes, published.n_nodes)
-    for _ in range(_PASSES):
-        order = rng.permutation(original.n_nodes).astype(np.int32)
-        if not propagate(known, other, forward, backward, fixed, order, _THRESHOLD, memory):
-            break
+    rows = graph_rows(original), graph_rows(published)
+    carry_on(*rows, forward, backward, seeds, rng, threshold=_THRESHOLD, passes=_PASSES)
     forward[seeds] = -1
     return Matching(seeds, forward)
+
+
+def carry_on(
+    known: Rows,
+    other: Rows,
+    forward: np.ndarray,
+    backward: np.ndarray,
+    seeds: np.ndarray,
+    rng: Generator,
+    *,
+    threshold: float,
+    passes: int,
+) -> None:
+    """Match more and more people (forward and backward: IN/OUT) until a pass changes nothing."""
+    fixed = np.zeros(len(forward), np.bool_)
+    fixed[seeds] = True
+    memory = new_memory(len(forward), len(backward))
+    for _ in range(passes):
+        order = rng.permutation(len(forward)).astype(np.int32)
+        if not propagate(known, other, forward, backward, fixed, order, threshold, memory):
+            break
 
 
 def graph_rows(graph: Graph) -> Rows:

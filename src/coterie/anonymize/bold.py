@@ -11,10 +11,10 @@ import numpy as np
 from numpy.random import Generator
 from scipy.spatial import cKDTree
 
-from coterie.anonymize.attacks import Matching, graph_rows
+from coterie.anonymize.attacks import Matching, carry_on, graph_rows
 from coterie.anonymize.utility import local_clustering
 from coterie.graph import Graph
-from coterie.kernels.matching import Rows, claim_everybody, new_memory, propagate
+from coterie.kernels.matching import Rows, claim_everybody
 from coterie.kernels.triangles import core_numbers, triangles
 
 _PASSES = 6  # of propagation without a threshold
@@ -35,14 +35,8 @@ def bold_attack(
     matched = np.flatnonzero(forward >= 0)
     backward = np.full(published.n_nodes, -1, np.int32)
     backward[forward[matched]] = matched
-    fixed = np.zeros(original.n_nodes, np.bool_)
-    fixed[seeds] = True
     known, other = graph_rows(original), graph_rows(published)
-    memory = new_memory(original.n_nodes, published.n_nodes)
-    for _ in range(_PASSES):
-        order = rng.permutation(original.n_nodes).astype(np.int32)
-        if not propagate(known, other, forward, backward, fixed, order, 0.0, memory):
-            break
+    carry_on(known, other, forward, backward, seeds, rng, threshold=0.0, passes=_PASSES)
     free = Rows(other.indptr, other.indices, np.where(backward >= 0, _TAKEN, 1.0) * other.damping)
     guess, lead = np.empty_like(forward), np.empty(len(forward))
     claim_everybody(known, free, forward, guess, lead)
