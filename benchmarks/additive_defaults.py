@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 import coterie as ct
-from coterie.graph import Ratings
-from coterie.graph.datasets import load
-from coterie.recommend.evaluate import fold_rows
+from coterie.data import Ratings
+from coterie.data.datasets import load
+from coterie.recommend.evaluation import fold_rows
 from coterie.recommend.metrics import rating_metrics
 from rating_shapes import CASES
 

@@ -23,14 +23,14 @@ import numpy as np
 
 import coterie as ct
 from coterie.anonymize.anonymizer import Anonymizer
-from coterie.anonymize.benchmark import benchmark
-from coterie.anonymize.classes import Classes
-from coterie.anonymize.clustering import blocks_for
-from coterie.anonymize.dcsbm import Steps
-from coterie.anonymize.paths import path_lengths
-from coterie.anonymize.sbm import CellModel
+from coterie.anonymize.baselines.benchmark import benchmark
+from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.draw.clustering import blocks_for
+from coterie.anonymize.draw.dcsbm import Steps
+from coterie.anonymize.draw.sbm import CellModel
+from coterie.anonymize.utility.paths import path_lengths
+from coterie.data import Graph
 from coterie.engine import LocalEngine
-from coterie.graph import Graph
 
 NAMES = {"astro-ph": "ca-AstroPh.txt.gz", "CAIDA": "as-caida20071105.txt.gz"}
 BLOCKS = 60

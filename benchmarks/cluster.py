@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 import coterie as ct
+from coterie.data import datasets
 from coterie.engine import LocalEngine
-from coterie.graph import datasets
-from coterie.models.objectives import simple
+from coterie.models.hard.objectives import simple
 
 GRAPHS = {"as-caida": (100, 300, 10.6), "ca-astroph": (300, 150, 26.0)}  # k, iterations, paper's s
 GRAPH_TOOL = """
@@ -127,7 +127,7 @@ def growth() -> None:
 
 
 def million() -> None:
-    from coterie.graph.generators import planted_partition
+    from coterie.data.generators import planted_partition
 
     seconds = []
     for n in (100_000, 1_000_000):

@@ -33,9 +33,9 @@ import psutil
 
 import coterie as ct
 from coterie.base.progress import Progress
+from coterie.data.generators import mmsbm_ratings, planted_partition
 from coterie.engine import Engine, LocalEngine
 from coterie.engine.dask import DaskEngine
-from coterie.graph.generators import mmsbm_ratings, planted_partition
 
 _WORKERS = 2
 _ITERATIONS = 30

@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import coterie as ct
-from coterie.graph.datasets import load, path
+from coterie.data.datasets import load, path
 
 GROUPS, LEAST = 8, 40  # item groups; genres of fewer films are left out
 

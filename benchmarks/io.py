@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coterie.graph import Graph
-from coterie.graph.generators import degree_corrected_sbm, mmsbm_ratings, planted_partition
-from coterie.graph.readers import read_graph
-from coterie.graph.writers import write_graph
+from coterie.data import Graph
+from coterie.data.generators import degree_corrected_sbm, mmsbm_ratings, planted_partition
+from coterie.data.readers import read_graph
+from coterie.data.writers import write_graph
 
 warnings.simplefilter("ignore")
 

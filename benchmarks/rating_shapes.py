@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from coterie.graph import Ratings
-from coterie.graph.generators import mmsbm_ratings
+from coterie.data import Ratings
+from coterie.data.generators import mmsbm_ratings
 
 STARS, HALVES, TEN = np.arange(1.0, 6), np.arange(0.5, 5.5, 0.5), np.arange(1.0, 11)
 _RIDGES = (0.5, 1, 2, 5, 10, 20, 50, 100, 1000)

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 import coterie as ct
-from coterie.graph import Ratings
-from coterie.graph.datasets import load
-from coterie.graph.generators import mmsbm_ratings
-from coterie.recommend.catalogue import make_model
-from coterie.recommend.evaluate import fold_rows
+from coterie.data import Ratings
+from coterie.data.datasets import load
+from coterie.data.generators import mmsbm_ratings
+from coterie.recommend.evaluation import fold_rows
 from coterie.recommend.metrics import rating_metrics
+from coterie.recommend.registry import make_model
 from rating_shapes import CASES, bias_baseline
 
 Prediction = tuple[np.ndarray, np.ndarray | None]  # expected rating, distribution if there is one

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from coterie.report.reproduce.outcome import FAILS, HOLDS, REMARK
-from coterie.report.reproduce.write import duration
+from coterie.reproduce.outcome import FAILS, HOLDS, REMARK
+from coterie.reproduce.write_page import duration
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = {

@@ -24,12 +24,12 @@ import numpy as np
 
 import coterie as ct
 from coterie.base.progress import Progress
+from coterie.data import Ratings
+from coterie.data.datasets import load
+from coterie.data.generators import mmsbm_ratings
 from coterie.engine import LocalEngine
-from coterie.graph import Ratings
-from coterie.graph.datasets import load
-from coterie.graph.generators import mmsbm_ratings
-from coterie.models.soft.ratings import RatingProblem
-from coterie.models.soft.shards import Pairs
+from coterie.models.soft.observation_shards import Pairs
+from coterie.models.soft.rating_problem import RatingProblem
 from coterie.models.soft.state import Shape, start
 
 PAPERS_BEST = 92_920  # entropy of 80 % of MovieLens-100k, s = 30, after 300 s on 32 cores

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
 from sklearn import metrics
-
-import reference as ref
+from tests import reference as ref
 
 KARATE = nx.karate_club_graph()
 KARATE_EDGES = [(u, v) for u, v in KARATE.edges()]

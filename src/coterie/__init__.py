@@ -15,35 +15,35 @@ if TYPE_CHECKING:
     from coterie.anonymize.anonymizer import Anonymizer as Anonymizer
     from coterie.base.errors import CoterieError as CoterieError
     from coterie.base.errors import InputError as InputError
-    from coterie.graph import Graph as Graph
-    from coterie.graph import Ratings as Ratings
-    from coterie.graph.readers import read_graph as read_graph
-    from coterie.graph.readers import read_ratings as read_ratings
-    from coterie.graph.writers import write_graph as write_graph
+    from coterie.data import Graph as Graph
+    from coterie.data import Ratings as Ratings
+    from coterie.data.readers import read_graph as read_graph
+    from coterie.data.readers import read_ratings as read_ratings
+    from coterie.data.writers import write_graph as write_graph
     from coterie.models.additive import AdditiveBlockModel as AdditiveBlockModel
     from coterie.models.align import align as align
-    from coterie.models.generalized_k_means import GeneralizedKMeans as GeneralizedKMeans
-    from coterie.models.mcmmsbm import MCMMSBM as MCMMSBM
-    from coterie.models.mmsbm import MMSBM as MMSBM
+    from coterie.models.hard.estimator import GeneralizedKMeans as GeneralizedKMeans
+    from coterie.models.soft.mcmmsbm import MCMMSBM as MCMMSBM
+    from coterie.models.soft.mmsbm import MMSBM as MMSBM
+    from coterie.recommend.model_file import load as load
     from coterie.recommend.recommender import Recommender as Recommender
-    from coterie.recommend.storage import load as load
 
 _HOMES = {
     "AdditiveBlockModel": "coterie.models.additive",
     "Anonymizer": "coterie.anonymize.anonymizer",
     "CoterieError": "coterie.base.errors",
-    "GeneralizedKMeans": "coterie.models.generalized_k_means",
-    "Graph": "coterie.graph",
+    "GeneralizedKMeans": "coterie.models.hard.estimator",
+    "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
-    "MCMMSBM": "coterie.models.mcmmsbm",
-    "MMSBM": "coterie.models.mmsbm",
-    "Ratings": "coterie.graph",
+    "MCMMSBM": "coterie.models.soft.mcmmsbm",
+    "MMSBM": "coterie.models.soft.mmsbm",
+    "Ratings": "coterie.data",
     "Recommender": "coterie.recommend.recommender",
     "align": "coterie.models.align",
-    "load": "coterie.recommend.storage",
-    "read_graph": "coterie.graph.readers",
-    "read_ratings": "coterie.graph.readers",
-    "write_graph": "coterie.graph.writers",
+    "load": "coterie.recommend.model_file",
+    "read_graph": "coterie.data.readers",
+    "read_ratings": "coterie.data.readers",
+    "write_graph": "coterie.data.writers",
 }
 
 display.register("coterie.report.notebook:fragment")

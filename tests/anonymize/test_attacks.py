@@ -10,27 +10,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
+from tests import reference
 
-import reference
-from coterie.anonymize.attacks import (
+from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.output.identity_map import read_truth
+from coterie.anonymize.risk.attack_suite import Target, attack
+from coterie.anonymize.risk.attacks import (
     Matching,
+    bold_attack,
     deleted_copy,
+    fingerprint_attack,
     naive_copy,
     relabel,
     seeded_attack,
     vertex_refinement,
 )
-from coterie.anonymize.averaging import averaging_attack
-from coterie.anonymize.bold import bold_attack, fingerprint_attack
-from coterie.anonymize.chance import chance_of
-from coterie.anonymize.classes import Classes
-from coterie.anonymize.intervals import most_by_chance, wilson
-from coterie.anonymize.suite import Target, attack
-from coterie.anonymize.truth import read_truth
+from coterie.anonymize.risk.averaging import averaging_attack
+from coterie.anonymize.risk.expected_hits import chance_of
+from coterie.anonymize.risk.intervals import most_by_chance, wilson
 from coterie.base.errors import InputError
+from coterie.data import Graph
 from coterie.engine import LocalEngine
-from coterie.graph import Graph
-from coterie.kernels.matching import Rows, new_memory, propagate
+from coterie.kernels.anonymize.matching import Rows, new_memory, propagate
 
 
 @pytest.fixture(scope="module")

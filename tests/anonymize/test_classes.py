@@ -9,24 +9,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator, default_rng
 from scipy.sparse.csgraph import connected_components
+from tests import reference
 
-import reference
-from coterie.anonymize.blocks import (
+from coterie.anonymize.draw.classes import (
+    Classes,
     _entropy_of_joining,
     block_matrix,
+    classes_of,
     cut_blocks,
+    limit_cells,
     merge_small_blocks,
+    occupied_cells,
     set_small_components_apart,
 )
-from coterie.anonymize.classes import Classes, classes_of, limit_cells, occupied_cells
-from coterie.anonymize.degrees import deal_within_classes, quantiles_by_class, redraw_degrees
-from coterie.anonymize.disclosure import cell_disclosure, class_risk, disclosure_with_degrees
-from coterie.anonymize.reconnect import reconnect
-from coterie.anonymize.sbm import CellModel
-from coterie.anonymize.utility import largest_component
-from coterie.anonymize.wiring import Wired
-from coterie.graph import Graph
-from coterie.kernels import wire as kernel
+from coterie.anonymize.draw.degrees import deal_within_classes, quantiles_by_class, redraw_degrees
+from coterie.anonymize.draw.reconnection import reconnect
+from coterie.anonymize.draw.sbm import CellModel
+from coterie.anonymize.draw.wiring import Wired
+from coterie.anonymize.risk.disclosure import cell_disclosure, class_risk, disclosure_with_degrees
+from coterie.anonymize.utility.measures import largest_component
+from coterie.data import Graph
+from coterie.kernels.anonymize import wiring as kernel
 
 
 def _random(seed: int, n: int = 16, m: int = 36) -> tuple[Graph, list[tuple[int, int]]]:

@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.random import default_rng
 
-from coterie.anonymize import folder
 from coterie.anonymize.anonymizer import Anonymizer
-from coterie.anonymize.dcsbm import StubModel
-from coterie.anonymize.folder import FORMATS
-from coterie.anonymize.release import Release
+from coterie.anonymize.draw.dcsbm import StubModel
+from coterie.anonymize.output import release_folder as folder
+from coterie.anonymize.output.release import Release
+from coterie.anonymize.output.release_folder import FORMATS
 from coterie.base.errors import InputError
-from coterie.graph import Graph
+from coterie.data import Graph
 
 _PEOPLE = 300
 

@@ -15,15 +15,15 @@ from numpy.random import default_rng
 
 import coterie as ct
 from coterie.anonymize.anonymizer import Anonymizer
-from coterie.anonymize.audit import Ledger
-from coterie.anonymize.beside import Beside
-from coterie.anonymize.dcsbm import Steps
+from coterie.anonymize.draw.dcsbm import Steps
+from coterie.anonymize.output.audit import Ledger
+from coterie.anonymize.output.release import Release
 from coterie.anonymize.policy import Policy
-from coterie.anonymize.release import Release
 from coterie.base.errors import InputError, PolicyRefusedError
 from coterie.base.progress import Callback, Progress
+from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine
-from coterie.graph import Graph
+from coterie.engine.background import Beside
 
 
 @pytest.fixture(scope="module")

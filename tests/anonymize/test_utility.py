@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import reference
 
-import reference
-from coterie.anonymize import paths
-from coterie.anonymize.paths import path_lengths
-from coterie.anonymize.utility import compare, measure
+from coterie.anonymize.utility import paths
+from coterie.anonymize.utility.measures import compare, measure
+from coterie.anonymize.utility.paths import path_lengths
+from coterie.data import Graph
 from coterie.engine import LocalEngine
-from coterie.graph import Graph
-from coterie.kernels.triangles import core_numbers, triangles
+from coterie.kernels.graphs.triangles import core_numbers, triangles
 
 Edges = list[tuple[int, int]]
 

@@ -7,7 +7,7 @@ import pytest
 
 from coterie.base.errors import InputError
 from coterie.base.randomness import as_generator, stream_keys
-from coterie.kernels.random import uniform_block
+from coterie.kernels.numba.random import uniform_block
 
 
 def test_an_input_error_says_what_where_and_the_remedy() -> None:

@@ -13,8 +13,8 @@ import time
 import numpy as np
 import pytest
 
-from coterie.graph.generators import mmsbm_ratings, planted_partition
-from coterie.graph.writers import write_graph, write_table
+from coterie.data.generators import mmsbm_ratings, planted_partition
+from coterie.data.writers import write_graph, write_table
 
 COMMAND = [sys.executable, "-m", "coterie", "soft"]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support import engine_tasks as tasks
 
-import engine_tasks as tasks
 from coterie.base.errors import InputError
 from coterie.engine import Engine, EngineError, LocalEngine, resolve_engine
 from coterie.engine.dask import DaskEngine

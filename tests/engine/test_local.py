@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from coterie.base.errors import InputError
 from coterie.engine import LocalEngine, cut_rows, merge_tree, resolve_engine, shard_count
-from coterie.engine.shards import merge_runs, spans
+from coterie.engine.shard_layout import merge_runs, spans
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -17,12 +17,13 @@ from pyarrow import parquet
 
 from coterie.base.errors import InputError
 from coterie.base.progress import Progress
-from coterie.engine import names, numbering
-from coterie.engine.numbering import IdCounter, IdNumbers
-from coterie.engine.sharded import ShardedGraph, ShardedRatings, open_shards
+from coterie.data.readers import read_graph, read_ratings
+from coterie.engine import id_numbering as numbering
+from coterie.engine import text_ids as names
+from coterie.engine.id_numbering import IdCounter, IdNumbers
+from coterie.engine.shard_storage import load_shard
+from coterie.engine.sharded_data import ShardedGraph, ShardedRatings, open_shards
 from coterie.engine.sharding import shard_graph, shard_ratings
-from coterie.engine.storage import load_shard
-from coterie.graph.readers import read_graph, read_ratings
 
 NAMES: dict[str, Callable[[int], object]] = {
     "numbers": int,
@@ -117,7 +118,7 @@ def test_ratings_in_shards_are_the_ratings(tmp_path: Path, times: bool) -> None:
 def test_parquet_is_read_some_rows_at_a_time(
     tmp_path: Path, columns: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coterie.graph.parquet._ROWS", 100)
+    monkeypatch.setattr("coterie.data.parquet._ROWS", 100)
     ends = np.random.default_rng(0).integers(0, 90, (2, 1_000))
     table = pa.table(dict(zip(columns, ends, strict=True)))
     parquet.write_table(table, tmp_path / "e.parquet", row_group_size=170)

@@ -7,7 +7,7 @@ import pytest
 
 import coterie as ct
 from coterie.base.errors import InputError
-from coterie.graph.generators import mmsbm_ratings, planted_partition
+from coterie.data.generators import mmsbm_ratings, planted_partition
 from coterie.models.align import matching
 
 

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from tests import reference as ref
 
 import coterie as ct
-import reference as ref
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.progress import Iteration, Progress
 from coterie.engine import LocalEngine
@@ -130,7 +130,7 @@ def cases(*kinds: str) -> Any:
 @pytest.fixture(autouse=True)
 def many_shards(monkeypatch):
     """Small data in several shards, so that threads have something to disagree about."""
-    monkeypatch.setattr("coterie.engine.shards._EDGES_A_SHARD", 64)
+    monkeypatch.setattr("coterie.engine.shard_layout._EDGES_A_SHARD", 64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)
         yield

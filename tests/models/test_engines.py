@@ -15,20 +15,20 @@ from typer.testing import CliRunner
 
 from coterie.base.errors import InputError
 from coterie.cli.recommend import app as recommend
+from coterie.data.generators import mmsbm_ratings, planted_partition
+from coterie.data.graph import Graph
+from coterie.data.writers import write_graph, write_ratings
 from coterie.engine import EngineError, LocalEngine
 from coterie.engine.dask import DaskEngine
-from coterie.engine.sharded import open_shards
+from coterie.engine.sharded_data import open_shards
 from coterie.engine.sharding import shard_graph, shard_ratings
-from coterie.graph.generators import mmsbm_ratings, planted_partition
-from coterie.graph.graph import Graph
-from coterie.graph.writers import write_graph, write_ratings
-from coterie.kernels.soft import Shard
-from coterie.models.generalized_k_means import GeneralizedKMeans
-from coterie.models.mcmmsbm import MCMMSBM
-from coterie.models.mmsbm import MMSBM
-from coterie.models.objectives import make_objective
-from coterie.models.objectives.sharded import ShardedObjective, row_block
-from coterie.models.soft.column_blocks import narrow, take
+from coterie.kernels.soft.em import Shard
+from coterie.models.hard.estimator import GeneralizedKMeans
+from coterie.models.hard.objectives import make_objective
+from coterie.models.hard.objectives.sharded import ShardedObjective, row_block
+from coterie.models.soft.column_blocked_problem import narrow, take
+from coterie.models.soft.mcmmsbm import MCMMSBM
+from coterie.models.soft.mmsbm import MMSBM
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +193,7 @@ def test_shards_that_memory_cannot_hold_and_shards_of_something_else(
     given = ["fit", str(tmp_path / "graph"), "--out", str(tmp_path / "model")]
     done = CliRunner().invoke(recommend, given)
     assert done.exit_code == 2 and "hold no ratings" in done.stderr
-    monkeypatch.setattr("coterie.engine.sharded.physical_memory", lambda: 50)
+    monkeypatch.setattr("coterie.engine.sharded_data.physical_memory", lambda: 50)
     with pytest.raises(InputError, match="coterie soft"):
         open_shards(tmp_path / "ratings").load()  # type: ignore[union-attr]
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import reference
 
 import coterie as ct
-import reference
 from coterie.base.errors import InputError
-from coterie.recommend.evaluate import evaluate, evaluate_split, fold_rows
+from coterie.recommend.evaluation import evaluate, evaluate_split, fold_rows
 from coterie.recommend.metrics import ranking_metrics, rating_metrics
 
 

@@ -7,12 +7,12 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from tests import reference
+from tests.support.small_models import likes_table, model_of
 
 import coterie as ct
-import reference
 from coterie.base.errors import AssumptionWarning, InputError
-from coterie.recommend.table import trust
-from recommend.conftest_models import likes_table, model_of
+from coterie.recommend.rating_table import trust
 
 
 def pairs_of(ratings: ct.Ratings) -> tuple[np.ndarray, np.ndarray]:

@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support import fitted_stand_ins as made_up
 
 import coterie as ct
-from coterie.report import anonymize, cluster, recommend, soft
+from coterie.report import cluster_report as cluster
+from coterie.report import recommender_report as recommend
+from coterie.report import release_report as anonymize
+from coterie.report import soft_report as soft
 from coterie.report.charts import Axis, Series, xy
 from coterie.report.page import Figure, write
-from coterie.report.reproduce.outcome import Outcome, judge
-from coterie.report.reproduce.setting import hardware
-from coterie.report.reproduce.write import page as reproduced
-from report import made_up
+from coterie.reproduce.outcome import Outcome, judge
+from coterie.reproduce.settings import hardware
+from coterie.reproduce.write_page import page as reproduced
 
 WIDTHS = (400, 1400)
 

@@ -9,17 +9,21 @@ from html import unescape
 
 import numpy as np
 import pytest
+from tests.support import fitted_stand_ins as made_up
 
 import coterie as ct
-from coterie.graph import Graph
-from coterie.graph.generators import planted_partition
-from coterie.report import anonymize, cluster, cluster_ratings, recommend, soft
-from coterie.report.blocks import arrange
+from coterie.data import Graph
+from coterie.data.generators import planted_partition
+from coterie.report import cluster_ratings_report as cluster_ratings
+from coterie.report import cluster_report as cluster
+from coterie.report import recommender_report as recommend
+from coterie.report import release_report as anonymize
+from coterie.report import soft_report as soft
+from coterie.report.block_matrix import arrange
 from coterie.report.cluster_summary import summarize
 from coterie.report.page import Page, Panel, Section, Verdict, write
-from coterie.report.parts import convergence
-from coterie.report.quality import calibration_error, outcome
-from report import made_up
+from coterie.report.prediction_quality import calibration_error, outcome
+from coterie.report.shared_sections import convergence
 
 
 def words(html: str) -> str:

@@ -9,28 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
-from coterie.anonymize.advice import advise
-from coterie.anonymize.assess import Case, assess, utility_of
-from coterie.anonymize.attacks import relabel
-from coterie.anonymize.audit import Ledger, fingerprint
-from coterie.anonymize.beside import Beside
-from coterie.anonymize.classes import Classes
-from coterie.anonymize.clustering import blocks_for, default_blocks
-from coterie.anonymize.dcsbm import Steps, StubModel, release_classes
-from coterie.anonymize.generate import build_model, check_model
-from coterie.anonymize.inference import edge_inference
+from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.draw.clustering import blocks_for, default_blocks
+from coterie.anonymize.draw.dcsbm import Steps, StubModel, release_classes
+from coterie.anonymize.draw.models import build_model, check_model
+from coterie.anonymize.output.audit import Ledger, fingerprint
+from coterie.anonymize.output.public_summary import public_summary
+from coterie.anonymize.output.release import Release
 from coterie.anonymize.policy import Policy
-from coterie.anonymize.release import Release
-from coterie.anonymize.risk import release_levels
-from coterie.anonymize.suite import Battery, Target
-from coterie.anonymize.summary import public_summary
-from coterie.anonymize.utility import measure
+from coterie.anonymize.risk.assessment import Case, assess, release_levels, utility_of
+from coterie.anonymize.risk.attack_suite import Battery, Target
+from coterie.anonymize.risk.attacks import relabel
+from coterie.anonymize.risk.edge_inference import edge_inference
+from coterie.anonymize.suggestions import advise
+from coterie.anonymize.utility.measures import measure
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.base.version import __version__
+from coterie.data import Graph
 from coterie.engine import Engine, running_engine
-from coterie.graph import Graph
+from coterie.engine.background import Beside
 from coterie.models.base import Estimator
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from coterie.anonymize.intervals import most_by_chance
+from coterie.anonymize.risk.intervals import most_by_chance
 from coterie.base.errors import InputError
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import PolicyRefusedError
-from coterie.cli.inputs import FormatOption, GraphArgument, SeparatorOption, load_graph
+from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption, load_graph
 from coterie.cli.json_output import as_json
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from coterie.anonymize.release import Release
+    from coterie.anonymize.output.release import Release
 
 
 class Model(StrEnum):
@@ -70,8 +70,8 @@ def run(
 ) -> dict[str, Any]:
     """Make a graph like this one that can be published, or say why not."""
     from coterie.anonymize.anonymizer import Anonymizer
-    from coterie.anonymize.dcsbm import Steps
-    from coterie.anonymize.folder import check_folder, check_truth_path
+    from coterie.anonymize.draw.dcsbm import Steps
+    from coterie.anonymize.output.release_folder import check_folder, check_truth_path
     from coterie.anonymize.policy import Policy
 
     check_folder(out, overwrite)

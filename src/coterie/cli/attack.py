@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coterie.cli.inputs import FormatOption, SeparatorOption, load_graph
+from coterie.cli.input_options import FormatOption, SeparatorOption, load_graph
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def run(
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Seeded matching, vertex refinement and degree, on the graph and on two controls."""
-    from coterie.anonymize.suite import Target, attack
-    from coterie.anonymize.truth import read_truth
+    from coterie.anonymize.output.identity_map import read_truth
+    from coterie.anonymize.risk.attack_suite import Target, attack
 
     known, other = (
         load_graph(session, path, format=format, separator=separator)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coterie.cli.inputs import FormatOption, GraphArgument, SeparatorOption, load_graph
+from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption, load_graph
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def anonymize(
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Techniques to publish a graph: how alike their graphs are, and whom attacks find in them."""
-    from coterie.anonymize.benchmark import benchmark
+    from coterie.anonymize.baselines.benchmark import benchmark
 
     original = load_graph(session, graph, format=format, separator=separator)
     with stopwatch() as seconds, session.progress("benchmark") as callback:

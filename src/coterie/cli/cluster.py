@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
-from coterie.cli.checkpoints import CheckpointOption, ResumeOption, saving
-from coterie.cli.engines import EngineOption, SchedulerOption, Where, engine_of
-from coterie.cli.inputs import FormatOption, SeparatorOption, load_graph, load_ratings, load_shards
+from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, saving
+from coterie.cli.engine_options import EngineOption, SchedulerOption, Where, engine_of
+from coterie.cli.input_options import (
+    FormatOption,
+    SeparatorOption,
+    load_graph,
+    load_ratings,
+    load_shards,
+)
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from coterie.models.generalized_k_means import GeneralizedKMeans
+    from coterie.models.hard.estimator import GeneralizedKMeans
 
 
 class Search(StrEnum):
@@ -80,7 +86,7 @@ def run(
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Hard clustering: every node in one block of a stochastic block model."""
-    from coterie.models.generalized_k_means import GeneralizedKMeans
+    from coterie.models.hard.estimator import GeneralizedKMeans
 
     count = _blocks(blocks)
     kept = saving(checkpoint, resume)
@@ -152,9 +158,9 @@ def _truth(path: Path, data: Any) -> tuple[np.ndarray, np.ndarray]:
     """(nodes, their true blocks): the nodes of the file that the graph has."""
     import numpy as np
 
-    from coterie.engine.sharded import ShardedGraph
-    from coterie.graph import Graph
-    from coterie.graph.readers import read_columns
+    from coterie.data import Graph
+    from coterie.data.readers import read_columns
+    from coterie.engine.sharded_data import ShardedGraph
 
     if not isinstance(data, Graph | ShardedGraph):
         raise InputError("--truth compares the nodes of a graph, not users and items")
@@ -207,7 +213,7 @@ def _write(
     report: Path | None,
 ) -> None:
     if out is not None:
-        from coterie.graph.writers import write_table
+        from coterie.data.writers import write_table
 
         write_table(out, _table(model, data))
     if plot is not None:
@@ -215,8 +221,8 @@ def _write(
 
         write_plot(model, plot, title=name)
     if report is not None:
-        from coterie.graph.atomic import atomic_write
-        from coterie.report.cluster import render
+        from coterie.data.atomic_files import atomic_write
+        from coterie.report.cluster_report import render
 
         with atomic_write(report) as file:
             file.write(render(model, data, name=name, assumed=session.assumed))

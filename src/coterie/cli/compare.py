@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coterie.cli.inputs import FormatOption, SeparatorOption, load_graph
+from coterie.cli.input_options import FormatOption, SeparatorOption, load_graph
 from coterie.cli.session import Session, command, stopwatch
 
 
@@ -19,7 +19,7 @@ def run(
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Path lengths, clustering, degrees, components, cores and spectrum of two graphs."""
-    from coterie.anonymize.utility import compare
+    from coterie.anonymize.utility.measures import compare
     from coterie.cli.anonymize import likeness_table
 
     first, second = (

@@ -9,7 +9,7 @@ import typer
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
-    from coterie.graph.datasets import Dataset
+    from coterie.data.datasets import Dataset
 
 app = typer.Typer(help="The data sets of the paper: list, path, get.", no_args_is_help=True)
 
@@ -23,7 +23,7 @@ def list_(session: Session) -> dict[str, Any]:
     """What there is, and what of it is here already."""
     from rich.table import Column, Table
 
-    from coterie.graph.datasets import REGISTRY, local_path
+    from coterie.data.datasets import REGISTRY, local_path
 
     rows = []
     table = Table("name", "what", "checksum", Column("file", overflow="fold"), box=None)
@@ -69,7 +69,7 @@ def get(session: Session, name: NameArgument) -> dict[str, Any]:
 
 
 def _located(session: Session, name: str, *, fetch: bool) -> dict[str, Any]:
-    from coterie.graph.datasets import find, path, titles
+    from coterie.data.datasets import find, path, titles
 
     file = path(name, fetch=fetch)
     names = titles(name)

@@ -10,8 +10,8 @@ import typer
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
-    from coterie.graph import Graph
-    from coterie.models.generalized_k_means import GeneralizedKMeans
+    from coterie.data import Graph
+    from coterie.models.hard.estimator import GeneralizedKMeans
 
 _NEWCOMER = "you"
 
@@ -36,9 +36,9 @@ def run(
 
 
 def _cluster(session: Session) -> dict[str, Any]:
-    from coterie.graph.examples import COMMUNITIES, social_network
+    from coterie.data.demo_data import COMMUNITIES, social_network
     from coterie.models.agreement import adjusted_rand
-    from coterie.models.generalized_k_means import GeneralizedKMeans
+    from coterie.models.hard.estimator import GeneralizedKMeans
 
     people, clubs = social_network(rng=session.seed)
     _headline(session, f"1. Who belongs together? {people.n_nodes} people, {people.n_edges} ties")
@@ -84,9 +84,9 @@ def _block_table(people: Graph, model: GeneralizedKMeans) -> Any:
 def _recommend(session: Session) -> dict[str, Any]:
     import numpy as np
 
-    from coterie.graph.examples import movie_ratings
-    from coterie.graph.ratings import Ratings
-    from coterie.models.mmsbm import MMSBM
+    from coterie.data.demo_data import movie_ratings
+    from coterie.data.ratings import Ratings
+    from coterie.models.soft.mmsbm import MMSBM
     from coterie.recommend.recommender import Recommender
 
     ratings, genres = movie_ratings(rng=session.seed)
@@ -126,7 +126,7 @@ def _recommend(session: Session) -> dict[str, Any]:
 def _release(session: Session, out: Path) -> dict[str, Any]:
     from coterie.anonymize.anonymizer import Anonymizer
     from coterie.cli.anonymize import likeness_table
-    from coterie.graph.examples import social_network
+    from coterie.data.demo_data import social_network
 
     people, _ = social_network(rng=session.seed)
     _headline(session, "3. May it be published? A new network like it, attacked before release")

@@ -77,7 +77,7 @@ def _numba() -> dict[str, Any]:
     import numpy as np
     from numba.core import config
 
-    from coterie.kernels.random import uniform_block
+    from coterie.kernels.numba.random import uniform_block
 
     layer = getattr(config, "THREADING_LAYER", "unknown")  # set when Numba reads its settings
     start = time.perf_counter()

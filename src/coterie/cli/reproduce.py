@@ -21,8 +21,8 @@ def run(
     ] = None,
 ) -> dict[str, Any]:
     """Make tables and figures of the paper again, and say which of its claims hold."""
-    from coterie.report.reproduce import reproduce
-    from coterie.report.reproduce.setting import Setting
+    from coterie.reproduce import reproduce
+    from coterie.reproduce.settings import Setting
 
     seconds = budget if budget is not None else 1.0 if quick else 15.0
     with session.engine() as engine, session.progress("reproduce") as callback:  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coterie.cli.inputs import SeparatorOption
+from coterie.cli.input_options import SeparatorOption
 from coterie.cli.session import Session, command, stopwatch
 
 

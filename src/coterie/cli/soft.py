@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
-from coterie.cli.checkpoints import CheckpointOption, ResumeOption, saving
-from coterie.cli.engines import EngineOption, SchedulerOption, Where, engine_of
-from coterie.cli.inputs import (
+from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, saving
+from coterie.cli.engine_options import EngineOption, SchedulerOption, Where, engine_of
+from coterie.cli.input_options import (
     FormatOption,
     GraphArgument,
     SeparatorOption,
@@ -24,7 +24,7 @@ from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
     from coterie.engine import Engine
-    from coterie.models.soft.base import SoftModel
+    from coterie.models.soft.estimator import SoftModel
 
 
 class Method(StrEnum):
@@ -79,8 +79,8 @@ def run(
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Mixed membership of a graph (or of ratings): a little of each group for every node."""
-    from coterie.models.mcmmsbm import MCMMSBM
-    from coterie.models.mmsbm import MMSBM
+    from coterie.models.soft.mcmmsbm import MCMMSBM
+    from coterie.models.soft.mmsbm import MMSBM
 
     kept = saving(checkpoint, resume)
     if samples is not None and method is Method.exact:
@@ -107,12 +107,12 @@ def run(
     with engine_of(session, engine, scheduler) as where:
         seconds = _fit(session, model, data, where, kept)
     if out is not None:
-        from coterie.graph.writers import write_table
+        from coterie.data.writers import write_table
 
         write_table(out, _table(model, data))
     if report is not None:
-        from coterie.graph.writers import atomic_write
-        from coterie.report.soft import render
+        from coterie.data.writers import atomic_write
+        from coterie.report.soft_report import render
 
         with atomic_write(report) as file:
             file.write(render(model, data, name=Path(graph).name, assumed=session.assumed))

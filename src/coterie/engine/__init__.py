@@ -3,7 +3,7 @@
 from coterie.engine.interface import Engine, EngineError
 from coterie.engine.local import LocalEngine
 from coterie.engine.resolve import resolve_engine, running_engine
-from coterie.engine.shards import cut_rows, merge_tree, shard_count
+from coterie.engine.shard_layout import cut_rows, merge_tree, shard_count
 
 __all__ = [
     "Engine",

@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from coterie.base.errors import InputError
-from coterie.graph.writers import atomic_write
+from coterie.data.writers import atomic_write
 
 FORMAT = "coterie-checkpoint"
 VERSION = 1

@@ -19,10 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from coterie.base.errors import InputError
-from coterie.engine.cluster import distributed, local_cluster
-from coterie.engine.interface import Closing, EngineError, Reduced
-from coterie.engine.local import available_cores
-from coterie.engine.remote import (
+from coterie.engine.dask_cluster import distributed, local_cluster
+from coterie.engine.dask_tasks import (
     Entry,
     Group,
     Held,
@@ -38,8 +36,10 @@ from coterie.engine.remote import (
     reduce_group,
     run_group,
 )
-from coterie.engine.shards import spans
-from coterie.engine.storage import ShardRef, write_shard
+from coterie.engine.interface import Closing, EngineError, Reduced
+from coterie.engine.local import available_cores
+from coterie.engine.shard_layout import spans
+from coterie.engine.shard_storage import ShardRef, write_shard
 
 _POLL_SECONDS = 1.0
 _SAME_FOR_SECONDS = 0.05

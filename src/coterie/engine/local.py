@@ -10,8 +10,8 @@ from typing import Any
 
 from coterie.base.errors import InputError
 from coterie.engine.interface import Closing, Reduced
-from coterie.engine.shards import Forest, each_apart, merge_run, merge_runs, spans
-from coterie.engine.storage import ShardRef, load_shard
+from coterie.engine.shard_layout import Forest, each_apart, merge_run, merge_runs, spans
+from coterie.engine.shard_storage import ShardRef, load_shard
 
 _RUNS_A_THREAD = 4  # enough to even out the work
 

@@ -15,7 +15,14 @@ import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Progress, silent
-from coterie.engine.buckets import (
+from coterie.data.byte_source import PathLike, suffixes
+from coterie.data.ordered_threads import in_order
+from coterie.data.parquet import read_parquet
+from coterie.data.text_layout import Wanted
+from coterie.data.text_reader import Columns, read_text
+from coterie.data.writers import write_table
+from coterie.engine.id_numbering import IdCounter, IdNumbers
+from coterie.engine.row_buckets import (
     DIRECTED,
     EDGE,
     RATING,
@@ -24,17 +31,10 @@ from coterie.engine.buckets import (
     graph_block,
     rating_block,
 )
-from coterie.engine.numbering import IdCounter, IdNumbers
-from coterie.engine.sharded import GRAPH, MOST_WEIGHTS, RATINGS
-from coterie.engine.shards import cut_rows, shard_count
-from coterie.engine.storage import ShardRef, write_manifest, write_shard
-from coterie.graph.layout import Wanted
-from coterie.graph.parquet import read_parquet
-from coterie.graph.source import PathLike, suffixes
-from coterie.graph.text import Columns, read_text
-from coterie.graph.threads import in_order
-from coterie.graph.writers import write_table
-from coterie.kernels.rowblocks import RowBlock
+from coterie.engine.shard_layout import cut_rows, shard_count
+from coterie.engine.shard_storage import ShardRef, write_manifest, write_shard
+from coterie.engine.sharded_data import GRAPH, MOST_WEIGHTS, RATINGS
+from coterie.kernels.hard.row_blocks import RowBlock
 
 Pieces = dict[str, list[Any]]  # the columns of one block of the file, each in pieces
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.graph import Ratings
+from coterie.data import Ratings
 
 UNLIKED_A_LIKE = 2.0
 

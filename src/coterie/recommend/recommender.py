@@ -11,19 +11,19 @@ import numpy as np
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import as_generator
+from coterie.data import Ratings
 from coterie.engine import Engine
-from coterie.engine.sharded import ShardedRatings
-from coterie.graph import Ratings
+from coterie.engine.sharded_data import ShardedRatings
 from coterie.models.base import Estimator
 from coterie.recommend.adapter import Adapter
-from coterie.recommend.catalogue import adapter_of, fits_shards, make_model
-from coterie.recommend.explain import Explanation, explain
-from coterie.recommend.fold import folded_in
+from coterie.recommend.explanation import Explanation, explain
+from coterie.recommend.fold_in import folded_in
+from coterie.recommend.id_lookup import Names
 from coterie.recommend.likes import is_likes, with_unliked
-from coterie.recommend.names import Names
-from coterie.recommend.pairs import columns_of, ratings_of
-from coterie.recommend.rank import top_items
-from coterie.recommend.table import Table
+from coterie.recommend.pair_input import columns_of, ratings_of
+from coterie.recommend.ranking import top_items
+from coterie.recommend.rating_table import Table
+from coterie.recommend.registry import adapter_of, fits_shards, make_model
 
 
 class Recommendation(NamedTuple):
@@ -40,7 +40,7 @@ class Recommender(Estimator):
     coterie, fitted (used as it is) or not. A table whose ratings are all 1 is one of likes.
 
     >>> ratings = Ratings.from_arrays([1, 1, 2, 2, 3], [7, 8, 7, 9, 8], [5, 1, 5, 4, 2])
-    >>> from coterie.models.mmsbm import MMSBM
+    >>> from coterie.models.soft.mmsbm import MMSBM
     >>> rec = Recommender(MMSBM(n_groups=2)).fit(ratings)
     >>> rec.predict([1, 99], [9, 7]).shape, rec.unseen([1, 99], [9, 7])
     ((2,), array([False,  True]))
@@ -250,7 +250,7 @@ class Recommender(Estimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted recommender to a file that `coterie.load` reads."""
-        from coterie.recommend.storage import save
+        from coterie.recommend.model_file import save
 
         self._require_fit()
         save(self, path)

@@ -18,7 +18,7 @@ def write_plot(model: Any, path: str | PathLike[str], *, title: str = "") -> Non
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    from coterie.graph.atomic import atomic_write
+    from coterie.data.atomic_files import atomic_write
 
     quiet: Any = {"svg.fonttype": "none", "svg.hashsalt": "coterie", "font.size": 9.0}
     with rc_context(quiet):

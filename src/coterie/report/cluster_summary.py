@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from coterie.graph import Graph
-from coterie.report.assumed import taken_for_granted
-from coterie.report.blocks import arrange, share
-from coterie.report.parts import history_rows
+from coterie.data import Graph
+from coterie.report.assumptions import taken_for_granted
+from coterie.report.block_matrix import arrange, share
+from coterie.report.shared_sections import history_rows
 
 _DRAWN = 30  # blocks in the drawing of the block graph
 _LISTED = 15  # blocks whose nodes are named

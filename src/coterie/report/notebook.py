@@ -9,7 +9,7 @@ import numpy as np
 
 from coterie.report.charts import short
 from coterie.report.charts.drawing import Chart, template
-from coterie.report.parts import convergence, history_rows, yes_no
+from coterie.report.shared_sections import convergence, history_rows, yes_no
 
 _STYLE = """
 .coterie-card { max-width: 560px; font: 14px/1.45 system-ui, sans-serif; }

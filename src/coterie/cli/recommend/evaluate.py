@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
-from coterie.cli.inputs import FormatOption, SeparatorOption
+from coterie.cli.input_options import FormatOption, SeparatorOption
 from coterie.cli.recommend.options import (
     AbsentOption,
     GroupsOption,
@@ -25,8 +25,8 @@ from coterie.cli.recommend.options import (
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
-    from coterie.graph import Ratings
-    from coterie.recommend.evaluate import Evaluation
+    from coterie.data import Ratings
+    from coterie.recommend.evaluation import Evaluation
 
 
 @command
@@ -53,9 +53,9 @@ def run(
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Cross-validate, or fit to --train and test on --test."""
-    from coterie.cli.inputs import load_ratings
+    from coterie.cli.input_options import load_ratings
     from coterie.cli.recommend.titles import read_titles
-    from coterie.recommend.evaluate import evaluate, evaluate_split, summarised
+    from coterie.recommend.evaluation import evaluate, evaluate_split, summarised
 
     files = (train is not None) + (test is not None)
     if files == 1 or (ratings is None) == (files == 0):
@@ -103,8 +103,8 @@ def _write_report(
     titles: dict[Any, str] | None,
     assumed: list[str],
 ) -> None:
-    from coterie.graph.writers import atomic_write
-    from coterie.report.recommend import render
+    from coterie.data.writers import atomic_write
+    from coterie.report.recommender_report import render
 
     last = found.last
     same_scale = len(last.recommender.values_) == len(last.train.values)

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from coterie.cli.checkpoints import CheckpointOption, ResumeOption, saving
-from coterie.cli.engines import EngineOption, SchedulerOption, Where, engine_of
-from coterie.cli.inputs import FormatOption, RatingsArgument, SeparatorOption
+from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, saving
+from coterie.cli.engine_options import EngineOption, SchedulerOption, Where, engine_of
+from coterie.cli.input_options import FormatOption, RatingsArgument, SeparatorOption
 from coterie.cli.recommend.options import (
     AbsentOption,
     GroupsOption,
@@ -46,7 +46,7 @@ def run(
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Learn a recommender from ratings and write it to a file."""
-    from coterie.cli.inputs import load_ratings, load_shards
+    from coterie.cli.input_options import load_ratings, load_shards
     from coterie.recommend.recommender import Recommender
 
     kept = saving(checkpoint, resume)

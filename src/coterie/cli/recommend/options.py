@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
-from coterie.cli.inputs import parse_groups
+from coterie.cli.input_options import parse_groups
 from coterie.cli.session import Session
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def make(
     absent: float | None,
 ) -> Estimator:
     """The model that the options of fit and evaluate describe."""
-    from coterie.recommend.catalogue import make_model
+    from coterie.recommend.registry import make_model
 
     return make_model(
         model.value,
@@ -71,7 +71,7 @@ def make(
 
 def load_model(path: str) -> Recommender:
     """The recommender in a file."""
-    from coterie.recommend.storage import load
+    from coterie.recommend.model_file import load
 
     return load(path)
 

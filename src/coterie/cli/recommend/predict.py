@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coterie.cli.inputs import FormatOption, SeparatorOption
+from coterie.cli.input_options import FormatOption, SeparatorOption
 from coterie.cli.recommend.options import ModelArgument, OutOption, load_model
 from coterie.cli.session import Session, command
 
@@ -21,8 +21,8 @@ def run(
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """One row for each input row, in order: user,item,rating,p_<value>…,unseen."""
-    from coterie.graph.readers import read_columns
-    from coterie.graph.writers import write_table
+    from coterie.data.readers import read_columns
+    from coterie.data.writers import write_table
 
     recommender = load_model(model)
     given = read_columns(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
-from coterie.cli.inputs import FormatOption, SeparatorOption
+from coterie.cli.input_options import FormatOption, SeparatorOption
 from coterie.cli.recommend.options import ModelArgument, TitlesOption, as_given, known, load_model
 from coterie.cli.session import Session, command
 
@@ -65,8 +65,8 @@ def _take_in(
     """Fold a user in from a file of item, rating (of likes: item alone)."""
     import numpy as np
 
-    from coterie.graph import Ratings
-    from coterie.graph.readers import read_columns
+    from coterie.data import Ratings
+    from coterie.data.readers import read_columns
 
     numbers = () if recommender.likes_ else ("rating",)
     given = read_columns(

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels.additive_chain import Chain, Schedule
-from coterie.kernels.additive_predict import Samples
-from coterie.kernels.additive_sweep import Edges
+from coterie.kernels.additive.chain import Chain, Schedule
+from coterie.kernels.additive.predict import Samples
+from coterie.kernels.additive.sweep import Edges
 
 FAR = 40.0  # a cutpoint that no location passes
 _STYLES_FROM, _STYLES_EVERY, _EFFECTS_FROM, _HOLD = 15, 3, 10, 100.0

@@ -14,12 +14,13 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
+from coterie.data import Ratings
 from coterie.engine import Engine
 from coterie.engine.resolve import running_engine
-from coterie.graph import Ratings
-from coterie.kernels.additive_chain import Chain, advance
-from coterie.kernels.additive_styles import entropy
-from coterie.kernels.additive_sweep import Edges
+from coterie.kernels.additive.chain import Chain, advance
+from coterie.kernels.additive.response_styles import entropy
+from coterie.kernels.additive.sweep import Edges
+from coterie.models.additive.chain_allocation import FEWEST, divide, predict_held_back
 from coterie.models.additive.chains import (
     Kind,
     Observed,
@@ -30,10 +31,9 @@ from coterie.models.additive.chains import (
     stack,
     start_chain,
 )
-from coterie.models.additive.pilot import FEWEST, divide, predict_held_back
+from coterie.models.additive.checkpoint import Keeper, Progressed
 from coterie.models.additive.predict import pair_distributions
-from coterie.models.additive.saving import Keeper, Progressed
-from coterie.models.additive.scale import Scale
+from coterie.models.additive.rating_scale import Scale
 from coterie.models.base import Estimator
 
 _MOST_SAMPLE_BYTES = 1 << 28
@@ -66,7 +66,7 @@ class AdditiveBlockModel(Estimator):
         to offsets alone (docs/additive.md). Without it, and with fewer than 100 ratings, all
         chains are of the first kind.
 
-    >>> from coterie.graph import Ratings
+    >>> from coterie.data import Ratings
     >>> ratings = Ratings.from_arrays([*"aabbcc"], [*"xyxyxz"], [5, 1, 5, 2, 1, 5])
     >>> model = AdditiveBlockModel(n_chains=2, n_sweeps=40, rng=0).fit(ratings)
     >>> p = model.predict_proba([0], [2])

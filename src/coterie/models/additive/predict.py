@@ -8,8 +8,8 @@ import numpy as np
 
 from coterie.engine import Engine
 from coterie.engine.resolve import running_engine
-from coterie.kernels.additive_fold import fold_in
-from coterie.kernels.additive_predict import Samples, distributions
+from coterie.kernels.additive.fold_in import fold_in
+from coterie.kernels.additive.predict import Samples, distributions
 
 _PAIRS_A_TASK = 1 << 10
 _SWEEPS = 3  # of a newcomer in each sample; it starts where the sample before left it

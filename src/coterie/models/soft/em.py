@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.base.progress import Callback, Iteration, Progress
-from coterie.models.soft.problem import Problem, Spread
+from coterie.models.soft.problem_interface import Problem, Spread
 from coterie.models.soft.state import State
 
 WINDOW = 10  # iterations over which the entropy must improve by tol

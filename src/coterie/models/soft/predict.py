@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.graph import Ratings
-from coterie.kernels.soft_predict import fold_in, pair_probabilities
+from coterie.data import Ratings
+from coterie.kernels.soft.predict import fold_in, pair_probabilities
 from coterie.models.soft.state import State
 
 _RARE = 1e-12

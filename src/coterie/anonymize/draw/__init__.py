@@ -1,0 +1,1 @@
+"""From an original graph to new graphs: classes, degrees, wiring, rewiring."""

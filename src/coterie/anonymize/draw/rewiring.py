@@ -1,0 +1,145 @@
+"""Swaps that bring clustering and assortativity to the original's, and touch nothing else."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from coterie.anonymize.draw.wiring import Wired
+from coterie.anonymize.utility.measures import local_clustering
+from coterie.base.randomness import stream_keys
+from coterie.kernels.anonymize import rewiring as kernel
+from coterie.kernels.anonymize.wiring import Cells
+from coterie.kernels.graphs.triangles import triangles
+
+PROPOSALS = 25  # an edge, at most
+TOLERANCE = 0.02  # of the goals
+_CLOSING = 0.9  # the share of proposals that close a wedge
+_TRIES = 24  # neighbours looked at for the loosest edge to give up
+_MIN_BIN = 10  # nodes: a degree bin under it is pooled with its neighbour
+
+
+class Shape(NamedTuple):
+    """The released statistics that rewiring aims at: they count as published (audit)."""
+
+    lowest: np.ndarray  # float64: lowest degree of each bin
+    clustering: np.ndarray  # float64: mean local clustering of each bin
+    transitivity: float  # global clustering: 3 triangles / pairs of edges that meet
+    assortativity: float
+
+
+def degree_bins(degrees: np.ndarray, minimum: int = _MIN_BIN) -> np.ndarray:
+    """Lowest degrees of bins that grow by half, each with at least `minimum` nodes.
+
+    >>> degree_bins(np.repeat([2, 3, 4, 50], 10))
+    array([ 2.,  3.,  4., 42.])
+    """
+    lows, low = [], 2.0
+    top = float(degrees.max(initial=2))
+    while low <= top:
+        lows.append(low)
+        low = max(low + 1, np.floor(low * 1.5))
+    kept: list[float] = []
+    waiting = 0
+    for i, low in reversed(list(enumerate(lows))):
+        high = lows[i + 1] if i + 1 < len(lows) else np.inf
+        waiting += int(((degrees >= low) & (degrees < high)).sum())
+        if waiting >= minimum or low == 2.0:
+            kept.append(low)
+            waiting = 0
+    return np.array(sorted(kept))
+
+
+def products_over_edges(degrees: np.ndarray, assortativity: float) -> float:
+    """The sum of d_u d_v over edges that a graph of these degrees has at this assortativity."""
+    d = degrees.astype(np.float64)
+    m = max(d.sum() / 2, 1.0)
+    mean = (d**2).sum() / (2 * m)
+    return float(m * (mean**2 + assortativity * ((d**3).sum() / (2 * m) - mean**2)))
+
+
+def shape_of(degrees: np.ndarray, triangle_counts: np.ndarray, assortativity: float) -> Shape:
+    """What rewiring needs to know of the original: three aggregate statistics."""
+    lows = degree_bins(degrees)
+    where = np.searchsorted(lows, degrees, side="right") - 1
+    inside = where >= 0
+    local = local_clustering(degrees, triangle_counts)
+    sums = np.bincount(where[inside], local[inside], len(lows))
+    counts = np.bincount(where[inside], minlength=len(lows))
+    pairs = (degrees * (degrees - 1) / 2).sum()
+    transitivity = float(triangle_counts.sum() / pairs) if pairs else 0.0
+    # Rounded: the last digits of a sum tell the order of its terms.
+    means = np.round(sums / np.maximum(counts, 1), 9)
+    return Shape(lows, means, transitivity, assortativity)
+
+
+def rewire(
+    wired: Wired,
+    block: np.ndarray,
+    cells: Cells,
+    shape: Shape,
+    rng: Generator,
+    *,
+    proposals: int = PROPOSALS,
+    tolerance: float = TOLERANCE,
+) -> Wired:
+    """The same degrees and block pairs, with the original's clustering by degree, triangles and
+    assortativity as nearly as swaps reach them; never above its clustering."""
+    n = len(block)
+    indptr, neighbours = wired.rows(n)
+    degrees = np.diff(indptr)
+    bins = np.maximum(np.searchsorted(shape.lowest, degrees, side="right") - 1, 0)
+    pairs = degrees * (degrees - 1) / 2
+    share = np.divide(1.0, pairs, out=np.zeros(n), where=pairs > 0)
+    goal_sums = shape.clustering * np.bincount(bins, pairs > 0, len(shape.clustering))
+    # Of a bin that holds the few largest hubs the mean says little of the triangles, most of which
+    # may be theirs: so these count too.
+    corners = shape.transitivity * pairs.sum()
+    goals = kernel.Goals(
+        bins.astype(np.int32),
+        share,
+        np.r_[goal_sums, corners],
+        np.r_[_weights(goal_sums, bins, pairs), 1.0 / max(corners, 1.0)],
+        products_over_edges(degrees, shape.assortativity),
+        1.0 / max(_span_of_products(degrees), 1.0),
+    )
+    at_nodes = triangles(indptr, neighbours)
+    sums = np.r_[np.bincount(bins, at_nodes * share, len(goal_sums)), at_nodes.sum()]
+    owner = np.repeat(np.arange(n, dtype=np.int32), degrees)
+    d = degrees.astype(np.float64)
+    products = float((d[wired.source] * d[wired.target]).sum())
+    kernel.rewire(
+        indptr,
+        neighbours,
+        owner,
+        block,
+        cells,
+        goals,
+        sums,
+        products,
+        proposals * len(wired.source),
+        tolerance,
+        _CLOSING,
+        _TRIES,
+        stream_keys(rng, 1)[0],
+    )
+    upper = owner < neighbours
+    return Wired(owner[upper], neighbours[upper], wired.given_up)
+
+
+def _weights(goal_sums: np.ndarray, bins: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """What a unit of a bin's sum weighs: its part of the mean local clustering, which small degrees
+    rule, and its part of the triangles, which large ones rule; both in shares of their goals."""
+    per_node = np.bincount(bins, pairs, len(goal_sums)) / np.maximum(
+        np.bincount(bins, pairs > 0, len(goal_sums)), 1
+    )
+    return np.asarray(
+        1.0 / max(goal_sums.sum(), 1e-9) + per_node / max((goal_sums * per_node).sum(), 1e-9)
+    )
+
+
+def _span_of_products(degrees: np.ndarray) -> float:
+    """How far the sum of d_u d_v moves when assortativity goes from 0 to 1."""
+    return products_over_edges(degrees, 1.0) - products_over_edges(degrees, 0.0)

@@ -1,0 +1,1 @@
+"""What is written: the release folder, the audit, the public summary."""

@@ -1,0 +1,1 @@
+"""How similar a release is to its original."""

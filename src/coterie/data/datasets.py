@@ -1,0 +1,224 @@
+"""The paper's data sets: looked for in $COTERIE_DATA, then in the cache, then fetched.
+
+A file is checked by its counts whoever brought it. A checksum that the publisher gives, or that
+could not be compared here, is marked so in the registry.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from coterie.base.errors import AssumptionWarning, InputError, MissingDependencyError
+from coterie.data.graph import Graph
+from coterie.data.ratings import Ratings
+
+
+class Dataset(NamedTuple):
+    """One data set: where it comes from, what its file is called, what must be in it."""
+
+    name: str
+    about: str
+    files: tuple[str, ...]  # names under $COTERIE_DATA or the cache, the first that is there
+    counts: dict[str, int]
+    address: str = ""
+    member: str = ""  # the file inside a fetched archive
+    checksum: str | None = None  # of the fetched file, with its algorithm
+    verified: bool = False  # whether a download was compared with the checksum by us
+    titles: str = ""  # a file beside the first with the names of the items
+    cite: str = ""
+
+    @property
+    def is_ratings(self) -> bool:
+        return "users" in self.counts
+
+
+_DATASETS = (
+    Dataset(
+        "as-caida",
+        "the Internet's autonomous systems, CAIDA, 5 November 2007",
+        ("as-caida20071105.txt.gz", "as-caida20071105.txt"),
+        {"nodes": 26_475, "edges": 53_381, "self_loops": 0},
+        "https://snap.stanford.edu/data/as-caida20071105.txt.gz",
+        cite="Leskovec, Kleinberg, Faloutsos: Graphs over Time, KDD 2005",
+    ),
+    Dataset(
+        "ca-astroph",
+        "who wrote papers with whom, arXiv astrophysics",
+        ("ca-AstroPh.txt.gz", "ca-AstroPh.txt"),
+        {"nodes": 18_772, "edges": 198_050, "self_loops": 60},
+        "https://snap.stanford.edu/data/ca-AstroPh.txt.gz",
+        cite="Leskovec, Kleinberg, Faloutsos: Graph Evolution, ACM TKDD 1(1), 2007",
+    ),
+    Dataset(
+        "karate",
+        "friends in a karate club (comes with networkx)",
+        ("karate.csv",),
+        {"nodes": 34, "edges": 78, "self_loops": 0},
+        cite="Zachary: An Information Flow Model for Conflict and Fission, 1977",
+    ),
+    Dataset(
+        "ml-100k",
+        "MovieLens: 100,000 ratings of films",
+        ("ml-100k/u.data.gz", "ml-100k/u.data"),
+        {"users": 943, "items": 1_682, "ratings": 100_000, "values": 5},
+        "https://files.grouplens.org/datasets/movielens/ml-100k.zip",
+        member="ml-100k/u.data",
+        checksum="md5:0e33842e24a9c977be4e0107933c0723",
+        titles="u.item",
+        cite="Harper, Konstan: The MovieLens Datasets, ACM TiiS 5(4), 2015",
+    ),
+)
+REGISTRY = {dataset.name: dataset for dataset in _DATASETS}
+
+
+def path(name: str, *, check: bool = True, fetch: bool = True) -> Path:
+    """The file of a data set; fetched into the cache if it is nowhere and `fetch` allows it."""
+    dataset = find(name)
+    file = local_path(dataset)
+    if file is None:
+        if name == "karate":
+            file = _make_karate(dataset)
+        elif fetch:
+            file = _fetch(dataset)
+        else:
+            remedy = f"`coterie datasets get {name}` fetches it, or {_where_to_put(dataset)}"
+            raise InputError(f"{name} is not here", remedy=remedy)
+    if check:
+        _compare(dataset, file, _read(dataset, file))
+    return file
+
+
+def load(name: str) -> Graph | Ratings:
+    """A data set as a Graph or Ratings, with its counts checked."""
+    dataset = find(name)
+    file = path(name, check=False)
+    data = _read(dataset, file)
+    _compare(dataset, file, data)
+    return data
+
+
+def titles(name: str) -> Path | None:
+    """The file that names the items, if there is one (ml-100k: fields cut by |, Latin-1)."""
+    dataset = find(name)
+    if not dataset.titles:
+        return None
+    file = path(name, check=False).with_name(dataset.titles)
+    return file if file.exists() else None
+
+
+def find(name: str) -> Dataset:
+    """The registry's entry.
+
+    >>> find("ml-100k").counts["users"]
+    943
+    """
+    if name not in REGISTRY:
+        raise InputError(f"{name!r} is no data set", remedy=f"there are {', '.join(REGISTRY)}")
+    return REGISTRY[name]
+
+
+def cache_folder() -> Path:
+    """$COTERIE_CACHE, or where this system keeps caches."""
+    import pooch
+
+    return Path(os.environ.get("COTERIE_CACHE") or pooch.os_cache("coterie"))
+
+
+def local_path(dataset: Dataset) -> Path | None:
+    """Where the file lies already, $COTERIE_DATA before the cache."""
+    folders = [Path(folder) for folder in (os.environ.get("COTERIE_DATA"),) if folder]
+    for folder in (*folders, cache_folder()):
+        for file in dataset.files:
+            if (folder / file).is_file():
+                return folder / file
+    return None
+
+
+def _where_to_put(dataset: Dataset) -> str:
+    unpack = "unpack it, " if dataset.member else ""
+    folder = os.environ.get("COTERIE_DATA") or cache_folder()
+    return f"get {dataset.address}, {unpack}and put {' or '.join(dataset.files)} into {folder}"
+
+
+def _fetch(dataset: Dataset) -> Path:
+    import pooch
+
+    folder = cache_folder()
+    processor = None
+    if dataset.member:
+        members = [dataset.member, f"{Path(dataset.member).parent}/{dataset.titles}"]
+        processor = pooch.Unzip(members=members, extract_dir=str(folder))
+    try:
+        pooch.get_logger().setLevel("ERROR")
+        got = pooch.retrieve(
+            dataset.address,
+            known_hash=dataset.checksum,
+            fname=Path(dataset.address).name,
+            path=folder,
+            processor=processor,
+            downloader=pooch.HTTPDownloader(timeout=30),
+        )
+    except Exception as error:  # no network, no such host, a wrong checksum, no room …
+        raise InputError(
+            f"{dataset.name} is not here and could not be fetched ({type(error).__name__})",
+            remedy=_where_to_put(dataset),
+        ) from error
+    if dataset.checksum is None:
+        warnings.warn(
+            f"{dataset.name}: its publisher gives no checksum; the file was checked by its counts",
+            AssumptionWarning,
+            stacklevel=3,
+        )
+    return folder / dataset.member if dataset.member else Path(got)
+
+
+def _make_karate(dataset: Dataset) -> Path:
+    from coterie.data.dataframes import require
+    from coterie.data.writers import write_graph
+
+    try:
+        networkx = require("networkx")
+    except MissingDependencyError as error:
+        raise MissingDependencyError(
+            "karate comes with networkx, which is not installed", remedy="pip install networkx"
+        ) from error
+    path = cache_folder() / dataset.files[0]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_graph(Graph.from_networkx(networkx.karate_club_graph()), path)
+    return path
+
+
+def _read(dataset: Dataset, path: Path) -> Graph | Ratings:
+    from coterie.data.readers import read_graph, read_ratings
+
+    read: Callable[[Path], Any] = read_ratings if dataset.is_ratings else read_graph
+    with warnings.catch_warnings():  # what is cleaned in these files is part of their counts
+        warnings.simplefilter("ignore", AssumptionWarning)
+        data: Graph | Ratings = read(path)
+    return data
+
+
+def _compare(dataset: Dataset, path: Path, data: Graph | Ratings) -> None:
+    if isinstance(data, Ratings):
+        found = {
+            "users": data.n_users,
+            "items": data.n_items,
+            "ratings": len(data),
+            "values": len(data.values),
+        }
+    else:
+        found = {
+            "nodes": data.n_nodes,
+            "edges": data.n_edges,
+            "self_loops": data.cleaned.self_loops,
+        }
+    if found != dataset.counts:
+        raise InputError(
+            f"this is not {dataset.name}: {found} where {dataset.counts} are expected",
+            path=path,
+            remedy="replace the file; " + _where_to_put(dataset),
+        )

@@ -1,0 +1,183 @@
+"""Ids as the user gave them, and the numbers 0..n-1 that everything else works with.
+
+Ids are int64, or Python objects (nearly always str), in rising order where they have one, so the
+numbering does not depend on the order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from coterie.base.errors import InputError
+
+_SPREAD = 8  # a range of ids up to this many times their count gets a table
+
+
+def number_ids(columns: Sequence[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The distinct ids of all columns together, and each column as int32 numbers into them.
+
+    >>> ids, (source, target) = number_ids([["ann", "bob"], ["bob", "cat"]])
+    >>> ids.tolist(), source.tolist(), target.tolist()
+    (['ann', 'bob', 'cat'], [0, 1], [1, 2])
+    """
+    arrays = [as_ids(column) for column in columns]
+    if all(array.dtype.kind == "i" for array in arrays):
+        return number_integers(arrays)
+    objects = [array.astype(object) for array in arrays]
+    if all(isinstance(x, str) for array in objects for x in array):
+        return number_text([pa.chunked_array([pa.array(a, pa.string())]) for a in objects])
+    return _number_objects(objects)
+
+
+def as_ids(column: Any) -> np.ndarray:
+    """A column of ids as int64 or as objects; refuses numbers with a fraction and missing ids."""
+    array = column if isinstance(column, np.ndarray) else _array(column)
+    if array.ndim != 1:
+        raise InputError(f"ids of shape {array.shape}", remedy="give one row of ids")
+    if len(array) == 0:
+        return array.astype(np.int64 if array.dtype.kind != "O" else object)
+    if array.dtype.kind == "u" and array.dtype.itemsize == 8 and int(array.max()) >= 2**63:
+        return array.astype(object)
+    if array.dtype.kind in "iu":
+        return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
+    objects = array.astype(object)
+    for row, value in enumerate(objects):
+        if value is None or value != value:
+            raise InputError(f"the id in row {row} is missing", remedy="fill it or drop the row")
+        if isinstance(value, float):
+            raise InputError(
+                f"the id in row {row} is the decimal number {value}",
+                remedy='give integers (for example .astype("int64")) or text',
+            )
+    if all(type(x) is int or isinstance(x, np.integer) for x in objects):
+        try:
+            return objects.astype(np.int64)
+        except OverflowError:
+            return objects
+    return objects
+
+
+def _array(column: Any) -> np.ndarray:
+    """A list as an array of one kind, without numpy turning 1 and "a" into text."""
+    values = list(column)
+    if all(type(x) is int for x in values):
+        try:
+            return np.array(values, np.int64)
+        except OverflowError:
+            pass
+    out = np.empty(len(values), object)
+    out[:] = values
+    return out if len(values) else np.empty(0, np.int64)
+
+
+def number_integers(
+    columns: list[np.ndarray], *, reuse: bool = False
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """`number_ids` of int32 or int64 columns; `reuse` lets it write over int32 columns."""
+    from coterie.kernels.io import numbering
+
+    filled = [column for column in columns if len(column)]
+    if not filled:
+        return np.empty(0, np.int64), [column.astype(np.int32) for column in columns]
+    low = min(int(column.min()) for column in filled)
+    high = max(int(column.max()) for column in filled)
+    span = high - low + 1
+    if span > 1024 + _SPREAD * sum(len(column) for column in filled):
+        return _number_sparse(columns)
+    present = np.zeros(span, np.uint8)
+    for column in columns:
+        numbering.mark(column, low, present)
+    ids = np.flatnonzero(present)
+    if low:
+        ids += low
+    if len(ids) == span and low == 0 and span < 2**31:
+        return ids, [column.astype(np.int32, copy=False) for column in columns]
+    table = np.empty(span, np.int32)
+    numbering.rank(present, table)
+    in_place = [reuse and column.dtype == np.int32 for column in columns]
+    numbers = [
+        column if keep else np.empty(len(column), np.int32)
+        for column, keep in zip(columns, in_place, strict=True)
+    ]
+    for column, out in zip(columns, numbers, strict=True):
+        numbering.renumber(column, low, table, out)
+    return ids, numbers
+
+
+def _number_sparse(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Integers spread too far for a table: a hash table, then the order of the distinct ones."""
+    chunks = [pa.array(column, pa.int64()) for column in columns]
+    encoded = pa.chunked_array(chunks).dictionary_encode()
+    distinct = encoded.chunk(0).dictionary.to_numpy()
+    order = np.argsort(distinct)
+    return distinct[order], _ranked(encoded, order, [len(column) for column in columns])
+
+
+def number_text(
+    columns: list[pa.ChunkedArray],
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """`number_ids` of text columns, plain or dictionary-encoded in chunks; sorted by code point."""
+    chunks = [chunk for column in columns for chunk in column.chunks]
+    if not chunks:
+        return np.empty(0, object), [np.empty(0, np.int32) for _ in columns]
+    whole = pa.chunked_array(chunks)
+    encoded = (
+        whole.unify_dictionaries()
+        if pa.types.is_dictionary(whole.type)
+        else whole.dictionary_encode()
+    )
+    dictionary = encoded.chunk(0).dictionary
+    order = pc.sort_indices(dictionary).to_numpy()
+    ids = dictionary.take(pa.array(order)).to_numpy(zero_copy_only=False)
+    return ids, _ranked(encoded, order, [len(column) for column in columns])
+
+
+def _ranked(encoded: pa.ChunkedArray, order: np.ndarray, lengths: list[int]) -> list[np.ndarray]:
+    """The codes of columns of these lengths, renamed to follow the order of the dictionary."""
+    places = np.empty(len(order), np.int32)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    numbers = np.concatenate([places[chunk.indices.to_numpy()] for chunk in encoded.chunks])
+    return np.split(numbers, np.cumsum(lengths)[:-1])
+
+
+def _number_objects(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Any hashable ids, such as tuples: sorted where they can be, else in order of appearance."""
+    try:
+        distinct = dict.fromkeys(x for column in columns for x in column)
+    except TypeError as error:
+        raise InputError(f"an id cannot be used as a name: {error}") from error
+    names = list(distinct)
+    try:
+        names.sort()
+    except TypeError:
+        names = list(distinct)
+    place = {name: i for i, name in enumerate(names)}
+    ids = np.empty(len(names), object)
+    ids[:] = names
+    return ids, [np.array([place[x] for x in c], np.int32) for c in columns]
+
+
+def written_integer(name: str) -> int:
+    """The integer that a computer would write like this; ValueError if there is none.
+
+    >>> written_integer("-12")
+    -12
+    """
+    if not name.isascii() or len(name) > 20 or str(int(name)) != name or abs(int(name)) >= 2**63:
+        raise ValueError(name)
+    return int(name)
+
+
+def require_distinct(ids: np.ndarray) -> None:
+    """Refuse names given twice."""
+    if len(set(ids.tolist())) < len(ids):
+        names, counts = np.unique(ids.astype(str), return_counts=True)
+        raise InputError(
+            f"the id {names[np.argmax(counts)]!r} names {counts.max()} nodes",
+            remedy="give each node its own id",
+        )

@@ -1,0 +1,193 @@
+"""Graphs, ratings and tables as text, Parquet, GraphML or GML, by suffix; `-` is stdout."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Any
+
+import numpy as np
+
+from coterie.base.errors import InputError
+from coterie.data.atomic_files import atomic_write
+from coterie.data.byte_source import PathLike, suffixes
+from coterie.data.dataframes import edge_columns, rating_columns
+from coterie.data.graph import Graph
+from coterie.data.ratings import Ratings
+
+__all__ = ["atomic_write", "write_graph", "write_ratings", "write_table"]
+
+_ROWS = 1 << 17  # rows made into text at a time
+
+
+def write_table(path: PathLike, columns: Mapping[str, Any]) -> None:
+    """Columns of equal length: CSV, or by suffix TSV, .parquet, .gz of text; `-` is CSV on stdout.
+
+    >>> write_table("-", {"node": ["a", "b, c"], "block": np.array([0, 1])})
+    node,block
+    a,0
+    "b, c",1
+    """
+    arrays = {name: _column(column) for name, column in columns.items()}
+    lengths = {name: len(column) for name, column in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"columns of different length: {lengths}", path=path)
+    if _suffix(path) in (".parquet", ".pq"):
+        _write_parquet(path, arrays, {})
+        return
+    with _text_output(path) as file:
+        _write_rows(file, arrays, "\t" if _suffix(path) == ".tsv" else ",")
+
+
+def write_ratings(ratings: Ratings, path: PathLike) -> None:
+    """A table user, item, rating[, timestamp]."""
+    write_table(path, rating_columns(ratings))
+
+
+def write_graph(graph: Graph, path: PathLike) -> None:
+    """The edges of a graph, by suffix: .csv, .tsv, .parquet, .graphml, .gml, else blanks between.
+
+    Isolated nodes survive: `# nodes: N` stands first where the ids are 0..N-1, and else a line
+    `# isolated: ID` for each (in Parquet the metadata say it).
+
+    >>> write_graph(Graph.from_edges([0, 1], [1, 2], n_nodes=4), "-")
+    # nodes: 4
+    source,target
+    0,1
+    1,2
+    """
+    suffix = _suffix(path)
+    if suffix in (".graphml", ".gml"):
+        from coterie.data.graphml import write_markup
+
+        with _binary_output(path) as file:
+            write_markup(graph, file, suffix[1:])
+        return
+    columns = {name: _column(column) for name, column in edge_columns(graph).items()}
+    notes = _notes(graph)
+    if suffix in (".parquet", ".pq"):
+        _write_parquet(path, columns, notes)
+        return
+    separator = {".csv": ",", ".tsv": "\t"}.get(suffix, "," if str(path) == "-" else " ")
+    _check_names(graph, separator, path)
+    with _text_output(path) as file:
+        if "nodes" in notes:
+            file.write(f"# nodes: {notes['nodes']}\n")
+        file.writelines(f"# isolated: {name}\n" for name in notes.get("isolated", []))
+        named = separator != " " or graph.ids.dtype == object
+        _write_rows(file, columns, separator, header=named)
+
+
+def _notes(graph: Graph) -> dict[str, Any]:
+    """What the edges alone do not tell."""
+    if graph.ids.dtype.kind == "i" and np.array_equal(graph.ids, np.arange(graph.n_nodes)):
+        return {"nodes": graph.n_nodes}
+    touched = graph.degrees > 0
+    touched[graph.indices] = True
+    isolated = graph.ids[~touched].tolist()
+    return {"isolated": [str(name) for name in isolated]} if isolated else {}
+
+
+def _check_names(graph: Graph, separator: str, path: PathLike) -> None:
+    """Refuse ids that text could not give back."""
+    if graph.ids.dtype != object:
+        return
+    for name in map(str, graph.ids):
+        outer = not name or name != name.strip() or any(sign in name for sign in "\r\n\0")
+        inner = separator == " " and (len(name.split()) > 1 or name[:1] in "#%" or '"' in name)
+        if outer or inner:
+            better = ".parquet" if outer else ".csv or .parquet"
+            raise InputError(
+                f"the id {name!r} cannot be written as text", path=path, remedy=f"write {better}"
+            )
+
+
+def _write_rows(
+    file: IO[str], columns: dict[str, np.ndarray], separator: str, header: bool = True
+) -> None:
+    """Numbers through pyarrow, which is fast; text through the csv module, which quotes."""
+    writer = csv.writer(file, delimiter=separator, lineterminator="\n", quoting=_quoting(columns))
+    if header:
+        csv.writer(file, delimiter=separator, lineterminator="\n").writerow(columns)
+    length = len(next(iter(columns.values()), ()))
+    plain = all(column.dtype.kind in "iu" for column in columns.values())
+    for begin in range(0, length, _ROWS):
+        part = {name: column[begin : begin + _ROWS] for name, column in columns.items()}
+        if plain:
+            file.write(_integer_rows(part, separator))
+        else:
+            lists = (column.tolist() for column in part.values())
+            writer.writerows(zip(*lists, strict=True))
+
+
+def _quoting(columns: dict[str, np.ndarray]) -> Any:
+    """Everything in quotes where an id would else look like a comment."""
+    text = (column for column in columns.values() if column.dtype == object)
+    comment = any(str(value)[:1] in ("#", "%") for column in text for value in column)
+    return csv.QUOTE_NONNUMERIC if comment else csv.QUOTE_MINIMAL
+
+
+def _integer_rows(columns: dict[str, np.ndarray], separator: str) -> str:
+    from pyarrow import csv as fast_csv
+    from pyarrow import table
+
+    sink = io.BytesIO()
+    options = fast_csv.WriteOptions(include_header=False, delimiter=separator)
+    fast_csv.write_csv(table(columns), sink, options)
+    return sink.getvalue().decode("ascii")
+
+
+def _column(column: Any) -> np.ndarray:
+    """An array of numbers, or of objects that are text."""
+    array = np.asarray(column) if not isinstance(column, list) else _from_list(column)
+    if array.dtype.kind in "iufb":
+        return array
+    objects = array.astype(object)
+    return np.array([x if isinstance(x, str | int | float) else str(x) for x in objects], object)
+
+
+def _from_list(column: list[Any]) -> np.ndarray:
+    kinds = set(map(type, column))
+    if kinds <= {int} or kinds <= {int, float} or kinds <= {bool}:
+        return np.array(column) if column else np.empty(0, object)
+    array = np.empty(len(column), object)
+    array[:] = column
+    return array
+
+
+def _write_parquet(path: PathLike, columns: dict[str, np.ndarray], notes: dict[str, Any]) -> None:
+    from coterie.data.parquet import write_parquet
+
+    with atomic_write(path, "wb") as file:
+        write_parquet(columns, file, notes)
+
+
+@contextmanager
+def _text_output(path: PathLike) -> Iterator[IO[str]]:
+    if not str(path).endswith(".gz"):
+        with atomic_write(path) as file:
+            yield file
+        return
+    with (
+        _binary_output(path) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8", newline="") as file,
+    ):
+        yield file
+
+
+@contextmanager
+def _binary_output(path: PathLike) -> Iterator[Any]:
+    """Bytes to a file, packed if its name says so; the same content gives the same bytes."""
+    with atomic_write(path, "wb") as raw:
+        if str(path).endswith(".gz"):
+            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+                yield packed
+        else:
+            yield raw
+
+
+def _suffix(path: PathLike) -> str:
+    return (suffixes(path) or [""])[-1]

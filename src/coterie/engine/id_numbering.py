@@ -1,0 +1,177 @@
+"""The ids of a file that is read in pieces: counted in a first pass, numbered in a second.
+
+Both kinds of ids need memory for the distinct ones only. A file's ids are integers only if every
+one is, so a column may turn into text on its last line; what was counted before is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from coterie.engine.text_ids import NameCounter, NameTable, as_names
+from coterie.kernels.io import numbering
+
+_COUNT_AT = 1 << 24  # entries that are counted together
+_SPREAD = 8  # a range of ids up to this many times their occurrences gets a table
+_NOBODY: tuple[np.ndarray, np.ndarray] = (np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+class IdCounter:
+    """How often each id (or each number of a column) occurs.
+
+    >>> counter = IdCounter()
+    >>> counter.add(np.array([5, 3, 5])); counter.add(np.array([9]))
+    >>> ids, counts = counter.finish()
+    >>> ids.tolist(), counts.tolist()
+    ([3, 5, 9], [1, 2, 1])
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[np.ndarray] = []
+        self._waits = 0
+        self._table: _Table | None = _Table()
+        self._sorted = _Sorted()
+        self._text = NameCounter()
+
+    def add(self, piece: Any) -> None:
+        if isinstance(piece, np.ndarray):
+            self._waiting.append(piece)
+            self._waits += len(piece)
+            if self._waits >= _COUNT_AT:
+                self._count()
+        else:
+            self._text.add(piece)
+
+    def add_all(self, pieces: Iterable[Any]) -> None:
+        for piece in pieces:
+            self.add(piece)
+
+    def finish(self) -> tuple[np.ndarray, np.ndarray]:
+        """(ids in rising order, how often each occurs); the counter is empty afterwards."""
+        self._count()
+        values, counts = self._sorted.finish() if self._table is None else self._table.finish()
+        text = self._text
+        self._table, self._sorted, self._text = _Table(), _Sorted(), NameCounter()
+        if not text:
+            return values, counts
+        text.add(as_names(values), counts)
+        return text.finish()
+
+    def _count(self) -> None:
+        """Count what waits: in a table, or by sorting once the ids have turned out too scattered
+        for one."""
+        pieces = [piece for piece in self._waiting if len(piece)]
+        self._waiting, self._waits = [], 0
+        if not pieces:
+            return
+        if self._table is not None and not self._table.add(pieces):
+            self._sorted.add(*self._table.finish())
+            self._table = None
+        if self._table is None:
+            self._sorted.add(*np.unique(np.concatenate(pieces), return_counts=True))
+
+
+class _Table:
+    """A count for every integer of a range."""
+
+    def __init__(self) -> None:
+        self._low, self._counts, self._seen = 0, np.empty(0, np.int64), 0
+
+    def add(self, pieces: Sequence[np.ndarray]) -> bool:
+        """False, and nothing done, where a table would be larger than what it saves."""
+        if any(piece.dtype.kind != "i" for piece in pieces):
+            return False
+        low, high = (
+            min(int(piece.min()) for piece in pieces),
+            max(int(piece.max()) for piece in pieces) + 1,
+        )
+        if self._seen:
+            low, high = min(low, self._low), max(high, self._low + len(self._counts))
+        seen = self._seen + sum(map(len, pieces))
+        if high - low > _SPREAD * seen:
+            return False
+        self._seen = seen
+        if high - low > len(self._counts):
+            wider = np.zeros(high - low, np.int64)
+            place = self._low - low if len(self._counts) else 0
+            wider[place : place + len(self._counts)] = self._counts
+            self._low, self._counts = low, wider
+        for piece in pieces:
+            numbering.tally(piece, self._low, self._counts)
+        return True
+
+    def finish(self) -> tuple[np.ndarray, np.ndarray]:
+        ids = np.flatnonzero(self._counts)
+        return ids + self._low, self._counts[ids]
+
+
+class _Sorted:
+    """Sorted lists of values with their counts."""
+
+    def __init__(self) -> None:
+        self._lists: list[tuple[np.ndarray, np.ndarray]] = []
+        self._waits = 0
+
+    def add(self, values: np.ndarray, counts: np.ndarray) -> None:
+        self._lists.append((values, counts))
+        self._waits += len(values)
+        if self._waits > _COUNT_AT:
+            self._merge()
+
+    def finish(self) -> tuple[np.ndarray, np.ndarray]:
+        self._merge()
+        return self._lists[0] if self._lists else _NOBODY
+
+    def _merge(self) -> None:
+        if len(self._lists) > 1:
+            values, where = np.unique(
+                np.concatenate([v for v, _ in self._lists]), return_inverse=True
+            )
+            counts = np.concatenate([c for _, c in self._lists])
+            self._lists = [(values, np.bincount(where, counts, len(values)).astype(np.int64))]
+        # so that merging costs O(n log n) each time the list has doubled, not at every piece
+        self._waits = -len(self._lists[0][0]) if self._lists else 0
+
+
+class IdNumbers:
+    """Ids to numbers 0..n-1.
+
+    >>> IdNumbers(np.array([3, 5, 9])).of_all([np.array([9, 3])])
+    array([2, 0], dtype=int32)
+    """
+
+    def __init__(self, ids: np.ndarray) -> None:
+        self._ids = ids
+        self._names: NameTable | None = None
+        if ids.dtype == object:
+            self._names = NameTable()
+            self._names.numbers(pa.array(ids, pa.large_string()))  # in this order, from 0
+        elif len(ids):
+            span = int(ids[-1]) - int(ids[0]) + 1
+            self._plain = ids[0] == 0 and span == len(ids)
+            self._far = span >= 2**62  # differences might not fit int64
+            if self._plain or self._far:
+                return
+            self._shift = max(0, span.bit_length() - len(ids).bit_length() - 1)
+            heads = np.arange(((span - 1) >> self._shift) + 2, dtype=np.int64) << self._shift
+            self._starts = np.searchsorted(ids - ids[0], heads)
+
+    def of_all(self, pieces: Sequence[Any]) -> np.ndarray:
+        """The numbers of a column that comes in pieces."""
+        return np.concatenate([self._of(piece) for piece in pieces] or [np.empty(0, np.int32)])
+
+    def _of(self, piece: Any) -> np.ndarray:
+        if self._names is not None:
+            piece = as_names(piece) if isinstance(piece, np.ndarray) else piece
+            return np.asarray(self._names.numbers(piece.dictionary)[piece.indices.to_numpy()])
+        if not len(piece) or self._plain:
+            return np.asarray(piece, np.int32)
+        if self._far:
+            return np.asarray(np.searchsorted(self._ids, piece), np.int32)
+        numbers = np.empty(len(piece), np.int32)
+        numbering.find(piece, self._ids, self._shift, self._starts, numbers)
+        return numbers

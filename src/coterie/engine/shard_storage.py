@@ -1,0 +1,136 @@
+"""Shards on storage that every worker reads: one safetensors file each, and a manifest.
+
+    DIR/manifest.json      format, kind of shard, what the whole is, and each file's checksum
+    DIR/shard-00000.safetensors …
+
+A task loads its shard by itself, so a shard is never lost with a worker: it is read again. No
+pickle: loading a file runs no code.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from coterie.base.errors import InputError
+from coterie.data.writers import atomic_write
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+_SHARDS_KEPT_A_PROCESS = 256
+
+
+class ShardRef(NamedTuple):
+    """Where a shard lies, what its bytes must be, and the named tuple that it becomes."""
+
+    path: str
+    sha256: str
+    kind: type[Any]
+
+
+def write_shards(
+    folder: Path, parts: Iterable[Any], kind: type[Any], whole: dict[str, Any]
+) -> list[ShardRef]:
+    """Write the parts one after another (they may be generated) and, last, the manifest."""
+    folder.mkdir(parents=True, exist_ok=True)
+    refs = [write_shard(folder, number, part) for number, part in enumerate(parts)]
+    write_manifest(folder, refs, kind, whole)
+    return refs
+
+
+def write_shard(folder: Path, number: int, part: Any) -> ShardRef:
+    """One shard as a file; fields that are None are left out, numbers become 0-d arrays."""
+    arrays = {
+        name: np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
+        for name, value in part._asdict().items()
+        if value is not None
+    }
+    content = save(arrays)
+    path = folder / f"shard-{number:05d}.safetensors"
+    with atomic_write(path, "wb") as file:
+        file.write(content)
+    return ShardRef(str(path), hashlib.sha256(content).hexdigest(), type(part))
+
+
+def write_manifest(
+    folder: Path, refs: list[ShardRef], kind: type[Any], whole: dict[str, Any]
+) -> None:
+    """The manifest comes last: a folder without one is not a set of shards."""
+    manifest = {
+        "format": FORMAT,
+        "kind": kind.__name__,
+        "whole": whole,
+        "shards": [{"file": Path(ref.path).name, "sha256": ref.sha256} for ref in refs],
+    }
+    with atomic_write(folder / MANIFEST, "w") as file:
+        json.dump(manifest, file, indent=1)
+
+
+def read_manifest(folder: Path, kind: type[Any]) -> tuple[list[ShardRef], dict[str, Any]]:
+    """The shards of a folder and what they make up; refuses what is not such a folder."""
+    path = Path(folder) / MANIFEST
+    try:
+        manifest = json.loads(path.read_text())
+        version, found, whole = manifest["format"], manifest["kind"], manifest["whole"]
+        refs = [
+            ShardRef(str(Path(folder) / entry["file"]), entry["sha256"], kind)
+            for entry in manifest["shards"]
+        ]
+    except FileNotFoundError:
+        raise InputError(
+            "no manifest: not a folder of shards, or its writing was cut off",
+            path=folder,
+            remedy="make it with `coterie shard`",
+        ) from None
+    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
+        raise InputError(f"not a manifest of shards ({error})", path=path) from error
+    if version != FORMAT:
+        raise InputError(
+            f"format {version}, but this version reads {FORMAT}", path=path, remedy="shard it again"
+        )
+    if found != kind.__name__:
+        raise InputError(f"holds {found}, not {kind.__name__}", path=path)
+    return refs, whole
+
+
+@functools.lru_cache(maxsize=_SHARDS_KEPT_A_PROCESS)
+def load_shard(ref: ShardRef) -> Any:
+    """The shard itself, kept by the process that loaded it."""
+    return read_shard(ref)
+
+
+def read_shard(ref: ShardRef) -> Any:
+    """The shard itself, its bytes checked."""
+    try:
+        content = Path(ref.path).read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"shard cannot be read ({error.strerror})",
+            path=ref.path,
+            remedy="see that every worker reaches the folder, or shard the input again",
+        ) from error
+    if hashlib.sha256(content).hexdigest() != ref.sha256:
+        raise InputError(
+            "shard is damaged: its bytes are not those that were written",
+            path=ref.path,
+            remedy="shard the input again",
+        )
+    try:
+        arrays = load(content)
+    except SafetensorError as error:
+        raise InputError(f"not a shard ({error})", path=ref.path) from error
+    fields = {name: arrays.get(name) for name in ref.kind._fields}
+    return ref.kind(
+        **{
+            name: value.item() if value is not None and value.ndim == 0 else value
+            for name, value in fields.items()
+        }
+    )

@@ -1,0 +1,1 @@
+"""Kernels of the additive block model (`models/additive`)."""

@@ -1,0 +1,140 @@
+"""Response styles of the additive block model: each user reads the rating scale in one of S ways.
+
+A style is a row of cutpoints C[s, 0..R] with C[s, 0] = -inf and C[s, R] = +inf (here -40 and 40):
+P(rating r | f) = Phi(C[s, r + 1] - f) - Phi(C[s, r] - f), where f = z - x is an edge's location.
+What depends on f is tabulated or counted at nodes a 32nd apart, and linear in between, which is
+good to 1e-4 of a log probability: exact values would cost more than the rest of a sweep.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from coterie.kernels.additive.distributions import cdf, density, gamma
+from coterie.kernels.additive.sweep import draw_category
+
+_LEAST = 1e-9  # a probability is never taken for less: one odd rating must not decide a style
+_GAP = 1e-3  # cutpoints keep this distance, so that every rating stays possible
+_SPAN = 6.0  # locations beyond are taken for -6 or 6
+_NODES = 32.0  # a unit
+_COUNT = 385  # nodes from -6 to 6
+
+
+@njit(inline="always", cache=True)
+def chance(low, high, f):
+    """The probability of the interval low..high around location f."""
+    return max(cdf(high - f) - cdf(low - f), _LEAST)
+
+
+@njit(inline="always", cache=True)
+def _node(f):
+    """(node below f, how far f is on the way to the next one)"""
+    place = (min(max(f, -_SPAN), _SPAN - 1e-6) + _SPAN) * _NODES
+    node = int(place)
+    return node, place - node
+
+
+@njit(nogil=True, cache=True)
+def log_chances(cuts):
+    """log P(r | style, f) at the nodes: R x nodes x styles."""
+    S, R = cuts.shape[0], cuts.shape[1] - 1
+    table = np.empty((R, _COUNT, S))
+    for s in range(S):
+        for node in range(_COUNT):
+            f = node / _NODES - _SPAN
+            below = cdf(cuts[s, 0] - f)
+            for r in range(R):
+                upto = cdf(cuts[s, r + 1] - f)
+                table[r, node, s] = math.log(max(upto - below, _LEAST))
+                below = upto
+    return table
+
+
+@njit(nogil=True, cache=True)
+def style_scores(codes, f, table, score):
+    """score_s += log likelihood of one user's ratings under each style. OUT score."""
+    for t in range(len(codes)):
+        node, way = _node(f[t])
+        low, high = table[codes[t], node], table[codes[t], node + 1]
+        for s in range(len(score)):
+            score[s] += low[s] + way * (high[s] - low[s])
+
+
+@njit(nogil=True, cache=True)
+def exact_style_scores(codes, f, cuts, score):
+    """The same without a table, which would cost more than one user's ratings do."""
+    for t in range(len(codes)):
+        for s in range(len(score)):
+            score[s] += math.log(chance(cuts[s, codes[t]], cuts[s, codes[t] + 1], f[t]))
+
+
+@njit(nogil=True, cache=True)
+def draw_styles(state, edges, code, z, x, table, style):
+    """Each user's style, shares pi ~ Dirichlet(counts + 1). IN table: log_chances. OUT style."""
+    n_styles = table.shape[2]
+    log_share = np.empty(n_styles)
+    count = np.ones(n_styles)
+    for u in range(len(style)):
+        count[style[u]] += 1.0
+    for s in range(n_styles):
+        state, draw = gamma(state, count[s])
+        log_share[s] = math.log(draw)
+    score = np.empty(n_styles)
+    for u in range(len(style)):
+        begin, end = edges.row_ptr[u], edges.row_ptr[u + 1]
+        score[:] = log_share
+        style_scores(code[begin:end], z[begin:end] - x[begin:end], table, score)
+        state, new = draw_category(state, score)
+        style[u] = new
+    return state
+
+
+@njit(nogil=True, cache=True)
+def move_cuts(edges, code, z, x, style, hold, cuts):
+    """One diagonal Newton step of every cutpoint, held near the styles' mean. OUT cuts."""
+    S, R = cuts.shape[0], cuts.shape[1] - 1
+    count = np.zeros((S, R, _COUNT))  # ratings by style, value and location
+    for u in range(len(style)):
+        mine = count[style[u]]
+        for e in range(edges.row_ptr[u], edges.row_ptr[u + 1]):
+            node, way = _node(z[e] - x[e])
+            mine[code[e], node] += 1.0 - way
+            mine[code[e], node + 1] += way
+    slope = np.zeros(cuts.shape)
+    bend = np.zeros(cuts.shape)
+    for s in range(S):
+        for r in range(R):
+            for node in range(_COUNT):
+                n = count[s, r, node]
+                if n == 0.0:
+                    continue
+                f = node / _NODES - _SPAN
+                inside = chance(cuts[s, r], cuts[s, r + 1], f)
+                low = density(cuts[s, r] - f) / inside
+                high = density(cuts[s, r + 1] - f) / inside
+                slope[s, r] -= n * low
+                slope[s, r + 1] += n * high
+                bend[s, r] += n * low * low
+                bend[s, r + 1] += n * high * high
+    for r in range(1, R):
+        mean = cuts[:, r].mean()
+        for s in range(S):
+            cuts[s, r] += (slope[s, r] - hold * (cuts[s, r] - mean)) / (bend[s, r] + hold)
+            cuts[s, r] = max(cuts[s, r], cuts[s, r - 1] + _GAP)
+
+
+@njit(nogil=True, cache=True)
+def entropy(edges, code, z, x, style, cuts):
+    """-log P(ratings | state), natural logarithm."""
+    table = log_chances(cuts)
+    total = 0.0
+    for u in range(len(style)):
+        s = style[u]
+        for e in range(edges.row_ptr[u], edges.row_ptr[u + 1]):
+            node, way = _node(z[e] - x[e])
+            low, high = table[code[e], node, s], table[code[e], node + 1, s]
+            total -= low + way * (high - low)
+    return total

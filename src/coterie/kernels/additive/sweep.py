@@ -1,0 +1,236 @@
+"""One sweep of the additive block model's Gibbs sampler: offsets, labels, effects, latent values.
+
+Letters: u, v user (row) and item (column); e an edge's place in user order; s a partition;
+i, j user and item group; g, h their labels; M (ratings) or Q (presence) the L x k x l effects;
+b the offsets; x an edge's residual, its latent value minus everything the model says.
+
+Both observations, the rating and the presence of one, have the same shape: edges in user order and
+a residual an edge (`View`). A partition reads each edge once, in that order: while a user's
+residuals are at hand its label is drawn, and what the items' labels and the effects need is added
+up by item. Nothing walks the edges in item order, which is what a large table could not cache.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from coterie.kernels.additive.distributions import between, gamma, normal
+from coterie.kernels.numba.random import uniform
+
+
+class Edges(NamedTuple):
+    """Observed pairs in user order."""
+
+    row_ptr: np.ndarray  # int64, users + 1
+    col: np.ndarray  # uint32, edge -> item
+
+
+class View(NamedTuple):
+    """One of the two observations: who met what, what is left of it, how much it counts."""
+
+    edges: Edges
+    x: np.ndarray  # float32, an edge's residual
+    weight: float
+
+
+class Last(NamedTuple):
+    """A partition whose effects are drawn and not yet subtracted from the residuals."""
+
+    g: np.ndarray
+    h: np.ndarray
+    M: np.ndarray  # float64, k x l; zeros where nothing is left to subtract
+    Q: np.ndarray
+
+
+@njit(nogil=True, cache=True)
+def draw_latent(state, edges, code, style, cuts, z, x):
+    """z from N(f, 1) cut to the rating's interval, with f = z - x before and after. OUT z, x."""
+    for u in range(len(edges.row_ptr) - 1):
+        mine = cuts[style[u]]
+        for e in range(edges.row_ptr[u], edges.row_ptr[u + 1]):
+            r = code[e]
+            f = z[e] - x[e]
+            state, noise = between(state, mine[r] - f, mine[r + 1] - f)
+            x[e] = noise
+            z[e] = f + noise
+    return state
+
+
+@njit(nogil=True, cache=True)
+def draw_row_offsets(state, edges, x, b, weight, precision):
+    """b_u ~ N(sum(x + b) w / (n w + precision), 1 / (n w + precision)); x follows."""
+    for u in range(len(edges.row_ptr) - 1):
+        begin, end = edges.row_ptr[u], edges.row_ptr[u + 1]
+        total = 0.0
+        for e in range(begin, end):
+            total += x[e]
+        state, new = _offset(state, total, end - begin, b[u], weight, precision)
+        step = np.float32(b[u] - new)
+        b[u] = new
+        for e in range(begin, end):
+            x[e] += step
+    return state
+
+
+@njit(nogil=True, cache=True)
+def draw_col_offsets(state, edges, x, b, weight, precision):
+    """The same for items, in user order all the same."""
+    total, count = np.zeros(len(b)), np.zeros(len(b))
+    for e in range(len(x)):
+        total[edges.col[e]] += x[e]
+        count[edges.col[e]] += 1.0
+    step = np.empty(len(b), np.float32)
+    for v in range(len(b)):
+        state, new = _offset(state, total[v], count[v], b[v], weight, precision)
+        step[v] = b[v] - new
+        b[v] = new
+    for e in range(len(x)):
+        x[e] += step[edges.col[e]]
+    return state
+
+
+@njit(inline="always", cache=True)
+def _offset(state, total, n, old, weight, precision):
+    strength = n * weight + precision
+    state, noise = normal(state)
+    return state, (total + n * old) * weight / strength + noise / math.sqrt(strength)
+
+
+@njit(nogil=True, cache=True)
+def subtract(edges, x, M, g, h):
+    """x -= M[g_u, h_v] on every edge."""
+    for u in range(len(edges.row_ptr) - 1):
+        mine = M[g[u]]
+        for e in range(edges.row_ptr[u], edges.row_ptr[u + 1]):
+            x[e] -= mine[h[edges.col[e]]]
+
+
+@njit(nogil=True, cache=True)
+def gather(view, u, last, h_last, own, h, total, count):
+    """One user's residuals by item label, with this partition's effects put back.
+
+    IN last: the effects of the partition before, not yet subtracted; own: this one's. Both are
+    the user's rows. OUT x; OUT total, count.
+    """
+    total[:] = 0.0
+    count[:] = 0.0
+    for e in range(view.edges.row_ptr[u], view.edges.row_ptr[u + 1]):
+        v = view.edges.col[e]
+        j = h[v]
+        left = view.x[e] - last[h_last[v]] + own[j]
+        view.x[e] = left
+        total[j] += left
+        count[j] += 1.0
+
+
+@njit(nogil=True, cache=True)
+def scatter(view, u, items):
+    """Add one user's residuals to what the items have from users of its label.
+
+    OUT items: sum and count of each item.
+    """
+    for e in range(view.edges.row_ptr[u], view.edges.row_ptr[u + 1]):
+        item = items[view.edges.col[e]]
+        item[0] += view.x[e]
+        item[1] += 1.0
+
+
+@njit(nogil=True, cache=True)
+def label_weights(total, count, M, weight, score):
+    """score_i += weight * sum_j (total_j M_ji - count_j M_ji^2 / 2). OUT score.
+
+    M: labels of the other side x own labels, so that the inner loop runs along memory.
+    """
+    for j in range(M.shape[0]):
+        if count[j] == 0.0:
+            continue
+        pull, drag = weight * total[j], -0.5 * weight * count[j]
+        for i in range(M.shape[1]):
+            score[i] += M[j, i] * (pull + drag * M[j, i])
+
+
+@njit(nogil=True, cache=True)
+def draw_category(state, score):
+    """(new state, i with probability proportional to exp(score_i)); score is overwritten."""
+    top = score.max()
+    whole = 0.0
+    for i in range(len(score)):
+        if score[i] > top - 30.0:  # the rest weighs less than 1e-13
+            whole += math.exp(score[i] - top)
+        score[i] = whole
+    state, u = uniform(state)
+    for i in range(len(score) - 1):
+        if u * whole < score[i]:
+            return state, i
+    return state, len(score) - 1
+
+
+@njit(nogil=True, cache=True)
+def draw_user_labels(state, rated, M, seen, Q, last, g, h, rated_sums, seen_sums):
+    """Every user's label in one partition, and the sums that the items need then.
+
+    IN M, Q: the partition's effects, k x l; last: the partition before (`Last`). OUT g; OUT x of
+    both views, which then lacks the partition; OUT sums: k x items x 2, sum and count.
+    """
+    k, l = M.shape  # noqa: E741
+    M_back, Q_back = np.ascontiguousarray(M.T), np.ascontiguousarray(Q.T)
+    total, count, score = np.empty(l), np.empty(l), np.empty(k)
+    rated_sums[:] = 0.0
+    seen_sums[:] = 0.0
+    for u in range(len(g)):
+        score[:] = 0.0
+        before = last.g[u]
+        gather(rated, u, last.M[before], last.h, M[g[u]], h, total, count)
+        label_weights(total, count, M_back, rated.weight, score)
+        gather(seen, u, last.Q[before], last.h, Q[g[u]], h, total, count)
+        label_weights(total, count, Q_back, seen.weight, score)
+        state, new = draw_category(state, score)
+        g[u] = new
+        scatter(rated, u, rated_sums[new])
+        scatter(seen, u, seen_sums[new])
+    return state
+
+
+@njit(nogil=True, cache=True)
+def draw_item_labels(state, rated_sums, M, rated_weight, seen_sums, Q, seen_weight, h):
+    """Every item's label, from its sums by user label. OUT h."""
+    score = np.empty(M.shape[1])
+    for v in range(len(h)):
+        score[:] = 0.0
+        label_weights(rated_sums[:, v, 0], rated_sums[:, v, 1], M, rated_weight, score)
+        label_weights(seen_sums[:, v, 0], seen_sums[:, v, 1], Q, seen_weight, score)
+        state, new = draw_category(state, score)
+        h[v] = new
+    return state
+
+
+@njit(nogil=True, cache=True)
+def draw_effects(state, sums, h, weight, precision, M):
+    """M_ij ~ N(S w / (n w + precision), 1 / (n w + precision)) from the items' sums. OUT M."""
+    k, l = M.shape  # noqa: E741
+    total = np.zeros((k, l))
+    count = np.zeros((k, l))
+    for i in range(k):
+        for v in range(len(h)):
+            total[i, h[v]] += sums[i, v, 0]
+            count[i, h[v]] += sums[i, v, 1]
+    for i in range(k):
+        for j in range(l):
+            strength = count[i, j] * weight + precision
+            state, noise = normal(state)
+            M[i, j] = total[i, j] * weight / strength + noise / math.sqrt(strength)
+    return state
+
+
+@njit(nogil=True, cache=True)
+def draw_precision(state, values, floor):
+    """Gamma(1 + n / 2) / (floor + sum x^2 / 2): the precision of a prior, given what it governs."""
+    square = 0.0
+    for x in values.flat:
+        square += x * x
+    state, draw = gamma(state, 1.0 + 0.5 * values.size)
+    return state, draw / (floor + 0.5 * square)

@@ -1,0 +1,1 @@
+"""Kernels of drawing and attacking releases (`anonymize`)."""

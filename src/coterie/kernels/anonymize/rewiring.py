@@ -1,0 +1,252 @@
+"""Rewiring that keeps every degree and every block-pair count, towards the original's clustering.
+
+A swap turns (a, b), (c, d) into (a, d), (c, b) with b and d in one block. It is accepted if the
+energy falls: how far local clustering by degree bin, the number of triangles and the sum of d_u d_v
+over edges (assortativity) are from their goals.
+
+    t_v       triangles at v            share[v]   1 / (number of pairs of neighbours of v)
+    sums[b]   sum over the nodes of degree bin b of t_v * share[v]
+    sums[-1]  sum over all nodes of t_v: three times the triangles
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from coterie.kernels.anonymize.wiring import count_in_cell, has_room
+from coterie.kernels.graphs.pairs import (
+    EMPTY,
+    contains,
+    insert,
+    new_table,
+    pair_key,
+    remove_with,
+    slot_of,
+)
+from coterie.kernels.numba.random import below, stream, uniform
+
+
+class Goals(NamedTuple):
+    """What the rewiring aims at, and what a unit of distance weighs."""
+
+    bins: np.ndarray  # int32[n]: degree bin of a node
+    share: np.ndarray  # float64[n]
+    sums: np.ndarray  # float64[bins + 1]: goal of each bin's sum, and of the triangles
+    weight: np.ndarray  # float64[bins + 1]
+    products: float  # goal of the sum of d_u d_v over edges
+    product_weight: float
+
+
+@njit(nogil=True, cache=True)
+def _energy(goals, sums, products):
+    total = goals.product_weight * abs(products - goals.products)
+    for b in range(len(sums)):
+        total += goals.weight[b] * abs(sums[b] - goals.sums[b])
+    return total
+
+
+@njit(inline="always", cache=True)
+def _too_clustered(goals, sums):
+    """Whether there are more triangles than wanted, by the weight of their bins."""
+    total = 0.0
+    for b in range(len(sums)):
+        total += goals.weight[b] * (sums[b] - goals.sums[b])
+    return total > 0.0
+
+
+@njit(nogil=True, cache=True)
+def _count_common(indptr, neighbours, table, u, v, skip, other_skip, sign, goals, change):
+    """Add sign * share of every common neighbour of u and v to `change`, by bin, and of u and v
+    once for each. The two that are about to lose one of their edges are skipped."""
+    if indptr[u + 1] - indptr[u] > indptr[v + 1] - indptr[v]:
+        u, v = v, u
+    count = 0
+    for slot in range(indptr[u], indptr[u + 1]):
+        w = neighbours[slot]
+        if w != skip and w != other_skip and w != v and contains(table, pair_key(w, v)):
+            count += 1
+            change[goals.bins[w]] += sign * goals.share[w]
+    change[goals.bins[u]] += sign * count * goals.share[u]
+    change[goals.bins[v]] += sign * count * goals.share[v]
+    change[-1] += sign * 3 * count
+
+
+@njit(nogil=True, cache=True)
+def _replace(indptr, neighbours, v, old, new):
+    for slot in range(indptr[v], indptr[v + 1]):
+        if neighbours[slot] == old:
+            neighbours[slot] = new
+            return
+
+
+@njit(nogil=True, cache=True)
+def _random_neighbour(state, indptr, neighbours, v):
+    state, i = below(state, indptr[v + 1] - indptr[v])
+    return state, neighbours[indptr[v] + i]
+
+
+@njit(nogil=True, cache=True)
+def _supports(indptr, neighbours, owner, table):
+    """int32 beside `table`: how many triangles every edge is part of."""
+    support = np.zeros(len(table), np.int32)
+    for slot in range(len(neighbours)):
+        u, v = owner[slot], neighbours[slot]
+        if u >= v:
+            continue
+        x, y = (u, v) if indptr[u + 1] - indptr[u] < indptr[v + 1] - indptr[v] else (v, u)
+        count = 0
+        for i in range(indptr[x], indptr[x + 1]):
+            w = neighbours[i]
+            if w != y and contains(table, pair_key(w, y)):
+                count += 1
+        support[slot_of(table, pair_key(u, v))] = count
+    return support
+
+
+@njit(nogil=True, cache=True)
+def _remove_edge(indptr, neighbours, table, support, u, v):
+    """Take (u, v) out of the table; its triangles no longer support their other edges."""
+    remove_with(table, support, pair_key(u, v))
+    x, y = (u, v) if indptr[u + 1] - indptr[u] < indptr[v + 1] - indptr[v] else (v, u)
+    for i in range(indptr[x], indptr[x + 1]):
+        w = neighbours[i]
+        if w != y:
+            at = slot_of(table, pair_key(w, y))
+            if table[at] != EMPTY:
+                beside = slot_of(table, pair_key(w, x))
+                if table[beside] != EMPTY:
+                    support[at] -= 1
+                    support[beside] -= 1
+
+
+@njit(nogil=True, cache=True)
+def _add_edge(indptr, neighbours, table, support, u, v):
+    """Put (u, v) into the table with its support; `neighbours` must hold it already."""
+    x, y = (u, v) if indptr[u + 1] - indptr[u] < indptr[v + 1] - indptr[v] else (v, u)
+    count = 0
+    for i in range(indptr[x], indptr[x + 1]):
+        w = neighbours[i]
+        if w != y:
+            at = slot_of(table, pair_key(w, y))
+            if table[at] != EMPTY:
+                beside = slot_of(table, pair_key(w, x))
+                if table[beside] != EMPTY:
+                    support[at] += 1
+                    support[beside] += 1
+                    count += 1
+    at = slot_of(table, pair_key(u, v))
+    table[at] = pair_key(u, v)
+    support[at] = count
+
+
+@njit(nogil=True, cache=True)
+def _loosest(state, indptr, neighbours, table, support, block, v, wanted, avoid, tries):
+    """(state, neighbour): of a few random neighbours of v in block `wanted` (any if < 0)
+    the one whose edge is part of the fewest triangles; -1 if none came up."""
+    best, least = np.int32(-1), np.int32(2147483647)
+    for _ in range(tries):
+        state, w = _random_neighbour(state, indptr, neighbours, v)
+        if w != avoid and (wanted < 0 or block[w] == wanted):
+            s = support[slot_of(table, pair_key(v, w))]
+            if s < least:
+                best, least = w, s
+                if s == 0:
+                    break
+    return state, best
+
+
+@njit(nogil=True, cache=True)
+def rewire(
+    indptr,
+    neighbours,
+    owner,
+    block,
+    cells,
+    goals,
+    sums,
+    products,
+    proposals,
+    tolerance,
+    closing,
+    tries,
+    key,
+):
+    """(accepted, made): swaps and proposals; `neighbours` and `sums` change in place.
+
+    owner     int32[2m]: the node of every slot
+    closing   the share of proposals that close a wedge; the rest are two random edges, as all are
+              while there are too many triangles
+    """
+    n_slots = len(neighbours)
+    table = new_table(n_slots // 2)
+    for slot in range(n_slots):
+        if owner[slot] < neighbours[slot]:
+            insert(table, pair_key(owner[slot], neighbours[slot]))
+    support = _supports(indptr, neighbours, owner, table)
+    change = np.zeros(len(sums), np.float64)
+    energy = _energy(goals, sums, products)
+    opening = _too_clustered(goals, sums)
+    state = stream(key, 3)
+    accepted = made = 0
+    while made < proposals and energy > tolerance:
+        made += 1
+        state, coin = uniform(state)
+        state, slot = below(state, n_slots)
+        if coin < closing and not opening:
+            w = owner[slot]
+            a = neighbours[slot]
+            state, d = _random_neighbour(state, indptr, neighbours, w)
+            if a == d or contains(table, pair_key(a, d)):
+                continue
+            state, b = _loosest(
+                state, indptr, neighbours, table, support, block, a, block[d], w, tries
+            )
+            if b < 0:
+                continue
+            state, c = _loosest(state, indptr, neighbours, table, support, block, d, -1, w, tries)
+            if c < 0:
+                continue
+        else:
+            a, b = owner[slot], neighbours[slot]
+            state, slot = below(state, n_slots)
+            c, d = owner[slot], neighbours[slot]
+            if block[b] != block[d] or a == d or contains(table, pair_key(a, d)):
+                continue
+        if a == c or b in (c, d) or contains(table, pair_key(c, b)):
+            continue
+        if not (has_room(cells, a, d) and has_room(cells, c, b)):
+            continue
+        change[:] = 0.0
+        _count_common(indptr, neighbours, table, a, d, b, c, 1.0, goals, change)
+        _count_common(indptr, neighbours, table, c, b, a, d, 1.0, goals, change)
+        _count_common(indptr, neighbours, table, a, b, -1, -1, -1.0, goals, change)
+        _count_common(indptr, neighbours, table, c, d, -1, -1, -1.0, goals, change)
+        degree_a, degree_c = indptr[a + 1] - indptr[a], indptr[c + 1] - indptr[c]
+        degree_b, degree_d = indptr[b + 1] - indptr[b], indptr[d + 1] - indptr[d]
+        moved = np.float64((degree_a - degree_c) * (degree_d - degree_b))
+        for i in range(len(sums)):
+            change[i] += sums[i]
+        after = _energy(goals, change, products + moved)
+        if after >= energy:
+            continue
+        accepted += 1
+        energy = after
+        products += moved
+        sums[:] = change
+        opening = _too_clustered(goals, sums)
+        _remove_edge(indptr, neighbours, table, support, a, b)
+        _remove_edge(indptr, neighbours, table, support, c, d)
+        _replace(indptr, neighbours, a, b, d)
+        _replace(indptr, neighbours, c, d, b)
+        _replace(indptr, neighbours, b, a, c)
+        _replace(indptr, neighbours, d, c, a)
+        _add_edge(indptr, neighbours, table, support, a, d)
+        _add_edge(indptr, neighbours, table, support, c, b)
+        count_in_cell(cells, a, b, -1)
+        count_in_cell(cells, c, d, -1)
+        count_in_cell(cells, a, d, 1)
+        count_in_cell(cells, c, b, 1)
+    return accepted, made

@@ -1,0 +1,277 @@
+"""Wiring on a ring: stubs joined block pair by block pair, near each other on a shared circle.
+
+place     int32[n]: nodes in the order of the ring, block after block; block b holds
+          place[start[b]:start[b + 1]], and position i of its n_b stands at (i + 1/2) / n_b
+rank      int32[n]: where a node stands in `place`
+left      int64[n + 1]: Fenwick tree over `place` of the stubs still free
+tight     int32[n]: number of the node's class among those whose cells could fill up, or -1
+filled, room   int32[h, h]: edges in a cell of tight classes, and how many it may hold
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from coterie.kernels.graphs.pairs import contains, insert, new_table, pair_key, remove
+from coterie.kernels.numba.random import below, stream, uniform
+
+_TRIES = 20000  # edges tried for a pair of ends that found no partner on the ring …
+_EXACT_TRIES = 6000  # … and how many of them before a block pair may change
+
+
+class Ring(NamedTuple):
+    """Who stands where, and how many ends everybody has."""
+
+    place: np.ndarray  # int32[n]
+    rank: np.ndarray  # int32[n]
+    start: np.ndarray  # int64[blocks + 1]
+    block: np.ndarray  # int32[n]
+    degree: np.ndarray  # int64[n]
+
+
+class Cells(NamedTuple):
+    """The cells of classes that may not fill up."""
+
+    tight: np.ndarray  # int32[n]
+    filled: np.ndarray  # int32[h, h]
+    room: np.ndarray  # int32[h, h]
+
+
+@njit(nogil=True, cache=True)
+def has_room(cells, u, v):
+    a, b = cells.tight[u], cells.tight[v]
+    return a < 0 or b < 0 or cells.filled[a, b] < cells.room[a, b]
+
+
+@njit(nogil=True, cache=True)
+def count_in_cell(cells, u, v, change):
+    a, b = cells.tight[u], cells.tight[v]
+    if a >= 0 and b >= 0:
+        cells.filled[a, b] += change
+        if a != b:
+            cells.filled[b, a] += change
+
+
+@njit(nogil=True, cache=True)
+def _stubs_before(left, position):
+    total = 0
+    while position > 0:
+        total += left[position]
+        position -= position & -position
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _take_stubs(left, position, change):
+    position += 1
+    while position < len(left):
+        left[position] += change
+        position += position & -position
+
+
+@njit(nogil=True, cache=True)
+def _position_of_stub(left, stub, top):
+    """The position that holds free stub number `stub` (0-based); `top`: a power of two >= n."""
+    position = 0
+    step = top
+    while step > 0:
+        ahead = position + step
+        if ahead < len(left) and left[ahead] <= stub:
+            position = ahead
+            stub -= left[ahead]
+        step >>= 1
+    return position
+
+
+@njit(nogil=True, cache=True)
+def _free_stubs(ring):
+    n = len(ring.place)
+    left = np.zeros(n + 1, np.int64)
+    for i in range(n):
+        left[i + 1] = ring.degree[ring.place[i]]
+    for i in range(1, n + 1):
+        up = i + (i & -i)
+        if up <= n:
+            left[up] += left[i]
+    return left
+
+
+@njit(nogil=True, cache=True)
+def wire(ring, pair_rows, pair_columns, expected, cells, reach, epsilon, key):
+    """(source, target, wired, open_u, open_v): the edges, how many came about, and the stubs of the
+    rest, for `mend`.
+
+    pair_rows, pair_columns   int32: the block pair of every edge to make, already shuffled
+    expected   float64[blocks, blocks]: e_rs / K_r, the share of r's ends that go to s
+    reach      the window, in expected neighbours; epsilon: the share of edges that go anywhere
+    """
+    n, m = len(ring.place), len(pair_rows)
+    left = _free_stubs(ring)
+    top = 1
+    while 2 * top <= n:
+        top *= 2
+    table = new_table(m)
+    source = np.empty(m, np.int32)
+    target = np.empty(m, np.int32)
+    open_rows = np.empty(m, np.int32)
+    open_columns = np.empty(m, np.int32)
+    wired = waiting = 0
+    state = stream(key, 1)
+    for e in range(m):
+        r, s = pair_rows[e], pair_columns[e]
+        state, coin = uniform(state)
+        if coin < 0.5:
+            r, s = s, r
+        before = _stubs_before(left, ring.start[r])
+        free = _stubs_before(left, ring.start[r + 1]) - before
+        if free == 0:
+            open_rows[waiting], open_columns[waiting] = r, s
+            waiting += 1
+            continue
+        state, stub = below(state, free)
+        at = _position_of_stub(left, before + stub, top)
+        u = ring.place[at]
+        n_r, n_s = ring.start[r + 1] - ring.start[r], ring.start[s + 1] - ring.start[s]
+        centre = np.float64(at - ring.start[r] + 0.5) / n_r * n_s
+        half = max(1.5, 0.5 * reach * ring.degree[u] * expected[r, s])
+        state, anywhere = uniform(state)
+        if anywhere < epsilon:
+            half = n_s
+        v = -1
+        for _ in range(96):
+            state, candidate = _near(state, left, ring, s, centre, half, top)
+            half *= 1.08
+            if candidate < 0 or candidate == u or not has_room(cells, u, candidate):
+                continue
+            if insert(table, pair_key(u, candidate)):
+                v = candidate
+                break
+        if v < 0:
+            open_rows[waiting], open_columns[waiting] = r, s
+            waiting += 1
+            continue
+        _take_stubs(left, at, -1)
+        _take_stubs(left, ring.rank[v], -1)
+        count_in_cell(cells, u, v, 1)
+        source[wired], target[wired] = u, v
+        wired += 1
+    _pair_off(ring, left, top, open_rows, open_columns, waiting, state)
+    return source, target, wired, open_rows[:waiting], open_columns[:waiting]
+
+
+@njit(nogil=True, cache=True)
+def _near(state, left, ring, s, centre, half, top):
+    """(state, a node of block s with a free stub within `half` positions of `centre`, or -1)."""
+    first, n_s = ring.start[s], ring.start[s + 1] - ring.start[s]
+    if 2.0 * half >= n_s:
+        low, width = 0, n_s
+    else:
+        low = np.int64(np.floor(centre - half)) % n_s
+        width = np.int64(np.ceil(2.0 * half))
+    high = min(low + width, n_s)
+    before = _stubs_before(left, first + low)
+    straight = _stubs_before(left, first + high) - before
+    wrapped_before = _stubs_before(left, first)
+    wrapped = _stubs_before(left, first + max(low + width - n_s, 0)) - wrapped_before
+    if straight + wrapped == 0:
+        return state, np.int32(-1)
+    state, stub = below(state, straight + wrapped)
+    stub = before + stub if stub < straight else wrapped_before + stub - straight
+    return state, ring.place[_position_of_stub(left, stub, top)]
+
+
+@njit(nogil=True, cache=True)
+def _pair_off(ring, left, top, open_rows, open_columns, waiting, state):
+    """Give the edges that found no partner random free stubs of their blocks (in place)."""
+    for e in range(waiting):
+        for side in range(2):
+            block = open_rows[e] if side == 0 else open_columns[e]
+            before = _stubs_before(left, ring.start[block])
+            free = _stubs_before(left, ring.start[block + 1]) - before
+            node = np.int32(-1)
+            if free > 0:
+                state, stub = below(state, free)
+                at = _position_of_stub(left, before + stub, top)
+                _take_stubs(left, at, -1)
+                node = ring.place[at]
+            if side == 0:
+                open_rows[e] = node
+            else:
+                open_columns[e] = node
+
+
+@njit(nogil=True, cache=True)
+def _join(u, v, source, target, at, table, cells):
+    """Write edge (u, v) at place `at`, if it may be; says whether."""
+    if u == v or not has_room(cells, u, v) or not insert(table, pair_key(u, v)):
+        return False
+    source[at], target[at] = u, v
+    count_in_cell(cells, u, v, 1)
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _leave(u, v, table, cells):
+    remove(table, pair_key(u, v))
+    count_in_cell(cells, u, v, -1)
+
+
+@njit(nogil=True, cache=True)
+def mend(ring, source, target, wired, open_u, open_v, expected, cells, key):
+    """(edges now, edges given up): join the open ends (u, v) through an edge (a, b) with b in v's
+    block: (a, b) becomes (a, v), and u gets b. Block pairs and degrees come out exact.
+
+    A hub may have more ends for a block than that has members. Then any edge (a, b) will do whose
+    ends lie in blocks that are joined with u's and v's: degrees are exact, block pairs nearly.
+    """
+    m = wired
+    table = new_table(len(source))
+    for e in range(m):
+        insert(table, pair_key(source[e], target[e]))
+    state = stream(key, 2)
+    given_up = 0
+    for e in range(len(open_u)):
+        u, v = open_u[e], open_v[e]
+        joined = False
+        if u >= 0 and v >= 0:
+            joined = _join(u, v, source, target, m, table, cells)
+            tries = 0
+            while not joined and tries < _TRIES and m > 0:
+                tries += 1
+                state, other = below(state, m)
+                state, coin = uniform(state)
+                a, b = source[other], target[other]
+                if coin < 0.5:
+                    a, b = b, a
+                if tries & 1:
+                    u, v = v, u
+                if a in (u, v) or b in (u, v):
+                    continue
+                if ring.block[b] != ring.block[v] and (
+                    tries < _EXACT_TRIES
+                    or expected[ring.block[u], ring.block[b]] == 0.0
+                    or expected[ring.block[v], ring.block[a]] == 0.0
+                ):
+                    continue
+                if contains(table, pair_key(a, v)) or contains(table, pair_key(u, b)):
+                    continue
+                if not (has_room(cells, a, v) and has_room(cells, u, b)):
+                    continue
+                _leave(a, b, table, cells)
+                source[other], target[other] = a, v
+                insert(table, pair_key(a, v))
+                count_in_cell(cells, a, v, 1)
+                joined = _join(u, b, source, target, m, table, cells)
+                if not joined:  # the last room of the cell went to (a, v): undo
+                    _leave(a, v, table, cells)
+                    source[other], target[other] = a, b
+                    insert(table, pair_key(a, b))
+                    count_in_cell(cells, a, b, 1)
+        if joined:
+            m += 1
+        else:
+            given_up += 1
+    return m, given_up

@@ -1,0 +1,1 @@
+"""Kernels on graphs: adjacency, paths, triangles."""

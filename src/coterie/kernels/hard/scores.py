@@ -1,0 +1,283 @@
+"""The exact change of S for every label of a node (cl:alg10, mended), and the moves it asks for.
+
+`score` takes node v out of its block a in thought and fills cost[y] = ins(y) for all y, so that
+S(v in y) - S(v in a) = cost[y] - cost[a]. The rows of tables.py give all cells that v's leaving
+does not touch; in one node set these are put right afterwards:
+
+    (y, a)   has lost v's edges to y:  only for y that v touches
+    (y, y)   the diagonal:             only for y that v touches
+    y = a    v comes back:             from `stay`
+
+A row depends on (slot, x) alone, and most x are 1 or 2, so a batch computes it once and adds it
+often: the loop that remains for an edge is `cost += row`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from coterie.kernels.hard.cell_costs import (
+    BERNOULLI,
+    PLAIN,
+    SERIES,
+    TABLE,
+    gain,
+    inner_gain,
+    short_tail,
+    widen,
+)
+from coterie.kernels.hard.score_tables import (
+    BASE,
+    BEND,
+    FAST,
+    INNER_LEAVE,
+    JOIN,
+    LEAVE,
+    LONE,
+    SLOPE,
+    STAY,
+    inner_pairs,
+    new_inner_pairs,
+    refresh_block,
+)
+from coterie.kernels.hard.statistics import (
+    TWO_SETS,
+    TWO_WAY,
+    edge_slots,
+    fetch_ahead,
+    profile,
+    shift,
+)
+from coterie.kernels.numba.no_refcount import lend
+
+LEAST_GAIN = 1e-9  # a move must gain more: ties stay
+
+
+class Workspace(NamedTuple):
+    """What a thread needs to score nodes; rows are kept for x <= the width of `place` - 1."""
+
+    x: np.ndarray  # float64 (slots,), zeros between calls
+    touched: np.ndarray  # int64 (slots,)
+    cost: np.ndarray  # float64 (k,)
+    place: np.ndarray  # int32 (2 slots, kept x), where in rows, or -1
+    rows: np.ndarray  # float64 (capacity + 4, k); of the last four the very last stays 0
+    used: np.ndarray  # int64 (1,)
+
+
+def workspace(slots: int, k: int, keep: int = 0, capacity: int = 0) -> Workspace:
+    """Buffers of one thread; `keep`: rows with x < keep are kept, at most `capacity` of them."""
+    return Workspace(
+        np.zeros(slots),
+        np.zeros(slots, np.int64),
+        np.zeros(k),
+        np.full((2 * slots, keep), -1, np.int32),
+        np.zeros((capacity + 4, k)),
+        np.zeros(1, np.int64),
+    )
+
+
+@njit(nogil=True, cache=True)
+def fill_row(model, stats, tables, work, s, own, x, r):
+    """work.rows[r, y] = the change of the cells (s, y) by x more edges; own: slot s lost a node"""
+    counts, sizes, others, _ = stats
+    q, k = len(others), len(sizes)
+    degree_slot = s >= edge_slots(model, q)
+    sign = -1.0 if degree_slot else model.signs[s // q]
+    kind = PLAIN if degree_slot else model.kind
+    m = others[s % q] - own
+    d, g, out = counts[s], model.table, work.rows[r]
+    slope, bend = tables.cells[SLOPE + 2 * own, s], tables.cells[BEND + 2 * own, s]
+    fast = x <= FAST and x == np.floor(x)
+    if fast:
+        step = np.int64(x)
+        for y in range(k):  # two loops: the look-ups cannot be vectorised, the rest can
+            i = min(np.int64(d[y]), TABLE - 1 - FAST)
+            out[y] = g[i] - g[i + step]
+        for y in range(k):
+            out[y] = sign * out[y] + x * (slope[y] - short_tail(x * bend[y]))
+    for y in range(k):
+        if not fast or x * bend[y] > SERIES:
+            N = (sizes[y] + 1.0) * m
+            possible = kind != BERNOULLI or N - d[y] >= x
+            out[y] = sign * gain(kind, g, d[y], N, x) if possible else 0.0
+
+
+@njit(inline="always", cache=True)
+def find_row(model, stats, tables, work, s, own, x, spare):
+    """Where the row of (s, x) is: kept before, or computed now and kept if there is room"""
+    key = s + own * len(work.x)
+    keep = x < work.place.shape[1] and x == np.floor(x)
+    if keep and work.place[key, np.int64(x)] >= 0:
+        return np.int64(work.place[key, np.int64(x)])
+    capacity = len(work.rows) - 4
+    r = capacity + spare
+    if keep and work.used[0] < capacity:
+        r = work.used[0]
+        work.place[key, np.int64(x)] = r
+        work.used[0] += 1
+    fill_row(model, stats, tables, work, s, own, x, r)
+    return r
+
+
+@njit(inline="always", cache=True)
+def mend_cell(model, stats, tables, s, y, removed, joined, used):
+    """What cost[y] lacks because the cell (s, y), s a slot of v's own block, has lost `removed`"""
+    n, m = stats.sizes[y], stats.others[s % len(stats.others)] - 1.0
+    d = stats.counts[s, y] - removed
+    right = widen(model.kind, d, n * m, m)
+    right += gain(model.kind, model.table, d, (n + 1.0) * m, joined)
+    return right - tables.cells[LONE, s, y] - used
+
+
+@njit(inline="always", cache=True)
+def cost_of_staying(model, stats, tables, work, m, a):
+    """cost[a]: v, taken out of its block a, comes back"""
+    counts, sizes, others, _ = stats
+    q = len(others)
+    kind, table, x = model.kind, model.table, work.x
+    edges = edge_slots(model, q)
+    one_set = model.layout != TWO_SETS
+    total = tables.blocks[STAY, a]
+    for i in range(m):
+        s = work.touched[i]
+        d = counts[s, a] - x[s]
+        if s >= edges:
+            total -= gain(PLAIN, table, d, 0.0, x[s])
+        elif not (one_set and s % q == a):
+            n = others[s % q]
+            pairs = sizes[a] * n
+            total += widen(kind, d, pairs - n, n) - tables.cells[LEAVE, s, a]
+            total += model.signs[s // q] * gain(kind, table, d, pairs, x[s])
+    if one_set:
+        inner = x[a] + (x[q + a] if model.layout == TWO_WAY else 0.0)
+        if inner > 0.0:
+            d = counts[a, a] - inner
+            pairs = inner_pairs(model, sizes[a])
+            c = new_inner_pairs(model, sizes[a] - 1.0)
+            total += widen(kind, d, pairs - c, c) - tables.blocks[INNER_LEAVE, a]
+            total += inner_gain(kind, table, d, pairs, inner)
+    return total
+
+
+@njit(inline="always", cache=True)
+def score_inline(model, stats, tables, work, m, a):
+    """Fill work.cost for a node of block a whose profile is in work.x (m slots touched)"""
+    counts, sizes, others, _ = stats
+    x, touched, cost = work.x, work.touched, work.cost
+    k, q = len(sizes), len(others)
+    edges = edge_slots(model, q)
+    one_set = model.layout != TWO_SETS
+    directed = model.layout == TWO_WAY
+    rows, cells = work.rows, tables.cells
+    own = own_in = len(rows) - 1  # the row of zeros
+    for y in range(k):
+        cost[y] = tables.blocks[JOIN, y]
+    if one_set:
+        if x[a] > 0.0:
+            own = find_row(model, stats, tables, work, a, 1, x[a], 1)
+        for y in range(k):
+            cost[y] += cells[LONE, a, y] - cells[BASE, a, y] + rows[own, y]
+        if directed:
+            if x[q + a] > 0.0:
+                own_in = find_row(model, stats, tables, work, q + a, 1, x[q + a], 2)
+            for y in range(k):
+                cost[y] += cells[LONE, q + a, y] - cells[BASE, q + a, y] + rows[own_in, y]
+    for i in range(m):
+        s = touched[i]
+        j = s % q
+        inside = one_set and s < edges
+        if inside and j == a:
+            continue
+        r = find_row(model, stats, tables, work, s, 0, x[s], 0)
+        kept = cost[j] if inside else 0.0
+        for y in range(k):
+            cost[y] += rows[r, y]
+        if inside:
+            cost[j] = kept
+    if one_set:
+        for i in range(m):
+            s = touched[i]
+            y = s % q
+            if s >= edges or y == a or (s >= q and x[y] > 0.0):
+                continue
+            out, back = x[y], x[q + y] if directed else x[y]
+            cost[y] += mend_cell(model, stats, tables, a, y, back, x[a], rows[own, y])
+            if directed:
+                used = rows[own_in, y]
+                cost[y] += mend_cell(model, stats, tables, q + a, y, out, x[q + a], used)
+            inner = out + (back if directed else 0.0)
+            pairs = inner_pairs(model, sizes[y]) + new_inner_pairs(model, sizes[y])
+            cost[y] += inner_gain(model.kind, model.table, counts[y, y], pairs, inner)
+    cost[a] = cost_of_staying(model, stats, tables, work, m, a)
+
+
+@njit(nogil=True, cache=True)
+def score(model, stats, tables, work, m, a):
+    """`score_inline` as a function of its own: quicker to compile, slower to call"""
+    score_inline(model, stats, tables, work, m, a)
+
+
+@njit(inline="always", cache=True)
+def best_label(cost, a):
+    """(label, gain): the cheapest label if it beats a by more than LEAST_GAIN, else a and 0"""
+    best = 0
+    for y in range(1, len(cost)):
+        if cost[y] < cost[best]:
+            best = y
+    gained = cost[a] - cost[best]
+    if gained > LEAST_GAIN:
+        return best, gained
+    return np.int64(a), 0.0
+
+
+@njit(nogil=True, cache=True)
+def plan(model, adjacency, stats, tables, work, labels, other_labels, elements, wanted, gains):
+    """The best label (wanted, OUT) and its gain (OUT) of each element, against fixed statistics"""
+    model, adjacency = lend(model), lend(adjacency)
+    stats, tables, work = lend(stats), lend(tables), lend(work)
+    labels, other_labels = lend(labels), lend(other_labels)
+    q = len(stats.others)
+    work.place[:] = -1
+    work.used[0] = 0
+    for i in range(len(elements)):
+        fetch_ahead(adjacency, other_labels, elements, i)
+        v = elements[i]
+        m = profile(model, adjacency, other_labels, q, v, work.x, work.touched)
+        score_inline(model, stats, tables, work, m, labels[v])
+        wanted[i], gains[i] = best_label(work.cost, labels[v])
+        for t in range(m):
+            work.x[work.touched[t]] = 0.0
+
+
+@njit(nogil=True, cache=True)
+def sweep(model, adjacency, stats, tables, work, labels, other_labels, order, least):
+    """Move the nodes of `order` one by one, each to its best label given all moves before it.
+
+    labels, stats and tables are IN/OUT. S never rises. Gives (moves made, entropy gained)."""
+    model, adjacency = lend(model), lend(adjacency)
+    stats, tables, work = lend(stats), lend(tables), lend(work)
+    labels, other_labels = lend(labels), lend(other_labels)
+    q = len(stats.others)
+    moved, total = 0, 0.0
+    for i in range(len(order)):
+        v = order[i]
+        a = labels[v]
+        if stats.sizes[a] - 1.0 < least:
+            continue
+        m = profile(model, adjacency, other_labels, q, v, work.x, work.touched)
+        score(model, stats, tables, work, m, a)
+        b, gained = best_label(work.cost, a)
+        if b != a:
+            shift(model, stats, a, -1.0, work.x, work.touched, m)
+            shift(model, stats, b, 1.0, work.x, work.touched, m)
+            labels[v] = b
+            refresh_block(model, stats, tables, a)
+            refresh_block(model, stats, tables, b)
+            moved += 1
+            total += gained
+        for t in range(m):
+            work.x[work.touched[t]] = 0.0
+    return moved, total

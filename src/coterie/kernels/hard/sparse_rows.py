@@ -1,0 +1,99 @@
+"""Rows of blocks: what each block counts in each slot, sparse, for any number of blocks.
+
+`blocks.py` keeps a dense (slots, k) matrix, right for moving nodes among k blocks. Merging starts
+with as many blocks as nodes, where only the slots that a block touches can be afforded:
+
+    slot     channel * q + j, as in blocks.py
+    indptr   row r, a block, holds slots[indptr[r]:indptr[r + 1]] in rising order
+    values   what block r counts there; an inner edge of an undirected graph once
+    roots    their square roots
+    mass     what a row is divided by before rows are compared: nodes, or the degree sum where the
+             model has no pairs (degree correction, ratings)
+    total    the sum of the row's values over channels with a positive sign, inner edges twice
+    rate     total / mass; scale: 1 / sqrt(mass); both 0 where there is no mass
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from coterie.kernels.hard.cell_costs import PLAIN
+from coterie.kernels.hard.statistics import ONE_WAY
+
+
+class Rows(NamedTuple):
+    indptr: np.ndarray  # int64, blocks + 1
+    slots: np.ndarray  # int64
+    values: np.ndarray  # float64
+    roots: np.ndarray  # float64
+    sizes: np.ndarray  # float64 (blocks,), nodes of each block
+    mass: np.ndarray  # float64 (blocks,)
+    total: np.ndarray  # float64 (blocks,)
+    rate: np.ndarray  # float64 (blocks,)
+    scale: np.ndarray  # float64 (blocks,)
+
+
+@njit(nogil=True, cache=True)
+def members_of(labels, k):
+    """(start, nodes): the nodes of block r are nodes[start[r]:start[r + 1]], rising"""
+    start = np.zeros(k + 1, np.int64)
+    for v in range(len(labels)):
+        start[labels[v] + 1] += 1
+    for r in range(k):
+        start[r + 1] += start[r]
+    nodes = np.empty(len(labels), np.int64)
+    place = start[:k].copy()
+    for v in range(len(labels)):
+        nodes[place[labels[v]]] = v
+        place[labels[v]] += 1
+    return start, nodes
+
+
+@njit(nogil=True, cache=True)
+def contract(model, adjacency, labels, k, other_labels, q):
+    """The Rows of k blocks whose other ends have q blocks: O(edges), plus sorting each row"""
+    indptr, indices, channels, weights = adjacency
+    start, nodes = members_of(labels, k)
+    one_way = model.layout == ONE_WAY
+    counted = np.zeros(max(1, len(model.signs) * q))
+    touched = np.empty(len(counted), np.int64)
+    out_indptr = np.zeros(k + 1, np.int64)
+    slots = np.empty(len(indices), np.int64)
+    values = np.empty(len(indices))
+    sizes, mass, total = np.zeros(k), np.zeros(k), np.zeros(k)
+    rate, scale = np.zeros(k), np.zeros(k)
+    end = 0
+    for r in range(k):
+        m = 0
+        for i in range(start[r], start[r + 1]):
+            v = nodes[i]
+            for e in range(indptr[v], indptr[v + 1]):
+                s = np.int64(other_labels[indices[e]])
+                if len(channels) > 0:
+                    s += channels[e] * q
+                w = weights[e] if len(weights) > 0 else 1.0
+                if counted[s] == 0.0 and w > 0.0:
+                    touched[m] = s
+                    m += 1
+                counted[s] += w
+        touched[:m].sort()
+        for i in range(m):
+            s = touched[i]
+            if model.signs[s // q] > 0.0:
+                total[r] += counted[s]
+            slots[end] = s
+            values[end] = 0.5 * counted[s] if one_way and s == r else counted[s]
+            counted[s] = 0.0
+            end += 1
+        out_indptr[r + 1] = end
+        sizes[r] = start[r + 1] - start[r]
+        mass[r] = total[r] if model.kind == PLAIN else sizes[r]
+        if mass[r] > 0.0:
+            rate[r] = total[r] / mass[r]
+            scale[r] = 1.0 / np.sqrt(mass[r])
+    values = values[:end].copy()
+    slots = slots[:end].copy()
+    return Rows(out_indptr, slots, values, np.sqrt(values), sizes, mass, total, rate, scale)

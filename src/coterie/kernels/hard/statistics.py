@@ -1,0 +1,189 @@
+"""The statistics of a hard clustering: what they are, counting them, moving nodes.
+
+A node that moves sees the rest of the graph as *slots*: slot s = channel * q + j is "block j of
+the other end, by this channel". Every model of ours is a choice of channels:
+
+    simple, weighted   1 channel: edges to block j
+    degree-corrected   the same, and one more slot (the last) that counts degrees
+    directed           2 channels: edges to block j, edges from block j
+    likes              1 channel, two node sets
+    ratings            a channel for each rating value, and one for their sum (two node sets)
+
+    k, q     blocks of the side that moves, blocks at the other end (q = k in one node set)
+    counts   (slots, k): what nodes of block y count in slot s. A row is contiguous over y, the
+             labels a node may take, which is the direction every inner loop runs in
+    x        (slots,): what one node counts in each slot; `touched`: the slots where x > 0, rising
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from coterie.kernels.hard.cell_costs import PLAIN
+from coterie.kernels.numba.prefetch import prefetch
+
+ONE_WAY = 0  # one node set, undirected
+TWO_WAY = 1  # one node set, directed
+TWO_SETS = 2  # rows and columns have labels of their own
+
+_AHEAD = 2  # elements between asking for neighbours, for their labels, and using both
+_FETCHED = 64  # labels asked for; beyond, asking would push out what is still needed
+
+
+class Model(NamedTuple):
+    """What an objective is, for kernels."""
+
+    kind: int  # of cells.py
+    layout: int
+    signs: np.ndarray  # float64, a channel: +1 or -1, how g(d) enters
+    table: np.ndarray  # float64, g of small integers
+
+
+class Adjacency(NamedTuple):
+    """The neighbours of the side that moves; channels and weights are empty where all alike."""
+
+    indptr: np.ndarray  # int64, n + 1
+    indices: np.ndarray  # int32
+    channels: np.ndarray  # int32 beside indices, or empty: all 0
+    weights: np.ndarray  # float64 beside indices, or empty: all 1
+
+
+class Stats(NamedTuple):
+    """Block statistics as one side sees them; `others` and `mirror` belong to the other side
+    (in one node set they are the same arrays)."""
+
+    counts: np.ndarray  # float64 (slots, k)
+    sizes: np.ndarray  # float64 (k,)
+    others: np.ndarray  # float64 (q,)
+    mirror: np.ndarray  # float64 (slots of the other side, q)
+
+
+@njit(inline="always", cache=True)
+def edge_slots(model, q):
+    """How many slots count edges: all but the degree slot"""
+    return (len(model.signs) if model.layout == TWO_SETS else model.layout + 1) * q
+
+
+@njit(inline="always", cache=True)
+def has_degree_slot(model):
+    return model.kind == PLAIN and model.layout != TWO_SETS
+
+
+@njit(nogil=True, cache=True)
+def count(model, adjacency, labels, other_labels, q, counts, sizes):
+    """Fill counts (OUT, zeros) and sizes (OUT, zeros) from labels: O(edges)"""
+    indptr, indices, channels, weights = adjacency
+    degree = edge_slots(model, q)
+    for v in range(len(labels)):
+        y = labels[v]
+        sizes[y] += 1.0
+        for e in range(indptr[v], indptr[v + 1]):
+            s = other_labels[indices[e]]
+            if len(channels) > 0:
+                s += channels[e] * q
+            w = weights[e] if len(weights) > 0 else 1.0
+            counts[s, y] += w
+            if has_degree_slot(model):
+                counts[degree, y] += w
+    if model.layout == ONE_WAY:
+        for y in range(len(sizes)):  # an inner edge was seen from both its ends
+            counts[y, y] *= 0.5
+
+
+@njit(nogil=True, cache=True)
+def profile(model, adjacency, other_labels, q, v, x, touched):
+    """Fill x (IN zeros, OUT) and touched (OUT, rising) for node v; gives how many are touched.
+
+    Rising order makes every later sum a function of the profile alone, not of node numbers."""
+    indptr, indices, channels, weights = adjacency
+    m = 0
+    degree = 0.0
+    for e in range(indptr[v], indptr[v + 1]):
+        s = np.int64(other_labels[indices[e]])
+        if len(channels) > 0:
+            s += channels[e] * q
+        w = weights[e] if len(weights) > 0 else 1.0
+        if w == 0.0:  # would touch its slot again and again
+            continue
+        if x[s] == 0.0:
+            touched[m] = s
+            m += 1
+        x[s] += w
+        degree += w
+    if m > 48:
+        m = 0
+        for s in range(len(x)):
+            if x[s] != 0.0:
+                touched[m] = s
+                m += 1
+    else:
+        for i in range(1, m):
+            s, h = touched[i], i
+            while h > 0 and touched[h - 1] > s:
+                touched[h] = touched[h - 1]
+                h -= 1
+            touched[h] = s
+    if has_degree_slot(model) and degree > 0.0:
+        touched[m] = edge_slots(model, q)
+        x[touched[m]] = degree
+        m += 1
+    return m
+
+
+@njit(inline="always", cache=True)
+def fetch_ahead(adjacency, other_labels, elements, i):
+    """Ask for what `profile` will read of elements to come: neighbours, then their labels."""
+    if i + 2 * _AHEAD < len(elements):
+        prefetch(adjacency.indices, adjacency.indptr[elements[i + 2 * _AHEAD]])
+    if i + _AHEAD < len(elements):
+        v = elements[i + _AHEAD]
+        first = adjacency.indptr[v]
+        for e in range(first, min(adjacency.indptr[v + 1], first + _FETCHED)):
+            prefetch(other_labels, adjacency.indices[e])
+
+
+@njit(nogil=True, cache=True)
+def shift(model, stats, a, sign, x, touched, m):
+    """Take a node with this profile out of block a (sign -1) or put it in (sign +1)"""
+    counts, sizes, others, mirror = stats
+    q = len(others)
+    edges = edge_slots(model, q)
+    sizes[a] += sign
+    for i in range(m):
+        s = touched[i]
+        counts[s, a] += sign * x[s]
+        if s >= edges:
+            continue
+        channel, j = s // q, s % q
+        if model.layout == TWO_SETS:
+            mirror[channel * len(sizes) + a, j] += sign * x[s]
+        elif model.layout == TWO_WAY:
+            counts[(1 - channel) * q + a, j] += sign * x[s]
+        elif j != a:
+            counts[a, j] += sign * x[s]
+
+
+@njit(nogil=True, cache=True)
+def apply_moves(model, adjacency, stats, labels, other_labels, elements, wanted, least, x, touched):
+    """Give elements[i] the label wanted[i], one after another, keeping stats (IN/OUT) exact.
+
+    A move that would leave its block under `least` nodes is not made. Gives the moves made."""
+    moved = 0
+    q = len(stats.others)
+    for i in range(len(elements)):
+        fetch_ahead(adjacency, other_labels, elements, i)
+        v = elements[i]
+        a, b = labels[v], wanted[i]
+        if a == b or stats.sizes[a] - 1.0 < least:
+            continue
+        m = profile(model, adjacency, other_labels, q, v, x, touched)
+        shift(model, stats, a, -1.0, x, touched, m)
+        shift(model, stats, b, 1.0, x, touched, m)
+        labels[v] = b
+        for t in range(m):
+            x[touched[t]] = 0.0
+        moved += 1
+    return moved

@@ -1,0 +1,1 @@
+"""Kernels for reading files and numbering ids (`data`, `engine`)."""

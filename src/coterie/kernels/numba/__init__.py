@@ -1,0 +1,1 @@
+"""Building blocks for kernels: random numbers, alias tables, memory access."""

@@ -1,0 +1,41 @@
+"""Any rating scale as a few ordered levels: the ordinal likelihood needs no more."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from coterie.data import Ratings
+
+MOST_LEVELS = 20
+
+
+class Scale(NamedTuple):
+    """The levels of a rating scale: what each stands for, and where each begins.
+
+    >>> scale = Scale.of(Ratings.from_arrays([*"aabb"], [*"xyxy"], [1, 2, 2, 5]))
+    >>> scale.values, scale.levels([0.2, 2.1, 9])
+    (array([1., 2., 5.]), array([0, 1, 2], dtype=uint8))
+    """
+
+    values: np.ndarray  # float64, rising: the rating a level stands for
+    bounds: np.ndarray  # float64, one fewer: a rating above bounds[i] is above level i
+
+    @classmethod
+    def of(cls, ratings: Ratings) -> Scale:
+        """One level a distinct rating; of more than 20, bins of nearly equal counts and the mean
+        rating of each."""
+        values = np.asarray(ratings.values, np.float64)
+        if len(values) <= MOST_LEVELS:
+            return cls(values, (values[1:] + values[:-1]) / 2)
+        given = ratings.ratings
+        inner = np.quantile(given, np.linspace(0, 1, MOST_LEVELS + 1)[1:-1])
+        bin_of = np.searchsorted(np.unique(inner), given)
+        used, bin_of = np.unique(bin_of, return_inverse=True)
+        means = np.bincount(bin_of, given) / np.bincount(bin_of)
+        return cls(means, np.unique(inner)[used[1:] - 1])
+
+    def levels(self, ratings: object) -> np.ndarray:
+        """The level of each rating, uint8."""
+        return np.searchsorted(self.bounds, np.asarray(ratings, np.float64)).astype(np.uint8)

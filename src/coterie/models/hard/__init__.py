@@ -1,0 +1,1 @@
+"""Hard clustering: every node in exactly one block."""

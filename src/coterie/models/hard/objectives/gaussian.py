@@ -1,0 +1,121 @@
+"""The objective of k-means: Gaussian blocks with unit covariance (cl:ex1.3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from coterie.base.errors import InputError
+from coterie.engine import Engine
+from coterie.kernels.hard.gaussian import move_points, plan_points, sweep_points
+from coterie.models.hard.objectives.interface import Labels, Plan
+
+
+@dataclass
+class PointState:
+    """Labels, and the sum of the points in each block."""
+
+    labels: Labels
+    n_blocks: tuple[int, ...]
+    sums: np.ndarray
+    sizes: tuple[np.ndarray, ...]
+
+    @property
+    def statistics(self) -> tuple[np.ndarray, ...]:
+        return (self.sums, *self.sizes)
+
+    def copy(self) -> PointState:
+        return PointState(
+            (self.labels[0].copy(),), self.n_blocks, self.sums.copy(), (self.sizes[0].copy(),)
+        )
+
+
+class GaussianObjective:
+    """S = sum |x - mu|^2 / 2 + (N dim / 2) log 2 pi. score="fixed" is Lloyd's rule, the nearest
+    centre; "exact" is Hartigan's, which knows that the centre moves with the point.
+
+    >>> objective = GaussianObjective(np.array([[0.0], [2.0]]))
+    >>> state = objective.start((np.array([0, 0]),), (1,))
+    >>> round(objective.entropy(state) - math.log(2 * math.pi), 9)
+    1.0
+    """
+
+    name = "gaussian"
+
+    def __init__(self, points: np.ndarray, score: str = "fixed") -> None:
+        self.points = np.ascontiguousarray(points, np.float64)
+        if self.points.ndim != 2:
+            raise InputError(
+                f"points of shape {np.shape(points)}",
+                remedy="give one row a point, one column a feature",
+            )
+        bad = np.argwhere(~np.isfinite(self.points))
+        if len(bad):
+            raise InputError(f"point {bad[0][0]}, feature {bad[0][1]} is not finite")
+        self.origin = self.points.mean(axis=0) if len(self.points) else 0.0
+        self.points = self.points - self.origin  # sums of squares then lose nothing
+        self.score = score
+        self.n_elements = (len(self.points),)
+        self._squares = float((self.points**2).sum())
+
+    def start(self, labels: Labels, n_blocks: tuple[int, ...]) -> PointState:
+        z = np.array(labels[0], np.int32)
+        sums = np.zeros((n_blocks[0], self.points.shape[1]))
+        np.add.at(sums, z, self.points)
+        sizes = np.bincount(z, minlength=n_blocks[0]).astype(np.float64)
+        return PointState((z,), n_blocks, sums, (sizes,))
+
+    def entropy(self, state: PointState) -> float:
+        sizes = np.maximum(state.sizes[0], 1.0)
+        inner = self._squares - float(((state.sums**2).sum(axis=1) / sizes).sum())
+        return inner / 2 + self.points.size / 2 * math.log(2 * math.pi)
+
+    def centers(self, state: PointState) -> np.ndarray:
+        """The mean of each block; nan for an empty one."""
+        sizes = np.where(state.sizes[0] > 0, state.sizes[0], np.nan)
+        centers: np.ndarray = state.sums / sizes[:, None] + self.origin
+        return centers
+
+    def prepare(self, state: PointState, side: int, engine: Engine) -> float:
+        return self.entropy(state)
+
+    def plan(self, state: PointState, side: int, elements: np.ndarray, engine: Engine) -> Plan:
+        wanted, gains = np.empty(len(elements), np.int32), np.empty(len(elements))
+        cuts = np.linspace(0, len(elements), engine.threads + 1).astype(np.int64)
+
+        def plan_part(a: int, b: int) -> None:
+            plan_points(
+                self.points,
+                state.sums,
+                state.sizes[0],
+                state.labels[0],
+                elements[a:b],
+                self.score == "exact",
+                wanted[a:b],
+                gains[a:b],
+            )
+
+        engine.map(plan_part, cuts[:-1], cuts[1:])
+        return Plan(wanted, gains)
+
+    def apply(
+        self,
+        state: PointState,
+        side: int,
+        elements: np.ndarray,
+        wanted: np.ndarray,
+        min_block_size: int = 0,
+    ) -> int:
+        z, sizes = state.labels[0], state.sizes[0]
+        least = float(min_block_size)
+        return int(move_points(self.points, state.sums, sizes, z, elements, wanted, least))
+
+    def sweep(
+        self, state: PointState, side: int, order: np.ndarray, min_block_size: int = 0
+    ) -> tuple[int, float]:
+        z, sizes = state.labels[0], state.sizes[0]
+        least = float(min_block_size)
+        moved, gained = sweep_points(self.points, state.sums, sizes, z, order, least)
+        return int(moved), float(gained)

@@ -1,0 +1,113 @@
+"""Objectives of graphs: simple, degree-corrected, directed, weighted."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.special import gammaln
+
+from coterie.base.errors import AssumptionWarning, InputError
+from coterie.data import Graph
+from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON
+from coterie.kernels.hard.statistics import ONE_WAY, TWO_WAY, Adjacency
+from coterie.models.hard.objectives.block_objective import BlockObjective
+
+_NO_CHANNELS, _NO_WEIGHTS = np.zeros(0, np.int32), np.zeros(0)
+
+
+def simple(graph: Graph) -> BlockObjective:
+    """Bernoulli cells (cl:eq21): S = sum over i <= j of F(d_ij, D_ij).
+
+    >>> objective = simple(Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]))
+    >>> state = objective.start((np.array([0, 0, 0, 1]),), (2,))
+    >>> round(objective.entropy(state), 4)
+    1.9095
+    """
+    return BlockObjective("simple", BERNOULLI, ONE_WAY, (_both_ways(graph, "simple"),))
+
+
+def degree_corrected(graph: Graph) -> BlockObjective:
+    """Karrer & Newman's profile likelihood, constants dropped:
+    S = sum_r g(K_r) - (1/2) sum_rs g(e_rs)."""
+    adjacency = _both_ways(graph, "degree-corrected")
+    return BlockObjective("degree-corrected", PLAIN, ONE_WAY, (adjacency,))
+
+
+def weighted(graph: Graph) -> BlockObjective:
+    """Poisson cells; an absent pair has weight 0. Fractions make it a quasi-likelihood."""
+    if graph.weights is None:
+        raise InputError(
+            "objective 'weighted' needs weights and the graph has none",
+            remedy="read it with weights, or use objective 'simple'",
+        )
+    bad = np.flatnonzero(~(np.isfinite(graph.weights) & (graph.weights >= 0)))
+    if len(bad):
+        v = int(np.searchsorted(graph.indptr, bad[0], side="right")) - 1
+        pair = f"{graph.ids[v]}, {graph.ids[graph.indices[bad[0]]]}"
+        raise InputError(
+            f"weight {graph.weights[bad[0]]:g} of edge ({pair}) is no count",
+            remedy="weights must be finite and >= 0",
+        )
+    if (graph.weights != np.floor(graph.weights)).any():
+        warnings.warn(
+            "some weights are fractions: the Poisson entropy is a quasi-likelihood then",
+            AssumptionWarning,
+            stacklevel=2,
+        )
+    adjacency = _without_zeros(
+        _both_ways(graph, "weighted")._replace(weights=_own(graph.weights, np.float64))
+    )
+    constant = float(gammaln(graph.weights + 1).sum()) / 2
+    return BlockObjective("weighted", POISSON, ONE_WAY, (adjacency,), constant=constant)
+
+
+def directed(graph: Graph) -> BlockObjective:
+    """Bernoulli cells of ordered pairs: S = sum over (i, j) of F(d_ij, D_ij)."""
+    back = graph.reversed()
+    degrees = np.diff(graph.indptr) + np.diff(back.indptr)
+    indptr = np.zeros(graph.n_nodes + 1, np.int64)
+    np.cumsum(degrees, out=indptr[1:])
+    indices = np.empty(indptr[-1], np.int32)
+    channels = np.empty(indptr[-1], np.int32)
+    outward = np.arange(len(graph.indices)) + np.repeat(back.indptr[:-1], np.diff(graph.indptr))
+    inward = np.arange(len(back.indices)) + np.repeat(graph.indptr[1:], np.diff(back.indptr))
+    indices[outward], channels[outward] = graph.indices, 0
+    indices[inward], channels[inward] = back.indices, 1
+    adjacency = Adjacency(indptr, indices, channels, _NO_WEIGHTS)
+    return BlockObjective("directed", BERNOULLI, TWO_WAY, (adjacency,), signs=(1.0, 1.0))
+
+
+def _without_zeros(adjacency: Adjacency) -> Adjacency:
+    """An edge of weight 0 says what an absent pair says; kernels rely on weights above 0."""
+    kept = adjacency.weights > 0
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return adjacency._replace(
+        indptr=before[adjacency.indptr],
+        indices=adjacency.indices[kept],
+        weights=adjacency.weights[kept],
+    )
+
+
+def _both_ways(graph: Graph, name: str) -> Adjacency:
+    if graph.directed:
+        if graph.weights is not None:
+            raise InputError(
+                f"objective {name!r} wants an undirected graph and this one is directed",
+                remedy="build it with directed=False, or use objective 'directed'",
+            )
+        warnings.warn(
+            f"objective {name!r} knows no directions: they were ignored, a pair in both "
+            "directions is one edge ('directed' keeps them)",
+            AssumptionWarning,
+            stacklevel=4,
+        )
+        graph = Graph.from_edges(*graph.edges(), n_nodes=graph.n_nodes)
+    return Adjacency(
+        _own(graph.indptr, np.int64), _own(graph.indices, np.int32), _NO_CHANNELS, _NO_WEIGHTS
+    )
+
+
+def _own(array: np.ndarray, dtype: type) -> np.ndarray:
+    """The array as kernels are compiled for it: contiguous, writeable, of this type."""
+    return np.require(array, dtype, ["C", "A", "W"])

@@ -1,0 +1,180 @@
+"""How many blocks: the number with the shortest description (`description`).
+
+Merging from single elements passes through every number of blocks anyway. The levels without any
+moves show where the shortest description is to be expected; from twice as many blocks the search
+goes down again, with moves, until the description has grown for a few levels, and then closes in
+on the best number: always the middle of the wider gap beside it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from coterie.base.errors import InputError
+from coterie.base.progress import Callback, Progress, silent
+from coterie.engine import Engine
+from coterie.models.hard.objectives.block_objective import BlockObjective
+from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.search.agglomerate import (
+    agglomerate,
+    merge_level,
+    renumber,
+    require_whole,
+)
+from coterie.models.hard.search.description_length import description_length
+from coterie.models.hard.search.settle import settle
+
+_ABOVE = 2.0  # moves begin at this many times the number that mere merging suggests
+_LEVEL = 1.3  # from level to level the blocks fall by this ratio
+_PASSES = 3  # over the elements at each number of blocks
+_RISES = 3  # levels in a row that must be worse than the best before the search turns back
+_FINE = 0.01  # of the number of blocks: gaps below this share are not searched
+
+
+class Candidate(NamedTuple):
+    """One number of blocks that was tried."""
+
+    description_length: float
+    n_blocks: tuple[int, ...]
+    labels: Labels
+
+
+def choose(
+    objective: Objective,
+    *,
+    rng: Generator,
+    engine: Engine,
+    min_block_size: int = 0,
+    callback: Callback = silent,
+) -> list[Candidate]:
+    """All that was tried, the shortest description first; its labels are a start for a search.
+
+    >>> from coterie.engine import LocalEngine
+    >>> from coterie.data.generators import planted_partition
+    >>> from coterie.models.hard.objectives import simple
+    >>> graph, _ = planted_partition(300, 3, mean_degree=20)
+    >>> tried = choose(simple(graph), rng=np.random.default_rng(0), engine=LocalEngine(1))
+    >>> tried[0].n_blocks
+    (3,)
+    """
+    if not isinstance(objective, BlockObjective):
+        raise InputError(
+            f"n_blocks='auto' cannot choose for objective {objective.name!r}",
+            remedy="give a number of blocks: points have no description length without a scale",
+        )
+    require_whole(objective, "n_blocks='auto'")
+    search = _Search(objective, rng, engine, min_block_size, callback)
+    score, objective.score = objective.score, "exact"
+    try:
+        search.descend()
+        chosen = None
+        while search.best is not chosen:
+            chosen = search.best
+            for side in range(len(objective.n_elements)):
+                search.close_in(side)
+    finally:
+        objective.score = score
+    return search.ranked()
+
+
+class _Search:
+    def __init__(
+        self,
+        objective: BlockObjective,
+        rng: Generator,
+        engine: Engine,
+        min_block_size: int,
+        callback: Callback,
+    ) -> None:
+        self.objective, self.rng, self.engine, self.callback = objective, rng, engine, callback
+        self.most = tuple(max(1, n // max(1, min_block_size)) for n in objective.n_elements)
+        # by the number that was asked for and by the number that was found: moves empty blocks
+        self.tried: dict[tuple[int, ...], Candidate] = {}
+
+    @property
+    def best(self) -> Candidate:
+        return self.ranked()[0]
+
+    def ranked(self) -> list[Candidate]:
+        """Every number of blocks that was found, the shortest description first"""
+        found = (c for asked, c in self.tried.items() if asked == c.n_blocks)
+        return sorted(found, key=lambda c: (c.description_length, c.n_blocks))
+
+    def descend(self) -> None:
+        """Try levels from above where the best is expected until they only get worse."""
+        labels, n_blocks = self._expected()
+        worse = 0
+        while True:
+            here = self._try(labels, n_blocks)
+            worse = 0 if here.n_blocks == self.best.n_blocks else worse + 1
+            if worse == _RISES or all(k == 1 for k in n_blocks):
+                return
+            goal = tuple(max(1, min(k - 1, int(k / _LEVEL))) for k in n_blocks)
+            labels, n_blocks = here.labels, goal
+
+    def close_in(self, side: int) -> None:
+        """Try numbers of one side's blocks between the best and its neighbours until none is
+        left (of large numbers: until the gaps are small)."""
+        while True:
+            best = self.best
+            k = best.n_blocks[side]
+            sizes = {asked[side] for asked in self.tried}
+            alike = {a[side] for a in self.tried if _replaced(a, side, k) == best.n_blocks}
+            below = max((s for s in alike if s < k), default=0)
+            above = min((s for s in alike if s > k), default=k)
+            if above == k and max(sizes) > k:
+                middle = min(s for s in sizes if s > k)
+            elif above - k > max(1, _FINE * k):
+                middle = (k + above) // 2
+            elif k - below > max(1, _FINE * k):
+                middle = (below + k + 1) // 2
+            else:
+                return
+            finer = min((a for a in self.tried if a[side] >= middle), key=lambda a: a[side])
+            labels = _replaced(best.labels, side, self.tried[finer].labels[side])
+            self._try(labels, _replaced(best.n_blocks, side, middle))
+
+    def _expected(self) -> tuple[Labels, tuple[int, ...]]:
+        """Merge from single elements without a move; labels of `_ABOVE` times the best level."""
+        labels: Labels = tuple(np.arange(n, dtype=np.int32) for n in self.objective.n_elements)
+        n_blocks = self.objective.n_elements
+        levels = [(labels, n_blocks)]
+        lengths = [description_length(self.objective, labels, n_blocks)]
+        while any(k > 1 for k in n_blocks):
+            side = int(np.argmax(n_blocks))
+            labels, n_blocks = merge_level(
+                self.objective, labels, n_blocks, side, 1, self.rng, self.engine
+            )
+            levels.append((labels, n_blocks))
+            lengths.append(description_length(self.objective, labels, n_blocks))
+            self.callback(Progress("choosing", len(levels), note=f"{sum(n_blocks):,} blocks"))
+        at = int(np.argmin(lengths))
+        wanted = tuple(
+            int(min(most, max(_ABOVE * k, 4)))
+            for k, most in zip(levels[at][1], self.most, strict=True)
+        )
+        while at > 0 and any(k < w for k, w in zip(levels[at][1], wanted, strict=True)):
+            at -= 1
+        return levels[at][0], wanted
+
+    def _try(self, labels: Labels, n_blocks: tuple[int, ...]) -> Candidate:
+        labels, found = renumber(
+            agglomerate(self.objective, labels, n_blocks, self.rng, self.engine)
+        )
+        state = self.objective.start(labels, found)
+        settle(self.objective, state, self.rng, self.engine, passes=_PASSES)
+        labels, found = renumber(state.labels)
+        length = description_length(self.objective, labels, found)
+        here = Candidate(length, found, labels)
+        for key in {n_blocks, found}:
+            if key not in self.tried or length < self.tried[key].description_length:
+                self.tried[key] = here
+        self.callback(Progress("choosing", len(self.tried), note=f"{found}: {length:,.1f} nats"))
+        return here
+
+
+def _replaced(sides: tuple[Any, ...], side: int, value: Any) -> tuple[Any, ...]:
+    return (*sides[:side], value, *sides[side + 1 :])

@@ -1,0 +1,83 @@
+"""No block under a minimum size: small ones join their cheapest partner, large ones are cut."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from coterie.engine import Engine
+from coterie.models.hard.objectives.block_objective import BlockObjective
+from coterie.models.hard.objectives.interface import Labels
+from coterie.models.hard.search.agglomerate import partners, renumber
+
+
+def enlarge_small(
+    objective: BlockObjective,
+    labels: Labels,
+    n_blocks: tuple[int, ...],
+    least: int,
+    rng: Generator,
+    engine: Engine,
+) -> Labels:
+    """Labels of which no block has fewer than `least` elements; n_blocks of them, which
+    takes n_blocks * least elements. Moves that respect `least` keep it so."""
+    for side, wanted in enumerate(n_blocks):
+        labels, found = renumber(labels)
+        while found[side] > 1:
+            small = np.flatnonzero(np.bincount(labels[side]) < least)
+            if not len(small):
+                break
+            costs, nearest = partners(objective, labels, found, side, rng, engine)
+            into = join_small(small, nearest[:, 0], costs[:, 0], found[side])
+            labels = (*labels[:side], into[labels[side]], *labels[side + 1 :])
+            labels, found = renumber(labels)
+        full = refill(labels[side], found[side], wanted, least, rng)
+        labels = (*labels[:side], full, *labels[side + 1 :])
+    return labels
+
+
+def join_small(
+    small: np.ndarray, nearest: np.ndarray, costs: np.ndarray, n_blocks: int
+) -> np.ndarray:
+    """into[r]: every small block becomes part of its partner, the cheapest first; one that was
+    joined by another small one meanwhile waits for the next round.
+
+    >>> join_small(np.array([0, 2]), np.array([1, 0, 0]), np.array([1.0, 1.0, 2.0]), 3)
+    array([1, 1, 2])
+    """
+    into = np.arange(n_blocks)
+    busy = np.zeros(n_blocks, np.bool_)
+    for r in small[np.argsort(costs[small], kind="stable")]:
+        partner = nearest[r]
+        if not busy[r] and into[partner] == partner:
+            into[r] = partner
+            busy[r] = busy[partner] = True
+    return into
+
+
+def refill(labels: np.ndarray, found: int, wanted: int, least: int, rng: Generator) -> np.ndarray:
+    """New blocks until there are `wanted`: half of the largest, or where halves would be too small
+    elements from all over that their blocks can spare.
+
+    >>> labels = refill(np.zeros(8, np.int32), 1, 4, 2, np.random.default_rng(0))
+    >>> np.bincount(labels).tolist()
+    [2, 2, 2, 2]
+    """
+    labels = labels.copy()
+    for new in range(found, wanted):
+        sizes = np.bincount(labels, minlength=wanted)
+        largest = int(np.argmax(sizes))
+        if sizes[largest] >= 2 * least:
+            members = rng.permutation(np.flatnonzero(labels == largest))
+            labels[members[: sizes[largest] // 2]] = new
+        else:
+            labels[_spare(labels, sizes, least, rng)] = new
+    return labels
+
+
+def _spare(labels: np.ndarray, sizes: np.ndarray, least: int, rng: Generator) -> np.ndarray:
+    """`least` elements at random whose going leaves no block under `least`"""
+    order = rng.permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    rank = np.arange(len(order)) - np.searchsorted(labels[order], labels[order])
+    return rng.permutation(order[rank < sizes[labels[order]] - least])[:least]

@@ -1,0 +1,123 @@
+"""Generalized k-means as the paper has it (cl:alg5, cl:alg8), its misprints mended."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.random import Generator
+
+from coterie.base.progress import Callback, Iteration, Progress, silent
+from coterie.engine import Engine
+from coterie.models.hard.objectives.interface import Labels, Objective, State
+from coterie.models.hard.search.result import SearchResult
+
+
+@dataclass
+class Trace:
+    """One run on its way: with the generator, all that a checkpoint must hold to go on with the
+    same numbers."""
+
+    state: State
+    best: Labels
+    lowest: list[float] = field(default_factory=list)  # S so far: at the start, each iteration
+    history: list[Iteration] = field(default_factory=list)
+    seconds: float = 0.0
+    converged: bool = False
+
+
+def begin(objective: Objective, n_blocks: tuple[int, ...], labels: Labels) -> Trace:
+    """A run from these labels."""
+    state = objective.start(labels, n_blocks)
+    return Trace(state, _copied(state.labels))
+
+
+def run(
+    objective: Objective,
+    trace: Trace,
+    *,
+    rng: Generator,
+    engine: Engine,
+    alpha: float = 0.1,
+    max_iter: int = 300,
+    tol: float = 1e-6,
+    min_block_size: int = 0,
+    callback: Callback = silent,
+    each: Callable[[Trace], None] | None = None,
+) -> SearchResult:
+    """Sample a batch, plan all its moves against fixed statistics, then make them; again.
+
+    With two node sets an iteration is a batch of each. It stops when the best entropy has not
+    fallen by `tol` (relative) within about 1/alpha iterations, the time in which every element
+    gets its turn; tol=0 makes all `max_iter` iterations. `each` is called after every iteration
+    (checkpoints).
+    """
+    window = max(3, math.ceil(1.0 / alpha))
+    state, history, lowest = trace.state, trace.history, trace.lowest
+    clock = time.perf_counter() - trace.seconds
+    entropy = objective.prepare(state, 0, engine)
+    if not lowest:
+        lowest.append(entropy)
+    interrupted = False
+    try:
+        while len(history) < max_iter and not trace.converged:
+            moved = 0
+            for side, n in enumerate(objective.n_elements):
+                if side > 0:
+                    objective.prepare(state, side, engine)
+                batch = draw_batch(n, alpha, rng)
+                wanted = objective.plan(state, side, batch, engine).wanted
+                moved += objective.apply(state, side, batch, wanted, min_block_size)
+            entropy = objective.prepare(state, 0, engine)
+            if entropy < lowest[-1]:
+                trace.best = _copied(state.labels)
+            lowest.append(min(entropy, lowest[-1]))
+            trace.seconds = time.perf_counter() - clock
+            history.append(Iteration(len(history) + 1, trace.seconds, entropy, moved))
+            if tol > 0.0 and len(history) >= window:
+                before = lowest[-1 - window]
+                trace.converged = before - lowest[-1] <= tol * abs(before)
+            if each is not None:
+                each(trace)
+            callback(Progress("fit", len(history), max_iter, entropy, f"{moved:,} moved"))
+    except KeyboardInterrupt:
+        interrupted = True
+    return SearchResult(trace.best, lowest[-1], history, trace.converged, interrupted)
+
+
+def draw_batch(n: int, alpha: float, rng: Generator) -> np.ndarray:
+    """max(1, round(alpha n)) different elements, rising (a plan does not depend on the order).
+
+    >>> draw_batch(5, 1.0, np.random.default_rng(0))
+    array([0, 1, 2, 3, 4])
+    """
+    size = min(n, max(1, round(alpha * n)))
+    if size == n:
+        return np.arange(n)
+    return np.sort(rng.choice(n, size, replace=False, shuffle=False))
+
+
+def random_labels(
+    n_elements: tuple[int, ...], n_blocks: tuple[int, ...], rng: Generator, min_block_size: int = 0
+) -> Labels:
+    """A uniformly random clustering; with `min_block_size` every block first gets its share.
+
+    >>> z = random_labels((7,), (3,), np.random.default_rng(0), min_block_size=2)[0]
+    >>> int(np.bincount(z).min()) >= 2
+    True
+    """
+    labels = []
+    for n, k in zip(n_elements, n_blocks, strict=True):
+        z = rng.integers(0, k, n, dtype=np.int32)
+        if min_block_size > 0:
+            chosen = rng.permutation(n)[: k * min_block_size]
+            z[chosen] = np.repeat(np.arange(k, dtype=np.int32), min_block_size)
+        labels.append(z)
+    return tuple(labels)
+
+
+def _copied(labels: Labels) -> Labels:
+    return tuple(z.copy() for z in labels)

@@ -1,0 +1,67 @@
+"""The best of several descents, for objectives whose blocks cannot be merged (Gaussian data)."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from numpy.random import Generator
+
+from coterie.base.progress import Callback, Iteration, Progress, silent
+from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.search.paper import random_labels
+from coterie.models.hard.search.result import SearchResult
+
+_RESTARTS = 10
+
+
+def run(
+    objective: Objective,
+    n_blocks: tuple[int, ...],
+    start: Labels | None = None,
+    *,
+    rng: Generator,
+    max_iter: int = 300,
+    min_block_size: int = 0,
+    callback: Callback = silent,
+) -> SearchResult:
+    """Sequential exact sweeps (Hartigan's algorithm for Gaussian data) from `start`, if given, and
+    from random labels; every descent ends locally optimal unless `max_iter` sweeps cut it short.
+    An entry of the history is one descent."""
+    began = time.perf_counter()
+    best, entropy = None, float("inf")
+    history: list[Iteration] = []
+    converged, interrupted = True, False
+    try:
+        for restart in range(1, _RESTARTS + 1):
+            labels = start if restart == 1 else None
+            if labels is None:
+                labels = random_labels(objective.n_elements, n_blocks, rng, min_block_size)
+            state = objective.start(labels, n_blocks)
+            moved, finished = _descend(objective, state, rng, max_iter, min_block_size)
+            S = objective.entropy(state)
+            if best is None or entropy > S:
+                best, entropy, converged = state.labels, S, finished
+            history.append(Iteration(restart, time.perf_counter() - began, S, moved))
+            callback(Progress("fit", restart, _RESTARTS, S, f"best {entropy:,.1f}"))
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        interrupted = True
+    assert best is not None
+    return SearchResult(best, entropy, history, converged, interrupted)
+
+
+def _descend(
+    objective: Objective, state: Any, rng: Generator, max_iter: int, min_block_size: int
+) -> tuple[int, bool]:
+    """(moves made, whether a full sweep moved nothing)"""
+    total = 0
+    for _ in range(max_iter):
+        moved = 0
+        for side, n in enumerate(objective.n_elements):
+            moved += objective.sweep(state, side, rng.permutation(n), min_block_size)[0]
+        if moved == 0:
+            return total, True
+        total += moved
+    return total, False

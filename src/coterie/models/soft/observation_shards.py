@@ -1,0 +1,112 @@
+"""Observations cut into shards: blocks of rows with all that was observed of them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from coterie.engine import cut_rows, shard_count
+from coterie.kernels.hard.row_blocks import RowBlock
+from coterie.kernels.soft.em import Shard
+from coterie.kernels.soft.grouping import count_groups, counting_order, group_starts
+
+_OBSERVATIONS_A_COLUMN = 8
+_MOST_COLUMN_SUMS = 32
+_CACHE = 16 << 20  # bytes; fixed, so that a result never depends on the machine
+_BEYOND_CACHE = 2.6
+
+
+class Pairs(NamedTuple):
+    """Observed pairs: who, with whom, in which configuration; repeats are observations too."""
+
+    rows: np.ndarray  # int32
+    columns: np.ndarray  # int32
+    codes: np.ndarray  # int32
+    n_rows: int
+    n_columns: int
+    n_codes: int
+
+    def transposed(self) -> Pairs:
+        """The same observations with rows and columns exchanged."""
+        return Pairs(self.columns, self.rows, self.codes, self.n_columns, self.n_rows, self.n_codes)
+
+
+class Shards(NamedTuple):
+    """Blocks of rows; block b holds the rows cuts[b]:cuts[b + 1]."""
+
+    parts: list[Shard]
+    cuts: np.ndarray
+
+
+def columns_are_cheaper(pairs: Pairs, groups: tuple[int, int]) -> bool:
+    """Whether to group by (column, configuration) rather than by (row, configuration).
+
+    A group costs k l, an observation thrice the width of the other side's memberships, and more
+    where those and their sums leave the caches (measured: 10 million ratings).
+    """
+    order = counting_order(np.arange(len(pairs.codes)), pairs.codes, pairs.n_codes)
+
+    def cost(node: np.ndarray, others: int, width: int) -> float:
+        table = 2 * others * width * np.dtype(np.float64).itemsize
+        slow = _BEYOND_CACHE if table > _CACHE else 1.0
+        made = count_groups(order, node, pairs.codes) * groups[0] * groups[1]
+        return float(made + 3 * slow * len(node) * width)
+
+    return cost(pairs.columns, pairs.n_rows, groups[0]) < cost(
+        pairs.rows, pairs.n_columns, groups[1]
+    )
+
+
+def cut(pairs: Pairs, *, column_sums: bool, row_cost: int = 0) -> Shards:
+    """Shards of nearly equal work, each sorted by configuration, row and column.
+
+    A row costs its observations and `row_cost`. Where every shard makes sums over all columns
+    (`column_sums`) there are no more shards than keep those within the size of the observations.
+    The configuration comes first so that its k × l cells of theta and eta stay in cache.
+    """
+    degree = np.bincount(pairs.rows, minlength=pairs.n_rows)
+    cuts = _cuts(pairs, degree + row_cost, column_sums)
+    owner = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))[pairs.rows].astype(np.int32)
+    order = counting_order(np.arange(len(owner)), pairs.columns, pairs.n_columns)
+    order = counting_order(order, pairs.rows, pairs.n_rows)
+    order = counting_order(order, pairs.codes, pairs.n_codes)
+    order = counting_order(order, owner, len(cuts) - 1)
+    starts = group_starts(order, pairs.rows, pairs.codes)
+    first = order[starts[:-1]]
+    row, code, column = pairs.rows[first], pairs.codes[first], pairs.columns[order]
+    edge = np.concatenate([[0], np.cumsum(degree)])[cuts]
+    bounds = np.searchsorted(starts, edge)
+    return Shards(
+        [
+            Shard(
+                starts[a : b + 1] - starts[a],
+                row[a:b] - np.int32(low),
+                np.ascontiguousarray(code[a:b]),
+                column[starts[a] : starts[b]],
+            )
+            for (a, b), low in zip(pairwise(bounds), cuts, strict=False)
+        ],
+        cuts,
+    )
+
+
+def _cuts(pairs: Pairs, cost: np.ndarray, column_sums: bool) -> np.ndarray:
+    """Row boundaries of the shards."""
+    work = np.concatenate([[0], np.cumsum(cost)])
+    count = shard_count(int(work[-1]))
+    if column_sums:
+        fitting = len(pairs.rows) // (_OBSERVATIONS_A_COLUMN * max(pairs.n_columns, 1))
+        count = min(count, _MOST_COLUMN_SUMS, max(2, fitting))
+    cuts = np.unique(cut_rows(work, min(count, max(pairs.n_rows, 1))))
+    return cuts if len(cuts) > 1 else np.array([0, 0])  # no rows at all: one empty block
+
+
+def of_rows(block: RowBlock) -> Shard:
+    """The shard of a block of rows that was cut beforehand."""
+    row = np.repeat(np.arange(len(block.indptr) - 1, dtype=np.int32), np.diff(block.indptr))
+    order = np.lexsort((block.indices, row, block.channels))
+    starts = group_starts(order, row, block.channels)
+    first = order[starts[:-1]]
+    return Shard(starts, row[first], block.channels[first], block.indices[order])

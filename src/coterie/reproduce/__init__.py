@@ -1,0 +1,61 @@
+"""The paper's section 5, made again: every table and figure, and whether its claims hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from coterie.base.errors import InputError
+from coterie.reproduce.alpha_figures import fig_alpha_astroph, fig_alpha_caida
+from coterie.reproduce.degree_figures import fig_degree
+from coterie.reproduce.graph_figures import fig_apl, fig_entropy, fig_gcc
+from coterie.reproduce.graph_runs import GraphRuns
+from coterie.reproduce.hard_figures import fig5, table3
+from coterie.reproduce.outcome import Outcome
+from coterie.reproduce.rating_runs import RatingRuns
+from coterie.reproduce.settings import Setting, hardware
+from coterie.reproduce.soft_figures import fig4, table2
+from coterie.reproduce.tradeoff_figures import fig_tradeoff
+from coterie.reproduce.write_page import as_dict, save
+
+_OF_RATINGS: dict[str, Callable[[RatingRuns], Outcome]] = {
+    "fig4": fig4,
+    "table2": table2,
+    "fig5": fig5,
+    "table3": table3,
+}
+_OF_GRAPHS: dict[str, Callable[[GraphRuns], Outcome]] = {
+    "fig-alpha-caida": fig_alpha_caida,
+    "fig-alpha-astroph": fig_alpha_astroph,
+    "fig-entropy": fig_entropy,
+    "fig-apl": fig_apl,
+    "fig-gcc": fig_gcc,
+    "fig-degree": fig_degree,
+    "fig-tradeoff": fig_tradeoff,
+}
+NAMES = (*_OF_RATINGS, *_OF_GRAPHS)
+
+
+def reproduce(what: str, setting: Setting, folder: Path) -> dict[str, Any]:
+    """Make one of NAMES, or "all", and write it to `folder`; what results.json holds."""
+    if what != "all" and what not in NAMES:
+        raise InputError(
+            f"{what!r} is no table or figure of the paper",
+            remedy=f"give all or one of {', '.join(NAMES)}",
+        )
+    began = perf_counter()
+    ratings, graphs = RatingRuns(setting), GraphRuns(setting)
+    chosen = NAMES if what == "all" else (what,)
+    outcomes = []
+    for place, name in enumerate(chosen):
+        setting.say(name, place, len(chosen))
+        if name in _OF_RATINGS:
+            outcomes.append(_OF_RATINGS[name](ratings))
+        else:
+            outcomes.append(_OF_GRAPHS[name](graphs))
+    seconds = perf_counter() - began
+    machine = hardware(setting.engine.threads)
+    save(outcomes, machine, seconds, folder)
+    return as_dict(outcomes, machine, seconds)

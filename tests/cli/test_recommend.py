@@ -1,0 +1,203 @@
+"""`coterie recommend …` as a person types it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import coterie as ct
+from coterie.cli import main as cli
+
+cli._register()
+QUICK = ["--model", "mmsbm", "--groups", "2", "--iterations", "30"]
+
+
+def coterie(*words: object, stdin: str | None = None):
+    return CliRunner().invoke(cli.app, [str(word) for word in words], input=stdin)
+
+
+def result_of(*words: object, stdin: str | None = None) -> dict:
+    done = coterie(*words, "--json", stdin=stdin)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    from tests.support.small_models import two_tastes
+
+    ratings = two_tastes()
+    file = tmp_path_factory.mktemp("data") / "ratings.csv"
+    rows = zip(
+        ratings.user_ids[ratings.users],
+        ratings.item_ids[ratings.items],
+        ratings.ratings,
+        strict=True,
+    )
+    file.write_text("user,item,rating\n" + "".join(f"{u},{i},{r:g}\n" for u, i, r in rows))
+    return file
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    file = table.with_name("model.ct")
+    options = ["--model", "best", "--runs", 2, "--iterations", 60]
+    told = result_of("recommend", "fit", table, "--out", file, *options)
+    assert told["users"] == 40 and told["items"] == 30 and told["ratings"] == 700
+    assert told["entropy"] > 0 and told["iterations"] == 60 and told["seconds"] > 0
+    return file
+
+
+@pytest.fixture(scope="module")
+def titles(table):
+    file = table.with_name("u.item")
+    lines = [f"{100 + j}|Café {j} (19{10 + j})|01-Jan-1995||x|0|1" for j in range(30)]
+    file.write_bytes("\n".join(lines).encode("latin-1"))
+    return file
+
+
+def test_predict_answers_every_row_in_order(model, tmp_path) -> None:
+    pairs = "user,item\nu3,104\nnobody,104\nu3,104\nu9,999\n"
+    done = coterie("recommend", "predict", model, "-", stdin=pairs)
+    assert done.exit_code == 0, done.output
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["user"] for row in rows] == ["u3", "nobody", "u3", "u9"]
+    assert [row["unseen"] for row in rows] == ["False", "True", "False", "True"]
+    assert list(rows[0]) == ["user", "item", "rating", "p_1", "p_2", "p_3", "p_4", "p_5", "unseen"]
+    assert rows[0]["rating"] == rows[2]["rating"]
+    assert float(rows[0]["rating"]) == pytest.approx(ct.load(model).predict(["u3"], [104])[0])
+    assert "2 of 4 rows" in done.stderr
+    told = result_of(
+        "recommend", "predict", model, "-", "--out", tmp_path / "p.parquet", stdin=pairs
+    )
+    assert told == {"rows": 4, "unseen": 2}
+    import pyarrow.parquet
+
+    assert pyarrow.parquet.read_table(tmp_path / "p.parquet").num_rows == 4
+
+
+def test_top_of_a_known_user(model, titles) -> None:
+    told = result_of("recommend", "top", model, "--user", "u3", "-n", "4", "--titles", titles)
+    expected = ct.load(model).recommend("u3", 4)
+    assert [(row["item"], row["rating"]) for row in told["items"]] == expected
+    assert told["items"][0]["title"].startswith("Café")
+    shown = coterie("recommend", "top", model, "--user", "u3", "--titles", titles).stdout
+    assert "Café" in shown and "rating" in shown
+
+
+def test_top_of_a_new_user_from_a_file(model, tmp_path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("item,rating\n" + "".join(f"{100 + j},{1 + 4 * (j % 2)}\n" for j in range(12)))
+    told = result_of("recommend", "top", model, "--ratings", file, "-n", "3")
+    assert {row["item"] % 2 for row in told["items"]} == {1}
+    assert not {row["item"] for row in told["items"]} & set(range(100, 112))
+    file.write_text("item,rating\nx,1\ny,2\n")
+    done = coterie("recommend", "top", model, "--ratings", file)
+    assert done.exit_code == 2 and "none of the 2 items" in done.stderr
+
+
+def test_explain_and_similar(model, titles) -> None:
+    told = result_of("recommend", "explain", model, "--user", "u3", "--item", 104)
+    total = sum(part["weight"] * part["rating"] for part in told["contributions"])
+    assert total == pytest.approx(told["rating"], abs=1e-9)
+    assert {"user_group", "item_group", "weight", "rating"} <= set(told["contributions"][0])
+    done = coterie("recommend", "explain", model, "--user", "u3", "--item", 104, "--titles", titles)
+    assert "Café 4" in done.stdout
+    told = result_of("recommend", "similar", model, "--item", 104, "-n", 3)
+    assert len(told["items"]) == 3
+
+
+def test_evaluate_folds_and_files(table, tmp_path) -> None:
+    told = result_of("recommend", "evaluate", table, "--folds", 3, *QUICK)
+    keys = "rmse mae accuracy log_loss entropy fit_seconds fit_cpu_seconds ndcg precision recall"
+    for key in (*keys.split(), "coverage"):
+        assert key in told and key in told["folds"][0]
+    assert told["rmse"] == pytest.approx(np.mean([fold["rmse"] for fold in told["folds"]]))
+    page = tmp_path / "report.html"
+    split = result_of(
+        "recommend", "evaluate", "--train", table, "--test", table, *QUICK, "--report", page
+    )
+    assert len(split["folds"]) == 1 and split["rmse"] < told["rmse"] + 0.5
+    assert page.read_text().startswith("<!")
+    assert "rmse" in coterie("recommend", "evaluate", table, "--folds", 2, *QUICK).stdout
+
+
+def test_likes(table, tmp_path) -> None:
+    file, model = tmp_path / "likes.csv", tmp_path / "likes.ct"
+    pairs = [(u, i) for u in range(20) for i in range(u % 2, 20, 2) if (u * 7 + i) % 5]
+    file.write_text("user,item\n" + "".join(f"{u},{i}\n" for u, i in pairs))
+    result_of("recommend", "fit", file, "--likes", "--out", model, *QUICK)
+    told = result_of("recommend", "top", model, "--user", 4, "-n", 3)
+    assert all(0 <= row["rating"] <= 1 for row in told["items"])
+
+
+def test_checkpoint_and_resume(table, tmp_path) -> None:
+    first, second, kept = tmp_path / "a", tmp_path / "b", tmp_path / "kept"
+    options = ["--model", "best", "--runs", "1", "--iterations", "120"]
+    result_of("recommend", "fit", table, "--out", first, *options, "--checkpoint", kept)
+    assert kept.exists()
+    result_of(
+        "recommend", "fit", table, "--out", second, *options, "--checkpoint", kept, "--resume"
+    )
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_same_seed_gives_the_same_file_on_any_number_of_threads(table, tmp_path) -> None:
+    files = [tmp_path / "1", tmp_path / "2"]
+    for threads, file in enumerate(files, 1):
+        options = ["--model", "best", "--runs", 2, "--iterations", 20, "--threads", threads]
+        result_of("recommend", "fit", table, "--out", file, "--seed", 5, *options)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["top", "MODEL", "--user", "nobody"], "--ratings FILE"),
+        (["top", "MODEL"], "whose list"),
+        (["top", "RATINGS", "--user", "u1"], "not a saved model"),
+        (["explain", "MODEL", "--user", "u1", "--item", "999"], "no item '999'"),
+        (["similar", "MODEL", "--item", "x"], "no item 'x'"),
+        (["predict", "MODEL", "nothing.csv"], "nothing.csv"),
+        (["fit", "RATINGS", "--out", "OUT", "--groups", "x"], "--groups x"),
+        (["fit", "RATINGS", "--out", "OUT", "--samples", "3"], "no samples"),
+        (["fit", "RATINGS", "--out", "OUT", "--model", "hard", "--prior", "1"], "no prior"),
+        (["fit", "RATINGS", "--out", "OUT", "--resume"], "--checkpoint"),
+        (["fit", "RATINGS", "--out", "OUT", "--scheduler", "tcp://x:1"], "--engine dask"),
+        (["evaluate"], "--train"),
+        (["evaluate", "RATINGS", "--train", "RATINGS"], "--test"),
+        (["evaluate", "RATINGS", "--folds", "1000"], "1000 folds"),
+    ],
+)
+def test_bad_input_is_exit_2_and_says_what_to_do(model, table, tmp_path, words, said) -> None:
+    places = {"MODEL": model, "RATINGS": table, "OUT": tmp_path / "out"}
+    done = coterie("recommend", *(places.get(word, word) for word in words))
+    assert done.exit_code == 2, done.output
+    assert said in done.stderr and "Traceback" not in done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_duplicates_are_said_once(tmp_path) -> None:
+    file = tmp_path / "r.csv"
+    file.write_text("user,item,rating\na,x,1\na,x,5\nb,x,5\nb,y,3\n")
+    done = coterie("recommend", "fit", file, "--out", tmp_path / "m", *QUICK)
+    assert done.exit_code == 0 and done.stderr.count("replaced") == 1
+    assert ct.load(tmp_path / "m").table_.users.size == 3
+
+
+def test_titles_of_other_formats(tmp_path) -> None:
+    from coterie.cli.recommend.titles import read_titles
+
+    file = tmp_path / "movies.csv"
+    file.write_text('movieId,title\n7,"Twelve, Monkeys"\n')
+    assert read_titles(file)[7] == "Twelve, Monkeys"
+    file.write_text("1::Toy Story (1995)::Animation\n")
+    assert read_titles(file)[1] == "Toy Story (1995)"
+    file.write_text("1\n")
+    with pytest.raises(ct.InputError, match="line 1"):
+        read_titles(file)

@@ -1,0 +1,115 @@
+"""Parquet, GraphML and GML that others wrote, or that are broken."""
+
+from __future__ import annotations
+
+import contextlib
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie.base.errors import CoterieError, InputError
+from coterie.data.readers import read_columns, read_graph, read_ratings
+
+EDGE = {"source": [1], "target": [2]}
+KINDS = ["parquet", "graphml", "gml"]
+
+
+def test_parquet_columns_by_name_and_by_place(tmp_path):
+    path = tmp_path / "x.parquet"
+    pd.DataFrame({"weight": [2, 3], "target": ["b", "c"], "source": ["a", "b"]}).to_parquet(path)
+    graph = read_graph(path, weighted=True)
+    assert graph.ids.tolist() == ["a", "b", "c"]
+    assert graph.edge_weights().tolist() == [2, 3]
+    pd.DataFrame({"x": [5, 6], "y": [6, 7]}).to_parquet(path)
+    assert read_graph(path).ids.tolist() == [5, 6, 7]
+    frame = pd.DataFrame({"u": pd.Categorical(["p", "q"]), "i": [1, 1], "r": [1.5, 2], "t": [8, 9]})
+    frame.to_parquet(path)
+    ratings = read_ratings(path)
+    assert ratings.user_ids.tolist() == ["p", "q"]
+    assert ratings.timestamps.tolist() == [8, 9]
+    assert read_columns(path, ("user", "item"))["user"].tolist() == ["p", "q"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ({"source": [1, 2]}, {}, "not enough"),
+        ({"source": [1.5], "target": [2.5]}, {}, "holds double"),
+        ({"source": ["a", None], "target": ["b", "c"]}, {}, "row 1: the source is missing"),
+        (
+            {"source": [1], "target": [2], "weight": ["x"]},
+            {"weighted": True},
+            "weight column holds",
+        ),
+        (
+            {"source": [1], "target": [2], "weight": [np.inf]},
+            {"weighted": True},
+            "row 0.*not finite",
+        ),
+        ({"source": [1], "target": [2], "weight": [-1]}, {"weighted": True}, "row 0.*negative"),
+        (
+            {"source": [1, 2], "target": [2, 1], "weight": [1, 3]},
+            {"weighted": True},
+            "row 1: the weight 3 differs from 1 in row 0",
+        ),
+    ],
+)
+def test_bad_parquet_is_refused(tmp_path, columns, options, message):
+    path = tmp_path / "x.parquet"
+    pd.DataFrame(columns).to_parquet(path)
+    with pytest.raises(InputError, match=message) as caught:
+        read_graph(path, **options)
+    assert str(path) in str(caught.value)
+
+
+def test_markup_that_networkx_wrote(tmp_path):
+    network = nx.les_miserables_graph()
+    nx.write_graphml(network, tmp_path / "x.graphml")
+    nx.write_gml(network, tmp_path / "x.gml")
+    for name in ("x.graphml", "x.gml"):
+        graph = read_graph(tmp_path / name, weighted=True)
+        assert (graph.n_nodes, graph.n_edges) == (77, 254)
+        assert set(graph.ids) == set(network.nodes)
+        assert graph.edge_weights().sum() == sum(w for *_, w in network.edges(data="weight"))
+        assert read_graph(tmp_path / name, directed=True).n_edges == 508
+
+
+def test_gml_without_labels_and_directed_markup_read_as_undirected(tmp_path):
+    path = tmp_path / "x.gml"
+    path.write_text(
+        "graph [ node [ id 3 ] node [ id 4 ] node [ id 9 ] edge [ source 3 target 4 ] ]"
+    )
+    assert read_graph(path).ids.tolist() == [3, 4, 9]
+    nx.write_graphml(nx.DiGraph([(1, 2), (2, 1), (2, 3)]), tmp_path / "d.graphml")
+    with pytest.warns(UserWarning, match="both directions"):
+        graph = read_graph(tmp_path / "d.graphml")
+    assert (graph.n_edges, graph.directed) == (2, False)
+    assert read_graph(tmp_path / "d.graphml", directed=True).n_edges == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_broken_files_are_our_errors(tmp_path, kind):
+    for content in (b"", b"rubbish", b"PAR1rubbishPAR1", b"graph [ node [ id ", b"<graphml>"):
+        path = tmp_path / f"x.{kind}"
+        path.write_bytes(content)
+        with contextlib.suppress(CoterieError):
+            assert read_graph(path).n_nodes == 0
+    for path in (tmp_path, tmp_path / f"none.{kind}"):
+        with pytest.raises(InputError):
+            read_graph(path, format=kind)
+    if kind != "parquet":
+        with pytest.raises(InputError, match="cannot hold"):
+            read_ratings(tmp_path / f"x.{kind}")
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(KINDS), st.binary(max_size=100))
+def test_rubbish_in_any_format(tmp_path_factory, kind, content):
+    path = tmp_path_factory.getbasetemp() / f"rubbish.{kind}"
+    path.write_bytes(content)
+    with contextlib.suppress(CoterieError):
+        assert read_graph(path).n_nodes >= 0

@@ -1,0 +1,191 @@
+"""Files appear whole or not at all, and give back what was written."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import stat
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie.base.errors import InputError
+from coterie.data import Graph, Ratings
+from coterie.data.readers import read_graph, read_ratings
+from coterie.data.writers import atomic_write, write_graph, write_ratings, write_table
+
+FORMATS = [".csv", ".tsv", ".txt", ".csv.gz", ".parquet", ".graphml", ".gml", ".graphml.gz"]
+
+
+def same(a, b):
+    """The same nodes, edges and weights, whatever the order of the nodes."""
+    assert sorted(map(str, a.ids)) == sorted(map(str, b.ids))
+    assert a.ids.dtype == b.ids.dtype
+    assert named_edges(a) == named_edges(b)
+    assert (a.weights is None) == (b.weights is None)
+
+
+def named_edges(graph):
+    source, target = (graph.ids[end].tolist() for end in graph.edges())
+    pairs = [(s, t) if graph.directed else frozenset((s, t)) for s, t in zip(source, target)]  # noqa: B905
+    return dict(zip(pairs, graph.edge_weights().tolist(), strict=True))
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("names", ["0..n", "integers", "text"])
+def test_graphs_survive_a_round_trip(tmp_path, suffix, directed, weighted, names):
+    ids = {
+        "0..n": None,
+        "integers": [30, -2, 7, 5, 99, 4],
+        "text": ["b", "Zoë", "a", "007", "q", "x"],
+    }
+    graph = Graph.from_edges(
+        [0, 1, 4, 0], [1, 2, 0, 2], ids=ids[names], n_nodes=6, directed=directed,
+        weights=[1.5, 2, 0.1, 1e-9] if weighted else None,
+    )  # fmt: skip
+    path = tmp_path / f"g{suffix}"
+    write_graph(graph, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(graph, read_graph(path, directed=directed, weighted=weighted))
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.text(max_size=5), min_size=2, max_size=8, unique=True))
+def test_any_names_survive_or_are_refused(tmp_path_factory, names):
+    graph = Graph.from_edges([0], [1], ids=np.array(names, object))
+    for suffix in (".csv", ".tsv", ".txt", ".parquet"):
+        path = tmp_path_factory.getbasetemp() / f"names{suffix}"
+        if suffix == ".parquet":
+            write_graph(graph, path)
+        else:
+            try:
+                write_graph(graph, path)
+            except InputError:
+                continue
+        again = read_graph(path)
+        assert {str(name) for name in again.ids} == set(names)
+        assert again.n_edges == 1
+
+
+def test_names_that_text_cannot_hold_are_refused(tmp_path):
+    spaced = Graph.from_edges([0], [1], ids=["Ann Lee", "Bo"])
+    with pytest.raises(InputError, match=r"Ann Lee.*write .csv"):
+        write_graph(spaced, tmp_path / "g.txt")
+    broken = Graph.from_edges([0], [1], ids=["a\nb", "Bo"])
+    with pytest.raises(InputError, match=r"write .parquet"):
+        write_graph(broken, tmp_path / "g.csv")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".csv.gz"])
+def test_ratings_survive_a_round_trip(tmp_path, suffix):
+    ratings = Ratings.from_arrays(["b", "a"], [7, 8], [2.5, 4], timestamps=[5, 6])
+    write_ratings(ratings, tmp_path / f"r{suffix}")
+    again = read_ratings(tmp_path / f"r{suffix}")
+    assert again.user_ids[again.users].tolist() == ["b", "a"]
+    assert again.item_ids[again.items].tolist() == [7, 8]
+    assert again.ratings.tolist() == [2.5, 4]
+    assert again.timestamps.tolist() == [5, 6]
+
+
+def test_tables_are_what_pandas_reads(tmp_path):
+    columns = {
+        "node": ["a", 'quote "', "comma, too", "Zoë"],
+        "block": np.arange(4, dtype=np.int32),
+        "p": np.array([0.1, 1e-300, 1 / 3, 2.0]),
+    }
+    write_table(tmp_path / "t.csv", columns)
+    frame = pd.read_csv(tmp_path / "t.csv")
+    assert frame.to_dict("list") == {name: list(column) for name, column in columns.items()}
+    write_table(tmp_path / "t.parquet", columns)
+    assert pd.read_parquet(tmp_path / "t.parquet").to_dict("list") == frame.to_dict("list")
+    write_table(tmp_path / "i.csv", {"a": np.arange(300_000), "b": np.arange(300_000) * 7})
+    assert (pd.read_csv(tmp_path / "i.csv")["b"] == np.arange(300_000) * 7).all()
+    with pytest.raises(InputError, match="different length"):
+        write_table(tmp_path / "x.csv", {"a": [1], "b": [1, 2]})
+
+
+def test_a_packed_file_is_the_same_each_time(tmp_path):
+    for name in ("a.csv.gz", "b.csv.gz"):
+        write_table(tmp_path / name, {"a": [1, 2]})
+    assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "a.csv.gz").read_bytes()) == b"a\n1\n2\n"
+
+
+class Stop(BaseException):
+    """Like Ctrl-C."""
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, Stop])
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, failure):
+    path = tmp_path / "x.txt"
+    path.write_text("old")
+
+    def fail():
+        with atomic_write(path) as file:
+            file.write("new")
+            file.flush()
+            raise failure
+
+    with pytest.raises(failure):
+        fail()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["x.txt"]
+
+
+def test_permissions_links_and_devices(tmp_path):
+    with atomic_write(tmp_path / "secret", permissions=0o600) as file:
+        file.write("x")
+    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
+    (tmp_path / "link").symlink_to(tmp_path / "secret")
+    with atomic_write(tmp_path / "link", "wb") as file:
+        file.write(b"y")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "secret").read_text() == "y"
+    with atomic_write("/dev/null") as file:
+        file.write("gone")
+
+
+def test_places_that_cannot_be_written(tmp_path):
+    for path in (tmp_path, tmp_path / "no" / "such" / "folder.csv"):
+        with pytest.raises(InputError, match="cannot be written"):
+            write_table(path, {"a": [1]})
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_a_full_device_is_our_error():
+    with pytest.raises(InputError, match="No space left"):
+        write_table("/dev/full", {"a": np.arange(10)})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no RLIMIT_FSIZE on Windows")
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
+def test_a_full_disk_leaves_nothing_behind(tmp_path, name):
+    program = f"""
+        import resource
+        import numpy as np
+        from coterie.base.errors import InputError
+        from coterie.data.writers import write_table
+        numbers = np.random.default_rng(0).integers(0, 2**60, 200_000)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        try:
+            write_table({str(tmp_path / name)!r}, {{"a": numbers}})
+        except InputError as error:
+            print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True
+    )
+    assert "cannot be written: File too large" in done.stdout
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,127 @@
+"""Wiring and rewiring keep what they promise, swap after swap."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+from coterie.anonymize.draw.classes import Classes, block_matrix
+from coterie.anonymize.draw.reconnection import reconnect
+from coterie.anonymize.draw.rewiring import rewire, shape_of
+from coterie.anonymize.draw.wiring import Wired, cell_room, wire
+from coterie.anonymize.utility.measures import assortativity, largest_component, measure
+from coterie.data import Graph
+from coterie.data.demo_data import social_network
+from coterie.kernels.graphs.triangles import triangles
+
+
+@pytest.fixture(scope="module")
+def people() -> tuple[Graph, Classes]:
+    graph, groups = social_network(n_people=240)
+    block = np.unique(groups, return_inverse=True)[1].astype(np.int32)
+    return graph, Classes(block, block)
+
+
+def _graph(edges: Wired, n: int) -> Graph:
+    return Graph.from_edges(edges.source, edges.target, n_nodes=n)
+
+
+@pytest.mark.parametrize(("noise", "epsilon"), [(np.inf, 0.0), (0.5, 0.1), (np.inf, 1.0)])
+def test_wiring_gives_every_end_a_place(
+    people: tuple[Graph, Classes], noise: float, epsilon: float
+) -> None:
+    graph, classes = people
+    matrix = block_matrix(graph, classes.block)
+    edges, _ = wire(
+        classes, graph.degrees, matrix, noise=noise, epsilon=epsilon, limit=1.0, rng=default_rng(3)
+    )
+    made = _graph(edges, graph.n_nodes)
+    assert made.cleaned == (0, 0, 0)
+    assert made.n_edges + edges.given_up == graph.n_edges
+    assert (made.degrees <= graph.degrees).all()
+    assert (graph.degrees - made.degrees).sum() == 2 * edges.given_up
+    assert (matrix >= block_matrix(made, classes.block)).all()
+    assert edges.given_up <= 0.01 * graph.n_edges
+
+
+def test_no_cell_passes_its_share_of_pairs(people: tuple[Graph, Classes]) -> None:
+    graph, classes = people
+    small = Classes(classes.block, (np.arange(graph.n_nodes) // 6).astype(np.int32))
+    block = Classes(np.zeros(graph.n_nodes, np.int32), small.label)
+    degrees = graph.degrees * 2
+    edges, cells = wire(
+        block,
+        degrees,
+        np.array([[degrees.sum()]]),
+        noise=np.inf,
+        epsilon=0.0,
+        limit=0.3,
+        rng=default_rng(0),
+    )
+    assert (cells.filled <= cells.room).all()
+    a, b = small.label[edges.source], small.label[edges.target]
+    shares = np.zeros((small.n_classes, small.n_classes))
+    np.add.at(shares, (np.minimum(a, b), np.maximum(a, b)), 1)
+    pairs = np.outer(small.sizes, small.sizes).astype(float)
+    np.fill_diagonal(pairs, small.sizes * (small.sizes - 1) / 2)
+    assert (shares <= 0.3 * pairs + 1e-9).all()
+
+
+def test_cells_that_cannot_fill_are_not_counted() -> None:
+    one = np.zeros(50, np.int32)
+    cells = cell_room(Classes(one, one), np.full(50, 3), 0.85)
+    assert (cells.tight == -1).all()
+
+
+def test_rewiring_keeps_degrees_and_block_pairs_and_comes_nearer(
+    people: tuple[Graph, Classes],
+) -> None:
+    graph, classes = people
+    matrix = block_matrix(graph, classes.block)
+    edges, cells = wire(
+        classes, graph.degrees, matrix, noise=np.inf, epsilon=1.0, limit=0.85, rng=default_rng(1)
+    )
+    shape = shape_of(graph.degrees, triangles(graph.indptr, graph.indices), assortativity(graph))
+    again = rewire(edges, classes.block, cells, shape, default_rng(2))
+    before, after = _graph(edges, graph.n_nodes), _graph(again, graph.n_nodes)
+    assert after.cleaned == (0, 0, 0)
+    assert (after.degrees == before.degrees).all()
+    assert (block_matrix(after, classes.block) == block_matrix(before, classes.block)).all()
+    assert (cells.filled <= cells.room).all()
+    goal, first, last = (measure(g).global_clustering for g in (graph, before, after))
+    assert abs(goal - last) < 0.3 * abs(goal - first)
+    assert last <= 1.02 * goal
+    assert abs(assortativity(after) - assortativity(graph)) < 0.02
+
+
+def test_the_same_key_gives_the_same_graph(people: tuple[Graph, Classes]) -> None:
+    graph, classes = people
+    matrix = block_matrix(graph, classes.block)
+    made = [
+        wire(
+            classes, graph.degrees, matrix, noise=1.0, epsilon=0.1, limit=0.85, rng=default_rng(s)
+        )[0]
+        for s in (5, 5, 6)
+    ]
+    assert (made[0].source == made[1].source).all() and (made[0].target == made[1].target).all()
+    assert not np.array_equal(made[0].source, made[2].source)
+
+
+def test_pieces_are_joined_again_and_nothing_else_changes() -> None:
+    ring, pairs = 60, 20  # one ring of 60, and 20 triangles beside it
+    source = np.r_[np.arange(ring), ring + np.arange(3 * pairs)].astype(np.int32)
+    inner = ring + 3 * (np.arange(3 * pairs) // 3) + (np.arange(3 * pairs) + 1) % 3
+    target = np.r_[(np.arange(ring) + 1) % ring, inner].astype(np.int32)
+    block = (np.arange(120) % 2).astype(np.int32)
+    classes = Classes(block, block)
+    edges = Wired(source, target, 0)
+    before = _graph(edges, 120)
+    cells = cell_room(classes, before.degrees, 0.85)
+    after = _graph(reconnect(edges, block, cells, 1.0, default_rng(0)), 120)
+    assert largest_component(before) == 0.5
+    assert largest_component(after) > 0.9
+    assert after.cleaned == (0, 0, 0) and (after.degrees == before.degrees).all()
+    assert (block_matrix(after, block) == block_matrix(before, block)).all()
+    halfway = _graph(reconnect(edges, block, cells, 0.7, default_rng(0)), 120)
+    assert 0.6 < largest_component(halfway) < 0.8

@@ -1,0 +1,102 @@
+"""The exact EM kernel against the plain O(|X| k l) form of tests/reference.py."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import reference
+
+from coterie.engine import LocalEngine
+from coterie.kernels.soft import em as soft
+from coterie.models.soft.observation_shards import Pairs
+from coterie.models.soft.rating_problem import RatingProblem
+from coterie.models.soft.state import Shape, State, start
+
+
+@st.composite
+def rating_sets(draw):
+    """Observations with repeats, lone nodes, one value, k != l and k = 1 among them."""
+    n, m, values = draw(st.integers(1, 6)), draw(st.integers(1, 6)), draw(st.integers(1, 4))
+    k, l = draw(st.integers(1, 4)), draw(st.integers(1, 4))  # noqa: E741
+    triple = st.tuples(st.integers(0, n - 1), st.integers(0, m - 1), st.integers(0, values - 1))
+    observed = draw(st.lists(triple, min_size=1, max_size=30))
+    return observed, Shape(n, m, k, l, values), draw(st.integers(0, 2**32))
+
+
+def as_pairs(observed, shape: Shape) -> Pairs:
+    u, v, r = (np.array(column, np.int32) for column in zip(*observed, strict=True))
+    return Pairs(u, v, r, shape.n_rows, shape.n_columns, shape.n_codes)
+
+
+def reference_run(observed, state: State, iterations: int, prior: float = 0.0):
+    h_row, h_col, theta = state.rows, state.columns, np.moveaxis(state.theta, 0, 2)
+    for _ in range(iterations):
+        h_row, h_col, theta = reference.mmsbm_iteration(observed, h_row, h_col, theta, prior)
+    return h_row, h_col, theta
+
+
+@settings(max_examples=60, deadline=None)
+@given(rating_sets(), st.sampled_from([0.0, 0.05]), st.sampled_from([(1, 1e-10), (10, 1e-8)]))
+def test_iterations_agree_with_the_plain_form(case, prior, wanted):
+    observed, shape, seed = case
+    iterations, tolerance = wanted
+    rng = np.random.default_rng(seed)
+    problem = RatingProblem(as_pairs(observed, shape), (2, 2), LocalEngine(1), prior=prior)
+    first = start(shape, "random", rng)
+    state = problem.inside(first)
+    for _ in range(iterations):
+        state, _ = problem.step(state, rng)
+    ours = problem.outside(state)
+    h_row, h_col, theta = reference_run(observed, first, iterations, prior)
+    np.testing.assert_allclose(ours.rows, h_row, atol=tolerance)
+    np.testing.assert_allclose(ours.columns, h_col, atol=tolerance)
+    np.testing.assert_allclose(np.moveaxis(ours.theta, 0, 2), theta, atol=tolerance)
+    expected = reference.mmsbm_entropy(observed, h_row, h_col, theta)
+    assert problem.entropy(state) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert problem.step(state, rng)[1] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(rating_sets())
+def test_both_sides_as_rows_give_the_same_update(case):
+    observed, shape, seed = case
+    pairs = as_pairs(observed, shape)
+    first = start(shape, "random", np.random.default_rng(seed))
+    results = []
+    for flipped in (False, True):
+        problem = RatingProblem(pairs, (2, 2), LocalEngine(1), flipped=flipped)
+        state, _ = problem.step(problem.inside(first), np.random.default_rng(0))
+        results.append(problem.outside(state))
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_an_impossible_observation_is_left_out_and_nothing_breaks():
+    shape = Shape(2, 2, 2, 2, 2)
+    pairs = as_pairs([(0, 0, 0), (0, 0, 1), (1, 1, 1)], shape)
+    theta = np.zeros((2, 2, 2))
+    theta[0] = 1.0  # configuration 1 can happen nowhere
+    state = State(np.eye(2), np.eye(2), theta)
+    problem = RatingProblem(pairs, (2, 2), LocalEngine(1))
+    after, entropy = problem.step(problem.inside(state), np.random.default_rng(0))
+    assert np.isfinite(entropy) and entropy > 2 * 500
+    for array in problem.outside(after):
+        assert np.isfinite(array).all()
+    np.testing.assert_array_equal(problem.outside(after).rows, np.eye(2))
+
+
+def test_products_near_the_smallest_number_keep_their_logarithm():
+    product, entropy = 1.0, 0.0
+    factors = [1e-200, 1e-149, 1e-100, 0.5, 1e-120, 1e-3]
+    for x in factors:
+        product, entropy = soft.add_log(x, product, entropy)
+    assert entropy - np.log(product) == pytest.approx(-np.log(factors).sum())
+
+
+def test_tiny_memberships_become_zero_and_rows_without_mass_stay():
+    numerators = np.array([[1.0, 1e-120], [0.0, 0.0]])
+    old = np.array([[0.5, 0.5], [0.3, 0.7]])
+    new = soft.new_memberships(numerators, old, 0.0)
+    np.testing.assert_array_equal(new, [[1.0, 0.0], [0.3, 0.7]])

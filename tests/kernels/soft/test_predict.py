@@ -1,0 +1,101 @@
+"""Predictions and folding in against the plain forms."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import reference
+
+from coterie.models.soft.observation_shards import Pairs
+from coterie.models.soft.predict import fold_in_rows, pair_distribution
+from coterie.models.soft.problems import with_absent
+from coterie.models.soft.state import Shape, start
+
+
+def fitted(seed: int, k: int = 3, width: int = 2, values: int = 4, n: int = 6, m: int = 5):
+    rows, columns, theta = start(
+        Shape(n, m, k, width, values), "random", np.random.default_rng(seed)
+    )
+    return rows, columns, np.moveaxis(theta, 0, 2)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), max_size=20),
+)
+def test_pairs_in_any_order(seed, k, width, pairs):
+    rows, columns, theta = fitted(seed, k, width)
+    u, v = np.array(pairs, np.int64).reshape(-1, 2).T
+    ours = pair_distribution(u, v, rows, columns, theta)
+    assert ours.shape == (len(pairs), 4)
+    for e, (a, b) in enumerate(pairs):
+        expected = reference.predicted_distribution(rows[a], columns[b], theta)
+        np.testing.assert_allclose(ours[e], expected, atol=1e-12)
+
+
+def test_not_rated_is_conditioned_away():
+    rows, columns, theta = fitted(1, values=5)
+    every = pair_distribution([0, 3], [1, 2], rows, columns, theta)
+    rated = pair_distribution([0, 3], [1, 2], rows, columns, theta[:, :, :4])
+    np.testing.assert_allclose(rated, every[:, :4] / every[:, :4].sum(axis=1, keepdims=True))
+
+
+def test_a_pair_thought_impossible_is_even():
+    theta = np.zeros((1, 1, 3))
+    np.testing.assert_allclose(
+        pair_distribution([0], [0], np.ones((1, 1)), np.ones((1, 1)), theta), [[1 / 3] * 3]
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=6),
+        min_size=1,
+        max_size=4,
+    ),
+    st.sampled_from([0.0, 0.1]),
+    st.sampled_from([1, 7]),
+)
+def test_folding_in(seed, newcomers, prior, iterations):
+    rows, columns, theta = fitted(seed)
+    begin = rows[: len(newcomers)]
+    indptr = np.cumsum([0, *(len(n) for n in newcomers)])
+    flat = np.array([pair for n in newcomers for pair in n], np.int64).reshape(-1, 2)
+    ours = fold_in_rows(
+        indptr, flat[:, 0], flat[:, 1], columns, theta, start=begin, prior=prior,
+        max_iter=iterations, tol=0,
+    )  # fmt: skip
+    for u, ratings in enumerate(newcomers):
+        expected = reference.fold_in(ratings, columns, theta, begin[u], iterations, prior)
+        np.testing.assert_allclose(ours[u], expected, atol=1e-10)
+
+
+def test_folding_in_stops_where_nothing_moves():
+    _, columns, theta = fitted(3)
+    given = (np.array([0, 3]), [0, 1, 2], [0, 1, 1], columns, theta)
+    settled = fold_in_rows(*given, max_iter=20_000, tol=1e-12)
+    again = fold_in_rows(*given, start=settled, max_iter=1, tol=0)
+    np.testing.assert_allclose(settled, again, atol=1e-11)
+
+
+def test_unrated_pairs_by_activity_and_evenly():
+    rng = np.random.default_rng(0)
+    u = np.repeat(np.arange(3, dtype=np.int32), [1, 4, 15])
+    v = np.concatenate([np.arange(n, dtype=np.int32) for n in (1, 4, 15)])
+    pairs = Pairs(u, v, np.zeros(20, np.int32), 3, 400, 2)
+    more = with_absent(pairs, 40_000, rng)
+    assert len(more.codes) == 40_020 and more.n_codes == 3
+    new_u, new_v = more.rows[20:], more.columns[20:]
+    assert (more.codes[20:] == 2).all()
+    assert not set(zip(u.tolist(), v.tolist(), strict=True)) & set(
+        zip(new_u.tolist(), new_v.tolist(), strict=True)
+    )
+    np.testing.assert_allclose(np.bincount(new_u) / 40_000, [0.05, 0.2, 0.75], atol=0.02)
+    counts = np.bincount(new_v[new_u == 2], minlength=400)[15:]
+    assert abs(counts - counts.mean()).max() < 6 * np.sqrt(counts.mean())

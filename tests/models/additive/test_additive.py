@@ -1,0 +1,593 @@
+"""The additive block model: every conditional against its plain reference, then the whole."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import reference
+
+import coterie as ct
+from coterie.base.errors import InputError
+from coterie.base.progress import Progress
+from coterie.engine import LocalEngine
+from coterie.kernels.additive import chain as additive_chain
+from coterie.kernels.additive import distributions as additive_normal
+from coterie.kernels.additive import response_styles as additive_styles
+from coterie.kernels.additive import sweep as additive_sweep
+from coterie.kernels.additive.fold_in import fold_in
+from coterie.kernels.additive.predict import Samples, distributions, explanations
+from coterie.kernels.numba.random import stream
+from coterie.models.additive.chain_allocation import best_division
+from coterie.models.additive.chains import Kind, Shape, keep, observe, start_chain
+from coterie.models.additive.rating_scale import Scale
+
+STANDARD = NormalDist()
+
+
+def draws(count: int, draw) -> np.ndarray:
+    """`count` draws of one stream, the state handed on as a kernel would."""
+    state, found = stream(1, 2), []
+    for _ in range(count):
+        state, x = draw(np.uint64(state))
+        found.append(x)
+    return np.array(found)
+
+
+TAU = 5.0
+
+
+def small_ratings(
+    seed: int = 0, n: int = 12, m: int = 9, count: int = 60, R: int = 4
+) -> ct.Ratings:
+    rng = np.random.default_rng(seed)
+    pairs = rng.choice(n * m, count, replace=False)
+    return ct.Ratings.from_arrays(pairs // m, pairs % m, rng.integers(1, R + 1, count))
+
+
+class State:
+    """A chain after a few sweeps, also as the reference wants it."""
+
+    def __init__(self, seed: int, sweeps: int = 4, R: int = 4) -> None:
+        ratings = small_ratings(seed, R=R)
+        self.observed = observe(
+            ratings.users.astype(np.int64),
+            ratings.items.astype(np.int64),
+            ratings.codes.astype(np.uint8),
+            ratings.n_users,
+            ratings.n_items,
+        )
+        edges, shape = self.observed.edges, Shape(3, 2, 4, 3, len(ratings.values))
+        self.chain, self.seen = start_chain(seed, Kind(0.3, True), shape, self.observed, 0.5)
+        self.y = self._outcomes()
+        schedule = additive_chain.Schedule(0.3, 2, 1, 1, 100.0, True)
+        additive_chain.advance(self.chain, edges, self.observed.level, self.seen, schedule, sweeps)
+
+    def _outcomes(self) -> np.ndarray:
+        """1 for rated pairs, 0 for others, in the order of the presence edges."""
+        rated = set(zip(self.observed.users.tolist(), self.observed.items.tolist(), strict=True))
+        users = np.repeat(np.arange(len(self.chain.b_user)), np.diff(self.seen.row_ptr))
+        self.seen_users = users
+        return np.array([float((u, v) in rated) for u, v in zip(users, self.seen.col, strict=True)])
+
+    @property
+    def sample(self) -> reference.AdditiveSample:
+        c = self.chain
+        return reference.AdditiveSample(c.g, c.h, c.M, c.b_user, c.b_item, c.cuts[:, 1:-1], c.style)
+
+    @property
+    def presence(self) -> reference.PresenceSample:
+        c = self.chain
+        return reference.PresenceSample(c.Q, c.c_user, c.c_item, float(self.y.mean()), TAU)
+
+    @property
+    def latent(self) -> list[tuple[int, int, float]]:
+        return list(
+            zip(self.observed.users, self.observed.items, self.chain.z.tolist(), strict=True)
+        )
+
+    @property
+    def present(self) -> list[tuple[int, int, float]]:
+        return list(zip(self.seen_users, self.seen.col.tolist(), self.y, strict=True))
+
+    @property
+    def ratings(self) -> list[tuple[int, int, int]]:
+        o = self.observed
+        return list(zip(o.users, o.items, o.level.tolist(), strict=True))
+
+
+@settings(deadline=None)
+@given(st.floats(-8, 8))
+def test_cdf(x: float) -> None:
+    assert additive_normal.cdf(x) == pytest.approx(STANDARD.cdf(x), abs=2e-6)
+
+
+@settings(deadline=None)
+@given(st.floats(1e-12, 1 - 1e-12))
+def test_quantile(p: float) -> None:
+    assert additive_normal.quantile(p) == pytest.approx(STANDARD.inv_cdf(p), abs=2e-5)
+
+
+@settings(deadline=None)
+@given(st.floats(-6, 6), st.floats(0.01, 5))
+def test_draws_between_two_bounds(a: float, width: float) -> None:
+    b = a + width
+    found = draws(600, lambda state: additive_normal.between(state, a, b))
+    assert a <= min(found) and max(found) <= b
+    mass = 0.5 * (math.erfc(a / math.sqrt(2)) - math.erfc(b / math.sqrt(2)))
+    expected = (STANDARD.pdf(a) - STANDARD.pdf(b)) / mass if mass > 1e-9 else None
+    if expected is not None:
+        assert np.mean(found) == pytest.approx(expected, abs=0.2 * min(width, 1) + 1e-3)
+
+
+def test_an_open_interval_far_out_stays_near_its_bound() -> None:
+    _, high = additive_normal.between(np.uint64(stream(0, 0)), 9.0, 80.0)
+    _, low = additive_normal.between(np.uint64(stream(0, 0)), -80.0, -9.0)
+    assert 9 <= high < 11 and -11 < low <= -9
+
+
+@pytest.mark.parametrize("shape", [1.0, 3.5, 40.0])
+def test_gamma(shape: float) -> None:
+    found = draws(4000, lambda state: additive_normal.gamma(state, shape))
+    assert np.mean(found) == pytest.approx(shape, rel=0.08)
+    assert np.var(found) == pytest.approx(shape, rel=0.25)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_residuals_are_what_the_model_leaves(seed: int) -> None:
+    state = State(seed)
+    for (u, v, z), x in zip(state.latent, state.chain.x, strict=True):
+        assert z - x == pytest.approx(reference.additive_location(state.sample, u, v), abs=1e-4)
+    for (u, v, y), left in zip(state.present, state.chain.y, strict=True):
+        location = reference.presence_location(state.sample, state.presence, u, v)
+        assert y - location == pytest.approx(left, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_latent_values_lie_in_their_ratings_interval(seed: int) -> None:
+    state = State(seed)
+    c, edges = state.chain, state.observed.edges
+    additive_sweep.draw_latent(
+        np.uint64(stream(1, 1)), edges, state.observed.level, c.style, c.cuts, c.z, c.x
+    )
+    for u, r, z in zip(state.observed.users, state.observed.level, c.z, strict=True):
+        low, high = c.cuts[c.style[u], r], c.cuts[c.style[u], r + 1]
+        assert low - 1e-4 <= z <= high + 1e-4
+
+
+def views(state: State, s: int) -> list[tuple[additive_sweep.View, np.ndarray]]:
+    """Copies of both observations, and their effects in partition s."""
+    c = state.chain
+    return [
+        (additive_sweep.View(state.observed.edges, c.x.copy(), 1.0), c.M[s]),
+        (additive_sweep.View(state.seen, c.y.copy(), 0.3 * TAU), c.Q[s]),
+    ]
+
+
+def item_sums(state: State, s: int, view: additive_sweep.View, M: np.ndarray) -> np.ndarray:
+    """What the items get to know of a partition: sums and counts by user label."""
+    c, (k, l) = state.chain, M.shape  # noqa: E741
+    nothing, total, count = np.zeros(l), np.empty(l), np.empty(l)
+    sums = np.zeros((k, len(c.b_item), 2))
+    for u, label in enumerate(c.g[s]):
+        additive_sweep.gather(view, u, nothing, c.h[s], M[label], c.h[s], total, count)
+        additive_sweep.scatter(view, u, sums[label])
+    return sums
+
+
+def scores(state: State, s: int, users: bool) -> np.ndarray:
+    """Log weights of every label of every node, as the kernels form them."""
+    c = state.chain
+    k, l = c.M.shape[1:]  # noqa: E741
+    found = np.zeros((len(c.b_user), k) if users else (len(c.b_item), l))
+    for view, M in views(state, s):
+        sums = None if users else item_sums(state, s, view, M)
+        for node, score in enumerate(found):
+            if sums is None:
+                total, count = np.empty(l), np.empty(l)
+                own, back = M[c.g[s, node]], np.ascontiguousarray(M.T)
+                additive_sweep.gather(view, node, np.zeros(l), c.h[s], own, c.h[s], total, count)
+            else:
+                total, count, back = sums[:, node, 0], sums[:, node, 1], M
+            additive_sweep.label_weights(total, count, back, view.weight, score)
+    return found
+
+
+@pytest.mark.parametrize("users", [True, False])
+@pytest.mark.parametrize("s", [0, 2])
+def test_label_weights(users: bool, s: int) -> None:
+    state = State(5)
+    mine = scores(state, s, users)
+    weigh = (
+        reference.additive_user_label_log_weights
+        if users
+        else reference.additive_item_label_log_weights
+    )
+    for node in range(len(mine)):
+        theirs = weigh(state.latent, state.sample, s, node, state.present, state.presence)
+        assert mine[node] - mine[node][0] == pytest.approx(theirs - theirs[0], abs=2e-3)
+
+
+def test_labels_are_drawn_by_their_weights() -> None:
+    score = np.log([0.1, 0.6, 0.3])
+    found = draws(5000, lambda state: additive_sweep.draw_category(state, score.copy()))
+    assert np.bincount(found) / 5000 == pytest.approx([0.1, 0.6, 0.3], abs=0.03)
+
+
+def moments(draw, repeats: int = 3000) -> tuple[np.ndarray, np.ndarray]:
+    found = np.array([draw(np.uint64(stream(7, i))) for i in range(repeats)])
+    return found.mean(axis=0), found.var(axis=0)
+
+
+def test_offsets() -> None:
+    state = State(1)
+    c = state.chain
+
+    def users(key):
+        b, x = c.b_user.copy(), c.x.copy()
+        additive_sweep.draw_row_offsets(key, state.observed.edges, x, b, 1.0, 3.0)
+        return b
+
+    def items(key):
+        b, x = c.b_item.copy(), c.x.copy()
+        additive_sweep.draw_col_offsets(key, state.observed.edges, x, b, 1.0, 3.0)
+        return b
+
+    def watched(key):
+        b, y = c.c_user.copy(), c.y.copy()
+        additive_sweep.draw_row_offsets(key, state.seen, y, b, TAU, 3.0)
+        return b
+
+    for draw, expected in (
+        (
+            users,
+            lambda u: reference.additive_user_offset_conditional(
+                state.latent, state.sample, u, 3.0
+            ),
+        ),
+        (
+            items,
+            lambda v: reference.additive_item_offset_conditional(
+                state.latent, state.sample, v, 3.0
+            ),
+        ),
+        (
+            watched,
+            lambda u: reference.additive_presence_user_offset_conditional(
+                state.present, state.sample, state.presence, u, 3.0
+            ),
+        ),
+    ):
+        mean, variance = moments(draw)
+        for node in range(len(mean)):
+            m, v = expected(node)
+            assert mean[node] == pytest.approx(m, abs=5 * math.sqrt(v / 3000))
+            assert variance[node] == pytest.approx(v, rel=0.2)
+
+
+def test_effects() -> None:
+    state = State(2)
+    c, s = state.chain, 1
+    sums = item_sums(state, s, *views(state, s)[0])
+
+    def draw(key):
+        M = c.M[s].copy()
+        additive_sweep.draw_effects(key, sums, c.h[s], 1.0, 20.0, M)
+        return M
+
+    mean, variance = moments(draw)
+    for i, j in np.ndindex(*mean.shape):
+        m, v = reference.additive_effect_conditional(state.latent, state.sample, s, i, j, 20.0)
+        assert mean[i, j] == pytest.approx(m, abs=5 * math.sqrt(v / 3000))
+        assert variance[i, j] == pytest.approx(v, rel=0.2)
+
+
+def test_style_weights_and_entropy() -> None:
+    state = State(3)
+    c, o = state.chain, state.observed
+    table = additive_styles.log_chances(c.cuts)
+    for u in range(len(c.style)):
+        mine = np.zeros(len(c.cuts))
+        own = slice(o.edges.row_ptr[u], o.edges.row_ptr[u + 1])
+        additive_styles.style_scores(o.level[own], c.z[own] - c.x[own], table, mine)
+        theirs = reference.additive_style_log_weights(state.ratings, state.sample, u, [1.0] * 3)
+        assert mine == pytest.approx(theirs, abs=5e-3)
+        exact = np.zeros(len(c.cuts))
+        additive_styles.exact_style_scores(o.level[own], c.z[own] - c.x[own], c.cuts, exact)
+        assert exact == pytest.approx(theirs, abs=1e-3)
+    entropy = additive_styles.entropy(o.edges, o.level, c.z, c.x, c.style, c.cuts)
+    log = reference.additive_log_likelihood(state.ratings, state.sample)
+    assert entropy == pytest.approx(-log, rel=1e-3)
+
+
+def test_cutpoints_move_by_a_newton_step() -> None:
+    state = State(4)
+    c, o = state.chain, state.observed
+    slope, bend = np.zeros(c.cuts.shape), np.zeros(c.cuts.shape)
+    for u, v, r in state.ratings:
+        f, s = reference.additive_location(state.sample, u, v), c.style[u]
+        low, high = c.cuts[s, r] - f, c.cuts[s, r + 1] - f
+        inside = STANDARD.cdf(high) - STANDARD.cdf(low)
+        for cut, share, sign in ((r, low, -1), (r + 1, high, 1)):
+            slope[s, cut] += sign * STANDARD.pdf(share) / inside
+            bend[s, cut] += (STANDARD.pdf(share) / inside) ** 2
+    expected = c.cuts + (slope - 50 * (c.cuts - c.cuts.mean(axis=0))) / (bend + 50)
+    moved = c.cuts.copy()
+    additive_styles.move_cuts(o.edges, o.level, c.z, c.x, c.style, 50.0, moved)
+    assert moved[:, 1:-1] == pytest.approx(expected[:, 1:-1], abs=2e-3)
+    assert (np.diff(moved, axis=1) > 0).all()
+
+
+def fitted(**given) -> ct.AdditiveBlockModel:
+    options = {
+        "n_partitions": 2,
+        "n_groups": (2, 3),
+        "n_chains": 2,
+        "n_sweeps": 40,
+        "keep_every": 5,
+        "rng": 0,
+    }
+    return ct.AdditiveBlockModel(**{**options, **given})
+
+
+def test_predictions_average_the_samples() -> None:
+    ratings = small_ratings()
+    model = fitted().fit(ratings)
+    s = model.samples_
+    samples = [
+        reference.AdditiveSample(
+            s.user_labels[t].T,
+            s.item_labels[t].T,
+            s.effects[t],
+            s.user_offsets[t],
+            s.item_offsets[t],
+            s.cuts[t][:, 1:-1],
+            s.styles[t],
+        )
+        for t in range(len(s.styles))
+    ]
+    users, items = np.array([3, 0, 3, 11]), np.array([1, 2, 0, 8])
+    p = model.predict_proba(users, items)
+    for row, u, v in zip(p, users, items, strict=True):
+        expected = np.zeros(len(row))
+        for t, sample in enumerate(samples):
+            wide = math.sqrt(1 + s.user_spreads[t, u] + s.item_spreads[t, v])
+            cuts = sample.cutpoints[sample.styles[u]] / wide
+            f = reference.additive_location(sample, u, v) / wide
+            expected += reference.ordinal_distribution(cuts, f) / len(samples)
+        assert row == pytest.approx(expected, abs=1e-5)
+    shares = explanations(s, model.values_, 3, 1, 0, len(samples)) / len(samples)
+    assert shares.sum() == pytest.approx(p[0] @ model.values_, abs=1e-12)
+
+
+def test_a_sample_holds_the_offsets_given_the_rest() -> None:
+    state = State(1)
+    sample = keep(state.chain, state.observed)
+    for node in range(len(state.chain.b_user)):
+        mean, variance = reference.additive_user_offset_conditional(
+            state.latent, state.sample, node, state.chain.precision[0]
+        )
+        assert sample.user_offsets[node] == pytest.approx(mean, abs=1e-4)
+        assert sample.user_spreads[node] == pytest.approx(variance, rel=1e-4)
+
+
+def test_fold_in_draws_the_posterior_of_a_label() -> None:
+    """One partition, no offset to speak of: the exact posterior is a product of chances."""
+    T, n = 4000, 3
+    rng = np.random.default_rng(0)
+    M = rng.normal(0, 1, (1, 2, 3)).astype(np.float32)
+    cuts = np.array([[-40, -0.5, 0.7, 40]], np.float32)
+    labels, codes = np.array([[0], [1], [2]], np.uint8), np.array([2, 0, 1], np.uint8)
+    own, offset, spread, _ = fold_in(
+        np.uint64(9),
+        codes,
+        np.tile(labels, (T, 1, 1)),
+        np.zeros((T, n), np.float32),
+        np.tile(M, (T, 1, 1, 1)),
+        np.tile(cuts, (T, 1, 1)),
+        np.zeros((T, 0), np.uint8),
+        True,
+        np.full(T, 1e9, np.float32),
+        2,
+    )
+    weight = [
+        math.prod(
+            reference.ordinal_distribution(cuts[0, 1:-1], M[0, i, labels[e, 0]])[codes[e]]
+            for e in range(n)
+        )
+        for i in range(2)
+    ]
+    assert (own == 1).mean() == pytest.approx(weight[1] / sum(weight), abs=0.04)
+    assert np.abs(offset).max() < 1e-3 and spread.max() < 1e-8
+
+
+def test_the_same_bits_on_one_and_two_threads() -> None:
+    ratings = small_ratings(3)
+    with LocalEngine(1) as one, LocalEngine(2) as two:
+        a, b = fitted().fit(ratings, engine=one), fitted().fit(ratings, engine=two)
+    for x, y in zip(a.samples_, b.samples_, strict=True):
+        assert np.array_equal(x, y)
+    assert a.entropy_ == b.entropy_
+    assert not np.array_equal(fitted(rng=1).fit(ratings).samples_.effects, a.samples_.effects)
+
+
+def test_a_resumed_fit_gives_the_same_numbers(tmp_path) -> None:
+    ratings, file = small_ratings(4), tmp_path / "fit.ckpt"
+    whole = fitted(n_sweeps=80).fit(ratings)
+
+    class StopError(Exception):
+        pass
+
+    def stop(progress: Progress) -> None:
+        if progress.done >= 60:
+            raise StopError
+
+    with pytest.raises(StopError):
+        fitted(n_sweeps=80).fit(ratings, callback=stop, checkpoint=file)
+    again = fitted(n_sweeps=80).fit(ratings, checkpoint=file, resume=True)
+    for x, y in zip(whole.samples_, again.samples_, strict=True):
+        assert np.array_equal(x, y)
+    assert [row.entropy for row in again.history_] == [row.entropy for row in whole.history_]
+    with pytest.raises(InputError, match="n_sweeps"):
+        fitted(n_sweeps=90).fit(ratings, checkpoint=file, resume=True)
+
+
+def test_ctrl_c_keeps_the_samples_so_far() -> None:
+    def interrupt(progress: Progress) -> None:
+        if progress.done >= 30:
+            raise KeyboardInterrupt
+
+    model = fitted().fit(small_ratings(), callback=interrupt)
+    assert model.interrupted_ and model.n_iter_ == 30
+    assert model.predict_proba([0], [0]).sum() == pytest.approx(1)
+
+    def at_once(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    early = fitted().fit(small_ratings(), callback=at_once)
+    assert early.interrupted_ and early.n_iter_ == 5 and len(early.samples_.styles) == 2
+    assert early.predict_proba([0], [0]).sum() == pytest.approx(1)
+
+
+def planted(n: int, m: int, count: int, values: np.ndarray, seed: int = 0) -> ct.Ratings:
+    """Ratings with biases and two tastes."""
+    rng = np.random.default_rng(seed)
+    pairs = rng.choice(n * m, min(count, n * m), replace=False)
+    u, v = pairs // m, pairs % m
+    taste = rng.normal(0, 0.7, (3, 3))[rng.integers(0, 3, n)[u], rng.integers(0, 3, m)[v]]
+    place = rng.normal(0, 0.5, n)[u] + rng.normal(0, 0.5, m)[v] + taste + rng.normal(0, 0.7, len(u))
+    level = np.clip(np.round((place + 2) / 4 * (len(values) - 1)), 0, len(values) - 1).astype(int)
+    return ct.Ratings.from_arrays(u, v, values[level])
+
+
+def bias_rmse(train: ct.Ratings, test: ct.Ratings) -> float:
+    """User and item offsets by regularised least squares, a few rounds."""
+    mean = train.ratings.mean()
+    b, c = np.zeros(train.n_users), np.zeros(train.n_items)
+    for _ in range(10):
+        left = train.ratings - mean - c[train.items]
+        b = np.bincount(train.users, left, train.n_users) / (
+            np.bincount(train.users, minlength=train.n_users) + 5
+        )
+        left = train.ratings - mean - b[train.users]
+        c = np.bincount(train.items, left, train.n_items) / (
+            np.bincount(train.items, minlength=train.n_items) + 5
+        )
+    return float(np.sqrt(np.mean((mean + b[test.users] + c[test.items] - test.ratings) ** 2)))
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "count", "values"),
+    [
+        pytest.param(300, 200, 1500, np.arange(1.0, 6), id="sparse"),
+        pytest.param(300, 8, 1800, np.arange(1.0, 6), id="few items"),
+        pytest.param(80, 60, 2500, np.arange(0.0, 11), id="0..10"),
+        pytest.param(80, 60, 2500, np.arange(0.5, 5.5, 0.5), id="half stars"),
+        pytest.param(80, 60, 2500, np.linspace(-10, 10, 201), id="nearly continuous"),
+    ],
+)
+def test_never_worse_than_offsets_alone(n: int, m: int, count: int, values: np.ndarray) -> None:
+    ratings = planted(n, m, count, values)
+    rows = np.random.default_rng(1).permutation(len(ratings))
+    test, train = ratings.take(rows[: len(rows) // 5]), ratings.take(rows[len(rows) // 5 :])
+    model = ct.AdditiveBlockModel(n_chains=3, n_sweeps=80, rng=0).fit(train)
+    predicted = model.predict_proba(test.users, test.items) @ model.values_
+    assert np.sqrt(np.mean((predicted - test.ratings) ** 2)) <= bias_rmse(train, test) * 1.002
+
+
+def test_a_division_of_chains_is_the_best_of_all() -> None:
+    rng = np.random.default_rng(0)
+    truth, chance = rng.normal(0, 1, (2, 4000)), rng.normal(0, 0.8, (2, 2, 4000))
+    errors = np.array([0.5 * truth[0], 0.6 * truth[1]])[:, None] + chance * [[[1.0]], [[0.1]]]
+    # w'Aw + noise / 10: A = diag(.25, .36), noise .64 and .0064, so kind 0 gets w of
+    # .25 w^2 + .36 (1 - w)^2 + .064 w + .00064 (1 - w) -> w = .54
+    assert best_division(errors, 10) in {(5, 5), (6, 4)}
+    assert best_division(errors, 1) == (0, 1)  # the chance of one chain alone decides
+    assert best_division(errors[:1], 3) == (3,)
+
+
+@pytest.mark.parametrize(
+    ("taste", "kinds"), [(0.0, {"offsets"}), (1.5, {"presence", "ratings"})], ids=["none", "strong"]
+)
+def test_chains_listen_to_what_carries_something(taste: float, kinds: set[str]) -> None:
+    rng = np.random.default_rng(3)
+    pairs = rng.choice(80 * 50, 1600, replace=False)
+    u, v = pairs // 50, pairs % 50
+    likes = taste * np.where(rng.integers(0, 2, 80)[u] == rng.integers(0, 2, 50)[v], 1, -1)
+    level = np.clip(np.round(3 + likes + rng.normal(0, 1, len(u))), 1, 5)
+    ratings = ct.Ratings.from_arrays(u, v, level)
+    options = {"n_partitions": 3, "n_groups": 3, "n_chains": 4, "n_sweeps": 12, "rng": 0}
+    with LocalEngine(1) as one, LocalEngine(2) as two:
+        a, b = (ct.AdditiveBlockModel(**options).fit(ratings, engine=on) for on in (one, two))
+    assert a.mixture_ == b.mixture_ and np.array_equal(a.samples_.effects, b.samples_.effects)
+    assert sum(a.mixture_.values()) == 4
+    assert sum(a.mixture_.get(kind, 0) for kind in kinds) >= 3
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(1, 4), st.integers(1, 5), st.data())
+def test_any_small_table_is_fitted(n: int, m: int, data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, n * m))
+    rng = np.random.default_rng(count)
+    pairs = rng.choice(n * m, count, replace=False)
+    values = data.draw(st.lists(st.sampled_from([-3.0, 0.5, 2.0]), min_size=count, max_size=count))
+    ratings = ct.Ratings.from_arrays(pairs // m, pairs % m, values)
+    model = fitted(n_chains=1, n_sweeps=20).fit(ratings)
+    p = model.predict_proba(ratings.users, ratings.items)
+    assert p.sum(axis=1) == pytest.approx(1) and (p >= 0).all()
+    assert math.isfinite(model.entropy_)
+
+
+def test_one_value_only() -> None:
+    ratings = ct.Ratings.from_arrays([0, 1, 2], [0, 1, 0], [4, 4, 4])
+    model = fitted().fit(ratings)
+    assert model.predict_proba([0, 2], [1, 1]).tolist() == [[1.0], [1.0]]
+    assert model.entropy_ == 0
+
+
+def test_scale_of_many_values_is_binned() -> None:
+    rng = np.random.default_rng(0)
+    ratings = ct.Ratings.from_arrays(np.arange(500), np.zeros(500, int), rng.uniform(-10, 10, 500))
+    scale = Scale.of(ratings)
+    assert len(scale.values) == 20 and (np.diff(scale.values) > 0).all()
+    levels = scale.levels(ratings.ratings)
+    for level in range(20):
+        assert ratings.ratings[levels == level].mean() == pytest.approx(scale.values[level])
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"n_partitions": 0}, "n_partitions=0"),
+        ({"n_groups": (0, 3)}, r"n_groups\[0\]=0"),
+        ({"n_styles": 300}, "n_styles=300"),
+        ({"burn_in": 50}, "keep no sample"),
+        ({"n_chains": 0}, "keep no sample"),
+        ({"presence": -1.0}, "negative"),
+        ({"rng": -1}, "no seed"),
+    ],
+)
+def test_impossible_parameters_are_refused(given: dict, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        fitted(**given).fit(small_ratings())
+
+
+def test_no_ratings() -> None:
+    with pytest.raises(InputError, match="no ratings"):
+        fitted().fit(small_ratings().take(np.empty(0, np.int64)))
+
+
+def test_history_and_shapes() -> None:
+    seen = []
+    model = fitted().fit(small_ratings(), callback=seen.append)
+    assert [row.iteration for row in model.history_] == list(range(5, 45, 5))
+    assert [p.done for p in seen if p.stage == "fit"] == list(range(5, 45, 5))
+    assert model.user_labels_.shape == (2, 12) and model.item_labels_.shape == (2, 9)
+    assert model.effects_.shape == (2, 2, 3)
+    assert isinstance(model.samples_, Samples) and len(model.samples_.styles) == 2 * 6
+    u, v = np.zeros(2, np.int64), np.arange(2)
+    assert distributions(model.samples_, u, v, 1, 2) == pytest.approx(model.predict_proba(u, v)[1:])

@@ -1,0 +1,369 @@
+"""The best search: what it must reach, whatever the objective, the size or the threads."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import reference
+
+from coterie.base.errors import InputError
+from coterie.data import Graph, Ratings
+from coterie.data.generators import degree_corrected_sbm, planted_partition
+from coterie.engine import LocalEngine
+from coterie.models.hard.estimator import GeneralizedKMeans
+from coterie.models.hard.objectives import make_objective
+from coterie.models.hard.search import auto_k, best
+from coterie.models.hard.search.agglomerate import agglomerate
+from coterie.models.hard.search.block_sizes import enlarge_small
+from coterie.models.hard.search.description_length import description_length
+from coterie.models.hard.search.settle import settle
+
+
+def search(objective, *n_blocks, seed=0, threads=1, **options):
+    with LocalEngine(threads) as engine:
+        rng = np.random.default_rng(seed)
+        return best.run(objective, n_blocks, rng=rng, engine=engine, **options)
+
+
+def chosen(objective, **options):
+    with LocalEngine(1) as engine:
+        return auto_k.choose(objective, rng=np.random.default_rng(0), engine=engine, **options)[0]
+
+
+def karate() -> Graph:
+    networkx = pytest.importorskip("networkx")
+    u, v = zip(*networkx.karate_club_graph().edges(), strict=True)
+    return Graph.from_edges(u, v, n_nodes=34)
+
+
+def pairs_of(graph: Graph) -> list[tuple[int, int]]:
+    return list(zip(*(end.tolist() for end in graph.edges()), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_karate_two_blocks(seed):
+    result = search(make_objective("simple", karate()), 2, seed=seed)
+    assert result.entropy == pytest.approx(179.39, abs=0.01)
+
+
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 12), density=st.floats(0, 0.6))
+@settings(max_examples=25, deadline=None)
+def test_ends_locally_optimal_with_the_entropy_it_says(seed, k, density):
+    rng = np.random.default_rng(seed)
+    u, v = np.nonzero(np.triu(rng.random((12, 12)) < density, 1))
+    graph = Graph.from_edges(u, v, n_nodes=12)
+    result = search(make_objective("simple", graph), k, seed=seed, max_iter=3)
+    pairs, labels = pairs_of(graph), result.labels[0]
+    assert result.entropy == pytest.approx(reference.entropy_simple(pairs, labels, k), abs=1e-9)
+    assert reference.is_locally_optimal(
+        lambda z: reference.entropy_simple(pairs, z, k), labels, k, gain=2e-9
+    )
+
+
+@pytest.mark.parametrize("kind", ["simple", "degree-corrected", "directed"])
+@pytest.mark.parametrize("k", [3, 12])
+def test_planted_blocks_are_recovered(kind, k):
+    graph, truth = planted_partition(
+        900, k, mean_degree=25, mixing=0.15, directed=kind == "directed", rng=k
+    )
+    result = search(make_objective(kind, graph), k)
+    assert reference.adjusted_rand_index(result.labels[0], truth) >= 0.99
+
+
+def test_planted_blocks_with_uneven_degrees_are_recovered():
+    graph, truth = degree_corrected_sbm(1200, 4, mean_degree=30, mixing=0.05, rng=1)
+    labels = search(make_objective("degree-corrected", graph), 4).labels[0]
+    seen = graph.degrees > 4
+    assert reference.adjusted_rand_index(labels[seen], truth[seen]) >= 0.97
+
+
+def test_weights_alone_tell_blocks_apart():
+    """A complete graph: only the weights differ."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 20)
+    u, v = np.triu_indices(60, 1)
+    weights = rng.poisson(np.where(truth[u] == truth[v], 9.0, 5.0)) + 1.0
+    graph = Graph.from_edges(u, v, weights=weights)
+    result = search(make_objective("weighted", graph), 3)
+    assert reference.adjusted_rand_index(result.labels[0], truth) >= 0.99
+
+
+@pytest.mark.parametrize("kind", ["likes", "ratings", "binomial"])
+def test_groups_of_users_and_items_are_recovered(kind):
+    rng = np.random.default_rng(2)
+    rows, columns = np.arange(90) % 3, np.arange(60) % 2
+    p = np.array([[0.9, 0.1], [0.1, 0.9], [0.4, 0.5]])[rows][:, columns]
+    if kind == "likes":
+        u, v = np.nonzero(rng.random(p.shape) < p)
+        ratings = Ratings.from_arrays(u, v, np.ones(len(u)))
+    else:
+        u, v = np.nonzero(rng.random(p.shape) < 0.7)
+        ratings = Ratings.from_arrays(u, v, rng.binomial(4, p[u, v]))
+    result = search(make_objective(kind, ratings), 3, 2)
+    assert reference.adjusted_rand_index(result.labels[0], rows) >= 0.95
+    assert reference.adjusted_rand_index(result.labels[1], columns) >= 0.99
+
+
+def test_points_are_clustered_by_restarts():
+    rng = np.random.default_rng(0)
+    truth = np.arange(120) % 4
+    points = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])[truth] + rng.normal(size=(120, 2))
+    result = search(make_objective("gaussian", points), 4)
+    assert reference.adjusted_rand_index(result.labels[0], truth) == 1.0
+    assert result.entropy == min(step.entropy for step in result.history)
+    assert result.converged
+
+
+@pytest.mark.parametrize("kind", ["simple", "degree-corrected"])
+def test_same_labels_on_one_thread_and_two(kind):
+    graph, _ = planted_partition(3000, 20, mean_degree=12, mixing=0.4, rng=0)
+    objective = make_objective(kind, graph)
+    one, two = (search(objective, 15, threads=threads, max_iter=2) for threads in (1, 2))
+    assert (one.labels[0] == two.labels[0]).all()
+    assert one.entropy == two.entropy
+
+
+def test_entropy_never_rises_while_settling():
+    graph, _ = planted_partition(400, 5, mean_degree=8, mixing=0.4, rng=3)
+    objective = make_objective("simple", graph)
+    rng = np.random.default_rng(0)
+    state = objective.start((rng.integers(0, 30, 400),), (30,))
+    entropies = [objective.entropy(state)]
+    with LocalEngine(1) as engine:
+        for _ in range(12):
+            outcome = settle(objective, state, rng, engine, passes=1)
+            entropies.append(objective.entropy(state))
+            assert entropies[-2] - entropies[-1] == pytest.approx(outcome.gained, abs=1e-6)
+    assert (np.diff(entropies) <= 1e-9).all()
+    assert entropies[-1] < 0.9 * entropies[0]
+
+
+def test_history_is_one_entry_a_descent_and_a_last_for_the_best():
+    graph, _ = planted_partition(300, 6, mean_degree=8, mixing=0.5, rng=0)
+    result = search(make_objective("simple", graph), 8, max_iter=4)
+    assert [step.iteration for step in result.history] == [1, 2, 3, 4, 5]
+    assert result.entropy == min(step.entropy for step in result.history)
+
+
+def test_labels_of_ones_own_are_a_start():
+    graph, truth = planted_partition(300, 3, mean_degree=20, rng=0)
+    objective = make_objective("simple", graph)
+    result = search(objective, 3, start=(truth,), max_iter=1)
+    assert result.entropy <= objective.entropy(objective.start((truth,), (3,)))
+    assert reference.adjusted_rand_index(result.labels[0], truth) >= 0.99
+
+
+@pytest.mark.parametrize(("k", "least"), [(4, 6), (5, 6), (2, 17), (3, 11), (1, 34)])
+def test_no_block_ends_under_the_minimum(k, least):
+    result = search(make_objective("simple", karate()), k, min_block_size=least)
+    sizes = np.bincount(result.labels[0], minlength=k)
+    assert len(sizes) == k
+    assert sizes.min() >= least
+
+
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 8))
+@settings(max_examples=25, deadline=None)
+def test_small_blocks_are_enlarged_whatever_the_labels(seed, k):
+    graph, _ = planted_partition(60, 3, mean_degree=5, rng=seed)
+    rng = np.random.default_rng(seed)
+    least = 60 // k
+    labels = (rng.integers(0, 2 * k, 60),)
+    with LocalEngine(1) as engine:
+        large = enlarge_small(make_objective("simple", graph), labels, (k,), least, rng, engine)
+    assert np.bincount(large[0], minlength=k).min() >= least
+    assert large[0].max() < k
+
+
+@pytest.mark.parametrize("kind", ["simple", "degree-corrected"])
+def test_degenerate_graphs(kind):
+    empty = make_objective(kind, Graph.from_edges([], [], n_nodes=7))
+    assert search(empty, 3).entropy == 0.0
+    lonely = make_objective(kind, Graph.from_edges([], [], n_nodes=1))
+    assert search(lonely, 1).labels[0].tolist() == [0]
+    islands = make_objective(kind, Graph.from_edges([0, 2, 4], [1, 3, 5], n_nodes=8))
+    for k in (1, 2, 8):
+        assert np.isfinite(search(islands, k).entropy)
+
+
+def test_a_block_for_every_node_explains_everything():
+    graph = karate()
+    assert search(make_objective("simple", graph), 34).entropy == pytest.approx(0.0, abs=1e-9)
+    one = search(make_objective("simple", graph), 1)
+    assert one.entropy == pytest.approx(reference.entropy_simple(pairs_of(graph), [0] * 34, 1))
+
+
+def test_agglomeration_stops_at_its_target():
+    graph, _ = planted_partition(500, 5, mean_degree=10, rng=0)
+    singles = (np.arange(500, dtype=np.int32),)
+    with LocalEngine(1) as engine:
+        for target in (400, 37, 1):
+            labels = agglomerate(
+                make_objective("simple", graph),
+                singles,
+                (target,),
+                np.random.default_rng(0),
+                engine,
+            )
+            assert len(np.unique(labels[0])) == target
+
+
+def test_scores_with_fixed_theta_are_refused():
+    objective = make_objective("simple", karate(), "fixed")
+    with pytest.raises(InputError, match="'fixed'"):
+        search(objective, 2)
+
+
+def test_an_interrupt_keeps_the_best_so_far():
+    calls = []
+
+    def stop_at_second(progress):
+        calls.append(progress)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    result = search(make_objective("simple", karate()), 3, callback=stop_at_second)
+    assert result.interrupted
+    assert len(result.history) == 2
+    assert np.isfinite(result.entropy)
+
+
+def test_an_interrupt_before_any_result_goes_through():
+    class Impatient(LocalEngine):
+        def map(self, task, *arguments):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        best.run(
+            make_objective("simple", karate()),
+            (2,),
+            rng=np.random.default_rng(0),
+            engine=Impatient(1),
+        )
+
+
+@pytest.mark.parametrize("kind", ["simple", "degree-corrected"])
+@pytest.mark.parametrize("k", [1, 3, 10])
+def test_the_planted_number_of_blocks_is_chosen(kind, k):
+    graph, _ = planted_partition(1000, k, mean_degree=20, mixing=0.2 if k > 1 else 0, rng=k)
+    assert chosen(make_objective(kind, graph)).n_blocks == (k,)
+
+
+def test_thirty_blocks_are_chosen_with_the_true_labels():
+    graph, truth = planted_partition(6000, 30, mean_degree=20, mixing=0.2, rng=1)
+    candidate = chosen(make_objective("simple", graph))
+    assert candidate.n_blocks == (30,)
+    assert reference.adjusted_rand_index(candidate.labels[0], truth) >= 0.99
+
+
+def test_uneven_degrees_are_no_blocks_where_degrees_are_corrected():
+    graph, _ = degree_corrected_sbm(2000, 4, mean_degree=20, mixing=0.1, rng=1)
+    assert chosen(make_objective("degree-corrected", graph)).n_blocks == (4,)
+    assert chosen(make_objective("simple", graph)).n_blocks > (4,)
+
+
+def test_numbers_of_user_and_item_groups_are_chosen_apart():
+    rng = np.random.default_rng(0)
+    rows, columns = np.arange(300) % 5, np.arange(200) % 3
+    p = rng.permutation(np.linspace(0.05, 0.95, 15)).reshape(5, 3)[rows][:, columns]
+    u, v = np.nonzero(rng.random(p.shape) < 0.3)
+    ratings = Ratings.from_arrays(u, v, rng.binomial(4, p[u, v]))
+    assert chosen(make_objective("ratings", ratings)).n_blocks == (5, 3)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_nothing_to_see_is_one_block(n):
+    assert chosen(make_objective("simple", Graph.from_edges([], [], n_nodes=n))).n_blocks == (1,)
+
+
+def test_the_minimum_size_bounds_the_number_chosen():
+    graph, _ = planted_partition(600, 12, mean_degree=25, mixing=0.1, rng=0)
+    assert chosen(make_objective("simple", graph)).n_blocks == (12,)
+    fewer = chosen(make_objective("simple", graph), min_block_size=100).n_blocks[0]
+    assert fewer <= 6
+
+
+def test_points_have_no_description_length():
+    with pytest.raises(InputError, match="gaussian"):
+        chosen(make_objective("gaussian", np.zeros((4, 2))))
+
+
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 5), directed=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_description_length_counts_possibilities(seed, k, directed):
+    """Each part from its definition, by plain loops over the cells."""
+    rng = np.random.default_rng(seed)
+    adjacent = rng.random((9, 9)) < 0.4
+    u, v = np.nonzero(adjacent & ~np.eye(9, dtype=bool) if directed else np.triu(adjacent, 1))
+    graph = Graph.from_edges(u, v, n_nodes=9, directed=directed)
+    labels = rng.permutation(np.r_[np.arange(k), rng.integers(0, k, 9 - k)]).astype(np.int32)
+    pairs = pairs_of(graph)
+    if directed:
+        d, D = (
+            reference.directed_block_edges(pairs, labels, k),
+            reference.directed_block_pairs(labels, k),
+        )
+        cells = [(i, j) for i in range(k) for j in range(k)]
+    else:
+        d, D = reference.block_edges(pairs, labels, k), reference.block_pairs(labels, k)
+        cells = [(i, j) for i in range(k) for j in range(i, k)]
+    ways = 9 * math.comb(8, k - 1) * math.factorial(9)
+    for size in reference.block_sizes(labels, k):
+        ways //= math.factorial(size)
+    ways *= math.comb(len(cells) + len(pairs) - 1, len(pairs))
+    for i, j in cells:
+        ways *= math.comb(int(D[i, j]), int(d[i, j]))
+    objective = make_objective("directed" if directed else "simple", graph)
+    assert description_length(objective, (labels,), (k,)) == pytest.approx(math.log(ways))
+
+
+def test_description_length_of_ratings_counts_possibilities():
+    """Two users, one item, ratings 1 and 2 in one cell: 2 orders, 3 ways to split two ratings."""
+    ratings = Ratings.from_arrays([0, 1], [0, 0], [1, 2])
+    labels = (np.zeros(2, np.int32), np.zeros(1, np.int32))
+    length = description_length(make_objective("ratings", ratings), labels, (1, 1))
+    assert length == pytest.approx(math.log(2) + math.log(2 * 3))
+
+
+def test_description_length_of_weights_counts_possibilities():
+    """Three units of weight over the 3 pairs of one block: 3^3 / 3! ways times 2! 1! orders."""
+    graph = Graph.from_edges([0, 1], [1, 2], weights=[2.0, 1.0], n_nodes=3)
+    length = description_length(make_objective("weighted", graph), (np.zeros(3, np.int32),), (1,))
+    assert length == pytest.approx(math.log(3) + math.log(3**3 / 6 * 2))
+
+
+def test_description_length_of_wirings_counts_possibilities():
+    """A path of 3 nodes, one block: 4!/(2^2 2!) = 3 wirings of half-edges, less 2! orders at the
+    middle; degrees 1, 2, 1 are one of the 4 partitions of 4 into at most 3 parts, and 3 nodes may
+    be the middle."""
+    graph = Graph.from_edges([0, 1], [1, 2], n_nodes=3)
+    objective = make_objective("degree-corrected", graph)
+    length = description_length(objective, (np.zeros(3, np.int32),), (1,))
+    labels, wirings, orders, who = math.log(3), math.log(3), math.log(2), math.log(3)
+    few = math.log(math.comb(6, 4) / 6)  # the approximation of log 4 for few parts
+    many = math.pi * math.sqrt(8 / 3) - math.log(4 * math.sqrt(3) * 4)
+    assert length == pytest.approx(labels + wirings - orders + who + min(few, many))
+
+
+@pytest.mark.parametrize("search", ["paper", "best"])
+def test_the_estimator_chooses_and_says_what_it_tried(search):
+    graph, truth = planted_partition(400, 4, mean_degree=20, mixing=0.1, rng=0)
+    model = GeneralizedKMeans("auto", search=search, n_init=3, rng=0).fit(graph)
+    assert model.n_blocks_ == 4
+    assert min(model.description_lengths_, key=model.description_lengths_.get) == (4,)
+    assert reference.adjusted_rand_index(model.labels_, truth) >= 0.99
+
+
+def test_choosing_does_not_start_from_labels():
+    with pytest.raises(InputError, match="auto"):
+        GeneralizedKMeans("auto", init=np.zeros(34, np.int32)).fit(karate())
+
+
+def test_best_by_the_estimator_is_locally_optimal():
+    model = GeneralizedKMeans(4, search="best", min_block_size=3).fit(karate())
+    assert model.locally_optimal_
+    assert np.bincount(model.labels_).min() >= 3
+    assert not hasattr(model, "description_lengths_")

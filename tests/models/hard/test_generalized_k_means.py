@@ -1,0 +1,224 @@
+"""GeneralizedKMeans: planted blocks, Lloyd, constraints, bad input, interruption."""
+
+from __future__ import annotations
+
+import warnings
+
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
+from tests import reference as ref
+
+import coterie as ct
+from coterie.base.errors import AssumptionWarning, InputError
+from coterie.engine import LocalEngine
+from coterie.models.agreement import adjusted_mutual_information, adjusted_rand
+
+
+def planted(n=240, k=4, p_in=0.3, p_out=0.02, seed=0, directed=False):
+    rng = np.random.default_rng(seed)
+    z = rng.permutation(np.arange(n) % k)
+    p = np.where(z[:, None] == z[None, :], p_in, p_out)
+    present = rng.random((n, n)) < p
+    np.fill_diagonal(present, False)
+    s, t = np.nonzero(present if directed else np.triu(present))
+    return ct.Graph.from_edges(s, t, n_nodes=n, directed=directed), z
+
+
+def karate() -> ct.Graph:
+    s, t = np.array(list(nx.karate_club_graph().edges())).T
+    return ct.Graph.from_edges(s, t)
+
+
+@pytest.mark.parametrize("objective", ["simple", "degree-corrected", "directed"])
+def test_planted_blocks_are_found(objective):
+    graph, z = planted(directed=objective == "directed")
+    model = ct.GeneralizedKMeans(4, objective=objective, n_init=40, rng=0).fit(graph)
+    assert adjusted_rand_score(z, model.labels_) >= 0.99
+    assert model.locally_optimal_ and model.converged_
+
+
+@pytest.mark.parametrize("score", ["exact", "fixed"])
+def test_both_scores_lower_the_entropy(score):
+    graph, _ = planted()
+    model = ct.GeneralizedKMeans(4, score=score, rng=1).fit(graph)
+    first, last = model.history_[0].entropy, model.entropy_
+    assert last < 0.95 * first
+
+
+def test_a_whole_batch_distorts_as_the_paper_says(data_dir):
+    """Figure fig:compare:ascaida: alpha = 1 moves everybody at once and does not descend."""
+    graph = ct.read_graph(data_dir / "as-caida20071105.txt.gz")
+    few, whole = (
+        ct.GeneralizedKMeans(100, alpha=alpha, max_iter=n, tol=0, rng=0).fit(graph)
+        for alpha, n in ((0.1, 100), (1.0, 10))
+    )
+    assert few.entropy_ < 300_000 < 350_000 < whole.entropy_
+    assert (np.diff([entry.entropy for entry in whole.history_]) > 0).any()
+
+
+def test_lloyd_is_scikit_learn_s():
+    rng = np.random.default_rng(3)
+    points = np.concatenate([rng.normal(c, 1.0, (60, 3)) for c in (0.0, 2.5, 6.0)])
+    start = rng.integers(0, 3, len(points))
+    centers = np.array([points[start == y].mean(axis=0) for y in range(3)])
+    theirs = KMeans(3, init=centers, n_init=1, tol=0, max_iter=100).fit(points)
+    ours = ct.GeneralizedKMeans(
+        3, objective="gaussian", alpha=1.0, tol=0, max_iter=100, init=start
+    ).fit(points)
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+    np.testing.assert_allclose(ours.centers_, theirs.cluster_centers_)
+    constant = points.size / 2 * np.log(2 * np.pi)
+    assert ours.entropy_ - constant == pytest.approx(theirs.inertia_ / 2)
+    exact = ct.GeneralizedKMeans(3, objective="gaussian", score="exact", init=start).fit(points)
+    assert exact.entropy_ == pytest.approx(ref.entropy_gaussian(points, exact.labels_, 3))
+
+
+def test_the_block_matrices_are_the_reference_s():
+    graph, _ = planted(n=60)
+    edges = list(zip(*(e.tolist() for e in graph.edges()), strict=True))
+    model = ct.GeneralizedKMeans(5, rng=0).fit(graph)
+    np.testing.assert_array_equal(model.block_edges_, ref.block_edges(edges, model.labels_, 5))
+    np.testing.assert_array_equal(model.block_pairs_, ref.block_pairs(model.labels_, 5))
+    some = model.block_pairs_ > 0
+    ratio = model.block_edges_[some] / model.block_pairs_[some]
+    np.testing.assert_allclose(model.block_probabilities_[some], ratio)
+    assert model.entropy_ == pytest.approx(ref.entropy_simple(edges, model.labels_, 5), rel=1e-9)
+
+
+def test_ratings_have_two_label_sets_and_a_distribution_a_cell():
+    rng = np.random.default_rng(0)
+    users, items = rng.integers(0, 40, 600), rng.integers(0, 30, 600)
+    values = np.where((users + items) % 2 == 0, 5, 1)
+    ratings = ct.Ratings.from_arrays(users, items, values)
+    model = ct.GeneralizedKMeans((2, 2), objective="ratings", n_init=4, rng=0).fit(ratings)
+    assert model.row_labels_.shape == (40,) and model.col_labels_.shape == (30,)
+    assert model.entropy_ == pytest.approx(0.0, abs=1e-9)
+    np.testing.assert_allclose(model.block_probabilities_.sum(axis=2), 1.0)
+    assert model.block_edges_.sum() == len(ratings)
+    for objective in ("likes", "binomial"):
+        other = ct.GeneralizedKMeans((2, 2), objective=objective, rng=0).fit(ratings)
+        assert np.isfinite(other.entropy_)
+
+
+def test_no_block_is_smaller_than_asked():
+    graph, _ = planted(n=100, k=4)
+    for score in ("exact", "fixed"):
+        model = ct.GeneralizedKMeans(8, min_block_size=9, score=score, rng=0).fit(graph)
+        assert np.bincount(model.labels_, minlength=8).min() >= 9
+    with pytest.raises(InputError, match="the largest min_block_size is 12"):
+        ct.GeneralizedKMeans(8, min_block_size=13).fit(graph)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_blocks": 0},
+        {"n_blocks": 241},
+        {"n_blocks": 2.5},
+        {"n_blocks": (2, 2)},
+        {"alpha": 0.0},
+        {"alpha": 1.5},
+        {"alpha": float("nan")},
+        {"tol": -1.0},
+        {"max_iter": -1},
+        {"n_init": 0},
+        {"min_block_size": -1},
+        {"objective": "no such"},
+        {"objective": "ratings"},
+        {"objective": "weighted"},
+        {"search": "no such"},
+        {"score": "no such"},
+        {"init": "no such"},
+        {"init": np.zeros(3, int)},
+        {"init": np.full(240, 4)},
+        {"rng": -1},
+    ],
+    ids=repr,
+)
+def test_bad_options_are_refused_with_their_value(options):
+    graph, _ = planted()
+    with pytest.raises(InputError):
+        ct.GeneralizedKMeans(**{"n_blocks": 4, **options}).fit(graph)
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
+def test_bad_weights_are_refused(weight):
+    def fit():
+        graph = ct.Graph.from_edges([0, 1], [1, 2], weights=[1.0, weight])
+        ct.GeneralizedKMeans(2, objective="weighted").fit(graph)
+
+    with pytest.raises(InputError):
+        fit()
+
+
+def test_a_directed_graph_as_simple_says_what_was_assumed():
+    graph, _ = planted(directed=True)
+    with pytest.warns(AssumptionWarning, match="directions"):
+        ct.GeneralizedKMeans(2, max_iter=2).fit(graph)
+
+
+def test_graphs_at_the_edge():
+    nothing = ct.Graph.from_edges([], [], n_nodes=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for k in (1, 2, 5):
+            model = ct.GeneralizedKMeans(k, rng=0).fit(nothing)
+            assert model.entropy_ == 0.0
+        complete = ct.Graph.from_edges(*np.triu_indices(6, 1))
+        assert ct.GeneralizedKMeans(3, rng=0).fit(complete).entropy_ == pytest.approx(0, abs=1e-9)
+        graph, _ = planted(n=30)
+        assert ct.GeneralizedKMeans(30, rng=0).fit(graph).n_blocks_ <= 30
+    with pytest.raises(InputError):
+        ct.GeneralizedKMeans(1).fit(ct.Graph.from_edges([], [], n_nodes=0))
+
+
+def test_entropies_over_seeds_do_not_depend_on_the_order_of_the_nodes():
+    graph, _ = planted(n=120, k=3, p_in=0.15)
+    turn = np.random.default_rng(5).permutation(120)
+    s, t = graph.edges()
+    turned = ct.Graph.from_edges(turn[s], turn[t], n_nodes=120)
+    a, b = (
+        [ct.GeneralizedKMeans(6, rng=seed).fit(g).entropy_ for seed in range(10)]
+        for g in (graph, turned)
+    )
+    spread = np.std(a) + np.std(b)
+    assert abs(np.mean(a) - np.mean(b)) <= 2 * spread
+
+
+def test_threads_change_nothing_on_a_graph_of_some_size():
+    graph, _ = planted(n=600, k=6, p_in=0.1)
+    found = []
+    for threads in (1, 2):
+        with LocalEngine(threads) as engine:
+            found.append(ct.GeneralizedKMeans(12, rng=0, max_iter=40).fit(graph, engine=engine))
+    np.testing.assert_array_equal(found[0].labels_, found[1].labels_)
+    assert found[0].entropy_ == found[1].entropy_
+
+
+def test_labels_by_the_names_of_networkx():
+    names = nx.relabel_nodes(nx.karate_club_graph(), lambda v: f"member {v}")
+    graph = ct.Graph.from_networkx(names)
+    by_id = ct.GeneralizedKMeans(2, rng=0).fit(graph).labels_by_id(graph)
+    assert set(by_id) == set(names) and set(by_id.values()) <= {0, 1}
+
+
+def test_best_labels_are_kept_when_later_ones_are_worse():
+    graph = karate()
+    model = ct.GeneralizedKMeans(6, alpha=1.0, tol=0, max_iter=30, rng=0).fit(graph)
+    seen = [entry.entropy for entry in model.history_]
+    assert model.entropy_ <= min(seen) + 1e-9
+    assert len(seen) == 30
+
+
+def test_agreement_is_scikit_learn_s():
+    rng = np.random.default_rng(0)
+    for n, k, q in ((1, 1, 1), (50, 4, 6), (400, 30, 10), (60, 60, 3)):
+        a, b = rng.integers(0, k, n), rng.integers(0, q, n)
+        mixed = np.where(rng.random(n) < 0.5, a, b)
+        for x, y in ((a, b), (a, mixed), (a, a), (np.zeros(n, int), b)):
+            assert adjusted_rand(x, y) == pytest.approx(adjusted_rand_score(x, y), abs=1e-9)
+            theirs = adjusted_mutual_info_score(x, y)
+            assert adjusted_mutual_information(x, y) == pytest.approx(theirs, abs=1e-7)
