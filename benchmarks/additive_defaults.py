@@ -37,7 +37,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "14 partitions": {"n_partitions": 14},
     "1 style": {"n_styles": 1},
     "4 styles": {"n_styles": 4},
-    "half the absent": {"absent_share": 0.5},
+    "half the absent": {"negatives_per_rating": 0.5},
 }
 TABLES = ("movielens", "20 items", "ten values", "half stars")
 

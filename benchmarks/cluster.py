@@ -61,7 +61,9 @@ def entropy(graph: ct.Graph, labels: np.ndarray) -> float:
 
 def fit(graph: ct.Graph, k: int, threads: int, **options: object) -> ct.GeneralizedKMeans:
     with LocalEngine(threads) as engine:
-        return ct.GeneralizedKMeans(k, rng=0, **options).fit(graph, engine=engine)
+        return ct.GeneralizedKMeans(k, rng=0, **{"search": "paper", **options}).fit(
+            graph, engine=engine
+        )
 
 
 def paper() -> None:

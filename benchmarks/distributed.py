@@ -136,7 +136,7 @@ def soft_bytes(columns: int, k: int, values: int) -> float:
 def hard(small: bool) -> None:
     n, m, k = (100_000, 1_000_000, 100) if small else (1_000_000, 10_000_000, 100)
     graph, _ = planted_partition(n, k, mean_degree=2 * m / n, rng=0)
-    model = ct.GeneralizedKMeans(k, max_iter=_ITERATIONS, tol=0, rng=0)
+    model = ct.GeneralizedKMeans(k, search="paper", max_iter=_ITERATIONS, tol=0, rng=0)
     name = f"hard, {n:,} nodes, {graph.n_edges:,} edges, k = {k}"
     compare(name, model, graph, hard_bytes(n, k, 0.1), 1.5)
 

@@ -26,7 +26,9 @@ def main() -> None:
     out = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images/genres.svg")
     ratings = load("ml-100k")
     assert isinstance(ratings, ct.Ratings)
-    model = ct.MMSBM(n_groups=(GROUPS, GROUPS), max_iter=200, prior=0.1, absent_ratio=1.0, rng=0)
+    model = ct.MMSBM(
+        n_groups=(GROUPS, GROUPS), max_iter=200, prior=0.1, negatives_per_rating=1.0, rng=0
+    )
     model.fit(ratings)
     folder = Path(path("ml-100k"))
     folder = folder if folder.is_dir() else folder.parent

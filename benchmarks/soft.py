@@ -30,7 +30,7 @@ from coterie.data.generators import mmsbm_ratings
 from coterie.engine import LocalEngine
 from coterie.models.soft.observation_shards import Pairs
 from coterie.models.soft.rating_problem import RatingProblem
-from coterie.models.soft.state import Shape, start
+from coterie.models.soft.state import SoftShape, start
 
 PAPERS_BEST = 92_920  # entropy of 80 % of MovieLens-100k, s = 30, after 300 s on 32 cores
 SECTIONS = ("iteration", "growth", "paper", "scale", "monte-carlo", "figure")
@@ -80,7 +80,7 @@ def posed(ratings: Ratings, k: int, engine: LocalEngine, samples: int = 0) -> tu
         ratings.n_items,
         len(ratings.values),
     )
-    shape = Shape(ratings.n_users, ratings.n_items, k, k, len(ratings.values))
+    shape = SoftShape(ratings.n_users, ratings.n_items, k, k, len(ratings.values))
     problem = RatingProblem(pairs, (k, k), engine, samples=samples)
     return problem, problem.inside(start(shape, "random", np.random.default_rng(0)))
 

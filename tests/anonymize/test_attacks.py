@@ -31,7 +31,7 @@ from coterie.anonymize.risk.intervals import most_by_chance, wilson
 from coterie.base.errors import InputError
 from coterie.data import Graph
 from coterie.engine import LocalEngine
-from coterie.kernels.anonymize.matching import Rows, new_memory, propagate
+from coterie.kernels.anonymize.matching import MatchingRows, new_memory, propagate
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,10 @@ def test_passes_of_propagation_are_the_plain_ones(seed: int) -> None:
     forward[seeds], backward[truth[seeds]] = truth[seeds], seeds
     fixed = np.zeros(14, np.bool_)
     fixed[seeds] = True
-    rows = [Rows(g.indptr, g.indices, 1 / np.sqrt(np.maximum(g.degrees, 1))) for g in (graph, copy)]
+    rows = [
+        MatchingRows(g.indptr, g.indices, 1 / np.sqrt(np.maximum(g.degrees, 1)))
+        for g in (graph, copy)
+    ]
     near, other = (
         reference.neighbours(list(zip(*g.edges(), strict=True)), 14) for g in (graph, copy)
     )

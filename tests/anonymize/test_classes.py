@@ -200,7 +200,7 @@ def test_pieces_are_joined_even_where_every_edge_is_a_bridge(seed: int) -> None:
     source, target = graph.edges()
     block = np.zeros(300, np.int32)
     before = largest_component(graph)
-    cells = kernel.Cells(np.full(300, -1, np.int32), *np.zeros((2, 0, 0), np.int32))
+    cells = kernel.WiringCells(np.full(300, -1, np.int32), *np.zeros((2, 0, 0), np.int32))
     joined = reconnect(Wired(source, target, 0), block, cells, 0.98, rng)
     after = Graph.from_edges(joined.source, joined.target, n_nodes=300)
     assert np.array_equal(after.degrees, graph.degrees)

@@ -23,7 +23,7 @@ from coterie.base.errors import InputError, PolicyRefusedError
 from coterie.base.progress import Callback, Progress
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine
-from coterie.engine.background import Beside
+from coterie.engine.background import BackgroundTask
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +255,7 @@ def test_work_beside_ends_with_the_release() -> None:
         finally:
             ended.set()
 
-    with Beside(endless, LocalEngine(2)):
+    with BackgroundTask(endless, LocalEngine(2)):
         assert begun.wait(timeout=30)
     assert ended.wait(timeout=30)
 
@@ -265,5 +265,5 @@ def test_what_fails_beside_fails_the_release(threads: int) -> None:
     def broken(engine: Engine, callback: Callback) -> int:
         return 1 // (engine.threads - 1)
 
-    with Beside(broken, LocalEngine(threads)) as answer, pytest.raises(ZeroDivisionError):
+    with BackgroundTask(broken, LocalEngine(threads)) as answer, pytest.raises(ZeroDivisionError):
         answer.result()

@@ -66,7 +66,15 @@ def test_json_files_and_truth(folder):
 def test_ratings_are_written_by_side(folder):
     out = folder / "two.csv"
     done = coterie(
-        "cluster", folder / "r.csv", "--kind", "ratings", "--blocks", "2,3", "--out", out, "--json"
+        "cluster",
+        folder / "r.csv",
+        "--objective",
+        "ratings",
+        "--blocks",
+        "2,3",
+        "--out",
+        out,
+        "--json",
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["nodes"] == [20, 7]
@@ -83,7 +91,7 @@ def test_ratings_are_written_by_side(folder):
         ["--blocks", "3", "--alpha", "0"],
         ["--blocks", "3", "--alpha", "1.5"],
         ["--blocks", "30", "--min-block-size", "4"],
-        ["--blocks", "3", "--kind", "weighted"],
+        ["--blocks", "3", "--objective", "weighted"],
     ],
     ids=" ".join,
 )

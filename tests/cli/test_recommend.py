@@ -70,7 +70,9 @@ def test_predict_answers_every_row_in_order(model, tmp_path) -> None:
     assert [row["unseen"] for row in rows] == ["False", "True", "False", "True"]
     assert list(rows[0]) == ["user", "item", "rating", "p_1", "p_2", "p_3", "p_4", "p_5", "unseen"]
     assert rows[0]["rating"] == rows[2]["rating"]
-    assert float(rows[0]["rating"]) == pytest.approx(ct.load(model).predict(["u3"], [104])[0])
+    assert float(rows[0]["rating"]) == pytest.approx(
+        ct.load_recommender(model).predict(["u3"], [104])[0]
+    )
     assert "2 of 4 rows" in done.stderr
     told = result_of(
         "recommend", "predict", model, "-", "--out", tmp_path / "p.parquet", stdin=pairs
@@ -83,7 +85,7 @@ def test_predict_answers_every_row_in_order(model, tmp_path) -> None:
 
 def test_top_of_a_known_user(model, titles) -> None:
     told = result_of("recommend", "top", model, "--user", "u3", "-n", "4", "--titles", titles)
-    expected = ct.load(model).recommend("u3", 4)
+    expected = ct.load_recommender(model).recommend("u3", 4)
     assert [(row["item"], row["rating"]) for row in told["items"]] == expected
     assert told["items"][0]["title"].startswith("Café")
     shown = coterie("recommend", "top", model, "--user", "u3", "--titles", titles).stdout
@@ -187,7 +189,7 @@ def test_duplicates_are_said_once(tmp_path) -> None:
     file.write_text("user,item,rating\na,x,1\na,x,5\nb,x,5\nb,y,3\n")
     done = coterie("recommend", "fit", file, "--out", tmp_path / "m", *QUICK)
     assert done.exit_code == 0 and done.stderr.count("replaced") == 1
-    assert ct.load(tmp_path / "m").table_.users.size == 3
+    assert ct.load_recommender(tmp_path / "m").table_.users.size == 3
 
 
 def test_titles_of_other_formats(tmp_path) -> None:

@@ -61,7 +61,7 @@ def test_a_graph(files, tmp_path):
 
 
 def test_ratings_and_threads(files, tmp_path):
-    given = (files / "ratings.csv", "--kind", "ratings", "--groups", "2,3", "--iterations", 20)
+    given = (files / "ratings.csv", "--objective", "ratings", "--groups", "2,3", "--iterations", 20)
     tables = []
     for threads in (1, 2):
         out = tmp_path / f"{threads}.csv"
@@ -95,7 +95,15 @@ def test_killed_and_resumed(files, tmp_path):
     """SIGKILL in the middle of a Monte-Carlo fit; the resumed run ends as if nothing had been."""
     file = tmp_path / "run.ckpt"
     given = [
-        *(files / "ratings.csv", "--kind", "ratings", "--groups", 3, "--method", "monte-carlo"),
+        *(
+            files / "ratings.csv",
+            "--objective",
+            "ratings",
+            "--groups",
+            3,
+            "--method",
+            "monte-carlo",
+        ),
         *("--samples", 20, "--iterations", 150, "--tol", 0, "--seed", 3),
     ]
     whole = result(*given)

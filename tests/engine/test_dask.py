@@ -30,14 +30,14 @@ def dask() -> Iterator[DaskEngine]:
 
 
 def iterate(engine: Engine, before: Any = lambda iteration: None) -> tuple[np.ndarray, list]:
-    shards = engine.hold(PARTS)
+    shards = engine.scatter(PARTS)
     rows: list[Any] = [np.zeros(50)] * len(shards)
-    shared = engine.share(np.ones(2))
+    shared = engine.broadcast(np.ones(2))
     for iteration in range(ITERATIONS):
         before(iteration)
         done = engine.reduce(tasks.step, tasks.add, shards, rows, repeat(shared), keep=True)
         rows, (shared,) = done.kept, engine.submit(tasks.renewed, [done.total], [shared])
-    total, *rows = engine.collect([shared, *rows])
+    total, *rows = engine.gather([shared, *rows])
     return total, rows
 
 
@@ -67,19 +67,19 @@ def test_a_worker_killed_between_iterations_changes_nothing(dask: DaskEngine) ->
 
 def test_totals_of_their_own_and_results_that_travel_alone(dask: DaskEngine) -> None:
     for engine in (LocalEngine(2), dask):
-        done = engine.reduce(divmod, tasks.add, range(9), repeat(4), apart=2)
-        doubled = engine.submit(tasks.add, done.total, done.total, apart=True)
-        assert engine.collect([*done.total, *doubled]) == [6, 12, 12, 24]
+        done = engine.reduce(divmod, tasks.add, range(9), repeat(4), n_totals=2)
+        doubled = engine.submit(tasks.add, done.total, done.total, one_task_each=True)
+        assert engine.gather([*done.total, *doubled]) == [6, 12, 12, 24]
 
 
 def test_a_worker_killed_inside_a_task_changes_nothing(dask: DaskEngine, tmp_path: Path) -> None:
     marker = str(tmp_path / "died")
-    assert dask.map(tasks.die_once, dask.hold(PARTS), [marker] * 5) == list(range(5))
+    assert dask.map(tasks.die_once, dask.scatter(PARTS), [marker] * 5) == list(range(5))
     assert Path(marker).exists()
 
 
 def test_a_damaged_shard_is_named(dask: DaskEngine) -> None:
-    shards = dask.hold([tasks.Part(np.full(3, 7.25), 77)])
+    shards = dask.scatter([tasks.Part(np.full(3, 7.25), 77)])
     Path(shards[0].ref.path).write_bytes(b"rubbish")
     with pytest.raises(InputError, match=r"shard-00000.safetensors.*damaged"):
         dask.map(tasks.step, shards, [0.0], [np.ones(1)])
@@ -92,7 +92,7 @@ def test_an_error_of_a_task_arrives_as_it_is(dask: DaskEngine) -> None:
 
 def test_an_engine_made_by_name_closes_and_leaves_no_shards() -> None:
     engine = resolve_engine("dask", threads=1)
-    path = Path(engine.hold(PARTS)[0].ref.path)
+    path = Path(engine.scatter(PARTS)[0].ref.path)
     assert path.exists() and engine.threads == 1
     engine.close()
     assert not path.parent.exists()
@@ -160,4 +160,4 @@ def test_a_lost_scheduler_is_an_error_that_says_how_to_go_on(cluster: Cluster) -
         running = engine.submit(tasks.sleep, [60.0])
         cluster.scheduler.kill()
         with pytest.raises(EngineError, match=r"scheduler is gone.*--resume"):
-            engine.collect(running)
+            engine.gather(running)

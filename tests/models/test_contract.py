@@ -61,7 +61,7 @@ class Case(NamedTuple):
 def labels_of(model: Any) -> tuple[np.ndarray, ...]:
     if hasattr(model, "labels_"):
         return (model.labels_,)
-    return (model.row_labels_, model.col_labels_)
+    return (model.user_labels_, model.item_labels_)
 
 
 def memberships_of(model: Any) -> tuple[np.ndarray, ...]:
@@ -77,7 +77,14 @@ def samples_of(model: Any) -> tuple[np.ndarray, ...]:
 def hard(objective: str, data: Callable[[], Any], **own: Any) -> Case:
     def make(**params: Any) -> Any:
         n_blocks = (3, 3) if objective in ("ratings", "likes") else 3
-        given = {"n_blocks": n_blocks, "objective": objective, "max_iter": 25, **own, **params}
+        given = {
+            "n_blocks": n_blocks,
+            "objective": objective,
+            "search": "paper",
+            "max_iter": 25,
+            **own,
+            **params,
+        }
         return ct.GeneralizedKMeans(**given)
 
     return Case(make, data, labels_of, "hard")
@@ -322,7 +329,9 @@ def test_weights_of_zero_and_fractions_are_weights_too(scale):
     for seed in range(8):
         weights = scale * rng.integers(0, 3, len(source))
         data = ct.Graph.from_edges(source, target, n_nodes=12, weights=weights)
-        model = ct.GeneralizedKMeans(3, "weighted", max_iter=20, alpha=0.5, rng=seed).fit(data)
+        model = ct.GeneralizedKMeans(
+            3, search="paper", objective="weighted", max_iter=20, alpha=0.5, rng=seed
+        ).fit(data)
         assert_allclose(model.entropy_, hard_entropy("weighted", model, data), rtol=1e-9)
 
 
@@ -359,7 +368,7 @@ def test_the_entropy_of_a_soft_model_is_the_reference_s(name):
 def hard_entropy(objective: str, model: Any, data: Any) -> float:
     """The reference's entropy of a fitted clustering."""
     if objective in ("ratings", "likes"):
-        rows, cols = model.row_labels_, model.col_labels_
+        rows, cols = model.user_labels_, model.item_labels_
         rated = list(zip(data.users, data.items, data.codes, strict=True))
         if objective == "ratings":
             return ref.entropy_ratings(rated, rows, cols, 3, 3, len(data.values))
@@ -402,7 +411,7 @@ def test_locally_optimal_says_the_truth(case):
 
 def _with(model: Any, side: int, labels: Any) -> SimpleNamespace:
     """A stand-in for the model with other labels on one side."""
-    names = ["labels_"] if hasattr(model, "labels_") else ["row_labels_", "col_labels_"]
+    names = ["labels_"] if hasattr(model, "labels_") else ["user_labels_", "item_labels_"]
     given = {name: getattr(model, name) for name in names}
     return SimpleNamespace(**{**given, names[side]: np.asarray(labels)})
 

@@ -80,8 +80,8 @@ def test_any_cut_of_the_rows_gives_the_statistics_and_plans_of_the_whole(
 
 def test_hard_clustering_on_dask_is_hard_clustering(dask: DaskEngine) -> None:
     graph = graph_of("simple")
-    here = GeneralizedKMeans(4, max_iter=25, rng=3).fit(graph)
-    there = GeneralizedKMeans(4, max_iter=25, rng=3).fit(graph, engine=dask)
+    here = GeneralizedKMeans(4, search="paper", max_iter=25, rng=3).fit(graph)
+    there = GeneralizedKMeans(4, search="paper", max_iter=25, rng=3).fit(graph, engine=dask)
     assert np.array_equal(here.labels_, there.labels_)
     assert here.entropy_ == there.entropy_
     assert [h.entropy for h in here.history_] == [h.entropy for h in there.history_]
@@ -91,22 +91,26 @@ def test_hard_clustering_on_dask_is_hard_clustering(dask: DaskEngine) -> None:
 def test_two_node_sets_on_dask(dask: DaskEngine) -> None:
     ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
     here, there = (
-        GeneralizedKMeans((3, 4), objective="ratings", max_iter=15).fit(ratings, engine=engine)
+        GeneralizedKMeans((3, 4), search="paper", objective="ratings", max_iter=15).fit(
+            ratings, engine=engine
+        )
         for engine in ("local", dask)
     )
-    assert np.array_equal(here.row_labels_, there.row_labels_)
-    assert np.array_equal(here.col_labels_, there.col_labels_)
+    assert np.array_equal(here.user_labels_, there.user_labels_)
+    assert np.array_equal(here.item_labels_, there.item_labels_)
 
 
 def test_a_worker_killed_in_the_middle_changes_nothing(dask: DaskEngine) -> None:
     graph = graph_of("simple")
-    here = GeneralizedKMeans(4, max_iter=12, tol=0, rng=3).fit(graph)
+    here = GeneralizedKMeans(4, search="paper", max_iter=12, tol=0, rng=3).fit(graph)
 
     def kill(progress: object) -> None:
         if getattr(progress, "stage", "") == "fit" and getattr(progress, "done", 0) == 5:
             os.kill(next(iter(dask._client.run(os.getpid).values())), signal.SIGKILL)
 
-    there = GeneralizedKMeans(4, max_iter=12, tol=0, rng=3).fit(graph, engine=dask, callback=kill)
+    there = GeneralizedKMeans(4, search="paper", max_iter=12, tol=0, rng=3).fit(
+        graph, engine=dask, callback=kill
+    )
     assert np.array_equal(here.labels_, there.labels_)
 
 
@@ -116,7 +120,7 @@ def test_a_graph_in_shards_is_clustered_as_the_graph(kind: str, tmp_path: Path) 
     write_graph(graph, tmp_path / "g.csv")
     options = {"directed": kind == "directed", "weighted": kind == "weighted"}
     shard_graph(tmp_path / "g.csv", tmp_path / "shards", shards=3, **options)
-    model = GeneralizedKMeans(4, objective=kind, max_iter=15, rng=1)
+    model = GeneralizedKMeans(4, search="paper", objective=kind, max_iter=15, rng=1)
     whole = model.fit(graph).labels_
     entropy = model.entropy_
     assert np.array_equal(model.fit(open_shards(tmp_path / "shards")).labels_, whole)
@@ -125,7 +129,9 @@ def test_a_graph_in_shards_is_clustered_as_the_graph(kind: str, tmp_path: Path) 
 
 def test_what_needs_one_machine_says_so(dask: DaskEngine) -> None:
     with pytest.raises(InputError, match=r"one machine.*local"):
-        GeneralizedKMeans(2, objective="gaussian").fit(np.arange(8.0)[:, None], engine=dask)
+        GeneralizedKMeans(2, search="paper", objective="gaussian").fit(
+            np.arange(8.0)[:, None], engine=dask
+        )
     with pytest.raises(InputError, match="search='paper'"):
         GeneralizedKMeans(2, search="best").fit(graph_of("simple"), engine=dask)
 
@@ -274,7 +280,7 @@ def test_a_clustering_that_lost_its_cluster_goes_on_from_its_checkpoint(
     dask: DaskEngine, tmp_path: Path
 ) -> None:
     graph = graph_of("simple")
-    model = GeneralizedKMeans(4, max_iter=20, tol=0, rng=3)
+    model = GeneralizedKMeans(4, search="paper", max_iter=20, tol=0, rng=3)
     whole = model.fit(graph).labels_
     lost(model, graph, tmp_path / "c")
     again = model.fit(graph, dask, checkpoint=tmp_path / "c", resume=True)

@@ -26,4 +26,4 @@ def rec(request, fitted, tmp_path):
     """A recommender of each family, one's own copy."""
     file = tmp_path / "model"
     fitted[request.param].save(file)
-    return ct.load(file)
+    return ct.load_recommender(file)

@@ -17,7 +17,7 @@ from coterie.base.errors import InputError
 def test_the_round_trip_is_exact(rec, ratings, tmp_path) -> None:
     first, second = tmp_path / "a", tmp_path / "b"
     rec.save(first)
-    again = ct.load(first)
+    again = ct.load_recommender(first)
     again.save(second)
     assert first.read_bytes() == second.read_bytes()
     users, items = ratings.user_ids[ratings.users], ratings.item_ids[ratings.items]
@@ -29,12 +29,12 @@ def test_the_round_trip_is_exact(rec, ratings, tmp_path) -> None:
 def test_a_newcomer_is_saved_too(rec, tmp_path) -> None:
     rec.fold_in(ct.Ratings.from_arrays(["né"] * 5, [100, 101, 102, 103, 104], [5, 1, 5, 1, 5]))
     rec.save(tmp_path / "m")
-    assert ct.load(tmp_path / "m").recommend("né") == rec.recommend("né")
+    assert ct.load_recommender(tmp_path / "m").recommend("né") == rec.recommend("né")
 
 
 def test_a_loaded_recommender_can_be_fitted_again(rec, ratings, tmp_path) -> None:
     rec.save(tmp_path / "m")
-    again = ct.load(tmp_path / "m").fit(ratings)
+    again = ct.load_recommender(tmp_path / "m").fit(ratings)
     assert again.predict(["u1"], [100])[0] == pytest.approx(rec.predict(["u1"], [100])[0])
 
 
@@ -46,7 +46,7 @@ def file(fitted, tmp_path):
 
 def refused(file, *words: str) -> None:
     with pytest.raises(InputError) as caught:
-        ct.load(file)
+        ct.load_recommender(file)
     message = str(caught.value)
     assert str(file) in message and any(word in message for word in words), message
 
@@ -65,7 +65,7 @@ def test_every_changed_byte_is_noticed(file) -> None:
         changed[place] ^= 0x55
         file.write_bytes(bytes(changed))
         with pytest.raises(InputError):
-            ct.load(file)
+            ct.load_recommender(file)
 
 
 def rewritten(file, **changes) -> None:

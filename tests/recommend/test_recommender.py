@@ -151,7 +151,7 @@ def test_new_ratings_of_an_old_user_replace_the_old_ones(rec) -> None:
 
 def test_fold_in_of_mmsbm_is_em_with_the_rest_fixed(fitted, tmp_path) -> None:
     fitted["mmsbm"].save(tmp_path / "m")
-    rec = ct.load(tmp_path / "m")
+    rec = ct.load_recommender(tmp_path / "m")
     given = new_user(0)
     rec.fold_in(given)
     for run in rec.adapter_.runs:
@@ -183,8 +183,8 @@ def test_distribution_of_mmsbm_is_the_reference(fitted) -> None:
 def test_distribution_of_hard_is_that_of_the_block(fitted, ratings) -> None:
     rec = fitted["hard"]
     model = rec.model_
-    inside = (model.row_labels_[ratings.users] == model.row_labels_[3]) & (
-        model.col_labels_[ratings.items] == model.col_labels_[4]
+    inside = (model.user_labels_[ratings.users] == model.user_labels_[3]) & (
+        model.item_labels_[ratings.items] == model.item_labels_[4]
     )
     counts = np.bincount(ratings.codes[inside], minlength=5)
     whole = np.bincount(ratings.codes, minlength=5) / len(ratings)

@@ -95,7 +95,7 @@ def test_cluster_report_of_every_kind_of_graph(kind: str) -> None:
     if kind == "weighted":
         weights = np.arange(graph.n_edges) % 4 + 1.0
         graph = Graph.from_edges(*graph.edges(), weights=weights, n_nodes=120)
-    model = ct.GeneralizedKMeans(3, objective=kind, rng=0).fit(graph)
+    model = ct.GeneralizedKMeans(3, search="paper", objective=kind, rng=0).fit(graph)
     text = words(cluster.render(model, graph))
     assert "3 blocks describe" in text
     assert ("weight over" in text) == (kind == "weighted")
@@ -109,7 +109,7 @@ def test_cluster_report_of_every_kind_of_ratings(kind: str) -> None:
     data = made_up.ratings(1500)
     if kind == "likes":
         data = ct.Ratings.from_arrays(data.users, data.items, np.ones(len(data)))
-    model = ct.GeneralizedKMeans((4, 3), objective=kind, rng=0).fit(data)
+    model = ct.GeneralizedKMeans((4, 3), search="paper", objective=kind, rng=0).fit(data)
     assert "4 blocks of users and 3 blocks of items" in words(cluster.render(model, data))
 
 
@@ -244,13 +244,13 @@ def test_anonymize_report_of_a_bare_refusal() -> None:
 
 def test_pages_fetch_nothing_and_escape_what_they_are_given() -> None:
     evil = "<script>alert(1)</script>"
-    from coterie.report.charts import Table
+    from coterie.report.charts import ChartTable
 
     page = Page(
         "report",
         evil,
         Verdict(evil, reasons=[evil]),
-        sections=[Section(evil, evil, [], [Panel(evil, Table([evil], [[evil]]))], [evil])],
+        sections=[Section(evil, evil, [], [Panel(evil, ChartTable([evil], [[evil]]))], [evil])],
     )
     html = write(page)
     assert html.count("<script>") == 1

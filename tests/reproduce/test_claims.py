@@ -11,7 +11,7 @@ from coterie.reproduce import graph_claims, rating_claims
 from coterie.reproduce.graph_claims import OPTIMIZED, RANDOM, Degrees, Draws
 from coterie.reproduce.outcome import FAILS, HOLDS, REMARK
 from coterie.reproduce.rating_runs import FACTORED, SAMPLED, TEXTBOOK, RatingRun
-from coterie.reproduce.tradeoff_figures import Release, judged
+from coterie.reproduce.tradeoff_figures import TradeoffPoint, judged
 
 
 def run(method: str, entropies: Sequence[float], step: float = 1.0, rmse: float = 1.0) -> RatingRun:
@@ -219,8 +219,8 @@ def test_degrees(ks: float, verdict: str) -> None:
 
 def release(
     kept: float, worst: float, certain: float, found: int = 0, model: str = "sbm"
-) -> Release:
-    return Release(model, 9, kept, 1.0, 0.0, worst, worst, (certain,) * 3, found)
+) -> TradeoffPoint:
+    return TradeoffPoint(model, 9, kept, 1.0, 0.0, worst, worst, (certain,) * 3, found)
 
 
 @pytest.mark.parametrize(
@@ -246,5 +246,7 @@ def release(
         ),
     ],
 )
-def test_tradeoff(low: Release, high: Release, ours: Release, verdicts: list[str]) -> None:
+def test_tradeoff(
+    low: TradeoffPoint, high: TradeoffPoint, ours: TradeoffPoint, verdicts: list[str]
+) -> None:
     assert [c.verdict for c in judged("g", [low, high], ours, naive=1000)] == verdicts

@@ -57,8 +57,8 @@ class CoClustered(Estimator):
         self.n_blocks = n_blocks
 
     def fit(self, data: Ratings) -> CoClustered:
-        self.row_labels_ = np.arange(data.n_users) % self.n_blocks[0]
-        self.col_labels_ = np.arange(data.n_items) % self.n_blocks[1]
+        self.user_labels_ = np.arange(data.n_users) % self.n_blocks[0]
+        self.item_labels_ = np.arange(data.n_items) % self.n_blocks[1]
         self.history_ = [Iteration(i, 0.01 * i, 5_000 - 10 * i, 3) for i in range(20)]
         self.entropy_ = self.history_[-1].entropy
         self.converged_ = True

@@ -16,7 +16,7 @@ def model_of(name: str):
             n_groups=(2, 2), samples=20, max_iter=80, prior=0.1, n_init=3, rng=0
         ),
         "hard": lambda: ct.GeneralizedKMeans(
-            n_blocks=(2, 2), objective="ratings", n_init=20, rng=0
+            n_blocks=(2, 2), search="paper", objective="ratings", n_init=20, rng=0
         ),
     }[name]()
 

@@ -18,7 +18,7 @@ from coterie.anonymize.output.public_summary import public_summary
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.policy import Policy
 from coterie.anonymize.risk.assessment import Case, assess, release_levels, utility_of
-from coterie.anonymize.risk.attack_suite import Battery, Target
+from coterie.anonymize.risk.attack_suite import AttackSuite, Target
 from coterie.anonymize.risk.attacks import relabel
 from coterie.anonymize.risk.edge_inference import edge_inference
 from coterie.anonymize.suggestions import advise
@@ -29,7 +29,7 @@ from coterie.base.randomness import RandomState, as_generator
 from coterie.base.version import __version__
 from coterie.data import Graph
 from coterie.engine import Engine, running_engine
-from coterie.engine.background import Beside
+from coterie.engine.background import BackgroundTask
 from coterie.models.base import Estimator
 
 
@@ -37,7 +37,7 @@ class Anonymizer(Estimator):
     """Makes a new graph like the old one, and says whether it may be published.
 
     n_blocks               blocks of the clustering; None: half the square root of the nodes
-    min_block_size         nodes in the smallest class (a block's nodes of like degree)
+    min_class_size         nodes in the smallest class (a block's nodes of like degree)
     max_edge_probability   no original edge in a cell of classes that are joined with this
                            probability or more: classes are merged until none is left
     model                  "dcsbm", "sbm" (the paper's) or "exact-counts" (Hay et al.)
@@ -52,8 +52,8 @@ class Anonymizer(Estimator):
     def __init__(
         self,
         n_blocks: int | None = None,
-        min_block_size: int = 10,
         *,
+        min_class_size: int = 10,
         max_edge_probability: float = 0.85,
         model: str = "dcsbm",
         steps: Steps | None = None,
@@ -63,7 +63,7 @@ class Anonymizer(Estimator):
         rng: RandomState = 0,
     ) -> None:
         self.n_blocks = n_blocks
-        self.min_block_size = min_block_size
+        self.min_class_size = min_class_size
         self.max_edge_probability = max_edge_probability
         self.model = model
         self.steps = steps
@@ -123,14 +123,14 @@ class Anonymizer(Estimator):
         earlier = (ledger or Ledger()).count(input_hash)
         # What needs only the original runs beside what makes the release: A3, and the controls.
         attacker, holder = as_generator(self.rng).spawn(2)
-        battery = Battery(graph, attacker)
+        battery = AttackSuite(graph, attacker)
         infer = self._inference if self.infer_edges and labels is None else _no_inference
-        with Beside(partial(infer, graph, holder), engine) as inference:
+        with BackgroundTask(partial(infer, graph, holder), engine) as inference:
             model = build_model(
                 self.model,
                 graph,
                 blocks,
-                min_size=self.min_block_size,
+                min_size=self.min_class_size,
                 limit=self.max_edge_probability,
                 path_length=before.average_path_length,
                 rng=secret,
@@ -138,7 +138,9 @@ class Anonymizer(Estimator):
                 engine=engine,
                 callback=callback,
             )
-            with Beside(partial(_controls, battery, model.classes.block), engine) as controls:
+            with BackgroundTask(
+                partial(_controls, battery, model.classes.block), engine
+            ) as controls:
                 callback(Progress("drawing", 0, self.draws))
                 drawn = engine.map(model.draw, secret.spawn(self.draws))
                 releases = [Target(*relabel(g, secret)) for g in drawn]
@@ -202,7 +204,7 @@ class Anonymizer(Estimator):
             )
         for name, value, low in (
             ("draws", self.draws, 1),
-            ("min_block_size", self.min_block_size, 1),
+            ("min_class_size", self.min_class_size, 1),
         ):
             if value < low:
                 raise InputError(f"{name}={value} is below {low}")
@@ -213,7 +215,7 @@ class Anonymizer(Estimator):
 
     def _impossible(self, graph: Graph) -> list[str]:
         """Why no release of this graph can be made with these numbers; empty if one can."""
-        n, least = graph.n_nodes, self.min_block_size
+        n, least = graph.n_nodes, self.min_class_size
         if not graph.n_edges:
             return ["the graph has no edge: there is nothing to release"]
         if n < 2 * least:
@@ -252,7 +254,7 @@ class Anonymizer(Estimator):
             graph,
             self._n_blocks(graph),
             degree_corrected=self.model == "dcsbm",
-            min_block_size=self.min_block_size,
+            min_block_size=self.min_class_size,
             rng=self.rng,
             engine=engine,
             callback=callback,
@@ -267,7 +269,7 @@ class Anonymizer(Estimator):
             labels = self._cluster(rest, engine, callback)
             if self.model != "dcsbm":
                 return Classes(labels, labels)
-            return release_classes(rest, labels, self.min_block_size, self.max_edge_probability)
+            return release_classes(rest, labels, self.min_class_size, self.max_edge_probability)
 
         return edge_inference(graph, classes, rng)
 
@@ -277,7 +279,7 @@ def _no_inference(*unused: Any) -> None:
 
 
 def _controls(
-    battery: Battery, blocks: np.ndarray, engine: Engine, callback: Callback
+    battery: AttackSuite, blocks: np.ndarray, engine: Engine, callback: Callback
 ) -> dict[str, Any]:
     """What the attacks find in the naive copy and in the thinned one."""
     return battery.run(battery.controls, engine, blocks=blocks, callback=callback)[0]

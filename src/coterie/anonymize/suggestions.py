@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MOST_TRIALS = 3
 _OPTIONS = {
     "n_blocks": "--blocks",
-    "min_block_size": "--min-block-size",
+    "min_class_size": "--min-class-size",
     "max_edge_probability": "--max-edge-probability",
 }
 
@@ -44,14 +44,14 @@ def advise(
 def candidates(refused: Anonymizer, graph: Graph) -> list[dict[str, Any]]:
     """Changes worth a trial, the mildest first; none for a graph that cannot hide anybody."""
     policy = refused.policy or Policy()
-    least = max(refused.min_block_size, policy.min_class_size)
+    least = max(refused.min_class_size, policy.min_class_size)
     if graph.n_nodes < 2 * least or not graph.n_edges:
         return []
     k = refused.n_blocks if refused.n_blocks is not None else default_blocks(graph)
     room = graph.n_nodes // (2 * least)
     needed: dict[str, Any] = {}
-    if least > refused.min_block_size:
-        needed["min_block_size"] = least
+    if least > refused.min_class_size:
+        needed["min_class_size"] = least
     if refused.max_edge_probability > policy.edge_probability:
         needed["max_edge_probability"] = round(0.95 * policy.edge_probability, 3)
     fewer = (min(k - 1, room), min(k // 2, room // 2), min(k // 8, room // 4))

@@ -45,7 +45,7 @@ def run(
         bool, typer.Option("--rewire/--no-rewire", help="Bring clustering back by swaps (dcsbm).")
     ] = True,
     draws: Annotated[int, typer.Option(min=1, help="Graphs to draw from the model.")] = 1,
-    min_block_size: Annotated[
+    min_class_size: Annotated[
         int, typer.Option(min=1, help="People in the smallest class at least.")
     ] = 10,
     max_edge_probability: Annotated[
@@ -79,7 +79,7 @@ def run(
         check_truth_path(research_truth, out)
     anonymizer = Anonymizer(
         blocks,
-        min_block_size,
+        min_class_size=min_class_size,
         max_edge_probability=max_edge_probability,
         model=model.value,
         steps=Steps(rewire=rewire),

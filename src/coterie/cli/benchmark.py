@@ -28,7 +28,7 @@ def anonymize(
     blocks: Annotated[
         int | None, typer.Option(min=1, help="Blocks; half the square root of the nodes.")
     ] = None,
-    min_block_size: Annotated[
+    min_class_size: Annotated[
         int, typer.Option(min=1, help="People in the smallest class at least.")
     ] = 10,
     format: FormatOption = None,
@@ -42,7 +42,7 @@ def anonymize(
         rows = benchmark(
             original,
             blocks,
-            min_block_size=min_block_size,
+            min_class_size=min_class_size,
             engine=session.engine(),
             rng=session.seed,
             callback=callback,

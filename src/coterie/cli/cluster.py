@@ -36,7 +36,7 @@ class Score(StrEnum):
     fixed = "fixed"
 
 
-class Kind(StrEnum):
+class Objective(StrEnum):
     simple = "simple"
     degree_corrected = "degree-corrected"
     directed = "directed"
@@ -46,7 +46,7 @@ class Kind(StrEnum):
     likes = "likes"
 
 
-_TWO_SETS = (Kind.ratings, Kind.binomial, Kind.likes)
+_TWO_SETS = (Objective.ratings, Objective.binomial, Objective.likes)
 
 
 @command
@@ -56,7 +56,7 @@ def run(
     blocks: Annotated[str, typer.Option(help="How many blocks: K, K,L for two node sets, auto.")],
     search: Annotated[
         Search, typer.Option(help="Generalized k-means, or the lowest entropy we can reach.")
-    ] = Search.paper,
+    ] = Search.best,
     score: Annotated[
         Score, typer.Option(help="The exact change of S, or with theta held fixed.")
     ] = Score.exact,
@@ -65,9 +65,12 @@ def run(
     tol: Annotated[
         float, typer.Option(min=0, help="Stop below this relative gain; 0: run all.")
     ] = 1e-6,
-    kind: Annotated[Kind, typer.Option(help="What the file holds, and how it is modelled.")] = (
-        Kind.simple
-    ),
+    objective: Annotated[
+        Objective,
+        typer.Option(
+            "--objective", "--kind", help="What the file contains and how it is modelled."
+        ),
+    ] = Objective.simple,
     min_block_size: Annotated[int, typer.Option(min=0, help="No block is smaller.")] = 0,
     runs: Annotated[int, typer.Option(min=1, help="Starts; the best is kept.")] = 1,
     checkpoint: CheckpointOption = None,
@@ -90,7 +93,7 @@ def run(
 
     count = _blocks(blocks)
     kept = saving(checkpoint, resume)
-    data = _read(session, graph, kind, format, separator)
+    data = _read(session, graph, objective, format, separator)
     if report is not None and Path(graph).is_dir():
         raise InputError(
             "--report draws a graph in memory, not one in shards", remedy="use --plot or --out"
@@ -98,7 +101,7 @@ def run(
     known = None if truth is None else _truth(truth, data)
     model = GeneralizedKMeans(
         count,
-        objective=kind.value,
+        objective=objective.value,
         search=search.value,
         score=score.value,
         alpha=alpha,
@@ -135,20 +138,20 @@ def _blocks(text: str) -> int | tuple[int, int] | str:
 
 
 def _read(
-    session: Session, path: str, kind: Kind, format: str | None, separator: str | None
+    session: Session, path: str, objective: Objective, format: str | None, separator: str | None
 ) -> Any:
     """A graph or ratings, in memory or in shards."""
     if Path(path).is_dir():
         return load_shards(path, format=format, separator=separator)
-    if kind in _TWO_SETS:
+    if objective in _TWO_SETS:
         return load_ratings(
-            session, path, likes=kind is Kind.likes, format=format, separator=separator
+            session, path, likes=objective is Objective.likes, format=format, separator=separator
         )
     return load_graph(
         session,
         path,
-        directed=kind is Kind.directed,
-        weighted=kind is Kind.weighted,
+        directed=objective is Objective.directed,
+        weighted=objective is Objective.weighted,
         format=format,
         separator=separator,
     )
@@ -237,7 +240,7 @@ def _table(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:
     return {
         "side": np.repeat(["user", "item"], [data.n_users, data.n_items]),
         "node": [*data.user_ids.tolist(), *data.item_ids.tolist()],
-        "block": np.concatenate([model.row_labels_, model.col_labels_]),
+        "block": np.concatenate([model.user_labels_, model.item_labels_]),
     }
 
 

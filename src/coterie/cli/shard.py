@@ -12,13 +12,13 @@ from coterie.cli.input_options import SeparatorOption
 from coterie.cli.session import Session, command, stopwatch
 
 
-class Kind(StrEnum):
+class Objective(StrEnum):
     """What the rows of the input are."""
 
-    SIMPLE = "simple"
-    DIRECTED = "directed"
-    WEIGHTED = "weighted"
-    RATINGS = "ratings"
+    simple = "simple"
+    directed = "directed"
+    weighted = "weighted"
+    ratings = "ratings"
 
 
 @command
@@ -29,7 +29,9 @@ def run(
     shards: Annotated[
         int | None, typer.Option("--shards", min=1, help="How many; follows from the size if not.")
     ] = None,
-    kind: Annotated[Kind, typer.Option("--kind", help="What the rows are.")] = Kind.SIMPLE,
+    objective: Annotated[
+        Objective, typer.Option("--objective", "--kind", help="What the rows are.")
+    ] = Objective.simple,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Cut an input of any size into shards by rows, in two streaming passes."""
@@ -42,14 +44,14 @@ def run(
             "threads": session.threads,
             "callback": callback,
         }
-        if kind is Kind.RATINGS:
+        if objective is Objective.ratings:
             made = shard_ratings(data, out, **options)
         else:
             made = shard_graph(
                 data,
                 out,
-                directed=kind is Kind.DIRECTED,
-                weighted=kind is Kind.WEIGHTED,
+                directed=objective is Objective.directed,
+                weighted=objective is Objective.weighted,
                 **options,
             )
     entries = made.get("n_edges", made.get("n_ratings"))

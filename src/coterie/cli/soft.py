@@ -39,7 +39,7 @@ class Absent(StrEnum):
     ignored = "ignored"
 
 
-class Kind(StrEnum):
+class Objective(StrEnum):
     simple = "simple"
     directed = "directed"
     weighted = "weighted"
@@ -68,7 +68,9 @@ def run(
     ] = 1e-6,
     prior: Annotated[float, typer.Option(min=0, help="A pseudo-count on everything.")] = 0.0,
     runs: Annotated[int, typer.Option(min=1, help="Starts; the best is kept.")] = 1,
-    kind: Annotated[Kind, typer.Option(help="What the file holds.")] = Kind.simple,
+    objective: Annotated[
+        Objective, typer.Option("--objective", "--kind", help="What the file contains.")
+    ] = Objective.simple,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
     report: Annotated[Path | None, typer.Option(help="Write a report: FILE.html.")] = None,
@@ -87,7 +89,7 @@ def run(
         raise InputError(
             "--samples has no meaning for the exact update", remedy="add --method monte-carlo"
         )
-    data = _read(session, graph, kind, format, separator)
+    data = _read(session, graph, objective, format, separator)
     if report is not None and Path(graph).is_dir():
         raise InputError("--report shows data in memory, not in shards", remedy="use --out")
     options: dict[str, Any] = {
@@ -142,18 +144,18 @@ def _fit(
 
 
 def _read(
-    session: Session, path: str, kind: Kind, format: str | None, separator: str | None
+    session: Session, path: str, objective: Objective, format: str | None, separator: str | None
 ) -> Any:
     """A graph or ratings, in memory or in shards."""
     if Path(path).is_dir():
         return load_shards(path, format=format, separator=separator)
-    if kind is Kind.ratings:
+    if objective is Objective.ratings:
         return load_ratings(session, path, format=format, separator=separator)
     return load_graph(
         session,
         path,
-        directed=kind is Kind.directed,
-        weighted=kind is Kind.weighted,
+        directed=objective is Objective.directed,
+        weighted=objective is Objective.weighted,
         format=format,
         separator=separator,
     )

@@ -53,7 +53,7 @@ class WeightConflictError(InputError):
         )
 
 
-class Rows(NamedTuple):
+class AdjacencyRows(NamedTuple):
     """Compressed sparse rows, each sorted and without repeats."""
 
     indptr: np.ndarray
@@ -85,8 +85,8 @@ def build_rows(
     *,
     wide: bool = False,
     threads: int | None = None,
-) -> Rows:
-    """Rows of the graph on nodes 0..n-1 from parts of its edge list, which is used up.
+) -> AdjacencyRows:
+    """AdjacencyRows of the graph on nodes 0..n-1 from parts of its edge list, which is used up.
 
     `weights` run over all parts; `wide` forces 64-bit indices. The rows depend neither on how the
     list was cut nor on the threads."""
@@ -113,7 +113,7 @@ def build_rows(
     if len(origin):
         _close_gaps(merged, starts, built.entries)
     cleaned = Cleaned(loops, built.repeats, built.reciprocal)
-    return Rows(indptr, indices, merged, cleaned)
+    return AdjacencyRows(indptr, indices, merged, cleaned)
 
 
 def _count(

@@ -30,7 +30,7 @@ class Fault(NamedTuple):
     header: bool = False  # on the first line of a file it may be a header instead
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """What a block held, up to its first fault."""
 
     columns: list[list[Column]]  # for each wanted column its pieces, one after another
@@ -46,14 +46,14 @@ class _FaultError(Exception):
         self.fault = fault
 
 
-def read_block(block: bytes, layout: Layout) -> Block:
+def read_block(block: bytes, layout: Layout) -> TextBlock:
     """Cut and read the wanted fields of every line."""
     if not block.endswith(b"\n"):
         block += b"\n"
     return _read_plain(block, layout) or _read_any(block, layout)
 
 
-def _read_plain(block: bytes, layout: Layout) -> Block | None:
+def _read_plain(block: bytes, layout: Layout) -> TextBlock | None:
     """A block of nothing but integers below 2**31, or None."""
     from coterie.kernels.io import text
 
@@ -68,14 +68,14 @@ def _read_plain(block: bytes, layout: Layout) -> Block | None:
     for slot, column in enumerate(values[:, :rows]):
         wide = np.float64 if slot < first_time else np.int64
         columns.append([column.copy() if slot < layout.n_ids else column.astype(wide)])
-    return Block(columns, rows, [(0, 0)] if rows else [], rows, [], None)
+    return TextBlock(columns, rows, [(0, 0)] if rows else [], rows, [], None)
 
 
 def _as_bytes(content: bytes) -> np.ndarray:
     return np.frombuffer(content, np.uint8)
 
 
-def _read_any(block: bytes, layout: Layout) -> Block:
+def _read_any(block: bytes, layout: Layout) -> TextBlock:
     from coterie.kernels.io import text
 
     buffer, separator = _as_bytes(block), _as_bytes(layout.separator.encode())
@@ -97,14 +97,14 @@ def _read_any(block: bytes, layout: Layout) -> Block:
                 if count:
                     columns[slot].append(reader(cut, layout.names[slot]))
         except _FaultError as found:
-            return Block(columns, rows, breaks, line, comments, found.fault)
+            return TextBlock(columns, rows, breaks, line, comments, found.fault)
         if count:
             jumps = np.flatnonzero(np.diff(lines[:count], prepend=next_line - 1) != 1)
             breaks += [(rows + int(row), int(lines[row])) for row in jumps]
             next_line = int(lines[count - 1]) + 1
             rows += count
         if status == text.DONE:
-            return Block(_joined(columns), rows, breaks, line, comments, None)
+            return TextBlock(_joined(columns), rows, breaks, line, comments, None)
         if status == text.COMMENT:
             comment, place = _rest_of_line(block, place)
             comments.append((line, comment))
@@ -112,7 +112,7 @@ def _read_any(block: bytes, layout: Layout) -> Block:
         elif status != text.FULL:
             content, _ = _rest_of_line(block, place)
             fault = _layout_fault(status, line, column, content, layout)
-            return Block(columns, rows, breaks, line, comments, fault)
+            return TextBlock(columns, rows, breaks, line, comments, fault)
 
 
 def _joined(columns: list[list[Column]]) -> list[list[Column]]:

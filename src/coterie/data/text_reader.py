@@ -14,7 +14,7 @@ import pyarrow as pa
 from coterie.base.errors import InputError
 from coterie.data.byte_source import PathLike, line_blocks, open_bytes, place_name
 from coterie.data.ordered_threads import in_order
-from coterie.data.text_fields import Block, Column, Fault, is_number, read_block
+from coterie.data.text_fields import Column, Fault, TextBlock, is_number, read_block
 from coterie.data.text_layout import (
     Layout,
     Wanted,
@@ -85,7 +85,7 @@ class Columns:
         self.pieces = {name: [] for name in taken}
         return taken
 
-    def add(self, block: Block, first_line: int) -> None:
+    def add(self, block: TextBlock, first_line: int) -> None:
         for name, more in zip(self.pieces, block.columns, strict=True):
             self.pieces[name] += more
             self._integers[name] &= all(isinstance(piece, np.ndarray) for piece in more)
@@ -96,7 +96,7 @@ class Columns:
         if block.fault is not None:
             raise fault_error(block.fault, self.name, first_line)
 
-    def put_first(self, block: Block, line: int) -> None:
+    def put_first(self, block: TextBlock, line: int) -> None:
         """A block of one row that turned out to belong before all others."""
         for name, more in zip(self.pieces, block.columns, strict=True):
             self.pieces[name] = [*more, *self.pieces[name]]
@@ -242,16 +242,16 @@ def _read_stream(
     return columns
 
 
-def _first_ids(block: Block, layout: Layout) -> list[str]:
+def _first_ids(block: TextBlock, layout: Layout) -> list[str]:
     pieces = [column[0] for column in block.columns[: layout.n_ids]]
     return [str(piece[0]) for piece in pieces]
 
 
-def _all_numbers(block: Block, layout: Layout) -> bool:
+def _all_numbers(block: TextBlock, layout: Layout) -> bool:
     return all(is_number(field) for field in _first_ids(block, layout))
 
 
-def _settle(columns: Columns, doubtful: Block, opening: _Opening) -> None:
+def _settle(columns: Columns, doubtful: TextBlock, opening: _Opening) -> None:
     """A first line of text above a column of integers is a header, else a row like the others."""
     names = columns.layout.names[: columns.layout.n_ids]
     for name, field in zip(names, _first_ids(doubtful, columns.layout), strict=True):

@@ -16,12 +16,12 @@ class _Stopped(Exception):  # noqa: N818 - never seen by anybody but the thread 
     """The release was given up: what runs beside it ends at its next word."""
 
 
-class Beside(Generic[Result]):
+class BackgroundTask(Generic[Result]):
     """A task begun now and asked for later; without a second thread it is done when asked for.
 
     The task gets an engine of one thread and a callback that it must call now and then.
 
-    >>> with Beside(lambda engine, callback: 6 * 7, LocalEngine(2)) as answer:
+    >>> with BackgroundTask(lambda engine, callback: 6 * 7, LocalEngine(2)) as answer:
     ...     answer.result()
     42
     """
@@ -49,7 +49,7 @@ class Beside(Generic[Result]):
             raise self._error
         return self._outcome[0]
 
-    def __enter__(self) -> Beside[Result]:
+    def __enter__(self) -> BackgroundTask[Result]:
         return self
 
     def __exit__(self, *what: Any) -> None:

@@ -100,7 +100,7 @@ class DaskEngine(Closing):
         """Where Dask shows what it is doing."""
         return str(self._client.dashboard_link)
 
-    def hold(self, parts: Sequence[Any]) -> list[Any]:
+    def scatter(self, parts: Sequence[Any]) -> list[Any]:
         refs = list(parts)
         if not all(isinstance(part, ShardRef) for part in parts):
             folder = Path(tempfile.mkdtemp(prefix="coterie-shards-", dir=self._storage))
@@ -109,18 +109,18 @@ class DaskEngine(Closing):
         holding = Holding(refs)
         return [Held(holding, place) for place in range(len(refs))]
 
-    def share(self, value: Any) -> Any:
+    def broadcast(self, value: Any) -> Any:
         if self._dask.sizeof.safe_sizeof(value) <= _SMALL:
             return value  # it goes with the tasks
         # A task that returns the value: the scheduler can make it again if its holder dies.
         return Entry(self._submit_one(identity, value))
 
     def submit(
-        self, task: Callable[..., Any], *arguments: Iterable[Any], apart: bool = False
+        self, task: Callable[..., Any], *arguments: Iterable[Any], one_task_each: bool = False
     ) -> list[Any]:
         handles: list[Any] = []
         calls = self._calls(arguments)
-        for span, group, futures in self._groups(task, calls, len(calls) if apart else 0):
+        for span, group, futures in self._groups(task, calls, len(calls) if one_task_each else 0):
             done = self._submit_one(run_group, group, *futures, name=_name(task))
             handles += [Entry(done, (place,)) for place in range(len(span))]
         return handles
@@ -131,20 +131,20 @@ class DaskEngine(Closing):
         merge: Callable[[Any, Any], Any],
         *arguments: Iterable[Any],
         keep: bool = False,
-        apart: int = 0,
+        n_totals: int = 0,
     ) -> Reduced:
         calls = self._calls(arguments)
         kept: list[Any] = []
-        forests: list[list[Any]] = [[] for _ in range(max(apart, 1))]
+        forests: list[list[Any]] = [[] for _ in range(max(n_totals, 1))]
         for span, group, futures in self._groups(task, calls):
-            how = Reduction(merge, span, len(calls), keep, apart)
+            how = Reduction(merge, span, len(calls), keep, n_totals)
             done = self._submit_one(reduce_group, group, how, *futures, name=_name(task))
             if keep:
                 kept += [Entry(done, (0, place)) for place in range(len(span))]
             for number, mine in enumerate(forests):  # what travels alone has a name of its own
                 mine.append(done if how.alone else self._submit_one(entry, done, 1 + number))
         totals = [self._total(mine, merge, len(calls)) for mine in forests]
-        return Reduced(kept, totals if apart else totals[0])
+        return Reduced(kept, totals if n_totals else totals[0])
 
     def _total(self, forests: list[Any], merge: Callable[[Any, Any], Any], leaves: int) -> Total:
         while len(forests) > _FAN_IN:
@@ -154,10 +154,10 @@ class DaskEngine(Closing):
             ]
         return Total(tuple(forests), merge, leaves)
 
-    def pick(self, handles: Sequence[Any], place: int) -> list[Any]:
+    def select(self, handles: Sequence[Any], place: int) -> list[Any]:
         return [handle._replace(path=(*handle.path, place)) for handle in handles]
 
-    def collect(self, handles: Sequence[Any]) -> list[Any]:
+    def gather(self, handles: Sequence[Any]) -> list[Any]:
         paths: dict[Any, list[tuple[int, ...]]] = {}
         for handle in handles:
             if isinstance(handle, Entry):

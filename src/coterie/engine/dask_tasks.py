@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from coterie.engine.local import LocalEngine
-from coterie.engine.shard_layout import Forest, each_apart, merge_runs
+from coterie.engine.shard_layout import Forest, merge_each, merge_runs
 from coterie.engine.shard_storage import ShardRef, read_shard
 
 Merge = Callable[[Any, Any], Any]
@@ -125,25 +125,25 @@ class Reduction(NamedTuple):
     run: range  # the group's calls among all
     leaves: int  # all calls
     keep: bool
-    apart: int
+    n_totals: int
 
     @property
     def alone(self) -> bool:
         """Whether the merged parts are all that a group makes."""
-        return not (self.keep or self.apart)
+        return not (self.keep or self.n_totals)
 
 
 def reduce_group(group: Group, how: Reduction, *futures: Any) -> Any:
-    """The parts merged as far as neighbours go; or first what the calls keep, then that, `apart`
+    """The parts merged as far as neighbours go; or first what the calls keep, then that, `n_totals`
     once for each entry of the parts."""
-    merge = each_apart(how.merge) if how.apart else how.merge
+    merge = merge_each(how.merge) if how.n_totals else how.merge
     with _threads_of_worker() as threads:
         kept, forest = threads.reduce_run(
             group.task, group.resolved(futures), merge, how.run, how.leaves, how.keep
         )
-    if not how.apart:
+    if not how.n_totals:
         return forest if how.alone else (kept, forest)
-    return kept, *({node: part[i] for node, part in forest.items()} for i in range(how.apart))
+    return kept, *({node: part[i] for node, part in forest.items()} for i in range(how.n_totals))
 
 
 def _threads_of_worker() -> LocalEngine:

@@ -39,24 +39,24 @@ class Engine(Protocol):
         """Bytes of one value that every task may be given whole; models cut what is larger."""
         ...
 
-    def hold(self, parts: Sequence[Any]) -> list[Handle]:
+    def scatter(self, parts: Sequence[Any]) -> list[Handle]:
         """Put the shards of a data set (named tuples of arrays) where tasks can load them."""
         ...
 
-    def share(self, value: Any) -> Handle:
+    def broadcast(self, value: Any) -> Handle:
         """One value that every task of an iteration reads."""
         ...
 
     def submit(
-        self, task: Callable[..., Any], *arguments: Iterable[Any], apart: bool = False
+        self, task: Callable[..., Any], *arguments: Iterable[Any], one_task_each: bool = False
     ) -> list[Handle]:
         """`task` for each tuple of arguments (values or handles); the results stay in place.
 
-        Neighbours share a place; `apart`, each result is made where its arguments are, and
-        travels alone."""
+        Neighbouring calls share one task; with `one_task_each` each call is a task of its own and
+        its result can be sent alone."""
         ...
 
-    def pick(self, handles: Sequence[Handle], place: int) -> list[Handle]:
+    def select(self, handles: Sequence[Handle], place: int) -> list[Handle]:
         """Entry `place` of each result, for tasks that return tuples."""
         ...
 
@@ -66,15 +66,15 @@ class Engine(Protocol):
         merge: Callable[[Any, Any], Any],
         *arguments: Iterable[Any],
         keep: bool = False,
-        apart: int = 0,
+        n_totals: int = 0,
     ) -> Reduced:
         """`task` for each tuple of arguments, the results merged by a fixed tree on their way.
 
-        With `keep` a task gives two things: what stays in place, and what is merged. With `apart`
-        what is merged is a tuple of so many things, each of which gets a total of its own."""
+        With `keep` a task returns two things: what stays in place, and what is merged. With
+        `n_totals` what is merged is a tuple of that length, and each entry gets its own total."""
         ...
 
-    def collect(self, handles: Sequence[Handle]) -> list[Any]:
+    def gather(self, handles: Sequence[Handle]) -> list[Any]:
         """The values of the handles, in their order."""
         ...
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from coterie.base.errors import InputError
 from coterie.engine.interface import Closing, Reduced
-from coterie.engine.shard_layout import Forest, each_apart, merge_run, merge_runs, spans
+from coterie.engine.shard_layout import Forest, merge_each, merge_run, merge_runs, spans
 from coterie.engine.shard_storage import ShardRef, load_shard
 
 _RUNS_A_THREAD = 4  # enough to even out the work
@@ -31,19 +31,19 @@ class LocalEngine(Closing):
         self.most_shared = math.inf  # sharing costs nothing here
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
-    def hold(self, parts: Sequence[Any]) -> list[Any]:
+    def scatter(self, parts: Sequence[Any]) -> list[Any]:
         return [load_shard(part) if isinstance(part, ShardRef) else part for part in parts]
 
-    def share(self, value: Any) -> Any:
+    def broadcast(self, value: Any) -> Any:
         return value
 
     def submit(
-        self, task: Callable[..., Any], *arguments: Iterable[Any], apart: bool = False
+        self, task: Callable[..., Any], *arguments: Iterable[Any], one_task_each: bool = False
     ) -> list[Any]:
         runner = map if self._pool is None else self._pool.map
         return list(runner(task, *arguments))
 
-    def pick(self, handles: Sequence[Any], place: int) -> list[Any]:
+    def select(self, handles: Sequence[Any], place: int) -> list[Any]:
         return [handle[place] for handle in handles]
 
     def reduce(
@@ -52,10 +52,10 @@ class LocalEngine(Closing):
         merge: Callable[[Any, Any], Any],
         *arguments: Iterable[Any],
         keep: bool = False,
-        apart: int = 0,
+        n_totals: int = 0,
     ) -> Reduced:
         calls = list(zip(*arguments, strict=False))
-        merge = each_apart(merge) if apart else merge
+        merge = merge_each(merge) if n_totals else merge
         kept, forest = self.reduce_run(task, calls, merge, range(len(calls)), len(calls), keep)
         (total,) = forest.values()
         return Reduced(kept, total)
@@ -80,7 +80,7 @@ class LocalEngine(Closing):
         kept = [each for own, _ in done for each in own]
         return kept, merge_runs((forest for _, forest in done), leaves, merge)
 
-    def collect(self, handles: Sequence[Any]) -> list[Any]:
+    def gather(self, handles: Sequence[Any]) -> list[Any]:
         return list(handles)
 
     def map(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:

@@ -104,10 +104,10 @@ def merge_runs(forests: Iterable[Forest[T]], leaves: int, merge: Callable[[T, T]
     return whole
 
 
-def each_apart(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def merge_each(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Merges tuples entry by entry.
 
-    >>> each_apart(max)((1, 5), (2, 3))
+    >>> merge_each(max)((1, 5), (2, 3))
     (2, 5)
     """
     return lambda a, b: tuple(map(merge, a, b))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self
 
-from coterie.base import display
+from coterie.base import renderers
 
 
 class Estimator:
@@ -43,4 +43,4 @@ class Estimator:
 
     def _repr_html_(self) -> str | None:
         """A small report of a fitted model; Jupyter shows the repr where this is None."""
-        return display.html(self)
+        return renderers.render(renderers.NOTEBOOK, self)

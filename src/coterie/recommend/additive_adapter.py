@@ -11,7 +11,7 @@ from coterie.engine import Engine
 from coterie.kernels.additive.predict import Samples, explanations, likeness
 from coterie.models.additive import AdditiveBlockModel
 from coterie.models.additive.predict import pair_distributions, with_item, with_user
-from coterie.models.additive.rating_scale import Scale
+from coterie.models.additive.rating_scale import RatingScale
 from coterie.recommend.adapter import Contribution, Newcomer
 
 
@@ -19,7 +19,7 @@ from coterie.recommend.adapter import Contribution, Newcomer
 class AdditiveAdapter:
     """Samples of several chains; a prediction averages over all of them."""
 
-    scale: Scale
+    scale: RatingScale
     samples: Samples
     chain_of_sample: np.ndarray
     kind: ClassVar[str] = "additive"
@@ -113,4 +113,6 @@ class AdditiveAdapter:
             for side in ("user", "item")
         }
         samples = Samples(*((drawn | arrays)[f"samples.{name}"] for name in Samples._fields))
-        return cls(Scale(arrays["values"], arrays["bounds"]), samples, arrays["chain_of_sample"])
+        return cls(
+            RatingScale(arrays["values"], arrays["bounds"]), samples, arrays["chain_of_sample"]
+        )

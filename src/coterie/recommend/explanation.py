@@ -10,7 +10,7 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.recommend.adapter import Adapter, Contribution
 from coterie.recommend.id_lookup import Names
-from coterie.recommend.rating_table import Table
+from coterie.recommend.rating_table import RatingTable
 
 _EXAMPLES = 3
 
@@ -61,7 +61,13 @@ class Explanation(NamedTuple):
 
 
 def explain(
-    adapter: Adapter, table: Table, users: Names, items: Names, user: Any, item: Any, most: int = 6
+    adapter: Adapter,
+    table: RatingTable,
+    users: Names,
+    items: Names,
+    user: Any,
+    item: Any,
+    most: int = 6,
 ) -> Explanation:
     """Explain the expected rating of a user and an item that the model has seen."""
     u, v = int(users.numbers([user])[0]), int(items.numbers([item])[0])

@@ -9,17 +9,17 @@ from coterie.data import Ratings
 from coterie.recommend.adapter import Adapter, Newcomer
 from coterie.recommend.id_lookup import Names
 from coterie.recommend.likes import UNLIKED_A_LIKE
-from coterie.recommend.rating_table import Table
+from coterie.recommend.rating_table import RatingTable
 
 
 def folded_in(
     adapter: Adapter,
-    table: Table,
+    table: RatingTable,
     users: Names,
     items: Names,
     ratings: Ratings,
     likes: bool,
-) -> tuple[Adapter, Table, Names, Names]:
+) -> tuple[Adapter, RatingTable, Names, Names]:
     """Everything with these ratings taken in; nothing given is changed.
 
     Users are placed by the items that are known, then new items by their users, then again the
@@ -47,7 +47,7 @@ def folded_in(
 class _Newcomers:
     """Their ratings as a model wants them: of likes, with unliked pairs beside them."""
 
-    def __init__(self, table: Table, likes: bool) -> None:
+    def __init__(self, table: RatingTable, likes: bool) -> None:
         self._table = table
         self._likes = likes
 

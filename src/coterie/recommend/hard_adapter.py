@@ -30,7 +30,7 @@ class HardAdapter:
 
     @classmethod
     def of(cls, model: Any, ratings: Ratings) -> Self:
-        users, items = np.asarray(model.row_labels_), np.asarray(model.col_labels_)
+        users, items = np.asarray(model.user_labels_), np.asarray(model.item_labels_)
         k, l = int(users.max()) + 1, int(items.max()) + 1  # noqa: E741
         R = len(ratings.values)
         cell = (users[ratings.users] * l + items[ratings.items]).astype(np.int64) * R

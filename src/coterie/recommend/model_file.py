@@ -21,7 +21,7 @@ from coterie.base.errors import InputError
 from coterie.data.writers import atomic_write
 from coterie.models.base import Estimator
 from coterie.recommend.id_lookup import Names
-from coterie.recommend.rating_table import Table
+from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import adapter_class
 
@@ -51,7 +51,7 @@ def save(recommender: Recommender, path: str | os.PathLike[str]) -> None:
         file.write(content)
 
 
-def load(path: str | os.PathLike[str]) -> Recommender:
+def load_recommender(path: str | os.PathLike[str]) -> Recommender:
     """A recommender from a file that `Recommender.save` wrote."""
     try:
         content = Path(path).read_bytes()
@@ -104,7 +104,7 @@ def _restored(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Recomme
     }
     adapter = adapter_class(header["kind"]).from_arrays(arrays)
     users, items = _unpacked("users", tensors), _unpacked("items", tensors)
-    table = Table(
+    table = RatingTable(
         tensors["table.users"],
         tensors["table.items"],
         tensors["table.levels"],

@@ -7,14 +7,14 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.engine import Engine
 from coterie.recommend.adapter import Adapter
-from coterie.recommend.rating_table import Table
+from coterie.recommend.rating_table import RatingTable
 
 _CELLS = 1 << 20  # scores held at once
 
 
 def top_items(
     adapter: Adapter,
-    table: Table,
+    table: RatingTable,
     users: np.ndarray,
     n: int,
     exclude_seen: bool,

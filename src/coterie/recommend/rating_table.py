@@ -11,7 +11,7 @@ _LEAST_TRUST, _MOST_TRUST = 1.0, 1000.0
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class RatingTable:
     """Rated pairs by number, each with the level of its rating.
 
     `unrated` pairs (users, items) were shown to the model at the lowest level although nobody
@@ -92,12 +92,12 @@ class Table:
         levels: np.ndarray,
         n_users: int,
         n_items: int,
-    ) -> Table:
+    ) -> RatingTable:
         """More ratings, no pair twice; one of a pair that is there already replaces it."""
         touched = np.flatnonzero(np.isin(self.users, users))
         pairs = self.users[touched] * n_items + self.items[touched]
         replaced = touched[np.isin(pairs, users * n_items + items)]
-        return Table(
+        return RatingTable(
             np.concatenate([np.delete(self.users, replaced), users]),
             np.concatenate([np.delete(self.items, replaced), items]),
             np.concatenate([np.delete(self.levels, replaced), levels]),

@@ -22,7 +22,7 @@ from coterie.recommend.id_lookup import Names
 from coterie.recommend.likes import is_likes, with_unliked
 from coterie.recommend.pair_input import columns_of, ratings_of
 from coterie.recommend.ranking import top_items
-from coterie.recommend.rating_table import Table
+from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.registry import adapter_of, fits_shards, make_model
 
 
@@ -101,7 +101,7 @@ class Recommender(Estimator):
         """Use a fitted model: `shown` is what it saw, `given` what users really rated."""
         adapter = adapter_of(model, shown)
         extra = slice(len(given), None)  # of likes: the pairs drawn as not liked
-        table = Table(
+        table = RatingTable(
             given.users.astype(np.int64),
             given.items.astype(np.int64),
             adapter.levels(given.ratings),
@@ -113,7 +113,7 @@ class Recommender(Estimator):
         self._settle(model, adapter, table, Names(given.user_ids), Names(given.item_ids))
 
     def _settle(
-        self, model: Any, adapter: Adapter, table: Table, users: Names, items: Names
+        self, model: Any, adapter: Adapter, table: RatingTable, users: Names, items: Names
     ) -> None:
         self.model_, self.adapter_, self.table_ = model, adapter, table
         self.users_, self.items_ = users, items
@@ -249,7 +249,7 @@ class Recommender(Estimator):
         return -float(np.sqrt(np.mean((self.predict(users, items) - given.ratings) ** 2)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted recommender to a file that `coterie.load` reads."""
+        """Write the fitted recommender to a file that `coterie.load_recommender` reads."""
         from coterie.recommend.model_file import save
 
         self._require_fit()

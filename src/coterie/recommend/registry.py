@@ -63,7 +63,7 @@ def _blank(name: str) -> tuple[Estimator, dict[str, str]]:
             "groups": "n_groups",
             "iterations": "n_sweeps",
             "runs": "n_chains",
-            "absent": "absent_share",
+            "absent": "negatives_per_rating",
         }
         return AdditiveBlockModel(), words
     if name == "hard":
@@ -76,7 +76,7 @@ def _blank(name: str) -> tuple[Estimator, dict[str, str]]:
         "iterations": "max_iter",
         "runs": "n_init",
         "prior": "prior",
-        "absent": "absent_ratio",
+        "absent": "negatives_per_rating",
     }
     defaults: dict[str, Any] = {"n_groups": (10, 10), "max_iter": 200, "prior": _PRIOR}
     if name == "mmsbm":
@@ -92,7 +92,7 @@ def fits_shards(model: Estimator) -> bool:
     """Whether a model learns from ratings that lie in shards, without all of them in one place."""
     from coterie.models.soft.estimator import SoftModel
 
-    return isinstance(model, SoftModel) and not (model.absent_ratio or model.validation)
+    return isinstance(model, SoftModel) and not (model.negatives_per_rating or model.validation)
 
 
 def adapter_of(model: Any, ratings: Ratings) -> Adapter:
@@ -101,7 +101,7 @@ def adapter_of(model: Any, ratings: Ratings) -> Adapter:
         from coterie.recommend.additive_adapter import AdditiveAdapter
 
         return AdditiveAdapter.of(model)
-    if hasattr(model, "row_labels_"):
+    if hasattr(model, "user_labels_"):
         from coterie.recommend.hard_adapter import HardAdapter
 
         return HardAdapter.of(model, ratings)

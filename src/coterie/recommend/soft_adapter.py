@@ -14,7 +14,7 @@ from coterie.recommend.adapter import Contribution, Newcomer, nearest, placed, p
 _STEPS, _TOL = 1000, 1e-9  # folding in runs to the end: 1000 steps of 20 ratings are a millisecond
 
 
-class Run(NamedTuple):
+class RunArrays(NamedTuple):
     """Memberships and theta (user groups x item groups x values) of one run."""
 
     users: np.ndarray
@@ -27,14 +27,14 @@ class SoftAdapter:
     """Mixed memberships; several runs are averaged."""
 
     values: np.ndarray
-    runs: list[Run]
+    runs: list[RunArrays]
     prior: float
     kind: ClassVar[str] = "soft"
 
     @classmethod
     def of(cls, model: Any) -> Self:
         runs = [
-            Run(
+            RunArrays(
                 np.ascontiguousarray(run.row_memberships),
                 np.ascontiguousarray(run.column_memberships),
                 np.ascontiguousarray(run.theta),
@@ -82,7 +82,7 @@ class SoftAdapter:
             ]
         )
 
-    def _with(self, runs: list[Run]) -> Self:
+    def _with(self, runs: list[RunArrays]) -> Self:
         return type(self)(self.values, runs, self.prior)
 
     def _folded(
@@ -148,6 +148,7 @@ class SoftAdapter:
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         count = sum(name.endswith(".theta") for name in arrays)
         runs = [
-            Run(*(arrays[f"run{number}.{name}"] for name in Run._fields)) for number in range(count)
+            RunArrays(*(arrays[f"run{number}.{name}"] for name in RunArrays._fields))
+            for number in range(count)
         ]
         return cls(arrays["values"], runs, float(arrays["prior"][0]))

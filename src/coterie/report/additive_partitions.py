@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coterie.data import Ratings
-from coterie.report.charts import Table, heatmap
+from coterie.report.charts import ChartTable, heatmap
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Figure, Panel, Section
 
@@ -88,6 +88,6 @@ def section(partitions: list[dict[str, Any]]) -> Section:
             body: list[list[Cell]] = [
                 [names[g], size, " · ".join(top)] for g, (size, top) in enumerate(part[side])
             ]
-            table = Table(["group", side, "with most ratings"], body)
+            table = ChartTable(["group", side, "with most ratings"], body)
             made.tables.append(Panel(f"Table {place}: the groups of {side}", table))
     return made

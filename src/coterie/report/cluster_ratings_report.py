@@ -9,7 +9,7 @@ import numpy as np
 
 from coterie.data import Ratings
 from coterie.report.assumptions import taken_for_granted
-from coterie.report.charts import Table, bars, heatmap, short
+from coterie.report.charts import ChartTable, bars, heatmap, short
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict
 from coterie.report.shared_sections import (
     assumptions,
@@ -35,7 +35,7 @@ def summarize(
     assumed: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Counts between blocks, and the most active members of each."""
-    rows, columns = np.asarray(model.row_labels_), np.asarray(model.col_labels_)
+    rows, columns = np.asarray(model.user_labels_), np.asarray(model.item_labels_)
     k, m = int(rows.max(initial=-1)) + 1, int(columns.max(initial=-1)) + 1
     values = len(data.values)
     cell = (rows[data.users].astype(np.int64) * m + columns[data.items]) * values + data.codes
@@ -155,7 +155,7 @@ def _members(side: dict[str, Any], who: str) -> Section:
         description=f"How many {who} each block holds.",
         of="block",
     )
-    table = Table(
+    table = ChartTable(
         ["block", who, "observations", "most active"],
         [[f"{who} {b}", size, ratings, " · ".join(names)] for b, size, ratings, names in listed],
     )

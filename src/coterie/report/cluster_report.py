@@ -10,7 +10,7 @@ import numpy as np
 from coterie.data import Graph, Ratings
 from coterie.report import cluster_ratings_report as cluster_ratings
 from coterie.report.block_matrix import MOST_CELLS, BlockMatrix
-from coterie.report.charts import Axis, Series, Table, bars, block_graph, heatmap, short, xy
+from coterie.report.charts import Axis, ChartTable, Series, bars, block_graph, heatmap, short, xy
 from coterie.report.cluster_summary import summarize
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
 from coterie.report.shared_sections import (
@@ -151,7 +151,7 @@ def _heat(matrix: BlockMatrix, counted: str, measure: str, *, directed: bool) ->
     once = density if directed else np.triu(density)
     order = np.argsort(-once, axis=None)[: 2 * MOST_CELLS]
     strongest = [np.unravel_index(o, density.shape) for o in order]
-    table = Table(
+    table = ChartTable(
         ["from" if directed else "blocks", "to" if directed else "and", counted, "pairs", measure],
         [
             [names[i], names[j], *(float(v[i, j]) for v in (edges, matrix.pairs, density))]
@@ -238,5 +238,5 @@ def _listed(summary: dict[str, Any]) -> Section:
         f"{_measure(summary)} inside",
         "best-connected nodes",
     ]
-    panel = Panel("", Table(columns, [list(r) for r in rows]))
+    panel = Panel("", ChartTable(columns, [list(r) for r in rows]))
     return Section("The largest blocks", tables=[panel] if rows else [])

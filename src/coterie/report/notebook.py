@@ -39,10 +39,10 @@ def fragment(model: Any) -> str | None:
 
 def _facts(model: Any) -> list[tuple[str, str]]:
     facts = [("entropy", f"{float(model.entropy_):,.1f} nats")]
-    for name in ("labels_", "row_labels_", "col_labels_"):
+    for name in ("labels_", "user_labels_", "item_labels_"):
         labels = getattr(model, name, None)
         if labels is not None:
-            side = {"labels_": "blocks", "row_labels_": "row blocks"}.get(name, "column blocks")
+            side = {"labels_": "blocks", "user_labels_": "row blocks"}.get(name, "column blocks")
             facts.append((side, f"{len(np.unique(labels)):,}"))
     for name in ("memberships_", "user_memberships_", "item_memberships_"):
         memberships = getattr(model, name, None)

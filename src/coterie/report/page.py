@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from coterie.base.version import __version__
-from coterie.report.charts.drawing import Chart, Table, template
+from coterie.report.charts.drawing import Chart, ChartTable, template
 from coterie.report.tables import write_table
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Panel(NamedTuple):
     """A table that stands open."""
 
     title: str
-    table: Table
+    table: ChartTable
     caption: str = ""
 
 

@@ -11,7 +11,7 @@ from coterie.data import Ratings
 from coterie.report import additive_partitions as additive
 from coterie.report import cluster_ratings_report as cluster_ratings
 from coterie.report.assumptions import FOLDS, taken_for_granted
-from coterie.report.charts import Axis, Series, Table, short, xy
+from coterie.report.charts import Axis, ChartTable, Series, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
 from coterie.report.prediction_quality import outcome, quality
@@ -106,7 +106,7 @@ def summarize(
             summary["outcome"] = outcome(*test, ratings.values)
         if hasattr(model, "user_memberships_"):
             summary |= summarize_ratings(model, ratings, titles)
-        elif hasattr(model, "row_labels_"):
+        elif hasattr(model, "user_labels_"):
             summary["blocks"] = cluster_ratings.summarize(model, ratings, name=name, titles=titles)
         elif hasattr(model, "samples_"):
             summary["partitions"] = additive.summarize(model, ratings, titles)
@@ -214,7 +214,7 @@ def _folds(summary: dict[str, Any]) -> Section:
         ]
         chart = xy(series, Axis("fold"), Axis("error"), description="RMSE and MAE of each fold.")
         figures.append(Figure("Error by fold", chart))
-    table = Table(["", *(_METRICS[key] for key in used)], rows)
+    table = ChartTable(["", *(_METRICS[key] for key in used)], rows)
     return Section(
         "Fold by fold",
         "Each fold was predicted by a model that had seen only the others.",

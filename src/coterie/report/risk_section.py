@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.report.charts import Gauge, Table, bars, gauges, percent
+from coterie.report.charts import ChartTable, Gauge, bars, gauges, percent
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Figure, Panel, Section
 
@@ -50,7 +50,7 @@ def risk(summary: Mapping[str, Any]) -> Section:
         section.tables.append(
             Panel(
                 "The risk by what is published",
-                Table([_LEVELS.get(c, c.replace("_", " ")) for c in columns], body),
+                ChartTable([_LEVELS.get(c, c.replace("_", " ")) for c in columns], body),
                 "Each row gives away more than the one above it. –: not shown by what is "
                 "published.",
             )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.report.charts import Axis, Series, Table, short, xy
+from coterie.report.charts import Axis, ChartTable, Series, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Figure, Panel, Section
 
@@ -102,7 +102,7 @@ def parameters(given: Mapping[str, Any], of: str = "") -> Section:
     rows: list[list[Cell]] = [[name, _plain(value)] for name, value in given.items()]
     section = Section("Settings", f"As {of} was given them." if of else "")
     if rows:
-        section.tables.append(Panel("", Table(["setting", "value"], rows)))
+        section.tables.append(Panel("", ChartTable(["setting", "value"], rows)))
     return section
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.report.charts import Table, bars, heatmap, histogram, short
+from coterie.report.charts import ChartTable, bars, heatmap, histogram, short
 from coterie.report.page import Figure, Panel, Section
 
 _NAMED = 6
@@ -100,7 +100,7 @@ def side_section(side: dict[str, Any], who: str, group: str) -> Section:
         [
             Panel(
                 f"The {who} that define each group",
-                Table(["group", who], [list(r) for r in rows]),
+                ChartTable(["group", who], [list(r) for r in rows]),
                 "Those that belong to it most and are seen often; in brackets how far they belong.",
             )
         ],

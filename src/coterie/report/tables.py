@@ -8,7 +8,7 @@ from html import escape
 
 from markupsafe import Markup
 
-from coterie.report.charts.drawing import Cell, Table
+from coterie.report.charts.drawing import Cell, ChartTable
 from coterie.report.charts.scales import short
 
 _LONG = 34  # characters from which a cell may break into lines
@@ -21,12 +21,12 @@ _NUMERIC = re.compile(
 _STATES = {"holds": "holds", "does not hold": "fails", "holds with a remark": "remark"}
 
 
-def write_table(table: Table) -> Markup:
+def write_table(table: ChartTable) -> Markup:
     """The whole table; where it is too wide for a phone, each cell knows its column's name.
 
-    >>> "data-of" in write_table(Table(["a", "b"], [["x", 1]]))
+    >>> "data-of" in write_table(ChartTable(["a", "b"], [["x", 1]]))
     False
-    >>> str(write_table(Table(list("abcde"), [[1.5] * 5]))).count('data-of="c"')
+    >>> str(write_table(ChartTable(list("abcde"), [[1.5] * 5]))).count('data-of="c"')
     1
     """
     shown = [[_text(cell) for cell in row] for row in table.rows]

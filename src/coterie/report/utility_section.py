@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coterie.data import Graph
-from coterie.report.charts import Axis, Series, Table, percent, xy
+from coterie.report.charts import Axis, ChartTable, Series, percent, xy
 from coterie.report.charts.drawing import Cell, Chart
 from coterie.report.page import Figure, Panel, Section
 
@@ -147,7 +147,7 @@ def measure_by_measure(summary: Mapping[str, Any]) -> Section:
             continue
         shown = [percent(a), percent(b)] if key in _SHARES else [a, b]
         rows.append([MEASURES.get(key, key.replace("_", " ")), *shown, _change(a, b)])
-    panel = Panel("", Table(["measure", "original", "release", "change"], rows))
+    panel = Panel("", ChartTable(["measure", "original", "release", "change"], rows))
     return Section("Measure by measure", tables=[panel] if rows else [])
 
 

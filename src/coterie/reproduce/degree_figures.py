@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.report.charts import Axis, Series, Table, xy
+from coterie.report.charts import Axis, ChartTable, Series, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Figure, Panel
 from coterie.reproduce import graph_claims
@@ -52,7 +52,7 @@ def fig_degree(runs: GraphRuns) -> Outcome:
             rows.append([name, model, kind, k, m.degree_ks, m.largest_degree, m.isolates])
         outcome.claims.append(_claim_degree(runs, name, ks[-1]))
     columns = ["graph", "model", "clustering", "k", "KS distance", "largest degree", "isolates"]
-    outcome.tables.append(Panel("Distance from the original's degrees", Table(columns, rows)))
+    outcome.tables.append(Panel("Distance from the original's degrees", ChartTable(columns, rows)))
     outcome.records = [dict(zip(columns, row, strict=True)) for row in rows]
     return outcome
 

@@ -11,7 +11,7 @@ import coterie as ct
 from coterie.anonymize.draw.classes import block_matrix
 from coterie.anonymize.draw.clustering import blocks_for
 from coterie.anonymize.draw.dcsbm import StubModel
-from coterie.anonymize.draw.models import Model
+from coterie.anonymize.draw.models import ReleaseModel
 from coterie.anonymize.draw.sbm import CellModel
 from coterie.anonymize.utility.measures import degree_ks
 from coterie.anonymize.utility.paths import path_lengths
@@ -61,7 +61,7 @@ class GraphRuns:
     measured: dict[tuple[str, int, str, str], list[Measured]] = field(default_factory=dict)
     originals: dict[str, Measured] = field(default_factory=dict)
     drawn: dict[tuple[str, int, str, str], Graph] = field(default_factory=dict)
-    models: dict[tuple[str, int, str, str], Model] = field(default_factory=dict)
+    models: dict[tuple[str, int, str, str], ReleaseModel] = field(default_factory=dict)
 
     def graph(self, name: str) -> Graph:
         return self.setting.graphs[name]
@@ -126,14 +126,14 @@ class GraphRuns:
             self.measured[key] = found
         return self.measured[key]
 
-    def model(self, name: str, k: int, kind: str, model: str) -> Model:
+    def model(self, name: str, k: int, kind: str, model: str) -> ReleaseModel:
         """What graphs are drawn from: the paper's cells, Hay's exact counts, or our stubs."""
         key = (name, k, kind, model)
         if key not in self.models:
             self.models[key] = self._model(*key)
         return self.models[key]
 
-    def _model(self, name: str, k: int, kind: str, model: str) -> Model:
+    def _model(self, name: str, k: int, kind: str, model: str) -> ReleaseModel:
         graph = self.graph(name)
         labels = self.clustering(name, k, RELEASE if model == "dcsbm" else kind).labels
         if model == "dcsbm":
@@ -166,7 +166,9 @@ class GraphRuns:
 
 def fitted(setting: Setting, graph: Graph, **options: Any) -> Any:
     """A GeneralizedKMeans on a graph; `seconds_` is its search alone, without compiling."""
-    return ct.GeneralizedKMeans(rng=setting.seed, **options).fit(graph, engine=setting.engine)
+    return ct.GeneralizedKMeans(**{"search": "paper", "rng": setting.seed, **options}).fit(
+        graph, engine=setting.engine
+    )
 
 
 def entropy_of(graph: Graph, labels: np.ndarray) -> float:

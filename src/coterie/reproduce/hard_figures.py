@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.report.charts import Table, short
+from coterie.report.charts import ChartTable, short
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Panel
 from coterie.reproduce import rating_claims
@@ -84,7 +84,7 @@ def table3(runs: RatingRuns) -> Outcome:
         tables=[
             Panel(
                 "",
-                Table(columns, rows),
+                ChartTable(columns, rows),
                 "The additive model has its own groups: ten small tables." * (BEST in methods),
             )
         ],

@@ -74,7 +74,7 @@ class Setting:
         self.callback(Progress(stage, done, total, None, note))
 
 
-class Limit:
+class TimeLimit:
     """A callback that ends a fit when its time is over, as Ctrl-C would: the best state stays.
 
     What comes before the end of the first iteration does not count (a kernel that still had to be

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from coterie.report.charts import Axis, Series, Table, short, xy
+from coterie.report.charts import Axis, ChartTable, Series, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Figure, Panel
 from coterie.reproduce import rating_claims
@@ -22,7 +22,7 @@ from coterie.reproduce.rating_runs import (
     split,
     warm_up,
 )
-from coterie.reproduce.settings import Limit
+from coterie.reproduce.settings import TimeLimit
 
 GROUPS = 10
 _PAPERS = (TEXTBOOK, *SAMPLED)
@@ -83,7 +83,7 @@ def iteration_costs(runs: RatingRuns) -> dict[tuple[str, int], float]:
             runs.setting.say(f"{method}: one iteration with {k} groups")
             model = make(method, k, runs.setting.seed).set_params(max_iter=4)
             warm_up(model, train)
-            model.fit(train, engine=runs.setting.engine, callback=Limit(20.0))
+            model.fit(train, engine=runs.setting.engine, callback=TimeLimit(20.0))
             costs[method, k] = rating_claims.median_step(model.history_)
     return costs
 
@@ -143,7 +143,7 @@ def table2(runs: RatingRuns) -> Outcome:
         "Table cl:table2: entropy and RMSE after equal time",
         f"Mean of {len(folds[TEXTBOOK])} of 5 folds, 10 groups, {short(runs.setting.budget)} s a "
         "fit; the paper: 300 s on 32 cores and its own folds.",
-        tables=[Panel("", Table(columns, rows), "S: entropy of the training part, in nats.")],
+        tables=[Panel("", ChartTable(columns, rows), "S: entropy of the training part, in nats.")],
         claims=rating_claims.prediction(means),
         records=[r.record() for f in folds.values() for r in f]
         + [{"method": "all", "wall_seconds": time.perf_counter() - began}],

@@ -9,7 +9,7 @@ import numpy as np
 from coterie.anonymize.risk.attack_suite import usable_seeds
 from coterie.anonymize.risk.attacks import choose_seeds, naive_copy, relabel, seeded_attack
 from coterie.data import Graph
-from coterie.report.charts import Axis, Reference, Series, Table, percent, short, xy
+from coterie.report.charts import Axis, ChartTable, Reference, Series, percent, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Figure, Panel
 from coterie.reproduce.graph_claims import OPTIMIZED
@@ -22,7 +22,7 @@ _OURS = ("dcsbm", 100)
 _TOO_LIKELY = 0.1  # 1 over the smallest block: fewer than ten people to hide among
 
 
-class Release(NamedTuple):
+class TradeoffPoint(NamedTuple):
     """One published graph: what it keeps and what it gives away."""
 
     model: str
@@ -89,11 +89,11 @@ def fig_tradeoff(runs: GraphRuns) -> Outcome:
             ]
             for r in releases
         ]
-    outcome.tables.append(Panel("", Table(columns, rows)))
+    outcome.tables.append(Panel("", ChartTable(columns, rows)))
     return outcome
 
 
-def _releases(runs: GraphRuns, name: str) -> tuple[list[Release], int, int]:
+def _releases(runs: GraphRuns, name: str) -> tuple[list[TradeoffPoint], int, int]:
     """The releases (ours last), people found in a naive copy, and the seeds used."""
     kinds = [*(("sbm", k) for k in runs.setting.ks), _OURS]
     graph, rng = runs.graph(name), np.random.default_rng(runs.setting.seed)
@@ -113,13 +113,13 @@ def _releases(runs: GraphRuns, name: str) -> tuple[list[Release], int, int]:
     return releases, naive, len(seeds)
 
 
-def _release(runs: GraphRuns, name: str, model: str, k: int, found: int) -> Release:
+def _release(runs: GraphRuns, name: str, model: str, k: int, found: int) -> TradeoffPoint:
     drawing = runs.model(name, k, OPTIMIZED, model)
     sizes = drawing.classes.sizes
     cells = drawing.cells(runs.graph(name))
     total = max(int(cells.edges.sum()), 1)
     measured = runs.releases(name, k, OPTIMIZED, model)[0]
-    return Release(
+    return TradeoffPoint(
         model,
         k,
         measured.clustering / runs.original(name).clustering,
@@ -133,7 +133,7 @@ def _release(runs: GraphRuns, name: str, model: str, k: int, found: int) -> Rele
 
 
 def _figures(
-    name: str, releases: list[Release], ours: Release, naive: int, seeds: int
+    name: str, releases: list[TradeoffPoint], ours: TradeoffPoint, naive: int, seeds: int
 ) -> list[Figure]:
     ks = [r.k for r in releases]
     blocks = Axis("blocks k", log=True)
@@ -192,7 +192,9 @@ def _figures(
     ]
 
 
-def judged(name: str, releases: list[Release], ours: Release, naive: int) -> list[Claim]:
+def judged(
+    name: str, releases: list[TradeoffPoint], ours: TradeoffPoint, naive: int
+) -> list[Claim]:
     low, high = releases[0], releases[-1]
     nearer = high.lost < low.lost
     weaker = high.block_worst > _TOO_LIKELY or high.certain[1] > max(low.certain[1], 0.01)

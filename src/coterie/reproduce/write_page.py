@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie.data.writers import atomic_write
-from coterie.report.charts import Table, short, standalone
+from coterie.report.charts import ChartTable, short, standalone
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Page, Panel, Section, Verdict, write
 from coterie.reproduce.outcome import FAILS, HOLDS, REMARK, Claim, Outcome
@@ -130,7 +130,7 @@ def _claims_section(claims: list[tuple[str, Claim]]) -> Section:
             if c.ours is ours
         ]
         if rows:
-            table = Table(["verdict", "claim", "measured", "where"], rows)
+            table = ChartTable(["verdict", "claim", "measured", "where"], rows)
             section.tables.append(Panel(title, table))
     return section
 
@@ -145,7 +145,7 @@ def _hardware_section(machine: dict[str, Any], seconds: float) -> Section:
             ("system", "system"),
         )
     ]
-    table = Table(["", "the paper's Table 1", "here"], rows)
+    table = ChartTable(["", "the paper's Table 1", "here"], rows)
     return Section(
         "The machine",
         f"Everything on this page took {duration(seconds)} with {machine.get('threads')} threads.",

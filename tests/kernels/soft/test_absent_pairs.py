@@ -12,7 +12,7 @@ from coterie.data import Graph
 from coterie.engine import LocalEngine
 from coterie.models.soft.graph_problem import GraphProblem, Settings
 from coterie.models.soft.problems import graph_codes
-from coterie.models.soft.state import Shape, State, start
+from coterie.models.soft.state import SoftShape, SoftState, start
 
 EXACT = Settings("exact", 1, 0, 0.0)
 
@@ -35,8 +35,8 @@ def problem_of(graph: Graph, settings: Settings) -> tuple[GraphProblem, int]:
     return GraphProblem(graph, codes, len(values), settings, LocalEngine(1)), len(values)
 
 
-def first_state(graph: Graph, k: int, n_codes: int, seed: int) -> State:
-    shape = Shape(graph.n_nodes, graph.n_nodes, k, k, n_codes, True, not graph.directed)
+def first_state(graph: Graph, k: int, n_codes: int, seed: int) -> SoftState:
+    shape = SoftShape(graph.n_nodes, graph.n_nodes, k, k, n_codes, True, not graph.directed)
     return start(shape, "random", np.random.default_rng(seed))
 
 

@@ -12,7 +12,7 @@ from coterie.engine import LocalEngine
 from coterie.kernels.soft import em as soft
 from coterie.models.soft.observation_shards import Pairs
 from coterie.models.soft.rating_problem import RatingProblem
-from coterie.models.soft.state import Shape, State, start
+from coterie.models.soft.state import SoftShape, SoftState, start
 
 
 @st.composite
@@ -22,15 +22,15 @@ def rating_sets(draw):
     k, l = draw(st.integers(1, 4)), draw(st.integers(1, 4))  # noqa: E741
     triple = st.tuples(st.integers(0, n - 1), st.integers(0, m - 1), st.integers(0, values - 1))
     observed = draw(st.lists(triple, min_size=1, max_size=30))
-    return observed, Shape(n, m, k, l, values), draw(st.integers(0, 2**32))
+    return observed, SoftShape(n, m, k, l, values), draw(st.integers(0, 2**32))
 
 
-def as_pairs(observed, shape: Shape) -> Pairs:
+def as_pairs(observed, shape: SoftShape) -> Pairs:
     u, v, r = (np.array(column, np.int32) for column in zip(*observed, strict=True))
     return Pairs(u, v, r, shape.n_rows, shape.n_columns, shape.n_codes)
 
 
-def reference_run(observed, state: State, iterations: int, prior: float = 0.0):
+def reference_run(observed, state: SoftState, iterations: int, prior: float = 0.0):
     h_row, h_col, theta = state.rows, state.columns, np.moveaxis(state.theta, 0, 2)
     for _ in range(iterations):
         h_row, h_col, theta = reference.mmsbm_iteration(observed, h_row, h_col, theta, prior)
@@ -74,11 +74,11 @@ def test_both_sides_as_rows_give_the_same_update(case):
 
 
 def test_an_impossible_observation_is_left_out_and_nothing_breaks():
-    shape = Shape(2, 2, 2, 2, 2)
+    shape = SoftShape(2, 2, 2, 2, 2)
     pairs = as_pairs([(0, 0, 0), (0, 0, 1), (1, 1, 1)], shape)
     theta = np.zeros((2, 2, 2))
     theta[0] = 1.0  # configuration 1 can happen nowhere
-    state = State(np.eye(2), np.eye(2), theta)
+    state = SoftState(np.eye(2), np.eye(2), theta)
     problem = RatingProblem(pairs, (2, 2), LocalEngine(1))
     after, entropy = problem.step(problem.inside(state), np.random.default_rng(0))
     assert np.isfinite(entropy) and entropy > 2 * 500

@@ -17,7 +17,7 @@ from coterie.models.soft.graph_problem import GraphProblem, Settings
 from coterie.models.soft.observation_shards import Pairs
 from coterie.models.soft.problems import graph_codes
 from coterie.models.soft.rating_problem import RatingProblem
-from coterie.models.soft.state import Shape, State, start
+from coterie.models.soft.state import SoftShape, SoftState, start
 
 
 @settings(max_examples=60, deadline=None)
@@ -37,11 +37,11 @@ def test_alias_tables_hold_the_distribution(weights, zeros):
     assert (drawn[weights == 0] == 0).all()
 
 
-def one_edge(samples: int, seed: int, repeats: int) -> tuple[State, np.ndarray]:
+def one_edge(samples: int, seed: int, repeats: int) -> tuple[SoftState, np.ndarray]:
     """The same edge `repeats` times, each with nodes of its own: independent draws."""
     rng = np.random.default_rng(seed)
-    first = start(Shape(1, 1, 2, 2, 2), "random", rng)
-    state = State(
+    first = start(SoftShape(1, 1, 2, 2, 2), "random", rng)
+    state = SoftState(
         np.repeat(first.rows, repeats, 0), np.repeat(first.columns, repeats, 0), first.theta
     )
     each = np.arange(repeats, dtype=np.int32)
@@ -84,7 +84,7 @@ def test_the_bias_falls_as_one_over_s():
 
 def test_many_draws_give_the_exact_update():
     rng = np.random.default_rng(0)
-    shape = Shape(12, 9, 3, 4, 3)
+    shape = SoftShape(12, 9, 3, 4, 3)
     observed = [
         (int(rng.integers(12)), int(rng.integers(9)), int(rng.integers(3))) for _ in range(80)
     ]
@@ -108,7 +108,7 @@ def test_draws_without_theta_fall_back_to_the_exact_update():
     theta[1] = [[0, 0], [0, 1]]
     pairs = Pairs(*(np.zeros(1, np.int32),) * 2, np.ones(1, np.int32), 1, 1, 2)
     problem = RatingProblem(pairs, (2, 2), LocalEngine(1), samples=5)
-    spread, entropy = problem.step(problem.inside(State(h, h, theta)), np.random.default_rng(0))
+    spread, entropy = problem.step(problem.inside(SoftState(h, h, theta)), np.random.default_rng(0))
     after = problem.outside(spread)
     np.testing.assert_allclose(after.rows, [[0, 1]], atol=1e-12)
     np.testing.assert_allclose(after.columns, [[0, 1]], atol=1e-12)
@@ -118,10 +118,10 @@ def test_draws_without_theta_fall_back_to_the_exact_update():
 
 def test_cells_never_drawn_keep_their_theta():
     h = np.array([[1.0, 0.0]])
-    theta = start(Shape(1, 1, 2, 2, 2), "random", np.random.default_rng(0)).theta
+    theta = start(SoftShape(1, 1, 2, 2, 2), "random", np.random.default_rng(0)).theta
     pairs = Pairs(*(np.zeros(1, np.int32),) * 3, 1, 1, 2)
     problem = RatingProblem(pairs, (2, 2), LocalEngine(1), samples=3)
-    spread, _ = problem.step(problem.inside(State(h, h, theta)), np.random.default_rng(0))
+    spread, _ = problem.step(problem.inside(SoftState(h, h, theta)), np.random.default_rng(0))
     after = problem.outside(spread)
     np.testing.assert_array_equal(after.theta[:, 1], theta[:, 1])
     np.testing.assert_array_equal(after.theta[:, 0, 0], [1, 0])
@@ -133,7 +133,7 @@ def test_present_pairs_of_a_graph_are_sampled_too(directed):
     u, v = np.nonzero(rng.random((15, 15)) < 0.3)
     graph = Graph.from_edges(u, v, n_nodes=15, directed=directed)
     codes = graph_codes(graph, "exact")[1]
-    first = start(Shape(15, 15, 3, 3, 2, True, not directed), "random", rng)
+    first = start(SoftShape(15, 15, 3, 3, 2, True, not directed), "random", rng)
     steps = []
     for samples in (0, 20_000):
         problem = GraphProblem(graph, codes, 2, Settings("exact", 1, samples, 0.0), LocalEngine(1))

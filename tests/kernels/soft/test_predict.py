@@ -10,12 +10,12 @@ from tests import reference
 from coterie.models.soft.observation_shards import Pairs
 from coterie.models.soft.predict import fold_in_rows, pair_distribution
 from coterie.models.soft.problems import with_absent
-from coterie.models.soft.state import Shape, start
+from coterie.models.soft.state import SoftShape, start
 
 
 def fitted(seed: int, k: int = 3, width: int = 2, values: int = 4, n: int = 6, m: int = 5):
     rows, columns, theta = start(
-        Shape(n, m, k, width, values), "random", np.random.default_rng(seed)
+        SoftShape(n, m, k, width, values), "random", np.random.default_rng(seed)
     )
     return rows, columns, np.moveaxis(theta, 0, 2)
 

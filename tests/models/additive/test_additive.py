@@ -23,8 +23,8 @@ from coterie.kernels.additive.fold_in import fold_in
 from coterie.kernels.additive.predict import Samples, distributions, explanations
 from coterie.kernels.numba.random import stream
 from coterie.models.additive.chain_allocation import best_division
-from coterie.models.additive.chains import Kind, Shape, keep, observe, start_chain
-from coterie.models.additive.rating_scale import Scale
+from coterie.models.additive.chains import AdditiveShape, ChainKind, keep, observe, start_chain
+from coterie.models.additive.rating_scale import RatingScale
 
 STANDARD = NormalDist()
 
@@ -61,8 +61,8 @@ class State:
             ratings.n_users,
             ratings.n_items,
         )
-        edges, shape = self.observed.edges, Shape(3, 2, 4, 3, len(ratings.values))
-        self.chain, self.seen = start_chain(seed, Kind(0.3, True), shape, self.observed, 0.5)
+        edges, shape = self.observed.edges, AdditiveShape(3, 2, 4, 3, len(ratings.values))
+        self.chain, self.seen = start_chain(seed, ChainKind(0.3, True), shape, self.observed, 0.5)
         self.y = self._outcomes()
         schedule = additive_chain.Schedule(0.3, 2, 1, 1, 100.0, True)
         additive_chain.advance(self.chain, edges, self.observed.level, self.seen, schedule, sweeps)
@@ -159,16 +159,16 @@ def test_latent_values_lie_in_their_ratings_interval(seed: int) -> None:
         assert low - 1e-4 <= z <= high + 1e-4
 
 
-def views(state: State, s: int) -> list[tuple[additive_sweep.View, np.ndarray]]:
+def views(state: State, s: int) -> list[tuple[additive_sweep.SweepView, np.ndarray]]:
     """Copies of both observations, and their effects in partition s."""
     c = state.chain
     return [
-        (additive_sweep.View(state.observed.edges, c.x.copy(), 1.0), c.M[s]),
-        (additive_sweep.View(state.seen, c.y.copy(), 0.3 * TAU), c.Q[s]),
+        (additive_sweep.SweepView(state.observed.edges, c.x.copy(), 1.0), c.M[s]),
+        (additive_sweep.SweepView(state.seen, c.y.copy(), 0.3 * TAU), c.Q[s]),
     ]
 
 
-def item_sums(state: State, s: int, view: additive_sweep.View, M: np.ndarray) -> np.ndarray:
+def item_sums(state: State, s: int, view: additive_sweep.SweepView, M: np.ndarray) -> np.ndarray:
     """What the items get to know of a partition: sums and counts by user label."""
     c, (k, l) = state.chain, M.shape  # noqa: E741
     nothing, total, count = np.zeros(l), np.empty(l), np.empty(l)
@@ -552,7 +552,7 @@ def test_one_value_only() -> None:
 def test_scale_of_many_values_is_binned() -> None:
     rng = np.random.default_rng(0)
     ratings = ct.Ratings.from_arrays(np.arange(500), np.zeros(500, int), rng.uniform(-10, 10, 500))
-    scale = Scale.of(ratings)
+    scale = RatingScale.of(ratings)
     assert len(scale.values) == 20 and (np.diff(scale.values) > 0).all()
     levels = scale.levels(ratings.ratings)
     for level in range(20):

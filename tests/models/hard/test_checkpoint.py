@@ -44,13 +44,23 @@ CASES = {
 
 
 def make(**given: object) -> ct.GeneralizedKMeans:
-    usual = {"n_blocks": 5, "max_iter": 20, "tol": 0, "n_init": 3, "alpha": 0.3, "rng": 5}
+    usual = {
+        "n_blocks": 5,
+        "search": "paper",
+        "max_iter": 20,
+        "tol": 0,
+        "n_init": 3,
+        "alpha": 0.3,
+        "rng": 5,
+    }
     return ct.GeneralizedKMeans(**{**usual, **given})
 
 
 def labels(model: ct.GeneralizedKMeans) -> np.ndarray:
     return (
-        model.labels_ if hasattr(model, "labels_") else np.r_[model.row_labels_, model.col_labels_]
+        model.labels_
+        if hasattr(model, "labels_")
+        else np.r_[model.user_labels_, model.item_labels_]
     )
 
 

@@ -35,7 +35,9 @@ def karate() -> ct.Graph:
 @pytest.mark.parametrize("objective", ["simple", "degree-corrected", "directed"])
 def test_planted_blocks_are_found(objective):
     graph, z = planted(directed=objective == "directed")
-    model = ct.GeneralizedKMeans(4, objective=objective, n_init=40, rng=0).fit(graph)
+    model = ct.GeneralizedKMeans(4, search="paper", objective=objective, n_init=40, rng=0).fit(
+        graph
+    )
     assert adjusted_rand_score(z, model.labels_) >= 0.99
     assert model.locally_optimal_ and model.converged_
 
@@ -43,7 +45,7 @@ def test_planted_blocks_are_found(objective):
 @pytest.mark.parametrize("score", ["exact", "fixed"])
 def test_both_scores_lower_the_entropy(score):
     graph, _ = planted()
-    model = ct.GeneralizedKMeans(4, score=score, rng=1).fit(graph)
+    model = ct.GeneralizedKMeans(4, search="paper", score=score, rng=1).fit(graph)
     first, last = model.history_[0].entropy, model.entropy_
     assert last < 0.95 * first
 
@@ -52,7 +54,7 @@ def test_a_whole_batch_distorts_as_the_paper_says(data_dir):
     """Figure fig:compare:ascaida: alpha = 1 moves everybody at once and does not descend."""
     graph = ct.read_graph(data_dir / "as-caida20071105.txt.gz")
     few, whole = (
-        ct.GeneralizedKMeans(100, alpha=alpha, max_iter=n, tol=0, rng=0).fit(graph)
+        ct.GeneralizedKMeans(100, search="paper", alpha=alpha, max_iter=n, tol=0, rng=0).fit(graph)
         for alpha, n in ((0.1, 100), (1.0, 10))
     )
     assert few.entropy_ < 300_000 < 350_000 < whole.entropy_
@@ -66,20 +68,22 @@ def test_lloyd_is_scikit_learn_s():
     centers = np.array([points[start == y].mean(axis=0) for y in range(3)])
     theirs = KMeans(3, init=centers, n_init=1, tol=0, max_iter=100).fit(points)
     ours = ct.GeneralizedKMeans(
-        3, objective="gaussian", alpha=1.0, tol=0, max_iter=100, init=start
+        3, search="paper", objective="gaussian", alpha=1.0, tol=0, max_iter=100, init=start
     ).fit(points)
     np.testing.assert_array_equal(ours.labels_, theirs.labels_)
     np.testing.assert_allclose(ours.centers_, theirs.cluster_centers_)
     constant = points.size / 2 * np.log(2 * np.pi)
     assert ours.entropy_ - constant == pytest.approx(theirs.inertia_ / 2)
-    exact = ct.GeneralizedKMeans(3, objective="gaussian", score="exact", init=start).fit(points)
+    exact = ct.GeneralizedKMeans(
+        3, search="paper", objective="gaussian", score="exact", init=start
+    ).fit(points)
     assert exact.entropy_ == pytest.approx(ref.entropy_gaussian(points, exact.labels_, 3))
 
 
 def test_the_block_matrices_are_the_reference_s():
     graph, _ = planted(n=60)
     edges = list(zip(*(e.tolist() for e in graph.edges()), strict=True))
-    model = ct.GeneralizedKMeans(5, rng=0).fit(graph)
+    model = ct.GeneralizedKMeans(5, search="paper", rng=0).fit(graph)
     np.testing.assert_array_equal(model.block_edges_, ref.block_edges(edges, model.labels_, 5))
     np.testing.assert_array_equal(model.block_pairs_, ref.block_pairs(model.labels_, 5))
     some = model.block_pairs_ > 0
@@ -93,23 +97,29 @@ def test_ratings_have_two_label_sets_and_a_distribution_a_cell():
     users, items = rng.integers(0, 40, 600), rng.integers(0, 30, 600)
     values = np.where((users + items) % 2 == 0, 5, 1)
     ratings = ct.Ratings.from_arrays(users, items, values)
-    model = ct.GeneralizedKMeans((2, 2), objective="ratings", n_init=4, rng=0).fit(ratings)
-    assert model.row_labels_.shape == (40,) and model.col_labels_.shape == (30,)
+    model = ct.GeneralizedKMeans((2, 2), search="paper", objective="ratings", n_init=4, rng=0).fit(
+        ratings
+    )
+    assert model.user_labels_.shape == (40,) and model.item_labels_.shape == (30,)
     assert model.entropy_ == pytest.approx(0.0, abs=1e-9)
     np.testing.assert_allclose(model.block_probabilities_.sum(axis=2), 1.0)
     assert model.block_edges_.sum() == len(ratings)
     for objective in ("likes", "binomial"):
-        other = ct.GeneralizedKMeans((2, 2), objective=objective, rng=0).fit(ratings)
+        other = ct.GeneralizedKMeans((2, 2), search="paper", objective=objective, rng=0).fit(
+            ratings
+        )
         assert np.isfinite(other.entropy_)
 
 
 def test_no_block_is_smaller_than_asked():
     graph, _ = planted(n=100, k=4)
     for score in ("exact", "fixed"):
-        model = ct.GeneralizedKMeans(8, min_block_size=9, score=score, rng=0).fit(graph)
+        model = ct.GeneralizedKMeans(8, search="paper", min_block_size=9, score=score, rng=0).fit(
+            graph
+        )
         assert np.bincount(model.labels_, minlength=8).min() >= 9
     with pytest.raises(InputError, match="the largest min_block_size is 12"):
-        ct.GeneralizedKMeans(8, min_block_size=13).fit(graph)
+        ct.GeneralizedKMeans(8, search="paper", min_block_size=13).fit(graph)
 
 
 @pytest.mark.parametrize(
@@ -141,14 +151,14 @@ def test_no_block_is_smaller_than_asked():
 def test_bad_options_are_refused_with_their_value(options):
     graph, _ = planted()
     with pytest.raises(InputError):
-        ct.GeneralizedKMeans(**{"n_blocks": 4, **options}).fit(graph)
+        ct.GeneralizedKMeans(**{"n_blocks": 4, "search": "paper", **options}).fit(graph)
 
 
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
 def test_bad_weights_are_refused(weight):
     def fit():
         graph = ct.Graph.from_edges([0, 1], [1, 2], weights=[1.0, weight])
-        ct.GeneralizedKMeans(2, objective="weighted").fit(graph)
+        ct.GeneralizedKMeans(2, search="paper", objective="weighted").fit(graph)
 
     with pytest.raises(InputError):
         fit()
@@ -157,7 +167,7 @@ def test_bad_weights_are_refused(weight):
 def test_a_directed_graph_as_simple_says_what_was_assumed():
     graph, _ = planted(directed=True)
     with pytest.warns(AssumptionWarning, match="directions"):
-        ct.GeneralizedKMeans(2, max_iter=2).fit(graph)
+        ct.GeneralizedKMeans(2, search="paper", max_iter=2).fit(graph)
 
 
 def test_graphs_at_the_edge():
@@ -165,12 +175,14 @@ def test_graphs_at_the_edge():
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         for k in (1, 2, 5):
-            model = ct.GeneralizedKMeans(k, rng=0).fit(nothing)
+            model = ct.GeneralizedKMeans(k, search="paper", rng=0).fit(nothing)
             assert model.entropy_ == 0.0
         complete = ct.Graph.from_edges(*np.triu_indices(6, 1))
-        assert ct.GeneralizedKMeans(3, rng=0).fit(complete).entropy_ == pytest.approx(0, abs=1e-9)
+        assert ct.GeneralizedKMeans(3, search="paper", rng=0).fit(
+            complete
+        ).entropy_ == pytest.approx(0, abs=1e-9)
         graph, _ = planted(n=30)
-        assert ct.GeneralizedKMeans(30, rng=0).fit(graph).n_blocks_ <= 30
+        assert ct.GeneralizedKMeans(30, search="paper", rng=0).fit(graph).n_blocks_ <= 30
     with pytest.raises(InputError):
         ct.GeneralizedKMeans(1).fit(ct.Graph.from_edges([], [], n_nodes=0))
 
@@ -181,7 +193,7 @@ def test_entropies_over_seeds_do_not_depend_on_the_order_of_the_nodes():
     s, t = graph.edges()
     turned = ct.Graph.from_edges(turn[s], turn[t], n_nodes=120)
     a, b = (
-        [ct.GeneralizedKMeans(6, rng=seed).fit(g).entropy_ for seed in range(10)]
+        [ct.GeneralizedKMeans(6, search="paper", rng=seed).fit(g).entropy_ for seed in range(10)]
         for g in (graph, turned)
     )
     spread = np.std(a) + np.std(b)
@@ -193,7 +205,11 @@ def test_threads_change_nothing_on_a_graph_of_some_size():
     found = []
     for threads in (1, 2):
         with LocalEngine(threads) as engine:
-            found.append(ct.GeneralizedKMeans(12, rng=0, max_iter=40).fit(graph, engine=engine))
+            found.append(
+                ct.GeneralizedKMeans(12, search="paper", rng=0, max_iter=40).fit(
+                    graph, engine=engine
+                )
+            )
     np.testing.assert_array_equal(found[0].labels_, found[1].labels_)
     assert found[0].entropy_ == found[1].entropy_
 
@@ -201,13 +217,13 @@ def test_threads_change_nothing_on_a_graph_of_some_size():
 def test_labels_by_the_names_of_networkx():
     names = nx.relabel_nodes(nx.karate_club_graph(), lambda v: f"member {v}")
     graph = ct.Graph.from_networkx(names)
-    by_id = ct.GeneralizedKMeans(2, rng=0).fit(graph).labels_by_id(graph)
+    by_id = ct.GeneralizedKMeans(2, search="paper", rng=0).fit(graph).labels_by_id(graph)
     assert set(by_id) == set(names) and set(by_id.values()) <= {0, 1}
 
 
 def test_best_labels_are_kept_when_later_ones_are_worse():
     graph = karate()
-    model = ct.GeneralizedKMeans(6, alpha=1.0, tol=0, max_iter=30, rng=0).fit(graph)
+    model = ct.GeneralizedKMeans(6, search="paper", alpha=1.0, tol=0, max_iter=30, rng=0).fit(graph)
     seen = [entry.entropy for entry in model.history_]
     assert model.entropy_ <= min(seen) + 1e-9
     assert len(seen) == 30

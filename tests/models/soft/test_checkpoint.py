@@ -42,7 +42,7 @@ CASES = {
     ),
     "unrated": (
         RATINGS,
-        lambda: ct.MMSBM(n_groups=3, max_iter=30, n_init=3, absent_ratio=0.5, tol=0, rng=5),
+        lambda: ct.MMSBM(n_groups=3, max_iter=30, n_init=3, negatives_per_rating=0.5, tol=0, rng=5),
     ),
     "sampled graph": (
         GRAPH,

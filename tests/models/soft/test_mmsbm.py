@@ -155,7 +155,7 @@ def test_labels_are_a_start(planted):
     assert started.entropy_ < 0.9 * random.entropy_
 
     class Clustering:
-        row_labels_, col_labels_ = labels
+        user_labels_, item_labels_ = labels
 
     again = ct.MMSBM(n_groups=(2, 3), init=Clustering(), max_iter=3, rng=0).fit(ratings)
     assert again.entropy_ == started.entropy_
@@ -189,11 +189,11 @@ def test_early_stopping_keeps_what_predicts_best(planted):
 
 def test_unrated_pairs_are_one_more_configuration(planted):
     ratings, _ = planted
-    model = ct.MMSBM(n_groups=3, absent_ratio=1.0, max_iter=40, rng=0).fit(ratings)
+    model = ct.MMSBM(n_groups=3, negatives_per_rating=1.0, max_iter=40, rng=0).fit(ratings)
     assert model.theta_.shape[2] == len(model.values_) == 5
     rated = model.theta_.sum(axis=2)
     assert (rated <= 1 + 1e-12).all() and 0.2 < rated.mean() < 0.8
-    again = ct.MMSBM(n_groups=3, absent_ratio=1.0, max_iter=0, init=model).fit(ratings)
+    again = ct.MMSBM(n_groups=3, negatives_per_rating=1.0, max_iter=0, init=model).fit(ratings)
     np.testing.assert_allclose(again.theta_, model.theta_, atol=1e-15)
 
 

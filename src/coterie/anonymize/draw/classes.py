@@ -145,7 +145,7 @@ class Classes:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ClassCells:
     """The cells (pairs of classes) that hold an original edge, and p_AB of each (design 3.5)."""
 
     first: np.ndarray  # int64: class A, A <= B
@@ -160,14 +160,14 @@ def classes_of(graph: Graph, labels: np.ndarray, min_size: int) -> Classes:
     return Classes(block, cut_blocks(graph, block, min_size, BIN_FACTOR))
 
 
-def occupied_cells(graph: Graph, classes: Classes) -> Cells:
+def occupied_cells(graph: Graph, classes: Classes) -> ClassCells:
     """The cells with an original edge, and what the model says of a pair in each."""
     source, target = graph.edges()
     a, b = classes.label[source].astype(np.int64), classes.label[target].astype(np.int64)
     low, high = np.minimum(a, b), np.maximum(a, b)
     key, edges = np.unique(low * classes.n_classes + high, return_counts=True)
     first, second = np.divmod(key, classes.n_classes)
-    return Cells(first, second, edges, cell_probability(graph, classes, first, second))
+    return ClassCells(first, second, edges, cell_probability(graph, classes, first, second))
 
 
 def cell_probability(
@@ -212,7 +212,7 @@ def limit_cells(graph: Graph, classes: Classes, limit: float, min_size: int) -> 
 
 
 def _merge_downward(
-    graph: Graph, classes: Classes, cells: Cells, above: np.ndarray
+    graph: Graph, classes: Classes, cells: ClassCells, above: np.ndarray
 ) -> Classes | None:
     """Join the smaller class of each cell with the next lower one of its block, each class once a
     round; None if no class has a lower one."""

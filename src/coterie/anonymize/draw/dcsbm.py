@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from coterie.anonymize.draw.calibration import Dials, calibrate
 from coterie.anonymize.draw.classes import (
-    Cells,
+    ClassCells,
     Classes,
     block_matrix,
     classes_of,
@@ -21,7 +21,7 @@ from coterie.anonymize.draw.classes import (
 )
 from coterie.anonymize.draw.degrees import deal_within_classes, quantiles_by_class, redraw_degrees
 from coterie.anonymize.draw.reconnection import reconnect
-from coterie.anonymize.draw.rewiring import Shape, rewire, shape_of
+from coterie.anonymize.draw.rewiring import RewiringTargets, rewire, shape_of
 from coterie.anonymize.draw.wiring import Wired, wire
 from coterie.anonymize.utility.measures import assortativity, largest_component
 from coterie.anonymize.utility.paths import path_lengths
@@ -58,7 +58,7 @@ class StubModel:
     classes: Classes
     quantiles: np.ndarray  # int64[n]: degrees class after class, rising in each
     block_edges: np.ndarray  # int64[k, k]: e_rs
-    shape: Shape
+    shape: RewiringTargets
     largest_component: float  # share of the nodes
     limit: float
     steps: Steps = field(default_factory=Steps)
@@ -113,7 +113,7 @@ class StubModel:
         )
         return replace(model, dials=dials)
 
-    def cells(self, graph: Graph) -> Cells:
+    def cells(self, graph: Graph) -> ClassCells:
         """The cells that hold an original edge, and p_AB of each."""
         return occupied_cells(graph, self.classes)
 
@@ -132,7 +132,7 @@ class StubModel:
             degrees = redraw_degrees(degrees, self.classes, rng)
         return deal_within_classes(degrees, self.classes, rng)
 
-    def _wire(self, degrees: np.ndarray, rng: Generator) -> tuple[Wired, kernel.Cells]:
+    def _wire(self, degrees: np.ndarray, rng: Generator) -> tuple[Wired, kernel.WiringCells]:
         return wire(
             self.classes,
             degrees,

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
-from coterie.anonymize.draw.classes import Cells, Classes, merge_small_blocks
+from coterie.anonymize.draw.classes import ClassCells, Classes, merge_small_blocks
 from coterie.anonymize.draw.dcsbm import Steps, StubModel
 from coterie.anonymize.draw.sbm import CellModel
 from coterie.base.errors import InputError
@@ -18,13 +18,13 @@ from coterie.engine import Engine
 MODELS = ("dcsbm", "sbm", "exact-counts")
 
 
-class Model(Protocol):
+class ReleaseModel(Protocol):
     """What a graph can be drawn from: it knows everybody's class, and nobody's neighbours."""
 
     @property
     def classes(self) -> Classes: ...
 
-    def cells(self, graph: Graph) -> Cells:
+    def cells(self, graph: Graph) -> ClassCells:
         """The cells that hold an original edge, and the probability of a pair in each."""
         ...
 
@@ -50,7 +50,7 @@ def build_model(
     steps: Steps | None = None,
     engine: Engine | None = None,
     callback: Callback = silent,
-) -> Model:
+) -> ReleaseModel:
     """The model called `name` of this graph and these blocks: no class under `min_size` nodes, no
     original edge in a cell with p >= `limit`, as far as that can be had."""
     check_model(name)

@@ -8,12 +8,14 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from coterie.anonymize.draw.wiring import Wired
-from coterie.kernels.anonymize.wiring import Cells
+from coterie.kernels.anonymize.wiring import WiringCells
 
 _ROUNDS = 12
 
 
-def reconnect(edges: Wired, block: np.ndarray, cells: Cells, share: float, rng: Generator) -> Wired:
+def reconnect(
+    edges: Wired, block: np.ndarray, cells: WiringCells, share: float, rng: Generator
+) -> Wired:
     """Swaps (a, b), (c, d) -> (a, d), (c, b) with (a, b) in a small piece, (c, d) in the largest
     component and b, d in one block, until that component holds `share` of the nodes. Degrees and
     block pairs stay; as the ends come from two pieces, no edge can repeat.
@@ -90,12 +92,12 @@ def _partners(
     return pairs
 
 
-def _room(cells: Cells, u: int, v: int) -> bool:
+def _room(cells: WiringCells, u: int, v: int) -> bool:
     a, b = cells.tight[u], cells.tight[v]
     return bool(a < 0 or b < 0 or cells.filled[a, b] < cells.room[a, b])
 
 
-def _count(cells: Cells, u: int, v: int, change: int) -> None:
+def _count(cells: WiringCells, u: int, v: int, change: int) -> None:
     a, b = cells.tight[u], cells.tight[v]
     if a >= 0 and b >= 0:
         cells.filled[a, b] += change

@@ -11,7 +11,7 @@ from coterie.anonymize.draw.wiring import Wired
 from coterie.anonymize.utility.measures import local_clustering
 from coterie.base.randomness import stream_keys
 from coterie.kernels.anonymize import rewiring as kernel
-from coterie.kernels.anonymize.wiring import Cells
+from coterie.kernels.anonymize.wiring import WiringCells
 from coterie.kernels.graphs.triangles import triangles
 
 PROPOSALS = 25  # an edge, at most
@@ -21,7 +21,7 @@ _TRIES = 24  # neighbours looked at for the loosest edge to give up
 _MIN_BIN = 10  # nodes: a degree bin under it is pooled with its neighbour
 
 
-class Shape(NamedTuple):
+class RewiringTargets(NamedTuple):
     """The released statistics that rewiring aims at: they count as published (audit)."""
 
     lowest: np.ndarray  # float64: lowest degree of each bin
@@ -60,7 +60,9 @@ def products_over_edges(degrees: np.ndarray, assortativity: float) -> float:
     return float(m * (mean**2 + assortativity * ((d**3).sum() / (2 * m) - mean**2)))
 
 
-def shape_of(degrees: np.ndarray, triangle_counts: np.ndarray, assortativity: float) -> Shape:
+def shape_of(
+    degrees: np.ndarray, triangle_counts: np.ndarray, assortativity: float
+) -> RewiringTargets:
     """What rewiring needs to know of the original: three aggregate statistics."""
     lows = degree_bins(degrees)
     where = np.searchsorted(lows, degrees, side="right") - 1
@@ -72,14 +74,14 @@ def shape_of(degrees: np.ndarray, triangle_counts: np.ndarray, assortativity: fl
     transitivity = float(triangle_counts.sum() / pairs) if pairs else 0.0
     # Rounded: the last digits of a sum tell the order of its terms.
     means = np.round(sums / np.maximum(counts, 1), 9)
-    return Shape(lows, means, transitivity, assortativity)
+    return RewiringTargets(lows, means, transitivity, assortativity)
 
 
 def rewire(
     wired: Wired,
     block: np.ndarray,
-    cells: Cells,
-    shape: Shape,
+    cells: WiringCells,
+    shape: RewiringTargets,
     rng: Generator,
     *,
     proposals: int = PROPOSALS,

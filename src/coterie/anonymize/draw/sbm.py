@@ -12,7 +12,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.random import Generator
 
-from coterie.anonymize.draw.classes import Cells, Classes, block_matrix, compact, occupied_cells
+from coterie.anonymize.draw.classes import (
+    ClassCells,
+    Classes,
+    block_matrix,
+    compact,
+    occupied_cells,
+)
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine, shard_count
@@ -50,13 +56,13 @@ class CellModel:
         highest = np.ceil(limit * pairs).astype(np.int64) - 1
         return cls(Classes(block, block), rows, columns, pairs, np.clip(edges, 0, highest), exact)
 
-    def cells(self, graph: Graph) -> Cells:
+    def cells(self, graph: Graph) -> ClassCells:
         """The cells that hold an original edge, with the probability they are drawn with."""
         found = occupied_cells(graph, self.classes)
         k = self.classes.n_blocks
         at = np.searchsorted(self.rows * k + self.columns, found.first * k + found.second)
         p = self.edges[at] / self.pairs[at]
-        return Cells(found.first, found.second, found.edges, p)
+        return ClassCells(found.first, found.second, found.edges, p)
 
     def draw(self, rng: Generator, engine: Engine | None = None) -> Graph:
         """A new graph; node v of it has v's block, and nothing else of v."""

@@ -29,7 +29,7 @@ class Wired(NamedTuple):
         return indptr, indices
 
 
-def cell_room(classes: Classes, degrees: np.ndarray, limit: float) -> kernel.Cells:
+def cell_room(classes: Classes, degrees: np.ndarray, limit: float) -> kernel.WiringCells:
     """An empty count of the cells that could pass `limit` of their pairs; the others need none.
 
     A cell can fill up only if either class has more ends than the cell may hold edges.
@@ -46,7 +46,7 @@ def cell_room(classes: Classes, degrees: np.ndarray, limit: float) -> kernel.Cel
     number = np.full(classes.n_classes, -1, np.int32)
     number[candidate[tight]] = np.arange(tight.sum())
     room = np.floor(limit * pairs[np.ix_(tight, tight)]).astype(np.int32)
-    return kernel.Cells(number[classes.label], np.zeros_like(room), room)
+    return kernel.WiringCells(number[classes.label], np.zeros_like(room), room)
 
 
 def ring_order(classes: Classes, degrees: np.ndarray, noise: float, rng: Generator) -> np.ndarray:
@@ -77,7 +77,7 @@ def wire(
     limit: float,
     rng: Generator,
     reach: float = REACH,
-) -> tuple[Wired, kernel.Cells]:
+) -> tuple[Wired, kernel.WiringCells]:
     """Join the ends: e_rs edges a block pair (`block_edges`, inner edges twice), `degrees` ends a
     node, near on the ring but for a share `epsilon`. Gives the edges and the count of the cells."""
     place = ring_order(classes, degrees, noise, rng)

@@ -12,13 +12,12 @@ import numpy as np
 from coterie.anonymize.output.audit import Ledger, write_audit
 from coterie.anonymize.output.identity_map import write_truth
 from coterie.anonymize.output.release_folder import (
-    Renderer,
     check_folder,
     check_truth_path,
-    default_renderer,
     private_folder,
     staged_folder,
 )
+from coterie.base import renderers
 from coterie.base.errors import InputError, PolicyRefusedError
 from coterie.data import Graph
 
@@ -61,7 +60,7 @@ class Release:
     def write(
         self,
         folder: str | PathLike[str],
-        renderer: Renderer | None = None,
+        renderer: renderers.Renderer | None = None,
         *,
         form: str = "csv",
         overwrite: bool = False,
@@ -87,7 +86,9 @@ class Release:
                     f"research truth of {len(self.graphs)} draws", remedy="ask for one draw"
                 )
         summary = {**self.summary, "name": target.name, "forced": self.refused and force}
-        page = (renderer or default_renderer())(summary)
+        page = renderer(summary) if renderer else renderers.render(renderers.RELEASE, summary)
+        if page is None:
+            raise InputError("there is no report to write", remedy="pass a renderer")
         counted = ledger or Ledger()
         of_this_input = self.record["input_sha256"]
         with staged_folder(

@@ -7,26 +7,13 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from coterie.base.errors import InputError
 from coterie.data import Graph
 from coterie.data.writers import atomic_write, write_graph
 
-Renderer = Callable[[dict[str, Any]], str]
 FORMATS = ("csv", "parquet", "graphml")
-
-# Imports go one way (report -> anonymize), so the page that draws the report is named here and
-# looked up when a release is written; whoever has another page passes it as `renderer`.
-_REPORT_PAGE = "coterie.report.release_report:render"
-
-
-def default_renderer() -> Renderer:
-    module, name = _REPORT_PAGE.split(":")
-    render: Renderer = getattr(import_module(module), name)
-    return render
 
 
 def private_folder(folder: Path) -> Path:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from coterie.anonymize.draw.classes import Cells, Classes
-from coterie.anonymize.draw.models import Model
+from coterie.anonymize.draw.classes import ClassCells, Classes
+from coterie.anonymize.draw.models import ReleaseModel
 from coterie.anonymize.policy import Limit, Policy
-from coterie.anonymize.risk.attack_suite import Battery, Target
+from coterie.anonymize.risk.attack_suite import AttackSuite, Target
 from coterie.anonymize.risk.averaging import averaging_attack
 from coterie.anonymize.risk.disclosure import cell_disclosure, class_risk, disclosure_with_degrees
 from coterie.anonymize.risk.expected_hits import chance_of
@@ -27,7 +27,7 @@ class Case:
 
     original: Graph
     before: Measures
-    model: Model
+    model: ReleaseModel
     releases: list[Target]
 
 
@@ -56,7 +56,7 @@ def assess(
     policy: Policy,
     engine: Engine,
     *,
-    battery: Battery,
+    battery: AttackSuite,
     controls: dict[str, Any],
     releases_before: int,
     inference: dict[str, Any] | None,
@@ -72,7 +72,7 @@ def assess(
 
 
 def model_risk(
-    graph: Graph, classes: Classes, cells: Cells, edge_probability: float
+    graph: Graph, classes: Classes, cells: ClassCells, edge_probability: float
 ) -> dict[str, Any]:
     """A1 and A2: what the model gives away to somebody who knows everybody's class."""
     above = cells.edges[cells.probability >= edge_probability].sum()
@@ -87,7 +87,7 @@ def model_risk(
 
 
 def attack_risk(
-    battery: Battery,
+    battery: AttackSuite,
     controls: dict[str, Any],
     releases: list[Target],
     classes: Classes,

@@ -63,11 +63,11 @@ def attack_all(
     callback: Callback = silent,
 ) -> tuple[dict[str, Any], dict[str, Claims]]:
     """Every attack on every target and on both controls, with the same seeds for all."""
-    battery = Battery(original, rng)
+    battery = AttackSuite(original, rng)
     return battery.run({**targets, **battery.controls}, engine, callback=callback)
 
 
-class Battery:
+class AttackSuite:
     """The attacks of somebody who holds `original`: seeds and controls are chosen once, and are the
     same for every target."""
 

@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 from coterie.anonymize.risk.intervals import wilson
 from coterie.anonymize.utility.measures import local_clustering
 from coterie.data import Graph
-from coterie.kernels.anonymize.matching import Rows, claim_everybody, new_memory, propagate
+from coterie.kernels.anonymize.matching import MatchingRows, claim_everybody, new_memory, propagate
 from coterie.kernels.graphs.triangles import core_numbers, triangles
 from coterie.kernels.graphs.vertex_refinement import refine
 
@@ -79,8 +79,8 @@ def seeded_attack(
 
 
 def carry_on(
-    known: Rows,
-    other: Rows,
+    known: MatchingRows,
+    other: MatchingRows,
     forward: np.ndarray,
     backward: np.ndarray,
     seeds: np.ndarray,
@@ -99,10 +99,10 @@ def carry_on(
             break
 
 
-def graph_rows(graph: Graph) -> Rows:
+def graph_rows(graph: Graph) -> MatchingRows:
     """A graph as the matching kernels take it."""
     damping = 1.0 / np.sqrt(np.maximum(graph.degrees, 1))
-    return Rows(graph.indptr, graph.indices, damping)
+    return MatchingRows(graph.indptr, graph.indices, damping)
 
 
 def vertex_refinement(
@@ -193,7 +193,9 @@ def bold_attack(
     backward[forward[matched]] = matched
     known, other = graph_rows(original), graph_rows(published)
     carry_on(known, other, forward, backward, seeds, rng, threshold=0.0, passes=_PASSES)
-    free = Rows(other.indptr, other.indices, np.where(backward >= 0, _TAKEN, 1.0) * other.damping)
+    free = MatchingRows(
+        other.indptr, other.indices, np.where(backward >= 0, _TAKEN, 1.0) * other.damping
+    )
     guess, lead = np.empty_like(forward), np.empty(len(forward))
     claim_everybody(known, free, forward, guess, lead)
     lead[(forward >= 0) & (careful.guess < 0)] = _MUTUAL

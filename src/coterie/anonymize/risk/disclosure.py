@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.anonymize.draw.classes import Cells, Classes, block_matrix
+from coterie.anonymize.draw.classes import ClassCells, Classes, block_matrix
 from coterie.data import Graph
 
 THRESHOLDS = (0.5, 0.9, 1.0)
@@ -31,7 +31,7 @@ def class_risk(labels: np.ndarray) -> dict[str, Any]:
     }
 
 
-def cell_disclosure(cells: Cells) -> dict[str, float]:
+def cell_disclosure(cells: ClassCells) -> dict[str, float]:
     """A2: share of the original edges in cells with p >= 0.5, 0.9, 1, and the largest such p."""
     return _shares(cells.probability, cells.edges)
 

@@ -71,9 +71,9 @@ def make(
 
 def load_model(path: str) -> Recommender:
     """The recommender in a file."""
-    from coterie.recommend.model_file import load
+    from coterie.recommend.model_file import load_recommender
 
-    return load(path)
+    return load_recommender(path)
 
 
 def known(recommender: Recommender, user: str | None = None, item: str | None = None) -> None:

@@ -10,7 +10,7 @@ from numba import njit
 from coterie.kernels.additive.response_styles import draw_styles, log_chances, move_cuts
 from coterie.kernels.additive.sweep import (
     Last,
-    View,
+    SweepView,
     draw_col_offsets,
     draw_effects,
     draw_item_labels,
@@ -70,7 +70,7 @@ def _draw_offsets(state, chain, rated, seen, tau):
 def _draw_partitions(state, chain, rated, seen, seen_weight):
     L, k, l = chain.M.shape  # noqa: E741
     m = chain.h.shape[1]
-    ratings, presence = View(rated, chain.x, 1.0), View(seen, chain.y, seen_weight)
+    ratings, presence = SweepView(rated, chain.x, 1.0), SweepView(seen, chain.y, seen_weight)
     of_ratings, of_presence = np.empty((k, m, 2)), np.empty((k, m, 2))
     nothing = np.zeros((k, l))
     last = Last(chain.g[0], chain.h[0], nothing, nothing)

@@ -29,7 +29,7 @@ class Edges(NamedTuple):
     col: np.ndarray  # uint32, edge -> item
 
 
-class View(NamedTuple):
+class SweepView(NamedTuple):
     """One of the two observations: who met what, what is left of it, how much it counts."""
 
     edges: Edges

@@ -1,7 +1,7 @@
 """Seeded re-identification: Narayanan & Shmatikov's propagation (2009).
 
-known, other   two graphs as compressed sparse rows (Rows): what the attacker knows, what was
-               published
+known, other   two graphs as compressed sparse rows (MatchingRows): what the attacker knows,
+               and what was published
 forward        int32[n known]: the published node a known one is matched to, -1 for none
 backward       int32[n published]: the same map from the other side
 """
@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 
-class Rows(NamedTuple):
+class MatchingRows(NamedTuple):
     """A graph's rows and 1/sqrt(degree) of its nodes (0 for none)."""
 
     indptr: np.ndarray  # int64

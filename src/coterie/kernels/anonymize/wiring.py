@@ -32,7 +32,7 @@ class Ring(NamedTuple):
     degree: np.ndarray  # int64[n]
 
 
-class Cells(NamedTuple):
+class WiringCells(NamedTuple):
     """The cells of classes that may not fill up."""
 
     tight: np.ndarray  # int32[n]

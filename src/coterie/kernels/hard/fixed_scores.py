@@ -20,7 +20,7 @@ from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON, cell, inn
 from coterie.kernels.hard.score_tables import JOIN, LONE, PARTS, SLOPE, inner_pairs
 from coterie.kernels.hard.scores import best_label
 from coterie.kernels.hard.statistics import TWO_SETS, edge_slots, profile
-from coterie.kernels.numba.no_refcount import lend
+from coterie.kernels.numba.no_refcount import borrow_without_refcount
 
 EPSILON = 0.5
 
@@ -28,7 +28,11 @@ EPSILON = 0.5
 @njit(nogil=True, cache=True)
 def refresh_fixed(model, stats, tables, start, stop):
     """Recompute tables (OUT: slope, lone, join, parts) for the labels start..stop-1"""
-    model, stats, tables = lend(model), lend(stats), lend(tables)
+    model, stats, tables = (
+        borrow_without_refcount(model),
+        borrow_without_refcount(stats),
+        borrow_without_refcount(tables),
+    )
     counts, sizes, others, _ = stats
     slots, q = len(counts), len(others)
     edges = edge_slots(model, q)
@@ -74,9 +78,13 @@ def plan_fixed(
     model, adjacency, stats, tables, work, labels, other_labels, elements, wanted, gains
 ):
     """As `scores.plan`, with theta fixed: the gain is the paper's estimate, not the change of S"""
-    model, adjacency = lend(model), lend(adjacency)
-    stats, tables, work = lend(stats), lend(tables), lend(work)
-    labels, other_labels = lend(labels), lend(other_labels)
+    model, adjacency = borrow_without_refcount(model), borrow_without_refcount(adjacency)
+    stats, tables, work = (
+        borrow_without_refcount(stats),
+        borrow_without_refcount(tables),
+        borrow_without_refcount(work),
+    )
+    labels, other_labels = borrow_without_refcount(labels), borrow_without_refcount(other_labels)
     k, q = len(stats.sizes), len(stats.others)
     edges = edge_slots(model, q)
     cost, x = work.cost, work.x

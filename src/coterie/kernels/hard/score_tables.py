@@ -40,18 +40,18 @@ from coterie.kernels.hard.cell_costs import (
     widen,
 )
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY, edge_slots
-from coterie.kernels.numba.no_refcount import lend
+from coterie.kernels.numba.no_refcount import borrow_without_refcount
 
 FAST = 1024  # the largest x that rows take by table
 
 
-# planes of Tables.cells
+# planes of ScoreTables.cells
 BASE, LONE, LEAVE, SLOPE, BEND, OWN_SLOPE, OWN_BEND = range(7)
-# rows of Tables.blocks; INNER_LEAVE is the diagonal's term of STAY
+# rows of ScoreTables.blocks; INNER_LEAVE is the diagonal's term of STAY
 JOIN, STAY, INNER_LEAVE, PARTS = range(4)
 
 
-class Tables(NamedTuple):
+class ScoreTables(NamedTuple):
     """Few arrays with many planes: Numba's compile time grows with the arrays that travel."""
 
     cells: np.ndarray  # float64 (7, slots, k)
@@ -60,9 +60,11 @@ class Tables(NamedTuple):
     other_logs: np.ndarray  # float64 (3, q): the same of the other end's blocks
 
 
-def empty_tables(slots: int, k: int, q: int) -> Tables:
+def empty_tables(slots: int, k: int, q: int) -> ScoreTables:
     """Room for the tables of one side."""
-    return Tables(np.zeros((7, slots, k)), np.zeros((4, k)), np.zeros((3, k)), np.zeros((3, q)))
+    return ScoreTables(
+        np.zeros((7, slots, k)), np.zeros((4, k)), np.zeros((3, k)), np.zeros((3, q))
+    )
 
 
 @njit(inline="always", cache=True)
@@ -204,7 +206,13 @@ def refresh_columns(model, stats, tables, start, stop):
 @njit(nogil=True, cache=True)
 def refresh(model, stats, tables, start, stop):
     """Recompute tables (OUT) for the labels start..stop-1; needs refresh_logs before"""
-    refresh_columns(lend(model), lend(stats), lend(tables), start, stop)
+    refresh_columns(
+        borrow_without_refcount(model),
+        borrow_without_refcount(stats),
+        borrow_without_refcount(tables),
+        start,
+        stop,
+    )
 
 
 @njit(nogil=True, cache=True)

@@ -51,7 +51,7 @@ from coterie.kernels.hard.statistics import (
     profile,
     shift,
 )
-from coterie.kernels.numba.no_refcount import lend
+from coterie.kernels.numba.no_refcount import borrow_without_refcount
 
 LEAST_GAIN = 1e-9  # a move must gain more: ties stay
 
@@ -236,9 +236,13 @@ def best_label(cost, a):
 @njit(nogil=True, cache=True)
 def plan(model, adjacency, stats, tables, work, labels, other_labels, elements, wanted, gains):
     """The best label (wanted, OUT) and its gain (OUT) of each element, against fixed statistics"""
-    model, adjacency = lend(model), lend(adjacency)
-    stats, tables, work = lend(stats), lend(tables), lend(work)
-    labels, other_labels = lend(labels), lend(other_labels)
+    model, adjacency = borrow_without_refcount(model), borrow_without_refcount(adjacency)
+    stats, tables, work = (
+        borrow_without_refcount(stats),
+        borrow_without_refcount(tables),
+        borrow_without_refcount(work),
+    )
+    labels, other_labels = borrow_without_refcount(labels), borrow_without_refcount(other_labels)
     q = len(stats.others)
     work.place[:] = -1
     work.used[0] = 0
@@ -257,9 +261,13 @@ def sweep(model, adjacency, stats, tables, work, labels, other_labels, order, le
     """Move the nodes of `order` one by one, each to its best label given all moves before it.
 
     labels, stats and tables are IN/OUT. S never rises. Gives (moves made, entropy gained)."""
-    model, adjacency = lend(model), lend(adjacency)
-    stats, tables, work = lend(stats), lend(tables), lend(work)
-    labels, other_labels = lend(labels), lend(other_labels)
+    model, adjacency = borrow_without_refcount(model), borrow_without_refcount(adjacency)
+    stats, tables, work = (
+        borrow_without_refcount(stats),
+        borrow_without_refcount(tables),
+        borrow_without_refcount(work),
+    )
+    labels, other_labels = borrow_without_refcount(labels), borrow_without_refcount(other_labels)
     q = len(stats.others)
     moved, total = 0, 0.0
     for i in range(len(order)):

@@ -24,7 +24,7 @@ from coterie.kernels.hard.cell_costs import PLAIN
 from coterie.kernels.hard.statistics import ONE_WAY
 
 
-class Rows(NamedTuple):
+class SparseRows(NamedTuple):
     indptr: np.ndarray  # int64, blocks + 1
     slots: np.ndarray  # int64
     values: np.ndarray  # float64
@@ -54,7 +54,7 @@ def members_of(labels, k):
 
 @njit(nogil=True, cache=True)
 def contract(model, adjacency, labels, k, other_labels, q):
-    """The Rows of k blocks whose other ends have q blocks: O(edges), plus sorting each row"""
+    """The SparseRows of k blocks whose other ends have q blocks: O(edges), plus sorting each row"""
     indptr, indices, channels, weights = adjacency
     start, nodes = members_of(labels, k)
     one_way = model.layout == ONE_WAY
@@ -96,4 +96,4 @@ def contract(model, adjacency, labels, k, other_labels, q):
             scale[r] = 1.0 / np.sqrt(mass[r])
     values = values[:end].copy()
     slots = slots[:end].copy()
-    return Rows(out_indptr, slots, values, np.sqrt(values), sizes, mass, total, rate, scale)
+    return SparseRows(out_indptr, slots, values, np.sqrt(values), sizes, mass, total, rate, scale)

@@ -33,7 +33,7 @@ _AHEAD = 2  # elements between asking for neighbours, for their labels, and usin
 _FETCHED = 64  # labels asked for; beyond, asking would push out what is still needed
 
 
-class Model(NamedTuple):
+class BlockModel(NamedTuple):
     """What an objective is, for kernels."""
 
     kind: int  # of cells.py
@@ -51,7 +51,7 @@ class Adjacency(NamedTuple):
     weights: np.ndarray  # float64 beside indices, or empty: all 1
 
 
-class Stats(NamedTuple):
+class BlockStats(NamedTuple):
     """Block statistics as one side sees them; `others` and `mirror` belong to the other side
     (in one node set they are the same arrays)."""
 

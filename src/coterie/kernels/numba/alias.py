@@ -13,7 +13,7 @@ from numba import njit
 from coterie.kernels.numba.random import uniform
 
 
-class Tables(NamedTuple):
+class AliasTables(NamedTuple):
     """One table a row."""
 
     keep: np.ndarray  # float64, n × k
@@ -22,7 +22,7 @@ class Tables(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def alias_tables(weights):
-    """Tables for the rows of `weights` (n × k, >= 0); a row of zeros is taken as even."""
+    """AliasTables for the rows of `weights` (n × k, >= 0); a row of zeros is taken as even."""
     n, k = weights.shape
     keep, other = np.ones((n, k)), np.empty((n, k), np.int32)
     small, large = np.empty(k, np.int64), np.empty(k, np.int64)
@@ -56,7 +56,7 @@ def alias_tables(weights):
                 keep[u, last] = 1.0
             else:
                 other[u, last] = np.argmax(weights[u])
-    return Tables(keep, other)
+    return AliasTables(keep, other)
 
 
 @njit(inline="always", cache=True)

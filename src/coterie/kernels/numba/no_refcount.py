@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 
 
 @intrinsic
-def lend(typingctx, value):
+def borrow_without_refcount(typingctx, value):
     """The same array, or tuple of arrays, without counters; valid while the caller holds it"""
 
     def codegen(context, builder, signature, args):

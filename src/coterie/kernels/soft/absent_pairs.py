@@ -23,7 +23,7 @@ from coterie.kernels.soft.em import FAST, IMPOSSIBLE, add_log, credit, dot, expe
 _SERIES_BELOW = 0.02
 
 
-class Block(NamedTuple):
+class PairBlock(NamedTuple):
     """Consecutive rows of a graph: who is *not* absent."""
 
     ends: np.ndarray  # int64, rows + 1, places in indices

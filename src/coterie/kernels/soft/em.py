@@ -47,7 +47,7 @@ class Shard(NamedTuple):
     column: np.ndarray  # int32, observation -> column
 
 
-class Stats(NamedTuple):
+class EMStats(NamedTuple):
     """What a shard gives back: numerators of the update, and its part of the entropy."""
 
     rows: np.ndarray  # float64, rows of the shard × k: its rows' numerators
@@ -141,7 +141,7 @@ def accumulate(shard, rows, columns, theta, column_sums):
     IN   shard (Shard), rows (its rows × k), columns (m × l), theta (R × k × l), all float64
     OUT  column_sums (m × l, zeros), the columns' numerators; or 0 × l: they are not made (one
          undirected node set, where each pair stands in both rows)
-    Returns Stats.
+    Returns EMStats.
     """
     width, last = columns.shape[1], len(shard.column) - 1
     with_columns, far = len(column_sums) > 0, columns.size > NEAR
@@ -180,7 +180,7 @@ def accumulate(shard, rows, columns, theta, column_sums):
                     s[j] += weight * h[j]
     credit_all(shard, len(shard.row) - waiting, waiting, rows, theta, sums_of_four, row_sums, eta)
     column_sums *= columns[: len(column_sums)]
-    return Stats(row_sums, column_sums, eta, entropy - np.log(product))
+    return EMStats(row_sums, column_sums, eta, entropy - np.log(product))
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

@@ -12,7 +12,7 @@ from numba import njit
 
 from coterie.kernels.numba.alias import draw
 from coterie.kernels.numba.random import stream
-from coterie.kernels.soft.em import FAST, IMPOSSIBLE, Stats, credit, dot, expect
+from coterie.kernels.soft.em import FAST, IMPOSSIBLE, EMStats, credit, dot, expect
 
 
 @njit(nogil=True, cache=True)
@@ -51,7 +51,7 @@ def accumulate_sampled(
                 eta_r[i[d], j[d]] += weight
                 if with_columns:
                     column_sums[v, j[d]] += share
-    return Stats(row_sums, column_sums, eta, 0.0)
+    return EMStats(row_sums, column_sums, eta, 0.0)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

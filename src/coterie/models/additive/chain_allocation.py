@@ -20,9 +20,9 @@ from coterie.engine import Engine
 from coterie.kernels.additive.chain import advance
 from coterie.kernels.additive.predict import distributions
 from coterie.models.additive.chains import (
-    Kind,
+    AdditiveShape,
+    ChainKind,
     Observed,
-    Shape,
     keep,
     observe,
     schedule,
@@ -40,21 +40,21 @@ _SWEEPS, _SETTLE, _EVERY = 60, 25, 5
 class Trial(NamedTuple):
     """One chain on one split: what it is fitted to, and which pairs it predicts."""
 
-    kind: Kind
+    kind: ChainKind
     train: Observed
     users: np.ndarray
     items: np.ndarray
 
 
 def divide(
-    kinds: list[Kind],
+    kinds: list[ChainKind],
     n_chains: int,
     observed: Observed,
     run: Callable[[int, Trial], np.ndarray],
     values: np.ndarray,
     rng: np.random.Generator,
     engine: Engine,
-) -> list[Kind]:
+) -> list[ChainKind]:
     """The kind of each of the chains, those of the first kind first."""
     splits = list(_splits(_part(observed, rng), rng))
     if not splits:
@@ -138,11 +138,11 @@ def _rows(observed: Observed, which: np.ndarray) -> Observed:
 
 
 def predict_held_back(
-    key: int, trial: Trial, shape: Shape, values: np.ndarray, absent_share: float
+    key: int, trial: Trial, shape: AdditiveShape, values: np.ndarray, negatives_per_rating: float
 ) -> np.ndarray:
     """Expected ratings of the trial's pairs by one short chain."""
     train = trial.train
-    chain, seen = start_chain(key, trial.kind, shape, train, absent_share)
+    chain, seen = start_chain(key, trial.kind, shape, train, negatives_per_rating)
     moves = schedule(trial.kind)
     advance(chain, train.edges, train.level, seen, moves, _SETTLE)
     samples = []

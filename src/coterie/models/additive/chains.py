@@ -15,7 +15,7 @@ FAR = 40.0  # a cutpoint that no location passes
 _STYLES_FROM, _STYLES_EVERY, _EFFECTS_FROM, _HOLD = 15, 3, 10, 100.0
 
 
-class Shape(NamedTuple):
+class AdditiveShape(NamedTuple):
     """How large a model is."""
 
     partitions: int
@@ -25,7 +25,7 @@ class Shape(NamedTuple):
     levels: int
 
 
-class Kind(NamedTuple):
+class ChainKind(NamedTuple):
     """What a chain listens to."""
 
     presence: float  # weight of who rated what beside the ratings
@@ -82,10 +82,10 @@ def absent_pairs(
 
 
 def presence(
-    rng: np.random.Generator, observed: Observed, absent_share: float
+    rng: np.random.Generator, observed: Observed, negatives_per_rating: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rated and unrated pairs, and 1 or 0 for each, minus their mean; none if none are drawn."""
-    count = int(absent_share * len(observed.level))
+    count = int(negatives_per_rating * len(observed.level))
     if not count:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     away = absent_pairs(rng, observed.users, observed.items, observed.n_items, count)
@@ -94,7 +94,7 @@ def presence(
     return users, items, y - y.mean()
 
 
-def start_cuts(level: np.ndarray, shape: Shape) -> np.ndarray:
+def start_cuts(level: np.ndarray, shape: AdditiveShape) -> np.ndarray:
     """Cutpoints at the ratings' own shares, each style stretched a little otherwise."""
     counts = np.bincount(level, minlength=shape.levels) + 0.5
     shares = np.cumsum(counts)[:-1] / counts.sum()
@@ -104,19 +104,19 @@ def start_cuts(level: np.ndarray, shape: Shape) -> np.ndarray:
     return np.hstack([-ends, np.outer(stretch, middle), ends])
 
 
-def schedule(kind: Kind) -> Schedule:
+def schedule(kind: ChainKind) -> Schedule:
     """How a chain of this kind moves."""
     return Schedule(kind.presence, _EFFECTS_FROM, _STYLES_FROM, _STYLES_EVERY, _HOLD, kind.grouped)
 
 
 def start_chain(
-    key: int, kind: Kind, shape: Shape, observed: Observed, absent_share: float
+    key: int, kind: ChainKind, shape: AdditiveShape, observed: Observed, negatives_per_rating: float
 ) -> tuple[Chain, Edges]:
     """A chain at random labels, and its own sample of rated and unrated pairs."""
     rng = np.random.default_rng(int(key))
     L, k, l = shape.partitions, shape.user_groups, shape.item_groups  # noqa: E741
     n, m = observed.n_users, observed.n_items
-    users, items, y = presence(rng, observed, absent_share if kind.presence > 0 else 0.0)
+    users, items, y = presence(rng, observed, negatives_per_rating if kind.presence > 0 else 0.0)
     seen, order = in_user_order(users, items, n)
     y = y[order]
     g = rng.integers(0, k, (L, n)).astype(np.uint8)

@@ -14,7 +14,7 @@ from coterie.base.progress import Iteration
 from coterie.engine.checkpoint import load_checkpoint, require_same, save_checkpoint
 from coterie.kernels.additive.chain import Chain
 from coterie.kernels.additive.predict import Samples
-from coterie.models.additive.chains import Kind, Observed, stack
+from coterie.models.additive.chains import ChainKind, Observed, stack
 
 KIND = "additive block model"
 
@@ -24,7 +24,7 @@ class Progressed:
     """A fit on its way. The pairs a chain watches follow from its key, so they are not saved."""
 
     keys: list[int]
-    kinds: list[Kind]
+    kinds: list[ChainKind]
     chains: list[Chain]
     kept: list[list[Samples]] = field(default_factory=list)  # all chains at a time
     history: list[Iteration] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Keeper:
             for place in range(facts["kept"])
         ]
         history = [Iteration(*row) for row in facts["history"]]
-        kinds = [Kind(*kind) for kind in facts["kinds"]]
+        kinds = [ChainKind(*kind) for kind in facts["kinds"]]
         return Progressed(facts["keys"], kinds, chains, kept, history)
 
 

@@ -22,9 +22,9 @@ from coterie.kernels.additive.response_styles import entropy
 from coterie.kernels.additive.sweep import Edges
 from coterie.models.additive.chain_allocation import FEWEST, divide, predict_held_back
 from coterie.models.additive.chains import (
-    Kind,
+    AdditiveShape,
+    ChainKind,
     Observed,
-    Shape,
     keep,
     observe,
     schedule,
@@ -33,7 +33,7 @@ from coterie.models.additive.chains import (
 )
 from coterie.models.additive.checkpoint import Keeper, Progressed
 from coterie.models.additive.predict import pair_distributions
-from coterie.models.additive.rating_scale import Scale
+from coterie.models.additive.rating_scale import RatingScale
 from coterie.models.base import Estimator
 
 _MOST_SAMPLE_BYTES = 1 << 28
@@ -59,7 +59,7 @@ class AdditiveBlockModel(Estimator):
         sweeps from one kept sample to the next.
     presence:
         what it counts that somebody rated something at all; 0 leaves it out.
-    absent_share:
+    negatives_per_rating:
         unrated pairs drawn for that, for each rating.
     pilot:
         whether ratings held back tell how many chains listen to presence, to ratings alone, or
@@ -77,6 +77,7 @@ class AdditiveBlockModel(Estimator):
     def __init__(
         self,
         n_partitions: int = 10,
+        *,
         n_groups: int | tuple[int, int] = (6, 10),
         n_styles: int = 8,
         n_chains: int | str = "auto",
@@ -84,7 +85,7 @@ class AdditiveBlockModel(Estimator):
         n_sweeps: int | str = "auto",
         keep_every: int = 10,
         presence: float = 0.75,
-        absent_share: float = 1.0,
+        negatives_per_rating: float = 1.0,
         pilot: bool = True,
         rng: RandomState = 0,
     ) -> None:
@@ -96,7 +97,7 @@ class AdditiveBlockModel(Estimator):
         self.n_sweeps = n_sweeps
         self.keep_every = keep_every
         self.presence = presence
-        self.absent_share = absent_share
+        self.negatives_per_rating = negatives_per_rating
         self.pilot = pilot
         self.rng = rng
 
@@ -116,7 +117,7 @@ class AdditiveBlockModel(Estimator):
         """
         self._check(ratings)
         self.ratings_ = ratings
-        self.scale_ = Scale.of(ratings)
+        self.scale_ = RatingScale.of(ratings)
         self.values_ = self.scale_.values
         observed = _observe(ratings, self.scale_)
         keeper = Keeper(checkpoint, self._settings(), observed)
@@ -146,7 +147,7 @@ class AdditiveBlockModel(Estimator):
         callback: Callback,
     ) -> Progressed:
         """Run the chains side by side."""
-        shape = Shape(self.n_partitions, *self._groups, self.n_styles, len(self.values_))
+        shape = AdditiveShape(self.n_partitions, *self._groups, self.n_styles, len(self.values_))
         n_chains, burn_in, n_sweeps = self._plan(len(observed.level))
         keep_every = self._spacing(shape, observed, n_chains, n_sweeps - burn_in)
         fit = keeper.load() if resume else None
@@ -154,7 +155,12 @@ class AdditiveBlockModel(Estimator):
         keys = stream_keys(rng, n_chains) if fit is None else fit.keys
         choose = partial(self._kinds, shape, observed, n_chains, rng, engine, callback)
         kinds = choose() if fit is None else fit.kinds
-        begin = partial(start_chain, shape=shape, observed=observed, absent_share=self.absent_share)
+        begin = partial(
+            start_chain,
+            shape=shape,
+            observed=observed,
+            negatives_per_rating=self.negatives_per_rating,
+        )
         chains, seen = zip(*engine.map(begin, keys, kinds), strict=True)
         if fit is None:
             fit = Progressed([int(key) for key in keys], kinds, list(chains))
@@ -183,21 +189,27 @@ class AdditiveBlockModel(Estimator):
 
     def _kinds(
         self,
-        shape: Shape,
+        shape: AdditiveShape,
         observed: Observed,
         n_chains: int,
         rng: np.random.Generator,
         engine: Engine,
         callback: Callback,
-    ) -> list[Kind]:
+    ) -> list[ChainKind]:
         """What each chain listens to."""
-        listens = self.presence > 0 and self.absent_share > 0 and shape.levels > 1
-        kinds = [Kind(float(self.presence), True)] * listens + [Kind(0.0, True), Kind(0.0, False)]
+        listens = self.presence > 0 and self.negatives_per_rating > 0 and shape.levels > 1
+        kinds = [ChainKind(float(self.presence), True)] * listens + [
+            ChainKind(0.0, True),
+            ChainKind(0.0, False),
+        ]
         if not self.pilot or len(observed.level) < FEWEST or shape.levels < 2:
             return kinds[:1] * n_chains
         callback(Progress("pilot", 0, 1))
         run = partial(
-            predict_held_back, shape=shape, values=self.values_, absent_share=self.absent_share
+            predict_held_back,
+            shape=shape,
+            values=self.values_,
+            negatives_per_rating=self.negatives_per_rating,
         )
         return divide(kinds, n_chains, observed, run, self.values_, rng, engine)
 
@@ -250,7 +262,7 @@ class AdditiveBlockModel(Estimator):
             )
         return chains, burn_in, sweeps
 
-    def _spacing(self, shape: Shape, observed: Observed, chains: int, sweeps: int) -> int:
+    def _spacing(self, shape: AdditiveShape, observed: Observed, chains: int, sweeps: int) -> int:
         """`keep_every`, or as much more as keeps the samples in 256 MB."""
         n, m = observed.n_users, observed.n_items
         bytes_a_sample = (n + m) * (shape.partitions + 8) + n
@@ -279,19 +291,20 @@ class AdditiveBlockModel(Estimator):
         ):
             if not 1 <= value <= most:
                 raise InputError(f"{name}={value} is out of range", remedy=f"give 1 to {most}")
-        if self.presence < 0 or self.absent_share < 0:
+        if self.presence < 0 or self.negatives_per_rating < 0:
             raise InputError(
-                f"presence={self.presence}, absent_share={self.absent_share}: a weight is negative"
+                f"presence={self.presence}, negatives_per_rating={self.negatives_per_rating}: "
+                "both must be at least 0"
             )
 
 
-def _observe(ratings: Ratings, scale: Scale) -> Observed:
+def _observe(ratings: Ratings, scale: RatingScale) -> Observed:
     users, items = ratings.users.astype(np.int64), ratings.items.astype(np.int64)
     return observe(users, items, scale.levels(ratings.ratings), ratings.n_users, ratings.n_items)
 
 
 def _move(
-    chain: Chain, seen: Edges, kind: Kind, observed: Observed, sweeps: int
+    chain: Chain, seen: Edges, kind: ChainKind, observed: Observed, sweeps: int
 ) -> tuple[Chain, float]:
     """Advance one chain; the entropy is that of its new state."""
     advance(chain, observed.edges, observed.level, seen, schedule(kind), sweeps)

@@ -11,10 +11,10 @@ from coterie.data import Ratings
 MOST_LEVELS = 20
 
 
-class Scale(NamedTuple):
+class RatingScale(NamedTuple):
     """The levels of a rating scale: what each stands for, and where each begins.
 
-    >>> scale = Scale.of(Ratings.from_arrays([*"aabb"], [*"xyxy"], [1, 2, 2, 5]))
+    >>> scale = RatingScale.of(Ratings.from_arrays([*"aabb"], [*"xyxy"], [1, 2, 2, 5]))
     >>> scale.values, scale.levels([0.2, 2.1, 9])
     (array([1., 2., 5.]), array([0, 1, 2], dtype=uint8))
     """
@@ -23,7 +23,7 @@ class Scale(NamedTuple):
     bounds: np.ndarray  # float64, one fewer: a rating above bounds[i] is above level i
 
     @classmethod
-    def of(cls, ratings: Ratings) -> Scale:
+    def of(cls, ratings: Ratings) -> RatingScale:
         """One level a distinct rating; of more than 20, bins of nearly equal counts and the mean
         rating of each."""
         values = np.asarray(ratings.values, np.float64)

@@ -20,7 +20,7 @@ from coterie.engine.checkpoint import (
 )
 from coterie.models.data_digest import digest
 from coterie.models.hard.objectives.interface import Objective
-from coterie.models.hard.search.paper import Trace
+from coterie.models.hard.search.paper import PaperTrace
 from coterie.models.hard.search.result import SearchResult
 
 KIND = "hard clustering"
@@ -56,7 +56,7 @@ class Keeper:
             self._begun |= {name: _numbered(arrays, name) for name in ("now", "best", "statistics")}
             self._begun["history"] = _iterations(self._begun["history"])
 
-    def resumed(self, objective: Objective, n_blocks: tuple[int, ...]) -> Trace | None:
+    def resumed(self, objective: Objective, n_blocks: tuple[int, ...]) -> PaperTrace | None:
         """The unfinished run, ready to go on; None if there is none."""
         begun, self._begun = self._begun, None
         if begun is None:
@@ -64,9 +64,9 @@ class Keeper:
         state = objective.start(tuple(begun.pop("now")), n_blocks)
         for array, saved in zip(state.statistics, begun.pop("statistics"), strict=True):
             array[...] = saved
-        return Trace(state, tuple(begun.pop("best")), **begun)
+        return PaperTrace(state, tuple(begun.pop("best")), **begun)
 
-    def each(self, trace: Trace) -> None:
+    def each(self, trace: PaperTrace) -> None:
         """After an iteration: save if it is time."""
         if len(trace.history) % self.every == 0:
             self.save(trace)
@@ -78,7 +78,7 @@ class Keeper:
         if not result.interrupted:
             self.save()
 
-    def save(self, trace: Trace | None = None) -> None:
+    def save(self, trace: PaperTrace | None = None) -> None:
         """Replace the checkpoint by where the fit stands now."""
         if self.path is None:
             return

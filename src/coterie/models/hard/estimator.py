@@ -49,9 +49,9 @@ class GeneralizedKMeans(Estimator):
 
     Learnt
     ------
-    labels_ (row_labels_, col_labels_ for two node sets), entropy_, n_blocks_ (non-empty), history_
-    (entropy after each iteration's moves), converged_, locally_optimal_ (a full pass found no
-    single move that lowers S), interrupted_, seconds_ (the search alone), run_entropies_ (one a
+    labels_ (user_labels_, item_labels_ for two node sets), entropy_, n_blocks_ (non-empty),
+    history_ (entropy after each iteration's moves), converged_, locally_optimal_ (a full pass
+    found no single move that lowers S), interrupted_, seconds_ (the search alone), run_entropies_ (one a
     start), block_edges_, block_pairs_, block_probabilities_ (graphs, ratings), centers_ (points),
     description_lengths_ (n_blocks="auto": nats by the numbers of blocks that were tried)
 
@@ -66,8 +66,9 @@ class GeneralizedKMeans(Estimator):
     def __init__(
         self,
         n_blocks: int | tuple[int, int] | str = 10,
+        *,
         objective: str = "simple",
-        search: str = "paper",
+        search: str = "best",
         score: str = "auto",
         alpha: float = 0.1,
         max_iter: int = 300,
@@ -139,7 +140,7 @@ class GeneralizedKMeans(Estimator):
     def fit_predict(self, data: Graph | Ratings | np.ndarray, **options: Any) -> np.ndarray:
         """Fit and give the labels; of two node sets those of the rows (users)."""
         self.fit(data, **options)
-        return self.labels_ if hasattr(self, "labels_") else self.row_labels_
+        return self.labels_ if hasattr(self, "labels_") else self.user_labels_
 
     def labels_by_id(self, data: Graph | Ratings) -> dict[Any, int] | tuple[dict[Any, int], ...]:
         """The block of every node by the name the user gave it; two dictionaries for ratings.
@@ -151,8 +152,8 @@ class GeneralizedKMeans(Estimator):
         if isinstance(data, Graph):
             return dict(zip(data.ids.tolist(), self.labels_.tolist(), strict=True))
         return (
-            dict(zip(data.user_ids.tolist(), self.row_labels_.tolist(), strict=True)),
-            dict(zip(data.item_ids.tolist(), self.col_labels_.tolist(), strict=True)),
+            dict(zip(data.user_ids.tolist(), self.user_labels_.tolist(), strict=True)),
+            dict(zip(data.item_ids.tolist(), self.item_labels_.tolist(), strict=True)),
         )
 
     def _choose(
@@ -245,7 +246,7 @@ class GeneralizedKMeans(Estimator):
         if len(found.labels) == 1:
             self.labels_ = found.labels[0]
         else:
-            self.row_labels_, self.col_labels_ = found.labels
+            self.user_labels_, self.item_labels_ = found.labels
         state = objective.start(found.labels, counts)
         self.entropy_: float = objective.entropy(state)
         self.history_: list[Iteration] = found.history

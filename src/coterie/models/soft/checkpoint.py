@@ -17,14 +17,14 @@ from coterie.engine.checkpoint import (
     require_same,
     save_checkpoint,
 )
-from coterie.models.soft.em import Trace
+from coterie.models.soft.em import EMTrace
 from coterie.models.soft.problem_interface import Problem
-from coterie.models.soft.state import State
+from coterie.models.soft.state import SoftState
 
 KIND = "soft model"
 
 
-class Run(NamedTuple):
+class SoftRun(NamedTuple):
     """One of the `n_init` runs; `theta` is k × l × R, as `theta_` is."""
 
     row_memberships: np.ndarray
@@ -42,7 +42,7 @@ class Saved:
     """What a checkpoint holds; `begun` is the trace of the unfinished run, as plain parts."""
 
     seeds: list[int]
-    finished: list[Run] = field(default_factory=list)
+    finished: list[SoftRun] = field(default_factory=list)
     begun: dict[str, Any] | None = None
 
 
@@ -64,19 +64,19 @@ class Keeper:
         for n, told in enumerate(facts["finished"]):
             told["history"] = _iterations(told["history"])
             rows, columns, theta = _state(arrays, f"run{n}")
-            finished.append(Run(rows, columns, theta, **told))
+            finished.append(SoftRun(rows, columns, theta, **told))
         begun = facts["begun"]
         if begun is not None:
-            begun["state"] = State(*_state(arrays, "state"))
-            begun["best"] = State(*_state(arrays, "best")) if "best.0" in arrays else None
+            begun["state"] = SoftState(*_state(arrays, "state"))
+            begun["best"] = SoftState(*_state(arrays, "best")) if "best.0" in arrays else None
         return Saved(facts["seeds"], finished, begun)
 
-    def each(self, saved: Saved, problem: Problem, trace: Trace) -> None:
+    def each(self, saved: Saved, problem: Problem, trace: EMTrace) -> None:
         """After an iteration: save if it is time."""
         if self.path is not None and trace.iteration % self.every == 0:
             self.save(saved, problem, trace)
 
-    def save(self, saved: Saved, problem: Problem, trace: Trace | None = None) -> None:
+    def save(self, saved: Saved, problem: Problem, trace: EMTrace | None = None) -> None:
         """Replace the checkpoint by where the fit stands now."""
         if self.path is None:
             return
@@ -99,7 +99,7 @@ class Keeper:
                 "seconds": trace.seconds,
                 "converged": trace.converged,
             }
-        told = [dict(zip(Run._fields[3:], run[3:], strict=True)) for run in saved.finished]
+        told = [dict(zip(SoftRun._fields[3:], run[3:], strict=True)) for run in saved.finished]
         facts = {
             "fingerprint": self.fingerprint,
             "seeds": saved.seeds,
@@ -109,10 +109,10 @@ class Keeper:
         save_checkpoint(self.path, KIND, arrays, facts)
 
 
-def resumed(begun: dict[str, Any], problem: Problem) -> Trace:
+def resumed(begun: dict[str, Any], problem: Problem) -> EMTrace:
     """The trace of an unfinished run, ready to go on."""
     best = begun["best"]
-    return Trace(
+    return EMTrace(
         problem.inside(begun["state"]),
         generator_from(begun["rng"]),
         None if best is None else problem.inside(best),

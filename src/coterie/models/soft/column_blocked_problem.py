@@ -20,12 +20,12 @@ from coterie.engine import merge_tree
 from coterie.kernels.soft.em import Shard, new_memberships, new_theta
 from coterie.models.soft.problem_interface import log_sums
 from coterie.models.soft.rating_problem import RatingProblem, advance, common_of, shard_entropy
-from coterie.models.soft.state import Shape, State
+from coterie.models.soft.state import SoftShape, SoftState
 
 _BLOCKS_OF_MOST = 4  # blocks that make up the most which a worker is given whole
 
 
-class Rows(NamedTuple):
+class NarrowedRows(NamedTuple):
     """Some rows of a table: their numbers, rising, and what stands there."""
 
     places: np.ndarray
@@ -47,21 +47,21 @@ class ColumnBlocks:
         self.problem, self.engine = problem, problem.engine
         self.cuts = np.linspace(0, n_columns, count + 1).astype(np.int64)
         narrowed = self.engine.submit(narrow, problem.parts, repeat(self.cuts))
-        self.parts, self.seen = self.engine.pick(narrowed, 0), self.engine.pick(narrowed, 1)
+        self.parts, self.seen = self.engine.select(narrowed, 0), self.engine.select(narrowed, 1)
         self.wanted = [
-            self.engine.submit(as_it_is, self.engine.pick(self.seen, block), apart=True)
+            self.engine.submit(as_it_is, self.engine.select(self.seen, block), one_task_each=True)
             for block in range(count)
         ]
 
-    def inside(self, state: State) -> Blocked:
+    def inside(self, state: SoftState) -> Blocked:
         rows, columns, theta = self.problem.turned(state)
-        blocks = [self.engine.share(columns[a:b]) for a, b in pairwise(self.cuts)]
-        return Blocked(self.problem.by_shards(rows), blocks, self.engine.share(theta))
+        blocks = [self.engine.broadcast(columns[a:b]) for a, b in pairwise(self.cuts)]
+        return Blocked(self.problem.by_shards(rows), blocks, self.engine.broadcast(theta))
 
-    def outside(self, spread: Blocked) -> State:
+    def outside(self, spread: Blocked) -> SoftState:
         count = len(spread.blocks)
-        theta, *arrays = self.engine.collect([spread.theta, *spread.blocks, *spread.rows])
-        state = State(np.concatenate(arrays[count:]), np.concatenate(arrays[:count]), theta)
+        theta, *arrays = self.engine.gather([spread.theta, *spread.blocks, *spread.rows])
+        state = SoftState(np.concatenate(arrays[count:]), np.concatenate(arrays[:count]), theta)
         return self.problem.turned(state)
 
     def step(self, spread: Blocked, rng: Generator) -> tuple[Blocked, float]:
@@ -78,14 +78,14 @@ class ColumnBlocks:
             self.problem.keys(rng),
             *self._pulled(spread),
             keep=True,
-            apart=count + 1,
+            n_totals=count + 1,
         )
         blocks = self.engine.submit(
-            renewed_block, done.total[:count], spread.blocks, repeat(prior), apart=True
+            renewed_block, done.total[:count], spread.blocks, repeat(prior), one_task_each=True
         )
         (theta,) = self.engine.submit(renewed_theta, done.total[count:], [spread.theta], [prior])
-        entropies = self.engine.collect(self.engine.pick(done.kept, 1))
-        following = Blocked(self.engine.pick(done.kept, 0), blocks, theta)
+        entropies = self.engine.gather(self.engine.select(done.kept, 1))
+        following = Blocked(self.engine.select(done.kept, 0), blocks, theta)
         return following, merge_tree(entropies, plus)
 
     def entropy(self, spread: Blocked) -> float:
@@ -97,14 +97,14 @@ class ColumnBlocks:
             repeat(spread.theta),
             *self._pulled(spread),
         )
-        return float(self.engine.collect([done.total])[0])
+        return float(self.engine.gather([done.total])[0])
 
     def penalty(self, spread: Blocked) -> float:
         if self.problem.prior == 0.0:
             return 0.0
-        each = self.engine.submit(log_sums, spread.blocks, apart=True)
+        each = self.engine.submit(log_sums, spread.blocks, one_task_each=True)
         (theta,) = self.engine.submit(log_sums, [spread.theta])
-        theta, *columns = self.engine.collect([theta, *each])
+        theta, *columns = self.engine.gather([theta, *each])
         rows = self.problem.row_log_sum(spread.rows)
         total = rows + (float(np.concatenate(columns).sum()) + float(theta.sum()))
         return -self.problem.prior * total
@@ -112,12 +112,12 @@ class ColumnBlocks:
     def _pulled(self, spread: Blocked) -> list[list[Any]]:
         """Of each block, the rows that each shard needs: only these travel."""
         return [
-            self.engine.submit(take, repeat(block), wanted, apart=True)
+            self.engine.submit(take, repeat(block), wanted, one_task_each=True)
             for block, wanted in zip(spread.blocks, self.wanted, strict=True)
         ]
 
 
-def in_column_blocks(problem: RatingProblem, shape: Shape) -> RatingProblem | ColumnBlocks:
+def in_column_blocks(problem: RatingProblem, shape: SoftShape) -> RatingProblem | ColumnBlocks:
     """The problem itself, or with its columns in blocks where the engine wants them so."""
     columns = (shape.n_columns, shape.column_groups)
     if problem.flipped:
@@ -164,35 +164,35 @@ def advance_narrow(
     samples: int,
     key: np.uint64,
     *pulled: np.ndarray,
-) -> tuple[tuple[np.ndarray, float], tuple[Rows, ...]]:
+) -> tuple[tuple[np.ndarray, float], tuple[NarrowedRows, ...]]:
     """`advance` with the columns that were pulled; its sums by blocks, and last those of theta."""
     common = common_of(np.concatenate(pulled), theta, samples)
     kept, sums = advance(shard, rows, common, prior, samples, key)
     bounds = np.cumsum([len(places) for places in seen])[:-1]
-    by_block = map(Rows, seen, np.split(sums.columns, bounds))
-    return kept, (*by_block, Rows(np.arange(len(sums.eta)), sums.eta))
+    by_block = map(NarrowedRows, seen, np.split(sums.columns, bounds))
+    return kept, (*by_block, NarrowedRows(np.arange(len(sums.eta)), sums.eta))
 
 
 def entropy_narrow(shard: Shard, rows: np.ndarray, theta: np.ndarray, *pulled: np.ndarray) -> float:
     return shard_entropy(shard, rows, common_of(np.concatenate(pulled), theta, 0))
 
 
-def renewed_block(sums: Rows, old: np.ndarray, prior: float) -> np.ndarray:
+def renewed_block(sums: NarrowedRows, old: np.ndarray, prior: float) -> np.ndarray:
     numerators = np.zeros_like(old)
     numerators[sums.places] = sums.values
     new: np.ndarray = new_memberships(numerators, old, prior)
     return new
 
 
-def renewed_theta(sums: Rows, old: np.ndarray, prior: float) -> np.ndarray:
+def renewed_theta(sums: NarrowedRows, old: np.ndarray, prior: float) -> np.ndarray:
     new: np.ndarray = new_theta(sums.values, old, prior)
     return new
 
 
-def add_rows(a: Rows, b: Rows) -> Rows:
+def add_rows(a: NarrowedRows, b: NarrowedRows) -> NarrowedRows:
     """Both together; a row that only one has is as it is there."""
     places = np.union1d(a.places, b.places)
     values = np.zeros((len(places), *a.values.shape[1:]))
     values[np.searchsorted(places, a.places)] = a.values
     values[np.searchsorted(places, b.places)] += b.values
-    return Rows(places, values)
+    return NarrowedRows(places, values)

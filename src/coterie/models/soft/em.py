@@ -12,7 +12,7 @@ from numpy.random import Generator
 
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.models.soft.problem_interface import Problem, Spread
-from coterie.models.soft.state import State
+from coterie.models.soft.state import SoftState
 
 WINDOW = 10  # iterations over which the entropy must improve by tol
 
@@ -26,7 +26,7 @@ class Rules(NamedTuple):
 
 
 @dataclass
-class Trace:
+class EMTrace:
     """One run on its way: all that a checkpoint must hold to go on with the same numbers."""
 
     state: Spread
@@ -46,12 +46,12 @@ class Trace:
 
 def run(
     problem: Problem,
-    trace: Trace,
+    trace: EMTrace,
     rules: Rules,
     callback: Callback,
     *,
-    held_out: Callable[[State], float] | None = None,
-    each: Callable[[Trace], None] | None = None,
+    held_out: Callable[[SoftState], float] | None = None,
+    each: Callable[[EMTrace], None] | None = None,
 ) -> bool:
     """Iterate until converged, out of iterations, or interrupted; True if interrupted.
 
@@ -77,8 +77,8 @@ def run(
 
 def _iterate(
     problem: Problem,
-    trace: Trace,
-    held_out: Callable[[State], float] | None,
+    trace: EMTrace,
+    held_out: Callable[[SoftState], float] | None,
     clock: float,
 ) -> None:
     state = trace.state
@@ -92,7 +92,9 @@ def _iterate(
     trace.history.append(Iteration(trace.iteration + 1, trace.seconds, entropy))
 
 
-def _finish(problem: Problem, trace: Trace, held_out: Callable[[State], float] | None) -> None:
+def _finish(
+    problem: Problem, trace: EMTrace, held_out: Callable[[SoftState], float] | None
+) -> None:
     """One last look at the newest state; the best of all is the one that stays."""
     entropy = problem.entropy(trace.state)
     score = _score(problem, trace.state, entropy, held_out)
@@ -103,7 +105,7 @@ def _finish(problem: Problem, trace: Trace, held_out: Callable[[State], float] |
 
 
 def _score(
-    problem: Problem, state: Spread, entropy: float, held_out: Callable[[State], float] | None
+    problem: Problem, state: Spread, entropy: float, held_out: Callable[[SoftState], float] | None
 ) -> float:
     if held_out is not None:
         return held_out(problem.outside(state))
@@ -122,7 +124,7 @@ def settled(scores: list[float], tol: float, window: int) -> bool:
     return earlier - lately < tol * abs(earlier)
 
 
-def _progress(trace: Trace, total: int) -> Progress:
+def _progress(trace: EMTrace, total: int) -> Progress:
     entropy = trace.history[-1].entropy
     change = entropy - trace.history[-2].entropy if trace.iteration > 1 else 0.0
     return Progress("fit", trace.iteration, total, entropy, f"change {change:+,.2f}")

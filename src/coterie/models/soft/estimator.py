@@ -16,8 +16,8 @@ from coterie.engine import Engine, running_engine
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest
-from coterie.models.soft.checkpoint import Keeper, Run, Saved, resumed
-from coterie.models.soft.em import Rules, Trace, run
+from coterie.models.soft.checkpoint import Keeper, Saved, SoftRun, resumed
+from coterie.models.soft.em import EMTrace, Rules, run
 from coterie.models.soft.graph_problem import Settings
 from coterie.models.soft.predict import held_out_entropy
 from coterie.models.soft.problems import (
@@ -29,7 +29,7 @@ from coterie.models.soft.problems import (
     pose_shards,
     smallest_like,
 )
-from coterie.models.soft.state import State, start
+from coterie.models.soft.state import SoftState, start
 from coterie.models.soft.validation import check
 
 _NOT_PART_OF_THE_RUN = ("max_iter", "tol", "patience", "rng", "init", "warm_start")
@@ -55,7 +55,7 @@ class SoftModel(Estimator):
     init: Any
     absent: str
     absent_samples: int
-    absent_ratio: float
+    negatives_per_rating: float
     validation: float
     patience: int
     warm_start: bool
@@ -72,7 +72,7 @@ class SoftModel(Estimator):
     validation_history_: list[float]
     converged_: bool
     interrupted_: bool
-    runs_: list[Run]
+    runs_: list[SoftRun]
 
     def fit(
         self,
@@ -117,11 +117,11 @@ class SoftModel(Estimator):
     def _run(
         self,
         posed: Posed,
-        trace: Trace,
+        trace: EMTrace,
         saved: Saved,
         keeper: Keeper,
         callback: Callback,
-        held_out: Callable[[State], float] | None,
+        held_out: Callable[[SoftState], float] | None,
     ) -> bool:
         interrupted = run(
             posed.problem,
@@ -135,7 +135,7 @@ class SoftModel(Estimator):
             keeper.save(saved, posed.problem, trace)
         rows, columns, theta = posed.problem.outside(trace.best)
         saved.finished.append(
-            Run(
+            SoftRun(
                 rows,
                 columns,
                 np.ascontiguousarray(np.moveaxis(theta[: len(posed.values)], 0, 2)),
@@ -150,12 +150,12 @@ class SoftModel(Estimator):
             keeper.save(saved, posed.problem)
         return interrupted
 
-    def _begin(self, posed: Posed, saved: Saved, rng: Generator) -> Trace:
+    def _begin(self, posed: Posed, saved: Saved, rng: Generator) -> EMTrace:
         if saved.begun is not None:
             begun, saved.begun = saved.begun, None
             return resumed(begun, posed.problem)
         init = self if self.warm_start and hasattr(self, "theta_") else self.init
-        return Trace(posed.problem.inside(start(posed.shape, init, rng)), rng)
+        return EMTrace(posed.problem.inside(start(posed.shape, init, rng)), rng)
 
     def _samples(self) -> int:
         """Draws an observation; 0 is the exact update."""
@@ -173,7 +173,7 @@ class SoftModel(Estimator):
                 engine,
                 prior=self.prior,
                 samples=self._samples(),
-                absent_ratio=self.absent_ratio,
+                negatives_per_rating=self.negatives_per_rating,
                 rng=rng,
             )
         settings = Settings(self._absent(data), self.absent_samples, self._samples(), self.prior)
@@ -182,7 +182,7 @@ class SoftModel(Estimator):
     def _absent(self, data: Data) -> str:
         return absent_mode(self.absent, getattr(data, "n_nodes", 0))
 
-    def _hold_out(self, data: Data, seed: int) -> tuple[Data, Callable[[State], float] | None]:
+    def _hold_out(self, data: Data, seed: int) -> tuple[Data, Callable[[SoftState], float] | None]:
         """The data to learn from, and how to measure a state on the rest."""
         if not self.validation or not isinstance(data, Ratings):
             return data, None
@@ -196,7 +196,7 @@ class SoftModel(Estimator):
         given["n_groups"] = np.ravel(self.n_groups).tolist()
         return {"model": type(self).__name__, "data": data_digest(data), **given}
 
-    def _show(self, data: Data, runs: list[Run]) -> None:
+    def _show(self, data: Data, runs: list[SoftRun]) -> None:
         self.runs_ = runs
         best = min(runs, key=lambda run: run.score)
         self.theta_, self.entropy_ = best.theta, best.entropy

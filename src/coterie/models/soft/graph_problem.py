@@ -13,13 +13,19 @@ from numpy.random import Generator
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.engine import Engine
-from coterie.kernels.numba.alias import Tables, alias_tables
-from coterie.kernels.soft.absent_pairs import Block, Crowd, absent_exact, absent_sampled, crowd_sums
+from coterie.kernels.numba.alias import AliasTables, alias_tables
+from coterie.kernels.soft.absent_pairs import (
+    Crowd,
+    PairBlock,
+    absent_exact,
+    absent_sampled,
+    crowd_sums,
+)
 from coterie.kernels.soft.em import Shard, accumulate, entropy_of, new_memberships, new_theta
 from coterie.kernels.soft.monte_carlo import accumulate_sampled
 from coterie.models.soft.observation_shards import Pairs, cut
 from coterie.models.soft.problem_interface import add, log_sum
-from coterie.models.soft.state import State
+from coterie.models.soft.state import SoftState
 
 _PRESENT, _ABSENT = 0, 1  # which of a task's two streams
 
@@ -33,28 +39,28 @@ class Settings(NamedTuple):
     prior: float
 
 
-class Common(NamedTuple):
+class GraphCommon(NamedTuple):
     """What every task of an iteration reads."""
 
     nodes: np.ndarray
     theta: np.ndarray
-    tables: Tables | None
+    tables: AliasTables | None
     crowd: Crowd | None
 
 
-class Sums(NamedTuple):
+class GraphSums(NamedTuple):
     """What is added up over shards."""
 
     eta: np.ndarray  # configurations × k × k
     entropy: float
 
 
-class View(NamedTuple):
+class GraphView(NamedTuple):
     """A graph seen from its sources, or (directed) from its targets with theta transposed."""
 
     cuts: np.ndarray
     parts: list[Shard]
-    blocks: list[Block]
+    blocks: list[PairBlock]
     from_targets: bool
 
 
@@ -78,13 +84,13 @@ class GraphProblem:
                 _view(graph.reversed(), codes[turned], n_codes, settings, engine, True)
             )
 
-    def inside(self, state: State) -> State:
+    def inside(self, state: SoftState) -> SoftState:
         return state
 
-    def outside(self, spread: State) -> State:
+    def outside(self, spread: SoftState) -> SoftState:
         return spread
 
-    def step(self, spread: State, rng: Generator) -> tuple[State, float]:
+    def step(self, spread: SoftState, rng: Generator) -> tuple[SoftState, float]:
         prior = self.settings.prior
         numerators = np.zeros_like(spread.rows)
         common = self._common(spread, draws=True)
@@ -97,16 +103,16 @@ class GraphProblem:
         eta = sums.eta if self.directed else 0.5 * (sums.eta + sums.eta.transpose(0, 2, 1))
         nodes = new_memberships(numerators, spread.rows, prior)
         theta = new_theta(np.ascontiguousarray(eta), spread.theta, prior)
-        return State(nodes, nodes, theta), self._once(sums.entropy)
+        return SoftState(nodes, nodes, theta), self._once(sums.entropy)
 
-    def entropy(self, spread: State) -> float:
+    def entropy(self, spread: SoftState) -> float:
         """S of a state; where absent pairs are sampled, an unbiased estimate (always the same)."""
         common = self._common(spread, draws=False)
         fixed = np.random.default_rng(0)
         (entropy,) = self._reduced(self.views[0], common, fixed, part_entropy, plus)
         return self._once(float(entropy))
 
-    def penalty(self, spread: State) -> float:
+    def penalty(self, spread: SoftState) -> float:
         if self.settings.prior == 0.0:
             return 0.0
         # the two cells of an undirected pair of groups are one parameter
@@ -118,8 +124,8 @@ class GraphProblem:
 
     def _reduced(
         self,
-        view: View,
-        common: Common,
+        view: GraphView,
+        common: GraphCommon,
         rng: Generator,
         task: Callable[..., Any],
         merge: Callable[[Any, Any], Any],
@@ -140,19 +146,21 @@ class GraphProblem:
             keys,
             keep=keep,
         )
-        return self.engine.collect([done.total, *done.kept])
+        return self.engine.gather([done.total, *done.kept])
 
-    def _common(self, spread: State, draws: bool) -> Common:
+    def _common(self, spread: SoftState, draws: bool) -> GraphCommon:
         tables = alias_tables(spread.rows) if draws and self.settings.samples else None
         crowd = None
         if self.settings.absent == "sampled":
             blocks = [spread.rows[a:b] for a, b in pairwise(self.views[0].cuts)]
-            ((total, outer),) = self.engine.collect(
+            ((total, outer),) = self.engine.gather(
                 [self.engine.reduce(crowd_sums, add, blocks).total]
             )
             by_group = alias_tables(np.ascontiguousarray(spread.rows.T))
             crowd = Crowd(total, outer, by_group.keep, by_group.other)
-        common: Common = self.engine.share(Common(spread.rows, spread.theta, tables, crowd))
+        common: GraphCommon = self.engine.broadcast(
+            GraphCommon(spread.rows, spread.theta, tables, crowd)
+        )
         return common
 
 
@@ -163,7 +171,7 @@ def _view(
     settings: Settings,
     engine: Engine,
     from_targets: bool,
-) -> View:
+) -> GraphView:
     n = graph.n_nodes
     source = np.repeat(np.arange(n, dtype=np.int32), graph.degrees)
     neighbours = graph.indices.astype(np.int32, copy=False)
@@ -171,30 +179,30 @@ def _view(
     row_cost = {"exact": n, "sampled": settings.absent_samples, "ignored": 0}[settings.absent]
     cuts = (shards := cut(pairs, column_sums=False, row_cost=row_cost)).cuts
     blocks = [
-        Block(
+        PairBlock(
             graph.indptr[low : high + 1] - graph.indptr[low],
             neighbours[graph.indptr[low] : graph.indptr[high]],
         )
         for low, high in pairwise(cuts)
     ]
-    return View(cuts, engine.hold(shards.parts), engine.hold(blocks), from_targets)
+    return GraphView(cuts, engine.scatter(shards.parts), engine.scatter(blocks), from_targets)
 
 
 def advance(
     shard: Shard,
-    block: Block,
+    block: PairBlock,
     low: int,
     high: int,
     from_targets: bool,
-    common: Common,
+    common: GraphCommon,
     settings: Settings,
     keys: np.ndarray,
-) -> tuple[np.ndarray, Sums]:
+) -> tuple[np.ndarray, GraphSums]:
     """Numerators of the rows low .. high - 1, and the sums of their pairs."""
     nodes, theta = common.nodes, _seen(common.theta, from_targets)
     rows, nothing = nodes[low:high], np.empty((0, nodes.shape[1]))
     if settings.samples:
-        tables = Tables(*(table[low:high] for table in common.tables))  # type: ignore[union-attr]
+        tables = AliasTables(*(table[low:high] for table in common.tables))  # type: ignore[union-attr]
         stats = accumulate_sampled(
             shard,
             rows,
@@ -213,16 +221,16 @@ def advance(
     entropy += _absent(
         block, low, rows, theta[0], common, settings, keys[_ABSENT], stats.rows, stats.eta[0]
     )
-    return stats.rows, Sums(stats.eta, entropy)
+    return stats.rows, GraphSums(stats.eta, entropy)
 
 
 def part_entropy(
     shard: Shard,
-    block: Block,
+    block: PairBlock,
     low: int,
     high: int,
     from_targets: bool,
-    common: Common,
+    common: GraphCommon,
     settings: Settings,
     keys: np.ndarray,
 ) -> float:
@@ -237,11 +245,11 @@ def part_entropy(
 
 
 def _absent(
-    block: Block,
+    block: PairBlock,
     first: int,
     rows: np.ndarray,
     theta_0: np.ndarray,
-    common: Common,
+    common: GraphCommon,
     settings: Settings,
     key: np.uint64,
     row_sums: np.ndarray,

@@ -30,7 +30,7 @@ class MMSBM(SoftModel):
         Graphs: what becomes of absent pairs. "exact" visits all of them, "sampled" estimates
         their sums without bias from `absent_samples` draws a node, "auto" chooses by size (exact
         up to 5,000 nodes), "ignored" learns from the weights of the edges alone.
-    absent_ratio
+    negatives_per_rating
         Ratings: so many unrated pairs for each rating are observations of one more
         configuration, "not rated". `theta_` then sums to less than 1 over the values: what is
         missing is the probability of not being rated.
@@ -63,7 +63,7 @@ class MMSBM(SoftModel):
         init: Any = "random",
         absent: str = "auto",
         absent_samples: int = 100,
-        absent_ratio: float = 0.0,
+        negatives_per_rating: float = 0.0,
         validation: float = 0.0,
         patience: int = 10,
         warm_start: bool = False,
@@ -77,7 +77,7 @@ class MMSBM(SoftModel):
         self.init = init
         self.absent = absent
         self.absent_samples = absent_samples
-        self.absent_ratio = absent_ratio
+        self.negatives_per_rating = negatives_per_rating
         self.validation = validation
         self.patience = patience
         self.warm_start = warm_start

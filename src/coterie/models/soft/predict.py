@@ -9,7 +9,7 @@ import numpy as np
 
 from coterie.data import Ratings
 from coterie.kernels.soft.predict import fold_in, pair_probabilities
-from coterie.models.soft.state import State
+from coterie.models.soft.state import SoftState
 
 _RARE = 1e-12
 _BLOCK = 1 << 18  # pairs at a time: the scratch stays small
@@ -86,7 +86,7 @@ def fold_in_rows(
     return memberships
 
 
-def held_out_entropy(ratings: Ratings, state: State) -> float:
+def held_out_entropy(ratings: Ratings, state: SoftState) -> float:
     """-log likelihood of ratings that were not learnt from, given that they were rated.
 
     A rating that a state thinks impossible counts as one in 10¹².

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.random import Generator
 
-from coterie.models.soft.state import State
+from coterie.models.soft.state import SoftState
 
 Spread = Any  # a state as a problem keeps it: parts of it may live with an engine's workers
 
@@ -16,11 +16,11 @@ Spread = Any  # a state as a problem keeps it: parts of it may live with an engi
 class Problem(Protocol):
     """Iterations as pure functions of (shards, state)."""
 
-    def inside(self, state: State) -> Spread:
+    def inside(self, state: SoftState) -> Spread:
         """A state as the problem keeps it."""
         ...
 
-    def outside(self, spread: Spread) -> State:
+    def outside(self, spread: Spread) -> SoftState:
         """The way back."""
         ...
 

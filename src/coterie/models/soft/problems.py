@@ -18,7 +18,7 @@ from coterie.models.soft.observation_shards import Pairs
 from coterie.models.soft.problem_interface import Problem
 from coterie.models.soft.rating_problem import RatingProblem
 from coterie.models.soft.sharded_graph_problem import ShardedGraphProblem, codes_of, first_class
-from coterie.models.soft.state import Shape
+from coterie.models.soft.state import SoftShape
 
 EXACT_UP_TO = 5_000  # nodes: beyond, all absent pairs take too long
 _MOST_CLASSES = 100
@@ -29,7 +29,7 @@ class Posed(NamedTuple):
     """A problem, the size of its states, and the configurations that are shown."""
 
     problem: Problem
-    shape: Shape
+    shape: SoftShape
     values: np.ndarray
 
 
@@ -40,7 +40,7 @@ def pose_ratings(
     *,
     prior: float,
     samples: int,
-    absent_ratio: float,
+    negatives_per_rating: float,
     rng: Generator,
 ) -> Posed:
     """Users and items; the values are the configurations, and "not rated" one more if asked."""
@@ -52,9 +52,9 @@ def pose_ratings(
         ratings.n_items,
         len(ratings.values),
     )
-    if absent_ratio > 0:
-        pairs = with_absent(pairs, round(absent_ratio * len(ratings)), rng)
-    shape = Shape(pairs.n_rows, pairs.n_columns, *groups, pairs.n_codes)
+    if negatives_per_rating > 0:
+        pairs = with_absent(pairs, round(negatives_per_rating * len(ratings)), rng)
+    shape = SoftShape(pairs.n_rows, pairs.n_columns, *groups, pairs.n_codes)
     problem = RatingProblem(pairs, groups, engine, prior=prior, samples=samples)
     return Posed(in_column_blocks(problem, shape), shape, ratings.values)
 
@@ -63,7 +63,7 @@ def pose_shards(
     ratings: ShardedRatings, groups: tuple[int, int], engine: Engine, *, prior: float, samples: int
 ) -> Posed:
     """The same for ratings that lie in shards; their users are the rows."""
-    shape = Shape(ratings.n_users, ratings.n_items, *groups, len(ratings.values))
+    shape = SoftShape(ratings.n_users, ratings.n_items, *groups, len(ratings.values))
     problem = RatingProblem.of_shards(ratings, engine, prior=prior, samples=samples)
     return Posed(in_column_blocks(problem, shape), shape, ratings.values)
 
@@ -110,7 +110,7 @@ def pose_graph(graph: Graph | ShardedGraph, k: int, engine: Engine, settings: Se
         classes, codes = graph_codes(graph, settings.absent)
         problem = GraphProblem(graph, codes, len(classes), settings, engine)
     n = graph.n_nodes
-    shape = Shape(n, n, k, k, len(classes), one_set=True, symmetric=not graph.directed)
+    shape = SoftShape(n, n, k, k, len(classes), one_set=True, symmetric=not graph.directed)
     return Posed(problem, shape, classes)
 
 

@@ -13,23 +13,23 @@ from numpy.random import Generator
 from coterie.base.randomness import stream_keys
 from coterie.engine import Engine, merge_tree
 from coterie.engine.sharded_data import ShardedRatings
-from coterie.kernels.numba.alias import Tables, alias_tables
+from coterie.kernels.numba.alias import AliasTables, alias_tables
 from coterie.kernels.soft.em import Shard, accumulate, entropy_of, new_memberships, new_theta
 from coterie.kernels.soft.monte_carlo import accumulate_sampled
 from coterie.models.soft.observation_shards import Pairs, columns_are_cheaper, cut, of_rows
 from coterie.models.soft.problem_interface import add, log_sum
-from coterie.models.soft.state import State
+from coterie.models.soft.state import SoftState
 
 
-class Common(NamedTuple):
+class RatingCommon(NamedTuple):
     """What every shard reads: the columns, theta, and, for draws, the columns' tables."""
 
     columns: np.ndarray
     theta: np.ndarray
-    tables: Tables | None
+    tables: AliasTables | None
 
 
-class Sums(NamedTuple):
+class RatingSums(NamedTuple):
     """What is added up over shards."""
 
     columns: np.ndarray  # columns × l, the columns' numerators
@@ -40,7 +40,7 @@ class Spread(NamedTuple):
     """A state that lives with the engine: rows in blocks with their shards, the rest shared."""
 
     rows: list[Any]  # handles of arrays
-    common: Any  # handle of a Common
+    common: Any  # handle of a RatingCommon
 
 
 class RatingProblem:
@@ -65,7 +65,7 @@ class RatingProblem:
         self.flipped = columns_are_cheaper(pairs, groups) if flipped is None else flipped
         shards = cut(pairs.transposed() if self.flipped else pairs, column_sums=True)
         self.cuts = shards.cuts
-        self.parts = engine.hold(shards.parts)
+        self.parts = engine.scatter(shards.parts)
         self.engine, self.prior, self.samples = engine, prior, samples
 
     @classmethod
@@ -75,18 +75,18 @@ class RatingProblem:
         """Ratings that lie in shards of users: each is put in order by the task that loads it."""
         problem = cls.__new__(cls)
         problem.flipped, problem.cuts = False, ratings.cuts
-        problem.parts = engine.submit(of_rows, engine.hold(ratings.shards))
+        problem.parts = engine.submit(of_rows, engine.scatter(ratings.shards))
         problem.engine, problem.prior, problem.samples = engine, prior, samples
         return problem
 
-    def inside(self, state: State) -> Spread:
+    def inside(self, state: SoftState) -> Spread:
         rows, columns, theta = self.turned(state)
         common = common_of(columns, theta, self.samples)
-        return Spread(self.by_shards(rows), self.engine.share(common))
+        return Spread(self.by_shards(rows), self.engine.broadcast(common))
 
-    def outside(self, spread: Spread) -> State:
-        common, *rows = self.engine.collect([spread.common, *spread.rows])
-        return self.turned(State(np.concatenate(rows), common.columns, common.theta))
+    def outside(self, spread: Spread) -> SoftState:
+        common, *rows = self.engine.gather([spread.common, *spread.rows])
+        return self.turned(SoftState(np.concatenate(rows), common.columns, common.theta))
 
     def step(self, spread: Spread, rng: Generator) -> tuple[Spread, float]:
         done = self.engine.reduce(
@@ -104,22 +104,22 @@ class RatingProblem:
             renewed, [done.total], [spread.common], [self.prior], [self.samples]
         )
         # While they work on, the driver has what it looks at.
-        entropies = self.engine.collect(self.engine.pick(done.kept, 1))
-        return Spread(self.engine.pick(done.kept, 0), common), merge_tree(entropies, plus)
+        entropies = self.engine.gather(self.engine.select(done.kept, 1))
+        return Spread(self.engine.select(done.kept, 0), common), merge_tree(entropies, plus)
 
     def entropy(self, spread: Spread) -> float:
         done = self.engine.reduce(
             shard_entropy, plus, self.parts, spread.rows, repeat(spread.common)
         )
-        return float(self.engine.collect([done.total])[0])
+        return float(self.engine.gather([done.total])[0])
 
     def penalty(self, spread: Spread) -> float:
         if self.prior == 0.0:
             return 0.0
-        (shared,) = self.engine.collect(self.engine.submit(common_log_sum, [spread.common]))
+        (shared,) = self.engine.gather(self.engine.submit(common_log_sum, [spread.common]))
         return -self.prior * float(self.row_log_sum(spread.rows) + shared)
 
-    def turned(self, state: State) -> State:
+    def turned(self, state: SoftState) -> SoftState:
         """A state seen from the side that is grouped; and back."""
         return state.transposed() if self.flipped else state
 
@@ -131,16 +131,16 @@ class RatingProblem:
         return stream_keys(rng, len(self.parts)) if self.samples else repeat(np.uint64(0))
 
     def row_log_sum(self, rows: list[Any]) -> float:
-        return float(self.engine.collect([self.engine.reduce(log_sum, plus, rows).total])[0])
+        return float(self.engine.gather([self.engine.reduce(log_sum, plus, rows).total])[0])
 
 
-def common_of(columns: np.ndarray, theta: np.ndarray, samples: int) -> Common:
-    return Common(columns, theta, alias_tables(columns) if samples else None)
+def common_of(columns: np.ndarray, theta: np.ndarray, samples: int) -> RatingCommon:
+    return RatingCommon(columns, theta, alias_tables(columns) if samples else None)
 
 
 def advance(
-    shard: Shard, rows: np.ndarray, common: Common, prior: float, samples: int, key: np.uint64
-) -> tuple[tuple[np.ndarray, float], Sums]:
+    shard: Shard, rows: np.ndarray, common: RatingCommon, prior: float, samples: int, key: np.uint64
+) -> tuple[tuple[np.ndarray, float], RatingSums]:
     """A shard's rows brought forward, which needs nobody else, its part of the entropy, and its
     sums for the others."""
     columns, theta, tables = common
@@ -154,20 +154,20 @@ def advance(
         stats = accumulate(shard, rows, columns, theta, sums)
         entropy = stats.entropy
     following = new_memberships(stats.rows, rows, prior)
-    return (following, entropy), Sums(stats.columns, stats.eta)
+    return (following, entropy), RatingSums(stats.columns, stats.eta)
 
 
-def renewed(sums: Sums, common: Common, prior: float, samples: int) -> Common:
+def renewed(sums: RatingSums, common: RatingCommon, prior: float, samples: int) -> RatingCommon:
     """Columns and theta after the iteration that made the sums."""
     columns = new_memberships(sums.columns, common.columns, prior)
     theta = new_theta(sums.eta, common.theta, prior)
     return common_of(columns, theta, samples)
 
 
-def shard_entropy(shard: Shard, rows: np.ndarray, common: Common) -> float:
+def shard_entropy(shard: Shard, rows: np.ndarray, common: RatingCommon) -> float:
     """The shard's part of the exact entropy."""
     return float(entropy_of(shard, rows, common.columns, common.theta))
 
 
-def common_log_sum(common: Common) -> float:
+def common_log_sum(common: RatingCommon) -> float:
     return log_sum(common.columns) + log_sum(common.theta)

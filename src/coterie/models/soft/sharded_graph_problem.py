@@ -9,9 +9,9 @@ import numpy as np
 from coterie.engine import Engine
 from coterie.engine.sharded_data import ShardedGraph
 from coterie.kernels.hard.row_blocks import RowBlock
-from coterie.kernels.soft.absent_pairs import Block
+from coterie.kernels.soft.absent_pairs import PairBlock
 from coterie.kernels.soft.em import Shard
-from coterie.models.soft.graph_problem import GraphProblem, Settings, View
+from coterie.models.soft.graph_problem import GraphProblem, GraphView, Settings
 from coterie.models.soft.observation_shards import of_rows
 
 _OUT, _IN = 0, 1  # channels of a directed graph's rows
@@ -24,18 +24,18 @@ class ShardedGraphProblem(GraphProblem):
         self, graph: ShardedGraph, classes: np.ndarray, settings: Settings, engine: Engine
     ) -> None:
         self.engine, self.settings, self.directed = engine, settings, graph.directed
-        rows = engine.hold(graph.shards)
+        rows = engine.scatter(graph.shards)
         first = first_class(settings.absent)
         self.views = []
         for channel in (_OUT, _IN)[: 1 + graph.directed]:
             made = engine.submit(graph_part, rows, repeat(channel), repeat(classes), repeat(first))
-            parts, blocks = engine.pick(made, 0), engine.pick(made, 1)
-            self.views.append(View(graph.cuts, parts, blocks, channel == _IN))
+            parts, blocks = engine.select(made, 0), engine.select(made, 1)
+            self.views.append(GraphView(graph.cuts, parts, blocks, channel == _IN))
 
 
 def graph_part(
     rows: RowBlock, channel: int, classes: np.ndarray, first: int
-) -> tuple[Shard, Block]:
+) -> tuple[Shard, PairBlock]:
     """What the tasks of an iteration read of some rows: their pairs by configuration, and by row.
 
     Of a directed graph's rows it takes the edges out of them, or those into them."""
@@ -46,7 +46,7 @@ def graph_part(
     weights = rows.weights if len(rows.weights) else None
     codes = codes_of(weights, len(indices), classes, first).astype(np.int32)
     shard = of_rows(RowBlock(rows.first, indptr, indices, codes, rows.weights))
-    return shard, Block(indptr, indices)
+    return shard, PairBlock(indptr, indices)
 
 
 def first_class(absent: str) -> int:

@@ -12,20 +12,20 @@ from coterie.base.errors import InputError
 _SURE = 0.9  # of a node's membership goes to its label; the rest is random, so nothing starts at 0
 
 
-class State(NamedTuple):
+class SoftState(NamedTuple):
     """Everything an iteration reads and makes anew. One node set: `columns` is `rows`."""
 
     rows: np.ndarray  # float64, n × k, each row sums to 1
     columns: np.ndarray  # float64, m × l
     theta: np.ndarray  # float64, R × k × l, sums to 1 over R
 
-    def transposed(self) -> State:
+    def transposed(self) -> SoftState:
         """The same model with rows and columns exchanged."""
         theta = np.ascontiguousarray(self.theta.transpose(0, 2, 1))
-        return State(self.columns, self.rows, theta)
+        return SoftState(self.columns, self.rows, theta)
 
 
-class Shape(NamedTuple):
+class SoftShape(NamedTuple):
     """How large a state is: nodes and groups of both sides, configurations, one set or two."""
 
     n_rows: int
@@ -37,11 +37,11 @@ class Shape(NamedTuple):
     symmetric: bool = False
 
 
-def start(shape: Shape, init: Any, rng: Generator) -> State:
+def start(shape: SoftShape, init: Any, rng: Generator) -> SoftState:
     """A state to begin from: "random", labels of a hard clustering, or a fitted model.
 
     Labels are one array (one node set), a pair of arrays, or an object with `labels_` or
-    `row_labels_` and `col_labels_`. A soft model gives its memberships and its theta.
+    `user_labels_` and `item_labels_`. A soft model gives its memberships and its theta.
     """
     if isinstance(init, str):
         if init != "random":
@@ -63,10 +63,10 @@ def start(shape: Shape, init: Any, rng: Generator) -> State:
     even = np.full(
         (shape.n_codes, shape.row_groups, shape.column_groups), 1.0 / max(shape.n_codes, 1)
     )
-    return State(rows, columns, even)
+    return SoftState(rows, columns, even)
 
 
-def _random(shape: Shape, rng: Generator) -> State:
+def _random(shape: SoftShape, rng: Generator) -> SoftState:
     rows = _shares(rng.standard_exponential((shape.n_rows, shape.row_groups)))
     columns = rows
     if not shape.one_set:
@@ -74,7 +74,7 @@ def _random(shape: Shape, rng: Generator) -> State:
     theta = rng.standard_exponential((shape.row_groups, shape.column_groups, shape.n_codes))
     if shape.symmetric:
         theta = theta + theta.transpose(1, 0, 2)
-    return State(rows, columns, np.ascontiguousarray(np.moveaxis(_shares(theta), 2, 0)))
+    return SoftState(rows, columns, np.ascontiguousarray(np.moveaxis(_shares(theta), 2, 0)))
 
 
 def _shares(mass: np.ndarray) -> np.ndarray:
@@ -82,7 +82,7 @@ def _shares(mass: np.ndarray) -> np.ndarray:
     return shares
 
 
-def _continued(shape: Shape, model: Any) -> State:
+def _continued(shape: SoftShape, model: Any) -> SoftState:
     names = ["memberships_"] * 2 if shape.one_set else ["user_memberships_", "item_memberships_"]
     if not all(hasattr(model, name) for name in names):
         raise InputError(
@@ -103,12 +103,12 @@ def _continued(shape: Shape, model: Any) -> State:
             f"{shape.n_rows} and {shape.n_columns}, {groups[0]} and {groups[1]}, {shape.n_codes}",
             remedy="use the same nodes, values and n_groups, or init='random'",
         )
-    return State(rows, rows if shape.one_set else columns, theta)
+    return SoftState(rows, rows if shape.one_set else columns, theta)
 
 
 def _labels(init: Any, one_set: bool) -> tuple[Any, Any]:
-    if hasattr(init, "row_labels_") and not one_set:
-        return init.row_labels_, init.col_labels_
+    if hasattr(init, "user_labels_") and not one_set:
+        return init.user_labels_, init.item_labels_
     if hasattr(init, "labels_") and one_set:
         return init.labels_, init.labels_
     if one_set:
@@ -117,7 +117,7 @@ def _labels(init: Any, one_set: bool) -> tuple[Any, Any]:
         return init[0], init[1]
     raise InputError(
         f"init={type(init).__name__} does not label two node sets",
-        remedy="give (user labels, item labels) or a clustering with row_labels_ and col_labels_",
+        remedy="give (user labels, item labels) or a clustering with user_labels_ and item_labels_",
     )
 
 

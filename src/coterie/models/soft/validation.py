@@ -14,7 +14,7 @@ from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 if TYPE_CHECKING:
     from coterie.models.soft.estimator import SoftModel
 
-_LEAST = {"tol": 0, "prior": 0, "absent_ratio": 0, "validation": 0}
+_LEAST = {"tol": 0, "prior": 0, "negatives_per_rating": 0, "validation": 0}
 _LEAST_WHOLE = {"max_iter": 0, "n_init": 1, "patience": 1, "absent_samples": 1, "samples": 1}
 
 
@@ -62,7 +62,7 @@ def _nodes(model: SoftModel, data: object) -> tuple[int, int]:
 
 def _refuse(model: SoftModel, why: str) -> None:
     """What needs the ratings themselves."""
-    for name in ("validation", "absent_ratio"):
+    for name in ("validation", "negatives_per_rating"):
         if getattr(model, name):
             raise InputError(f"{name}={getattr(model, name)} {why}", remedy=f"set {name}=0")
 

@@ -6,7 +6,7 @@ script and `templates/hover.js` turns into a better tip.
 """
 
 from coterie.report.charts.bars import bars, histogram
-from coterie.report.charts.drawing import Chart, Table, standalone
+from coterie.report.charts.drawing import Chart, ChartTable, standalone
 from coterie.report.charts.gauges import Gauge, gauges
 from coterie.report.charts.heatmap import heatmap
 from coterie.report.charts.network import block_graph
@@ -16,10 +16,10 @@ from coterie.report.charts.xy import Axis, Reference, Series, xy
 __all__ = [
     "Axis",
     "Chart",
+    "ChartTable",
     "Gauge",
     "Reference",
     "Series",
-    "Table",
     "bars",
     "block_graph",
     "gauges",

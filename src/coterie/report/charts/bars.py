@@ -10,7 +10,7 @@ from coterie.report.charts.drawing import (
     WIDTH,
     Cell,
     Chart,
-    Table,
+    ChartTable,
     clip,
     empty,
     frame,
@@ -39,7 +39,7 @@ def bars(
     `longest`: the value of a bar across the whole picture, where several charts share a scale.
     `names_above`: names stand over their bars, as they do anyway where one is long.
     """
-    table = Table(
+    table = ChartTable(
         [of or "name", *groups],
         [[name, *(float(values[i]) for values in groups.values())] for i, name in enumerate(names)],
     )
@@ -107,7 +107,7 @@ def histogram(
         [f"{short(a)} to {short(b)}", float(c)]
         for a, b, c in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
-    table = Table([x_title, y_title], rows)
+    table = ChartTable([x_title, y_title], rows)
     if not len(counts) or counts.max() <= 0:
         return Chart(empty(description), table)
     y_scale = Scale(0, float(counts.max()) * 1.05, height - 40, 26)

@@ -14,7 +14,7 @@ _CHARACTER, _WIDE = 6.9, 9.6  # widths at that size, on the safe side; wide: cap
 Cell = str | float | int | None
 
 
-class Table(NamedTuple):
+class ChartTable(NamedTuple):
     """Columns and rows; numbers stay numbers until the template writes them."""
 
     columns: list[str]
@@ -25,7 +25,7 @@ class Chart(NamedTuple):
     """A drawing and the table behind it."""
 
     svg: str
-    table: Table
+    table: ChartTable
 
 
 def tag(name: str, *children: str, **attributes: object) -> str:

@@ -9,7 +9,7 @@ from coterie.report.charts.drawing import (
     WIDTH,
     Cell,
     Chart,
-    Table,
+    ChartTable,
     clip,
     empty,
     frame,
@@ -57,7 +57,7 @@ def gauges(figures: Sequence[Gauge], *, description: str) -> Chart:
         ]
         for g in figures
     ]
-    table = Table(["figure", "value", "limit", "verdict"], rows)
+    table = ChartTable(["figure", "value", "limit", "verdict"], rows)
     if not figures:
         return Chart(empty(description), table)
     step = 58.0

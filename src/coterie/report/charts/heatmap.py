@@ -12,7 +12,7 @@ from coterie.report.charts.drawing import (
     WIDTH,
     Cell,
     Chart,
-    Table,
+    ChartTable,
     clip,
     empty,
     frame,
@@ -40,7 +40,7 @@ def heatmap(
     tip: Callable[[int, int], str] | None = None,
     row_title: str = "",
     column_title: str = "",
-    table: Table | None = None,
+    table: ChartTable | None = None,
 ) -> Chart:
     """Cells in nine strengths of one colour, or of two where values have both signs; NaN (and 0 on
     a logarithmic key) stay empty."""
@@ -156,16 +156,16 @@ def _matrix(
     row_title: str,
     column_title: str,
     value: str,
-) -> Table:
+) -> ChartTable:
     """The matrix itself while a phone has room for it; else a row for each cell."""
     numbers = [[float(v) if np.isfinite(v) else None for v in row] for row in values]
     body: list[list[Cell]]
     if len(columns) <= _MATRIX_COLUMNS:
         body = [[name, *numbers[i]] for i, name in enumerate(rows)]
-        return Table([row_title, *columns], body)
+        return ChartTable([row_title, *columns], body)
     body = [
         [name, column, numbers[i][j]]
         for i, name in enumerate(rows)
         for j, column in enumerate(columns)
     ]
-    return Table([row_title or "row", column_title or "column", value], body)
+    return ChartTable([row_title or "row", column_title or "column", value], body)

@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coterie.report.charts.drawing import WIDTH, Cell, Chart, Table, empty, frame, hit, label, tag
+from coterie.report.charts.drawing import (
+    WIDTH,
+    Cell,
+    Chart,
+    ChartTable,
+    empty,
+    frame,
+    hit,
+    label,
+    tag,
+)
 from coterie.report.charts.scales import short
 
 _HEIGHT = 400.0
@@ -27,7 +37,7 @@ def block_graph(
     """Draw blocks (sizes in nodes) and, for each, its strongest ties to others."""
     sizes, density = np.asarray(sizes, np.float64), np.asarray(density, np.float64)
     if not len(sizes):
-        return Chart(empty(description), Table(["block", "block", measure], []))
+        return Chart(empty(description), ChartTable(["block", "block", measure], []))
     first, second = _strongest(density)
     weight = density[first, second]
     radius = _radii(sizes)
@@ -58,7 +68,7 @@ def block_graph(
     ]
     rows.sort(key=lambda row: -float(row[2] or 0))
     svg = frame(_HEIGHT, description, *lines, *circles, class_="network")
-    return Chart(svg, Table(["block", "block", measure], rows))
+    return Chart(svg, ChartTable(["block", "block", measure], rows))
 
 
 def _strongest(density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ from coterie.report.charts.drawing import (
     WIDTH,
     Cell,
     Chart,
-    Table,
+    ChartTable,
     empty,
     frame,
     hit,
@@ -278,7 +278,7 @@ def _strips(drawn: Sequence[_Drawn], x: Axis, x_scale: Scale, y_scale: Scale) ->
     return strips
 
 
-def _table(drawn: Sequence[_Drawn], x: Axis, y: Axis) -> Table:
+def _table(drawn: Sequence[_Drawn], x: Axis, y: Axis) -> ChartTable:
     spread = any(d.error is not None for d in drawn)
     several = len(drawn) > 1
     columns = ["series"] * several + [x.title, y.title] + ["±"] * spread
@@ -290,4 +290,4 @@ def _table(drawn: Sequence[_Drawn], x: Axis, y: Axis) -> Table:
             if spread:
                 row.append(None if d.error is None else float(d.error[i]))
             rows.append(row)
-    return Table(columns, rows)
+    return ChartTable(columns, rows)

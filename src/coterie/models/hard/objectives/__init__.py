@@ -34,16 +34,16 @@ from coterie.data import Graph, Ratings
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.gaussian import GaussianObjective
 from coterie.models.hard.objectives.graphs import degree_corrected, directed, simple, weighted
-from coterie.models.hard.objectives.interface import Objective, Plan, State
+from coterie.models.hard.objectives.interface import ClusterState, MovePlan, Objective
 from coterie.models.hard.objectives.two_node_sets import binomial, likes, multinomial
 
 __all__ = [
     "OBJECTIVES",
     "BlockObjective",
+    "ClusterState",
     "GaussianObjective",
+    "MovePlan",
     "Objective",
-    "Plan",
-    "State",
     "binomial",
     "degree_corrected",
     "directed",

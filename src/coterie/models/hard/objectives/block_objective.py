@@ -10,18 +10,24 @@ import numpy as np
 from coterie.engine import Engine
 from coterie.kernels.hard.cell_costs import PLAIN, g_table
 from coterie.kernels.hard.fixed_scores import plan_fixed, refresh_fixed
-from coterie.kernels.hard.score_tables import PARTS, Tables, empty_tables, refresh, refresh_logs
+from coterie.kernels.hard.score_tables import (
+    PARTS,
+    ScoreTables,
+    empty_tables,
+    refresh,
+    refresh_logs,
+)
 from coterie.kernels.hard.scores import Workspace, plan, sweep, workspace
 from coterie.kernels.hard.statistics import (
     TWO_SETS,
     TWO_WAY,
     Adjacency,
-    Model,
-    Stats,
+    BlockModel,
+    BlockStats,
     apply_moves,
     count,
 )
-from coterie.models.hard.objectives.interface import Labels, Plan
+from coterie.models.hard.objectives.interface import Labels, MovePlan
 
 _KEPT_X = 17  # rows of tables.py are kept for x below this
 _KEPT_BYTES = 1 << 25  # … in at most this much memory a thread
@@ -40,17 +46,19 @@ class BlockState:
     n_blocks: tuple[int, ...]
     counts: tuple[np.ndarray, ...]  # a side: float64 (slots, k)
     sizes: tuple[np.ndarray, ...]  # a side: float64 (k,)
-    tables: dict[int, Tables] = field(default_factory=dict)
+    tables: dict[int, ScoreTables] = field(default_factory=dict)
     buffers: dict[int, list[Workspace]] = field(default_factory=dict)
 
     @property
     def statistics(self) -> tuple[np.ndarray, ...]:
         return (*self.counts, *self.sizes)
 
-    def stats(self, side: int) -> Stats:
+    def stats(self, side: int) -> BlockStats:
         """The statistics as this side sees them."""
         other = len(self.labels) - 1 - side if len(self.labels) > 1 else side
-        return Stats(self.counts[side], self.sizes[side], self.sizes[other], self.counts[other])
+        return BlockStats(
+            self.counts[side], self.sizes[side], self.sizes[other], self.counts[other]
+        )
 
     def copy(self) -> BlockState:
         return BlockState(
@@ -80,7 +88,7 @@ class BlockObjective:
         score: str = "exact",
     ) -> None:
         self.name = name
-        self.model = Model(kind, layout, np.array(signs), g_table())
+        self.model = BlockModel(kind, layout, np.array(signs), g_table())
         self.sides = sides
         self.constant = constant
         self.score = score
@@ -117,7 +125,7 @@ class BlockObjective:
     def prepare(self, state: BlockState, side: int, engine: Engine) -> float:
         return self._refresh(state, side, engine, self.score)
 
-    def plan(self, state: BlockState, side: int, elements: np.ndarray, engine: Engine) -> Plan:
+    def plan(self, state: BlockState, side: int, elements: np.ndarray, engine: Engine) -> MovePlan:
         wanted, gains = np.empty(len(elements), np.int32), np.empty(len(elements))
         cuts = self._cut(side, elements, engine.threads)
         parts = [slice(a, b) for a, b in pairwise(cuts)]
@@ -142,7 +150,7 @@ class BlockObjective:
             )
 
         engine.map(plan_part, parts, buffers)
-        return Plan(wanted, gains)
+        return MovePlan(wanted, gains)
 
     def apply(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.engine import Engine
 from coterie.kernels.hard.gaussian import move_points, plan_points, sweep_points
-from coterie.models.hard.objectives.interface import Labels, Plan
+from coterie.models.hard.objectives.interface import Labels, MovePlan
 
 
 @dataclass
@@ -81,7 +81,7 @@ class GaussianObjective:
     def prepare(self, state: PointState, side: int, engine: Engine) -> float:
         return self.entropy(state)
 
-    def plan(self, state: PointState, side: int, elements: np.ndarray, engine: Engine) -> Plan:
+    def plan(self, state: PointState, side: int, elements: np.ndarray, engine: Engine) -> MovePlan:
         wanted, gains = np.empty(len(elements), np.int32), np.empty(len(elements))
         cuts = np.linspace(0, len(elements), engine.threads + 1).astype(np.int64)
 
@@ -98,7 +98,7 @@ class GaussianObjective:
             )
 
         engine.map(plan_part, cuts[:-1], cuts[1:])
-        return Plan(wanted, gains)
+        return MovePlan(wanted, gains)
 
     def apply(
         self,

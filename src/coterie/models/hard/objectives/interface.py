@@ -11,7 +11,7 @@ from coterie.engine import Engine
 Labels = tuple[np.ndarray, ...]  # int32, one array a side
 
 
-class State(Protocol):
+class ClusterState(Protocol):
     """A clustering with its statistics; `labels` are current after every call."""
 
     labels: Labels
@@ -31,7 +31,7 @@ class State(Protocol):
     def copy(self) -> Self: ...
 
 
-class Plan(NamedTuple):
+class MovePlan(NamedTuple):
     """What a batch wants, before anything moves."""
 
     wanted: np.ndarray  # int32, the best label; ties stay
@@ -39,7 +39,7 @@ class Plan(NamedTuple):
 
 
 class Objective(Protocol):
-    """Data and a model of them; everything that changes lives in the State."""
+    """Data and a model of them; everything that changes lives in the state."""
 
     name: str
     n_elements: tuple[int, ...]
@@ -50,7 +50,7 @@ class Objective(Protocol):
 
     def prepare(self, state: Any, side: int, engine: Engine) -> float: ...
 
-    def plan(self, state: Any, side: int, elements: np.ndarray, engine: Engine) -> Plan: ...
+    def plan(self, state: Any, side: int, elements: np.ndarray, engine: Engine) -> MovePlan: ...
 
     def apply(
         self, state: Any, side: int, elements: np.ndarray, wanted: np.ndarray, min_block_size: int

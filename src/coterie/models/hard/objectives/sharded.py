@@ -25,14 +25,14 @@ from coterie.kernels.hard.fixed_scores import plan_fixed, refresh_fixed
 from coterie.kernels.hard.row_blocks import RowBlock, count_changes, moves_allowed
 from coterie.kernels.hard.score_tables import empty_tables, refresh, refresh_logs
 from coterie.kernels.hard.scores import plan
-from coterie.kernels.hard.statistics import TWO_SETS, Adjacency, Model, Stats, count
+from coterie.kernels.hard.statistics import TWO_SETS, Adjacency, BlockModel, BlockStats, count
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.objectives.block_objective import (
     BlockObjective,
     BlockState,
     planning_workspace,
 )
-from coterie.models.hard.objectives.interface import Labels, Plan
+from coterie.models.hard.objectives.interface import Labels, MovePlan
 
 _BLOCKS_A_THREAD = 2  # few, for each makes tables of its own
 
@@ -56,7 +56,7 @@ class ShardedObjective(BlockObjective):
 
     def start(self, labels: Labels, n_blocks: tuple[int, ...]) -> BlockState:
         labels = tuple(np.array(z, np.int32) for z in labels)
-        sent = self.engine.share(_packed(labels, n_blocks))
+        sent = self.engine.broadcast(_packed(labels, n_blocks))
         totals = []
         for side, blocks in enumerate(self.blocks):
             shape = (self.slots(side, n_blocks), n_blocks[side])
@@ -65,7 +65,7 @@ class ShardedObjective(BlockObjective):
                 self.engine.reduce(_count, _add, blocks, repeat(shared), repeat(sent)).total
             )
         # Copies: what came over a network may be read-only.
-        counts, sizes = zip(*(map(np.copy, t) for t in self.engine.collect(totals)), strict=True)
+        counts, sizes = zip(*(map(np.copy, t) for t in self.engine.gather(totals)), strict=True)
         state = BlockState(labels, n_blocks, counts, sizes)
         self._sent = state, sent
         return state
@@ -73,13 +73,13 @@ class ShardedObjective(BlockObjective):
     def prepare(self, state: BlockState, side: int, engine: Engine) -> float:
         return self._refresh(state, side, None, self.score)  # k² work: not worth a message
 
-    def plan(self, state: BlockState, side: int, elements: np.ndarray, engine: Engine) -> Plan:
-        shared = engine.share((self._bare, state.stats(side), side, self.score))
+    def plan(self, state: BlockState, side: int, elements: np.ndarray, engine: Engine) -> MovePlan:
+        shared = engine.broadcast((self._bare, state.stats(side), side, self.score))
         rows = self._spread(side, elements)
         labels = self._labels(state)
         parts = engine.map(_plan, self.blocks[side], rows, repeat(shared), repeat(labels))
         wanted, gains = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return Plan(wanted.astype(np.int32), gains)
+        return MovePlan(wanted.astype(np.int32), gains)
 
     def apply(
         self,
@@ -97,7 +97,7 @@ class ShardedObjective(BlockObjective):
             return 0
         after = [z.copy() if s == side else z for s, z in enumerate(state.labels)]
         after[side][movers] = wanted[made]
-        sent = self.engine.share(_packed(after, state.n_blocks))
+        sent = self.engine.broadcast(_packed(after, state.n_blocks))
         shared = (self._bare, side, tuple(c.shape for c in state.counts))
         done = self.engine.reduce(
             _changes,
@@ -107,7 +107,7 @@ class ShardedObjective(BlockObjective):
             repeat(self._labels(state)),
             repeat(sent),
         )
-        (changes,) = self.engine.collect([done.total])
+        (changes,) = self.engine.gather([done.total])
         for statistic, change in zip((*state.counts, *state.sizes), changes, strict=True):
             statistic += change
         state.labels[side][...] = after[side]
@@ -125,7 +125,7 @@ class ShardedObjective(BlockObjective):
     def _labels(self, state: BlockState) -> Any:
         """The labels where the tasks are: those that the last moves went out with."""
         if self._sent is None or self._sent[0] is not state:
-            self._sent = state, self.engine.share(_packed(state.labels, state.n_blocks))
+            self._sent = state, self.engine.broadcast(_packed(state.labels, state.n_blocks))
         return self._sent[1]
 
     def _spread(self, side: int, elements: np.ndarray) -> list[np.ndarray]:
@@ -162,7 +162,7 @@ def sharded(objective: BlockObjective, engine: Engine) -> ShardedObjective:
         if not len(side.weights):
             shards = min(shards, _BLOCKS_A_THREAD * engine.threads)
         bounds = np.unique(cut_rows(side.indptr, shards))
-        blocks.append(engine.hold([row_block(side, a, b) for a, b in pairwise(bounds)]))
+        blocks.append(engine.scatter([row_block(side, a, b) for a, b in pairwise(bounds)]))
         cuts.append(bounds)
     return ShardedObjective(objective, tuple(blocks), tuple(cuts), engine)
 
@@ -174,9 +174,9 @@ def _of_shards(
         [], [], weights=[] if data.weighted else None, directed=data.directed
     )
     like = make_objective(name, nothing, score)
-    blocks = engine.hold(data.shards)
+    blocks = engine.scatter(data.shards)
     if data.weighted:
-        (constant,) = engine.collect([engine.reduce(_constant, add, blocks).total])
+        (constant,) = engine.gather([engine.reduce(_constant, add, blocks).total])
         like.constant = 0.5 * constant
     return ShardedObjective(like, (blocks,), (data.cuts,), engine)
 
@@ -213,7 +213,7 @@ def _count(
 def _plan(
     block: RowBlock,
     rows: np.ndarray,
-    shared: tuple[Model, Stats, int, str],
+    shared: tuple[BlockModel, BlockStats, int, str],
     packed: Labels,
 ) -> tuple[np.ndarray, np.ndarray]:
     model, stats, side, score = shared
@@ -254,7 +254,7 @@ def _changes(
     count_changes(
         _with_table(model),
         block,
-        Stats(counts[side], sizes[side], sizes[other], counts[other]),
+        BlockStats(counts[side], sizes[side], sizes[other], counts[other]),
         before[side],
         after[side],
         before[other],
@@ -285,8 +285,8 @@ def _table() -> np.ndarray:
     return g_table()
 
 
-def _with_table(model: Model) -> Model:
-    whole: Model = model._replace(table=_table())
+def _with_table(model: BlockModel) -> BlockModel:
+    whole: BlockModel = model._replace(table=_table())
     return whole
 
 

@@ -17,7 +17,7 @@ from coterie.base.errors import InputError
 from coterie.base.randomness import stream_keys
 from coterie.engine import Engine
 from coterie.kernels.hard.merge import nearest, pair_up
-from coterie.kernels.hard.sparse_rows import Rows, contract
+from coterie.kernels.hard.sparse_rows import SparseRows, contract
 from coterie.kernels.hard.statistics import TWO_SETS
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels
@@ -115,9 +115,9 @@ def renumber(labels: Labels) -> tuple[Labels, tuple[int, ...]]:
 
 def rows_of(
     objective: BlockObjective, labels: Labels, n_blocks: tuple[int, ...], side: int
-) -> Rows:
+) -> SparseRows:
     other = len(labels) - 1 - side
-    rows: Rows = contract(
+    rows: SparseRows = contract(
         objective.model,
         objective.sides[side],
         labels[side],

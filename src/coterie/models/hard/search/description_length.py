@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN
-from coterie.kernels.hard.sparse_rows import Rows
+from coterie.kernels.hard.sparse_rows import SparseRows
 from coterie.kernels.hard.statistics import ONE_WAY, TWO_SETS, TWO_WAY
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels
@@ -72,7 +72,7 @@ def _labels(sizes: np.ndarray) -> float:
     return float(ways) + math.log(n)
 
 
-def _ratings(rows: Rows, channels: int, others: np.ndarray) -> float:
+def _ratings(rows: SparseRows, channels: int, others: np.ndarray) -> float:
     """The last channel counts all ratings of a cell, the others one value each."""
     together = rows.slots >= (channels - 1) * len(others)
     d, each = rows.values[together], rows.values[~together]
@@ -80,13 +80,13 @@ def _ratings(rows: Rows, channels: int, others: np.ndarray) -> float:
     return float(ways + _multisets(channels - 1, d).sum())
 
 
-def _wiring(d: np.ndarray, inner: np.ndarray, rows: Rows) -> float:
+def _wiring(d: np.ndarray, inner: np.ndarray, rows: SparseRows) -> float:
     """log of the ways to join the half-edges of blocks with these cells"""
     within = (d * math.log(2) + gammaln(d + 1))[inner].sum()
     return float(gammaln(rows.total + 1).sum() - within - gammaln(d + 1)[~inner].sum())
 
 
-def _degrees(objective: BlockObjective, labels: np.ndarray, rows: Rows) -> float:
+def _degrees(objective: BlockObjective, labels: np.ndarray, rows: SparseRows) -> float:
     """The degree sequence of each block: how often each degree occurs, then who has it; and less
     what `_wiring` counted too much, the orders of a node's own half-edges."""
     degrees = np.diff(objective.sides[0].indptr)

@@ -12,16 +12,16 @@ from numpy.random import Generator
 
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.engine import Engine
-from coterie.models.hard.objectives.interface import Labels, Objective, State
+from coterie.models.hard.objectives.interface import ClusterState, Labels, Objective
 from coterie.models.hard.search.result import SearchResult
 
 
 @dataclass
-class Trace:
+class PaperTrace:
     """One run on its way: with the generator, all that a checkpoint must hold to go on with the
     same numbers."""
 
-    state: State
+    state: ClusterState
     best: Labels
     lowest: list[float] = field(default_factory=list)  # S so far: at the start, each iteration
     history: list[Iteration] = field(default_factory=list)
@@ -29,15 +29,15 @@ class Trace:
     converged: bool = False
 
 
-def begin(objective: Objective, n_blocks: tuple[int, ...], labels: Labels) -> Trace:
+def begin(objective: Objective, n_blocks: tuple[int, ...], labels: Labels) -> PaperTrace:
     """A run from these labels."""
     state = objective.start(labels, n_blocks)
-    return Trace(state, _copied(state.labels))
+    return PaperTrace(state, _copied(state.labels))
 
 
 def run(
     objective: Objective,
-    trace: Trace,
+    trace: PaperTrace,
     *,
     rng: Generator,
     engine: Engine,
@@ -46,7 +46,7 @@ def run(
     tol: float = 1e-6,
     min_block_size: int = 0,
     callback: Callback = silent,
-    each: Callable[[Trace], None] | None = None,
+    each: Callable[[PaperTrace], None] | None = None,
 ) -> SearchResult:
     """Sample a batch, plan all its moves against fixed statistics, then make them; again.
 

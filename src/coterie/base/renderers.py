@@ -1,0 +1,28 @@
+"""How results become pages without knowing the package that draws them.
+
+Imports go one way, so models and releases cannot import `report`. The root package, which stands
+above all others, registers the functions that draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Renderer = Callable[[Any], str | None]
+
+NOTEBOOK = "notebook"  # a fitted model as an HTML fragment
+RELEASE = "release"  # the public summary of a release as a page
+
+_registered: dict[str, Renderer] = {}
+
+
+def register(kind: str, renderer: Renderer) -> None:
+    """Register the function that draws results of this kind."""
+    _registered[kind] = renderer
+
+
+def render(kind: str, result: Any) -> str | None:
+    """Return the result as HTML, or None if no function is registered for its kind."""
+    renderer = _registered.get(kind)
+    return None if renderer is None else renderer(result)
