@@ -21,6 +21,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_docstrings.py
 
 # The test suite with every direct dependency at the lower bound that pyproject.toml promises.
 lowest: $(VENV)/.installed-dev

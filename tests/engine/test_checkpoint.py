@@ -75,6 +75,6 @@ def test_what_is_no_checkpoint_is_refused(tmp_path):
 
 
 def test_what_json_cannot_hold_is_not_written(tmp_path):
-    with pytest.raises(TypeError, match="object does not fit"):
+    with pytest.raises(TypeError, match="object cannot be written"):
         ck.save_checkpoint(tmp_path / "x", "example", {}, {"what": object()})
     assert not list(tmp_path.iterdir())

@@ -1,6 +1,8 @@
-"""The library's own errors; the command line turns each into its exit code.
+"""The errors that coterie raises.
 
-An error names the value seen, where it came from, and what to do about it.
+An error says what is wrong, where (file, line, value) and what to change. The library does not
+know the command line: a remedy names a parameter between backticks, as in "set `overwrite`", and
+`coterie.cli` writes the name of the option instead.
 """
 
 from __future__ import annotations
@@ -9,19 +11,28 @@ from os import PathLike
 
 
 class CoterieError(Exception):
-    """Anything coterie refuses to do. `exit_code` is what the command line returns."""
-
-    exit_code = 1
+    """Base class of everything that coterie refuses to do."""
 
 
 class InputError(CoterieError, ValueError):
     """Bad input or usage.
 
-    >>> print(InputError("rating 'x' is not a number", path="r.csv", line=7, remedy="mend it"))
-    r.csv, line 7: rating 'x' is not a number; mend it
-    """
+    Parameters
+    ----------
+    problem : str
+        What is wrong, with the value that was seen.
+    path : path-like, optional
+        The file where it was found.
+    line : int, optional
+        The line of that file, counted from 1.
+    remedy : str, optional
+        What to do about it. Parameters stand between backticks.
 
-    exit_code = 2
+    Examples
+    --------
+    >>> print(InputError("rating 'x' is not a number", path="r.csv", line=7, remedy="fix it"))
+    r.csv, line 7: rating 'x' is not a number; fix it
+    """
 
     def __init__(
         self,
@@ -46,13 +57,22 @@ class InputError(CoterieError, ValueError):
 
 
 class MissingDependencyError(InputError):
-    """An optional package is needed for this input or call and is not installed."""
+    """An optional package is required for this input or call and is not installed."""
 
 
 class PolicyRefusedError(CoterieError):
-    """A release would pass a limit of the privacy policy; nothing was written."""
+    """A release would exceed a limit of the privacy policy; nothing was written.
 
-    exit_code = 3
+    Parameters
+    ----------
+    reasons : list of str
+        One sentence per limit that is exceeded, and what would help.
+
+    Examples
+    --------
+    >>> print(PolicyRefusedError(["the smallest class has 3 people, the policy requires 10"]))
+    refused by the privacy policy: the smallest class has 3 people, the policy requires 10
+    """
 
     def __init__(self, reasons: list[str]) -> None:
         self.reasons = reasons
@@ -60,4 +80,4 @@ class PolicyRefusedError(CoterieError):
 
 
 class AssumptionWarning(UserWarning):
-    """The library assumed or cleaned something and says so once."""
+    """The library assumed or cleaned something and reports it once."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import PolicyRefusedError
+from coterie.base.json_values import as_json
 from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption, load_graph
-from coterie.cli.json_output import as_json
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:

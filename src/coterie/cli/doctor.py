@@ -29,7 +29,7 @@ def run(session: Session) -> dict[str, Any]:
     import shutil
 
     import coterie
-    from coterie.engine.local import available_cores
+    from coterie.base.machine import available_cores, physical_memory
 
     session.say("asking Numba to compile a small kernel …")
     findings: dict[str, Any] = {
@@ -37,7 +37,7 @@ def run(session: Session) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cores": available_cores(),
-        "memory_gb": _memory_gb(),
+        "memory_gb": round(physical_memory() / 1e9, 1),
         "threads": session.threads or available_cores(),
         "packages": {name: _version(name) for name in _REQUIRED},
         "optional": {name: _version(name) for name in _OPTIONAL},
@@ -57,15 +57,6 @@ def _version(module: str) -> str | None:
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
-        return None
-
-
-def _memory_gb() -> float | None:
-    import os
-
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
-    except (AttributeError, ValueError, OSError):
         return None
 
 

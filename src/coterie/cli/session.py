@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 import sys
 import time
 import warnings
@@ -19,9 +20,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coterie.base.errors import AssumptionWarning, CoterieError, InputError
+from coterie.base.errors import (
+    AssumptionWarning,
+    CoterieError,
+    InputError,
+    PolicyRefusedError,
+)
+from coterie.base.json_values import as_json
 from coterie.base.progress import Progress
-from coterie.cli.json_output import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +36,23 @@ if TYPE_CHECKING:
 
     from coterie.engine import Engine
 
+FAILED = 1
+BAD_INPUT = 2
+REFUSED = 3
 INTERRUPTED = 130
+
+# Options whose name differs from the parameter of the library
+_OPTION_NAMES = {
+    "n_blocks": "blocks",
+    "n_groups": "groups",
+    "max_iter": "iterations",
+    "n_sweeps": "iterations",
+    "n_init": "runs",
+    "n_chains": "runs",
+    "rng": "seed",
+    "sep": "separator",
+}
+_PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
 
 _SHARED = {
     "seed": (Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")], 0),
@@ -184,17 +206,37 @@ def exit_codes(session: Session) -> Iterator[None]:
     except KeyboardInterrupt:
         _fail(session, "interrupted; nothing was written", INTERRUPTED)
     except CoterieError as error:
-        _fail(session, str(error), error.exit_code)
+        _fail(session, spell_options(str(error)), _exit_code(error))
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  the interpreter flushes it at exit
-        raise typer.Exit(1) from None
+        raise typer.Exit(FAILED) from None
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
-        _fail(session, f"{name}{error.strerror or error}", InputError.exit_code)
+        _fail(session, f"{name}{error.strerror or error}", BAD_INPUT)
     except MemoryError:
-        _fail(session, "out of memory; try a smaller input or fewer blocks", 1)
+        _fail(session, "out of memory; try a smaller input or fewer blocks", FAILED)
     except Exception as error:
-        _fail(session, f"{type(error).__name__}: {error} (--debug shows where)", 1)
+        _fail(session, f"{type(error).__name__}: {error} (--debug shows where)", FAILED)
+
+
+def spell_options(message: str) -> str:
+    """Write the parameters that a message names between backticks as options.
+
+    >>> spell_options("use fewer blocks, for example `n_blocks=20`, or set `force`")
+    'use fewer blocks, for example --blocks 20, or set --force'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        name = _OPTION_NAMES.get(match[1], match[1]).replace("_", "-")
+        return f"--{name} {match[2]}" if match[2] not in (None, "True") else f"--{name}"
+
+    return _PARAMETER.sub(option, message)
+
+
+def _exit_code(error: CoterieError) -> int:
+    if isinstance(error, InputError):
+        return BAD_INPUT
+    return REFUSED if isinstance(error, PolicyRefusedError) else FAILED
 
 
 def _fail(session: Session, message: str, code: int) -> None:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
+
+from coterie.base.machine import available_cores
 
 T = TypeVar("T")
 
 
 def thread_count(threads: int | None) -> int:
     """What was asked for, or the cores this process may use."""
-    if threads is not None:
-        return max(1, threads)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return available_cores() if threads is None else max(1, threads)
 
 
 def in_order(

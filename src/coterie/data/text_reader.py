@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -12,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from coterie.base.errors import InputError
+from coterie.base.machine import physical_memory
 from coterie.data.byte_source import PathLike, line_blocks, open_bytes, place_name
 from coterie.data.ordered_threads import in_order
 from coterie.data.text_fields import Column, Fault, TextBlock, is_number, read_block
@@ -120,11 +120,7 @@ class Columns:
 
 def most_nodes() -> int:
     """How many nodes this machine's memory could name at all."""
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        memory = 2**35
-    return memory // 24
+    return physical_memory() // 24
 
 
 def fault_error(fault: Fault, name: str, first_line: int) -> InputError:

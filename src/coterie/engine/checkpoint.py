@@ -8,10 +8,11 @@ moment leaves a whole file. No pickle: loading one runs no code.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -19,10 +20,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from coterie.base.errors import InputError
+from coterie.base.json_values import json_value
+from coterie.base.progress import Iteration
 from coterie.data.writers import atomic_write
 
 FORMAT = "coterie-checkpoint"
-VERSION = 1
+VERSION = 2  # 1: before parameters were renamed
 
 
 def save_checkpoint(
@@ -44,7 +47,7 @@ def save_checkpoint(
         "format": FORMAT,
         "version": str(VERSION),
         "kind": kind,
-        "facts": json.dumps(dict(facts), default=_plain),
+        "facts": json.dumps(json_value(facts, exact=True)),
     }
     content = save({name: np.ascontiguousarray(a) for name, a in arrays.items()}, header)
     with atomic_write(path, "wb") as file:
@@ -55,7 +58,7 @@ def load_checkpoint(
     path: str | PathLike[str], kind: str
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays and the facts of a checkpoint of this kind."""
-    remedy = "start anew without --resume, or give another --checkpoint"
+    remedy = "start again without `resume`, or give another `checkpoint`"
     if not Path(path).is_file():
         raise InputError("there is no checkpoint", path=path, remedy=remedy)
     try:
@@ -94,8 +97,67 @@ def require_same(
             raise InputError(
                 f"the checkpoint was made with {name}={value!r}, this fit has {given.get(name)!r}",
                 path=path,
-                remedy="use the same data and settings, or start anew without --resume",
+                remedy="use the same data and settings, or start again without `resume`",
             )
+
+
+class Checkpoint(NamedTuple):
+    """What a checkpoint file holds: arrays by name, and everything else as JSON."""
+
+    arrays: dict[str, np.ndarray]
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RunCheckpoint:
+    """The checkpoint file of one fit, written every few iterations and read when it is resumed.
+
+    `kind` is the algorithm, `fingerprint` the data and settings that a resumed fit must share.
+    Without a path nothing is written or read.
+    """
+
+    kind: str
+    path: str | PathLike[str] | None = None
+    every: int = 10
+    fingerprint: Mapping[str, Any] = field(default_factory=dict)
+
+    def due(self, iteration: int) -> bool:
+        """Whether the state is saved after this iteration."""
+        return self.path is not None and iteration % self.every == 0
+
+    def write(self, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> None:
+        """Replace the file by this state."""
+        if self.path is not None:
+            facts = {"fingerprint": dict(self.fingerprint), **facts}
+            save_checkpoint(self.path, self.kind, arrays, facts)
+
+    def read(self) -> Checkpoint | None:
+        """Return what an earlier fit saved; None if there is no file."""
+        if self.path is None or not Path(self.path).exists():
+            return None
+        arrays, facts = load_checkpoint(self.path, self.kind)
+        require_same(self.path, facts.pop("fingerprint"), self.fingerprint)
+        return Checkpoint(arrays, facts)
+
+
+def numbered(prefix: str, arrays: Iterable[np.ndarray]) -> dict[str, np.ndarray]:
+    """Name arrays `prefix.0`, `prefix.1` …, as a checkpoint stores them."""
+    return {f"{prefix}.{place}": array for place, array in enumerate(arrays)}
+
+
+def in_order(arrays: Mapping[str, np.ndarray], prefix: str) -> list[np.ndarray]:
+    """Return the arrays that `numbered` named with this prefix.
+
+    >>> in_order(numbered("run", [np.zeros(1), np.ones(2)]), "run")
+    [array([0.]), array([1., 1.])]
+    """
+    count = sum(name.startswith(f"{prefix}.") for name in arrays)
+    return [arrays[f"{prefix}.{place}"] for place in range(count)]
+
+
+def iterations(rows: Iterable[Sequence[Any]]) -> list[Iteration]:
+    """Return the history of a fit from the rows that a checkpoint stores."""
+    return [Iteration(*row) for row in rows]
 
 
 def generator_state(rng: Generator) -> dict[str, Any]:
@@ -106,7 +168,7 @@ def generator_state(rng: Generator) -> dict[str, Any]:
     >>> bool(again.random() == rng.random())
     True
     """
-    return json.loads(json.dumps(rng.bit_generator.state, default=_plain))  # type: ignore[no-any-return]
+    return json_value(rng.bit_generator.state, exact=True)  # type: ignore[no-any-return]
 
 
 def generator_from(state: Mapping[str, Any]) -> Generator:
@@ -114,9 +176,3 @@ def generator_from(state: Mapping[str, Any]) -> Generator:
     bits = getattr(np.random, state["bit_generator"])()
     bits.state = dict(state)
     return Generator(bits)
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} does not fit a checkpoint's header")

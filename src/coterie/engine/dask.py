@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie.base.errors import InputError
+from coterie.base.machine import available_cores
 from coterie.engine.dask_cluster import distributed, local_cluster
 from coterie.engine.dask_tasks import (
     Entry,
@@ -37,7 +38,6 @@ from coterie.engine.dask_tasks import (
     run_group,
 )
 from coterie.engine.interface import Closing, EngineError, Reduced
-from coterie.engine.local import available_cores
 from coterie.engine.shard_layout import spans
 from coterie.engine.shard_storage import ShardRef, write_shard
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from coterie.base.errors import InputError
+from coterie.base.machine import available_cores
 from coterie.engine.interface import Closing, Reduced
 from coterie.engine.shard_layout import Forest, merge_each, merge_run, merge_runs, spans
 from coterie.engine.shard_storage import ShardRef, load_shard
@@ -89,10 +89,3 @@ class LocalEngine(Closing):
     def close(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
-
-
-def available_cores() -> int:
-    """The cores this process may use: its affinity, not the machine's total."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

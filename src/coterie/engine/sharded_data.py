@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from pyarrow import parquet
 
 from coterie.base.errors import InputError
+from coterie.base.machine import physical_memory
 from coterie.data import Ratings
 from coterie.engine.shard_storage import ShardRef, load_shard, read_manifest
 from coterie.kernels.hard.row_blocks import RowBlock
@@ -99,14 +99,6 @@ def open_shards(folder: str | Path) -> ShardedGraph | ShardedRatings:
         return ShardedRatings(folder, shards, cuts, values=np.array(whole["values"]), **sizes)
     except KeyError as error:
         raise InputError(f"its manifest lacks {error}", path=folder) from error
-
-
-def physical_memory() -> int:
-    """Bytes of this machine; a large guess where it does not tell."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 2**36
 
 
 def read_ids(folder: Path, name: str) -> np.ndarray:

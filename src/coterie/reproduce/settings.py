@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from coterie.base.machine import available_cores, physical_memory
 from coterie.base.progress import Callback, Progress, silent
 from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine
-from coterie.engine.local import available_cores
 
 GRAPHS = {"as-caida": "CAIDA", "ca-astroph": "astro-ph"}
 
@@ -106,7 +105,7 @@ def hardware(threads: int) -> dict[str, Any]:
         "cpu": _cpu(),
         "cores": available_cores(),
         "threads": threads,
-        "memory_gb": _memory_gb(),
+        "memory_gb": round(physical_memory() / 1e9, 1),
         "system": platform.platform(),
         "python": platform.python_version(),
     }
@@ -121,10 +120,3 @@ def _cpu() -> str:
     except OSError:
         found = []
     return found[0] if found else platform.processor() or platform.machine()
-
-
-def _memory_gb() -> float | None:
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
-    except (AttributeError, ValueError, OSError):
-        return None

@@ -51,7 +51,8 @@ class GeneralizedKMeans(Estimator):
     ------
     labels_ (user_labels_, item_labels_ for two node sets), entropy_, n_blocks_ (non-empty),
     history_ (entropy after each iteration's moves), converged_, locally_optimal_ (a full pass
-    found no single move that lowers S), interrupted_, seconds_ (the search alone), run_entropies_ (one a
+    found no single move that lowers S), interrupted_, seconds_ (the search alone),
+    run_entropies_ (one a
     start), block_edges_, block_pairs_, block_probabilities_ (graphs, ratings), centers_ (points),
     description_lengths_ (n_blocks="auto": nats by the numbers of blocks that were tried)
 

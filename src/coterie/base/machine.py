@@ -1,0 +1,22 @@
+"""What this machine has: cores and memory."""
+
+from __future__ import annotations
+
+import os
+
+_UNKNOWN_MEMORY = 2**36  # bytes assumed where the operating system does not say
+
+
+def available_cores() -> int:
+    """Return the number of cores this process may use: its affinity, not the machine's total."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def physical_memory() -> int:
+    """Return the bytes of main memory; a large guess where the operating system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return _UNKNOWN_MEMORY
