@@ -97,7 +97,7 @@ def wire(
     source, target, made, open_u, open_v = kernel.wire(
         ring, rows, columns, expected, cells, float(reach), float(epsilon), keys[0]
     )
-    made, given_up = kernel.mend(
+    made, given_up = kernel.repair(
         ring, source, target, made, open_u, open_v, expected, cells, keys[1]
     )
     return Wired(source[:made], target[:made], given_up), cells

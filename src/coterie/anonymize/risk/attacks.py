@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 from coterie.anonymize.risk.intervals import wilson
 from coterie.anonymize.utility.measures import local_clustering
 from coterie.data import Graph
-from coterie.kernels.anonymize.matching import MatchingRows, claim_everybody, new_memory, propagate
+from coterie.kernels.anonymize.matching import MatchingRows, guess_everyone, new_memory, propagate
 from coterie.kernels.graphs.triangles import core_numbers, triangles
 from coterie.kernels.graphs.vertex_refinement import refine
 
@@ -197,7 +197,7 @@ def bold_attack(
         other.indptr, other.indices, np.where(backward >= 0, _TAKEN, 1.0) * other.damping
     )
     guess, lead = np.empty_like(forward), np.empty(len(forward))
-    claim_everybody(known, free, forward, guess, lead)
+    guess_everyone(known, free, forward, guess, lead)
     lead[(forward >= 0) & (careful.guess < 0)] = _MUTUAL
     guess[seeds] = -1
     return Matching(seeds, guess, lead)

@@ -1,1 +1,1 @@
-"""Kernels of drawing and attacking releases (`anonymize`)."""
+"""Kernels that draw releases and attack them (used by `coterie.anonymize`)."""

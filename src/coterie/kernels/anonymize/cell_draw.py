@@ -1,7 +1,8 @@
-"""Drawing a graph cell by cell in O(m): distinct pairs, uniformly (design 3.5).
+"""Draw a graph cell by cell in O(edges): distinct node pairs, uniformly at random.
 
-members   int32, the nodes block after block; block b holds members[start[b]:start[b + 1]]
-rows, columns, counts   int64, cell c joins block rows[c] with block columns[c], counts[c] edges
+members   int32: the nodes, block by block; block b is members[start[b]:start[b + 1]]
+rows, columns, counts   int64: cell c is the pair of blocks (rows[c], columns[c]) and gets
+          counts[c] edges
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ def _pairs_of(start, row, column):
 
 @njit(nogil=True, cache=True)
 def draw_cells(members, start, rows, columns, counts, key):
-    """(source, target) of the edges of these cells. A cell more than half full is drawn by its
-    holes, so the work is O(edges + cells) whatever the density."""
+    """Return (source, target) of the edges of these cells.
+
+    In a cell that is more than half full, the pairs without an edge are drawn instead, so the
+    work is O(edges + cells) for every density.
+    """
     total = counts.sum()
     source = np.empty(total, np.int32)
     target = np.empty(total, np.int32)
@@ -36,8 +40,8 @@ def draw_cells(members, start, rows, columns, counts, key):
             continue
         row, column = rows[c], columns[c]
         pairs = _pairs_of(start, row, column)
-        by_holes = 2 * count > pairs
-        wanted = pairs - count if by_holes else count
+        by_missing_pairs = 2 * count > pairs
+        wanted = pairs - count if by_missing_pairs else count
         size = 16
         while size < 2 * wanted:
             size *= 2
@@ -50,10 +54,10 @@ def draw_cells(members, start, rows, columns, counts, key):
             state, index = below(state, pairs)
             if insert(chosen, np.uint64(index)):
                 drawn += 1
-                if not by_holes:
+                if not by_missing_pairs:
                     _place(source, target, filled, members, start, row, column, index)
                     filled += 1
-        if by_holes:
+        if by_missing_pairs:
             for index in range(pairs):
                 if not contains(chosen, np.uint64(index)):
                     _place(source, target, filled, members, start, row, column, index)

@@ -1,4 +1,4 @@
-"""Cutting the nodes of every block into classes of like degree."""
+"""Divide the nodes of each block into classes of similar degree."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from numba import njit
 
 @njit(nogil=True, cache=True)
 def cut_by_degree(block, degree, minimum, factor):
-    """int64: the class of every node, where the nodes come sorted by block, then by degree.
+    """Return the class of every node (int64); nodes must be sorted by block, then by degree.
 
-    A class closes once it has `minimum` nodes and the next degree is `factor` times its first. The
-    rest of a block that is too small for a class of its own stays with the class before it.
+    A class is complete once it has `minimum` nodes and the next degree is at least `factor` times
+    its first degree. If fewer than `minimum` nodes remain at the end of a block, they join the
+    class before them.
     """
     n = len(block)
     classes = np.empty(n, np.int64)
@@ -29,10 +30,10 @@ def cut_by_degree(block, degree, minimum, factor):
             current += 1
             first = i
         classes[i] = current
-        ends = i + 1 == n or block[i + 1] != block[i]
-        if ends and i + 1 - first < minimum and first > block_start:
+        last_of_block = i + 1 == n or block[i + 1] != block[i]
+        if last_of_block and i + 1 - first < minimum and first > block_start:
             for j in range(first, i + 1):
                 classes[j] = current - 1
             current -= 1
-            first = i  # the next node is of another block
+            first = i  # the next node belongs to another block
     return classes

@@ -1,4 +1,4 @@
-"""Clusters of people with like neighbourhoods, grown one by one (after SaNGreeA)."""
+"""Greedy clusters of nodes with similar neighbourhoods (SaNGreeA, Campan & Truta 2008)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from numba import njit
 
 @njit(nogil=True, cache=True)
 def greedy_clusters(indptr, indices, order, size, widest):
-    """int32[n]: clusters of `size` nodes. Each starts with the next free node of `order` and takes,
-    one by one, the free node with most neighbours in common with its members for its degree; where
-    nobody shares a neighbour, the next free node. Neighbours with more than `widest` neighbours
-    say little and are not followed."""
+    """Return the cluster of every node (int32[n]); each cluster has at least `size` nodes.
+
+    A cluster starts with the next unassigned node of `order`. It then takes, one at a time, the
+    unassigned node with the most neighbours in common with its members, relative to its degree;
+    if no node shares a neighbour, the next unassigned node of `order`. Neighbours with more than
+    `widest` neighbours are ignored: they carry little information and cost the most time.
+    """
     n = len(indptr) - 1
     cluster = np.full(n, -1, np.int32)
     score = np.zeros(n, np.float64)

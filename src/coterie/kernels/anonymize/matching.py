@@ -1,9 +1,9 @@
-"""Seeded re-identification: Narayanan & Shmatikov's propagation (2009).
+"""Seeded re-identification by propagation (Narayanan & Shmatikov, 2009).
 
-known, other   two graphs as compressed sparse rows (MatchingRows): what the attacker knows,
-               and what was published
-forward        int32[n known]: the published node a known one is matched to, -1 for none
-backward       int32[n published]: the same map from the other side
+known, other   two graphs as compressed sparse rows (MatchingRows): the graph that the attacker
+               knows, and the published graph
+forward        int32[n known]: the published node matched to each known node, -1 for none
+backward       int32[n published]: the inverse of `forward`
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba import njit
 
 
 class MatchingRows(NamedTuple):
-    """A graph's rows and 1/sqrt(degree) of its nodes (0 for none)."""
+    """The sparse rows of a graph and 1 / sqrt(degree) of its nodes."""
 
     indptr: np.ndarray  # int64
     indices: np.ndarray  # int32
@@ -24,10 +24,11 @@ class MatchingRows(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def _best_candidate(v, here, there, matching, score, touched):
-    """(best published node for v, eccentricity of its score), (-1, 0) without a candidate.
+    """Return (best published node for v, eccentricity of its score); (-1, 0) without a candidate.
 
-    A candidate's score is the sum over v's matched neighbours that are its neighbours too, damped
-    by its degree; eccentricity is the lead over the second in standard deviations.
+    The score of a candidate is the number of matched neighbours of v that are also its own
+    neighbours, divided by the square root of its degree. The eccentricity is the distance between
+    the best and the second-best score, in standard deviations of all scores.
     """
     count = 0
     for slot in range(here.indptr[v], here.indptr[v + 1]):
@@ -59,22 +60,22 @@ def _best_candidate(v, here, there, matching, score, touched):
     return best, (first - second) / spread if spread > 0.0 else 0.0
 
 
-class Memory(NamedTuple):
-    """Who needs no second look: nothing a decision rests on has changed since it was taken.
+class PropagationMemory(NamedTuple):
+    """Which nodes can be skipped because nothing that their last decision used has changed.
 
-    Times are counts of decisions; `clock` holds the present one.
+    Times are counts of decisions; `clock` holds the current one.
     """
 
     clock: np.ndarray  # int64[1]
-    near: np.ndarray  # int64[n known]: when the match of a neighbour, or the own one, last changed
-    other_near: np.ndarray  # int64[n published]: the same from the other side
-    seen: np.ndarray  # int64[n known]: when the node was last looked at
-    candidate: np.ndarray  # int32[n known]: what was best then, -1 for none
+    near: np.ndarray  # int64[n known]: last change of a match in the node's neighbourhood
+    other_near: np.ndarray  # int64[n published]: the same for published nodes
+    seen: np.ndarray  # int64[n known]: last time the node was examined
+    candidate: np.ndarray  # int32[n known]: the best candidate at that time, -1 for none
 
 
-def new_memory(known: int, published: int) -> Memory:
-    """Everybody is still to be looked at."""
-    return Memory(
+def new_memory(known: int, published: int) -> PropagationMemory:
+    """Return the memory before the first pass: every node still has to be examined."""
+    return PropagationMemory(
         np.ones(1, np.int64),
         np.ones(known, np.int64),
         np.ones(published, np.int64),
@@ -92,11 +93,11 @@ def _match_changed(rows, v, times, now):
 
 @njit(nogil=True, cache=True)
 def propagate(known, other, forward, backward, fixed, order, threshold, memory):
-    """One pass over the known nodes: match those whose best candidate stands out, both ways.
+    """Run one pass over the known nodes and return the number of matches that changed.
 
-    Seeds (`fixed`) stay; everybody else may be matched anew as the map grows. Gives the number of
-    changes; `forward`, `backward` and `memory` (one for all passes at a threshold) are changed in
-    place.
+    A node is matched if its best candidate stands out by `threshold`, in both directions. Seeds
+    (`fixed`) keep their match; all others may be matched again as the map grows. `forward`,
+    `backward` and `memory` (one per threshold, for all passes) are changed in place.
     """
     score = np.zeros(max(len(known.indptr), len(other.indptr)), np.float64)
     touched = np.empty(len(score), np.int32)
@@ -142,9 +143,10 @@ def propagate(known, other, forward, backward, fixed, order, threshold, memory):
 
 
 @njit(nogil=True, cache=True)
-def claim_everybody(known, other, forward, guess, lead):
-    """For everybody without a match the best candidate there is, and how far it leads: no second
-    look from the other side, and no threshold. Fills `guess` (int32, -1: no candidate) and `lead`.
+def guess_everyone(known, other, forward, guess, lead):
+    """Guess the best candidate for every node without a match, without threshold or reverse check.
+
+    Fills `guess` (int32, -1: no candidate) and `lead` (the eccentricity of the guess).
     """
     score = np.zeros(max(len(known.indptr), len(other.indptr)), np.float64)
     touched = np.empty(len(score), np.int32)

@@ -1,10 +1,10 @@
-"""Rewiring that keeps every degree and every block-pair count, towards the original's clustering.
+"""Swap edges to reach the original's clustering; degrees and edges per block pair do not change.
 
-A swap turns (a, b), (c, d) into (a, d), (c, b) with b and d in one block. It is accepted if the
-energy falls: how far local clustering by degree bin, the number of triangles and the sum of d_u d_v
-over edges (assortativity) are from their goals.
+A swap replaces the edges (a, b), (c, d) by (a, d), (c, b), with b and d in one block. It is
+accepted if it lowers the energy: the weighted distance of the local clustering per degree bin, of
+the number of triangles and of the sum of d_u d_v over edges (assortativity) from their goals.
 
-    t_v       triangles at v            share[v]   1 / (number of pairs of neighbours of v)
+    t_v       triangles at node v       share[v]   1 / (number of pairs of neighbours of v)
     sums[b]   sum over the nodes of degree bin b of t_v * share[v]
     sums[-1]  sum over all nodes of t_v: three times the triangles
 """
@@ -30,11 +30,11 @@ from coterie.kernels.numba.random import below, stream, uniform
 
 
 class Goals(NamedTuple):
-    """What the rewiring aims at, and what a unit of distance weighs."""
+    """The goals of the rewiring, and the weight of one unit of distance from each."""
 
-    bins: np.ndarray  # int32[n]: degree bin of a node
+    bins: np.ndarray  # int32[n]: degree bin of each node
     share: np.ndarray  # float64[n]
-    sums: np.ndarray  # float64[bins + 1]: goal of each bin's sum, and of the triangles
+    sums: np.ndarray  # float64[bins + 1]: goal of the sum of each bin, and of the triangles
     weight: np.ndarray  # float64[bins + 1]
     products: float  # goal of the sum of d_u d_v over edges
     product_weight: float
@@ -50,7 +50,7 @@ def _energy(goals, sums, products):
 
 @njit(inline="always", cache=True)
 def _too_clustered(goals, sums):
-    """Whether there are more triangles than wanted, by the weight of their bins."""
+    """Return whether there are more triangles than the goal, weighted by bin."""
     total = 0.0
     for b in range(len(sums)):
         total += goals.weight[b] * (sums[b] - goals.sums[b])
@@ -59,8 +59,10 @@ def _too_clustered(goals, sums):
 
 @njit(nogil=True, cache=True)
 def _count_common(indptr, neighbours, table, u, v, skip, other_skip, sign, goals, change):
-    """Add sign * share of every common neighbour of u and v to `change`, by bin, and of u and v
-    once for each. The two that are about to lose one of their edges are skipped."""
+    """Add to `change` the effect of the triangles over edge (u, v), multiplied by `sign`.
+
+    `skip` and `other_skip` are nodes that lose one of their edges in the same swap.
+    """
     if indptr[u + 1] - indptr[u] > indptr[v + 1] - indptr[v]:
         u, v = v, u
     count = 0
@@ -90,7 +92,7 @@ def _random_neighbour(state, indptr, neighbours, v):
 
 @njit(nogil=True, cache=True)
 def _supports(indptr, neighbours, owner, table):
-    """int32 beside `table`: how many triangles every edge is part of."""
+    """Return the number of triangles of each edge (int32, in the slots of `table`)."""
     support = np.zeros(len(table), np.int32)
     for slot in range(len(neighbours)):
         u, v = owner[slot], neighbours[slot]
@@ -108,7 +110,7 @@ def _supports(indptr, neighbours, owner, table):
 
 @njit(nogil=True, cache=True)
 def _remove_edge(indptr, neighbours, table, support, u, v):
-    """Take (u, v) out of the table; its triangles no longer support their other edges."""
+    """Remove (u, v) from the table and lower the triangle counts of the edges next to it."""
     remove_with(table, support, pair_key(u, v))
     x, y = (u, v) if indptr[u + 1] - indptr[u] < indptr[v + 1] - indptr[v] else (v, u)
     for i in range(indptr[x], indptr[x + 1]):
@@ -116,15 +118,15 @@ def _remove_edge(indptr, neighbours, table, support, u, v):
         if w != y:
             at = slot_of(table, pair_key(w, y))
             if table[at] != EMPTY:
-                beside = slot_of(table, pair_key(w, x))
-                if table[beside] != EMPTY:
+                second = slot_of(table, pair_key(w, x))
+                if table[second] != EMPTY:
                     support[at] -= 1
-                    support[beside] -= 1
+                    support[second] -= 1
 
 
 @njit(nogil=True, cache=True)
 def _add_edge(indptr, neighbours, table, support, u, v):
-    """Put (u, v) into the table with its support; `neighbours` must hold it already."""
+    """Add (u, v) to the table with its triangle count; `neighbours` must contain it already."""
     x, y = (u, v) if indptr[u + 1] - indptr[u] < indptr[v + 1] - indptr[v] else (v, u)
     count = 0
     for i in range(indptr[x], indptr[x + 1]):
@@ -132,10 +134,10 @@ def _add_edge(indptr, neighbours, table, support, u, v):
         if w != y:
             at = slot_of(table, pair_key(w, y))
             if table[at] != EMPTY:
-                beside = slot_of(table, pair_key(w, x))
-                if table[beside] != EMPTY:
+                second = slot_of(table, pair_key(w, x))
+                if table[second] != EMPTY:
                     support[at] += 1
-                    support[beside] += 1
+                    support[second] += 1
                     count += 1
     at = slot_of(table, pair_key(u, v))
     table[at] = pair_key(u, v)
@@ -143,9 +145,11 @@ def _add_edge(indptr, neighbours, table, support, u, v):
 
 
 @njit(nogil=True, cache=True)
-def _loosest(state, indptr, neighbours, table, support, block, v, wanted, avoid, tries):
-    """(state, neighbour): of a few random neighbours of v in block `wanted` (any if < 0)
-    the one whose edge is part of the fewest triangles; -1 if none came up."""
+def _edge_in_fewest_triangles(
+    state, indptr, neighbours, table, support, block, v, wanted, avoid, tries
+):
+    """Return (state, neighbour): of `tries` random neighbours of v, the one whose edge is part of
+    the fewest triangles. Only neighbours in block `wanted` count (any block if < 0); -1 if none."""
     best, least = np.int32(-1), np.int32(2147483647)
     for _ in range(tries):
         state, w = _random_neighbour(state, indptr, neighbours, v)
@@ -174,11 +178,11 @@ def rewire(
     tries,
     key,
 ):
-    """(accepted, made): swaps and proposals; `neighbours` and `sums` change in place.
+    """Return (swaps accepted, swaps proposed); `neighbours` and `sums` change in place.
 
-    owner     int32[2m]: the node of every slot
-    closing   the share of proposals that close a wedge; the rest are two random edges, as all are
-              while there are too many triangles
+    owner     int32[2m]: the node that each slot of `neighbours` belongs to
+    closing   the share of proposals that close an open triangle; the others pick two random
+              edges. While there are too many triangles, all proposals pick two random edges.
     """
     n_slots = len(neighbours)
     table = new_table(n_slots // 2)
@@ -188,25 +192,27 @@ def rewire(
     support = _supports(indptr, neighbours, owner, table)
     change = np.zeros(len(sums), np.float64)
     energy = _energy(goals, sums, products)
-    opening = _too_clustered(goals, sums)
+    too_clustered = _too_clustered(goals, sums)
     state = stream(key, 3)
     accepted = made = 0
     while made < proposals and energy > tolerance:
         made += 1
         state, coin = uniform(state)
         state, slot = below(state, n_slots)
-        if coin < closing and not opening:
+        if coin < closing and not too_clustered:
             w = owner[slot]
             a = neighbours[slot]
             state, d = _random_neighbour(state, indptr, neighbours, w)
             if a == d or contains(table, pair_key(a, d)):
                 continue
-            state, b = _loosest(
+            state, b = _edge_in_fewest_triangles(
                 state, indptr, neighbours, table, support, block, a, block[d], w, tries
             )
             if b < 0:
                 continue
-            state, c = _loosest(state, indptr, neighbours, table, support, block, d, -1, w, tries)
+            state, c = _edge_in_fewest_triangles(
+                state, indptr, neighbours, table, support, block, d, -1, w, tries
+            )
             if c < 0:
                 continue
         else:
@@ -236,7 +242,7 @@ def rewire(
         energy = after
         products += moved
         sums[:] = change
-        opening = _too_clustered(goals, sums)
+        too_clustered = _too_clustered(goals, sums)
         _remove_edge(indptr, neighbours, table, support, a, b)
         _remove_edge(indptr, neighbours, table, support, c, d)
         _replace(indptr, neighbours, a, b, d)

@@ -1,11 +1,13 @@
-"""Wiring on a ring: stubs joined block pair by block pair, near each other on a shared circle.
+"""Join stubs to edges; partners are near each other on a ring that all blocks share.
 
-place     int32[n]: nodes in the order of the ring, block after block; block b holds
-          place[start[b]:start[b + 1]], and position i of its n_b stands at (i + 1/2) / n_b
-rank      int32[n]: where a node stands in `place`
-left      int64[n + 1]: Fenwick tree over `place` of the stubs still free
-tight     int32[n]: number of the node's class among those whose cells could fill up, or -1
-filled, room   int32[h, h]: edges in a cell of tight classes, and how many it may hold
+A stub is one end of an edge that has no partner yet: a node of degree d starts with d stubs.
+
+place     int32[n]: nodes in ring order, block by block; block b is place[start[b]:start[b + 1]],
+          and its i-th of n_b nodes has the ring coordinate (i + 1/2) / n_b
+rank      int32[n]: the position of each node in `place`
+left      int64[n + 1]: Fenwick tree of the free stubs, in the order of `place`
+tight     int32[n]: index of the node's class among the classes whose cells could fill up, or -1
+filled, room   int32[h, h]: edges in a cell of tight classes, and the maximum number of edges
 """
 
 from __future__ import annotations
@@ -18,12 +20,12 @@ from numba import njit
 from coterie.kernels.graphs.pairs import contains, insert, new_table, pair_key, remove
 from coterie.kernels.numba.random import below, stream, uniform
 
-_TRIES = 20000  # edges tried for a pair of ends that found no partner on the ring …
-_EXACT_TRIES = 6000  # … and how many of them before a block pair may change
+_TRIES = 20000  # edges tried per pair of stubs that found no partner on the ring …
+_EXACT_TRIES = 6000  # … of which the first ones must keep the block pair
 
 
 class Ring(NamedTuple):
-    """Who stands where, and how many ends everybody has."""
+    """The position of each node on the ring, and its number of stubs."""
 
     place: np.ndarray  # int32[n]
     rank: np.ndarray  # int32[n]
@@ -33,7 +35,7 @@ class Ring(NamedTuple):
 
 
 class WiringCells(NamedTuple):
-    """The cells of classes that may not fill up."""
+    """The cells (pairs of classes) with a maximum number of edges."""
 
     tight: np.ndarray  # int32[n]
     filled: np.ndarray  # int32[h, h]
@@ -74,7 +76,7 @@ def _take_stubs(left, position, change):
 
 @njit(nogil=True, cache=True)
 def _position_of_stub(left, stub, top):
-    """The position that holds free stub number `stub` (0-based); `top`: a power of two >= n."""
+    """Return the position of free stub number `stub` (0-based); `top` is a power of two <= n."""
     position = 0
     step = top
     while step > 0:
@@ -101,12 +103,13 @@ def _free_stubs(ring):
 
 @njit(nogil=True, cache=True)
 def wire(ring, pair_rows, pair_columns, expected, cells, reach, epsilon, key):
-    """(source, target, wired, open_u, open_v): the edges, how many came about, and the stubs of the
-    rest, for `mend`.
+    """Return (source, target, wired, open_u, open_v): the first `wired` entries are edges, the
+    open pairs are stubs that found no partner and go to `repair`.
 
-    pair_rows, pair_columns   int32: the block pair of every edge to make, already shuffled
-    expected   float64[blocks, blocks]: e_rs / K_r, the share of r's ends that go to s
-    reach      the window, in expected neighbours; epsilon: the share of edges that go anywhere
+    pair_rows, pair_columns   int32: the block pair of each edge to make, already shuffled
+    expected   float64[blocks, blocks]: e_rs / K_r, the share of r's stubs that go to block s
+    reach      width of the search window, in expected neighbours
+    epsilon    share of edges whose second end is anywhere in its block
     """
     n, m = len(ring.place), len(pair_rows)
     left = _free_stubs(ring)
@@ -164,7 +167,7 @@ def wire(ring, pair_rows, pair_columns, expected, cells, reach, epsilon, key):
 
 @njit(nogil=True, cache=True)
 def _near(state, left, ring, s, centre, half, top):
-    """(state, a node of block s with a free stub within `half` positions of `centre`, or -1)."""
+    """Return (state, node of block s with a free stub at most `half` from `centre`, or -1)."""
     first, n_s = ring.start[s], ring.start[s + 1] - ring.start[s]
     if 2.0 * half >= n_s:
         low, width = 0, n_s
@@ -185,7 +188,7 @@ def _near(state, left, ring, s, centre, half, top):
 
 @njit(nogil=True, cache=True)
 def _pair_off(ring, left, top, open_rows, open_columns, waiting, state):
-    """Give the edges that found no partner random free stubs of their blocks (in place)."""
+    """Replace the block pairs of open edges by random free stubs of these blocks (in place)."""
     for e in range(waiting):
         for side in range(2):
             block = open_rows[e] if side == 0 else open_columns[e]
@@ -205,7 +208,7 @@ def _pair_off(ring, left, top, open_rows, open_columns, waiting, state):
 
 @njit(nogil=True, cache=True)
 def _join(u, v, source, target, at, table, cells):
-    """Write edge (u, v) at place `at`, if it may be; says whether."""
+    """Store edge (u, v) at index `at` if it is allowed; return whether it was stored."""
     if u == v or not has_room(cells, u, v) or not insert(table, pair_key(u, v)):
         return False
     source[at], target[at] = u, v
@@ -214,18 +217,19 @@ def _join(u, v, source, target, at, table, cells):
 
 
 @njit(nogil=True, cache=True)
-def _leave(u, v, table, cells):
+def _remove(u, v, table, cells):
     remove(table, pair_key(u, v))
     count_in_cell(cells, u, v, -1)
 
 
 @njit(nogil=True, cache=True)
-def mend(ring, source, target, wired, open_u, open_v, expected, cells, key):
-    """(edges now, edges given up): join the open ends (u, v) through an edge (a, b) with b in v's
-    block: (a, b) becomes (a, v), and u gets b. Block pairs and degrees come out exact.
+def repair(ring, source, target, wired, open_u, open_v, expected, cells, key):
+    """Connect the open stubs (u, v); return (number of edges, number of edges given up).
 
-    A hub may have more ends for a block than that has members. Then any edge (a, b) will do whose
-    ends lie in blocks that are joined with u's and v's: degrees are exact, block pairs nearly.
+    An edge (a, b) with b in v's block is replaced by (a, v) and (u, b): degrees and edges per
+    block pair stay exact. A hub may have more stubs for a block than the block has members. Then
+    any edge (a, b) is used if u's block has edges to b's and v's block to a's: degrees stay exact,
+    block pairs nearly.
     """
     m = wired
     table = new_table(len(source))
@@ -260,13 +264,13 @@ def mend(ring, source, target, wired, open_u, open_v, expected, cells, key):
                     continue
                 if not (has_room(cells, a, v) and has_room(cells, u, b)):
                     continue
-                _leave(a, b, table, cells)
+                _remove(a, b, table, cells)
                 source[other], target[other] = a, v
                 insert(table, pair_key(a, v))
                 count_in_cell(cells, a, v, 1)
                 joined = _join(u, b, source, target, m, table, cells)
-                if not joined:  # the last room of the cell went to (a, v): undo
-                    _leave(a, v, table, cells)
+                if not joined:  # (a, v) took the last free place of the cell: undo
+                    _remove(a, v, table, cells)
                     source[other], target[other] = a, b
                     insert(table, pair_key(a, b))
                     count_in_cell(cells, a, b, 1)
