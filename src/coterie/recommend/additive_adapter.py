@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from coterie.engine import Engine
-from coterie.kernels.additive.predict import Samples, explanations, likeness
+from coterie.kernels.additive.predict import Samples, explanations, item_similarities
 from coterie.models.additive import AdditiveBlockModel
 from coterie.models.additive.predict import pair_distributions, with_item, with_user
 from coterie.models.additive.rating_scale import RatingScale
@@ -96,7 +96,7 @@ class AdditiveAdapter:
 
     def likeness(self, item: int) -> np.ndarray:
         """Correlation of what the user groups think of two items."""
-        return np.asarray(likeness(self.samples, item))
+        return np.asarray(item_similarities(self.samples, item))
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {

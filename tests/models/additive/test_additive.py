@@ -289,7 +289,7 @@ def test_effects() -> None:
 def test_style_weights_and_entropy() -> None:
     state = State(3)
     c, o = state.chain, state.observed
-    table = additive_styles.log_chances(c.cuts)
+    table = additive_styles.log_probabilities(c.cuts)
     for u in range(len(c.style)):
         mine = np.zeros(len(c.cuts))
         own = slice(o.edges.row_ptr[u], o.edges.row_ptr[u + 1])

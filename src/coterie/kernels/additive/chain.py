@@ -1,4 +1,4 @@
-"""A chain of the additive block model: its state, and the sweeps that move it."""
+"""A Markov chain of the additive block model: its state, and the sweeps that update it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from coterie.kernels.additive.response_styles import draw_styles, log_chances, move_cuts
+from coterie.kernels.additive.response_styles import draw_styles, log_probabilities, move_cuts
 from coterie.kernels.additive.sweep import (
-    Last,
+    PendingPartition,
     SweepView,
     draw_col_offsets,
     draw_effects,
@@ -21,15 +21,15 @@ from coterie.kernels.additive.sweep import (
     subtract,
 )
 
-# The prior of a precision is exp(-_FLOOR * precision): weak, so that what carries nothing shrinks.
+# The prior of a precision is exp(-_FLOOR * precision): weak, so that unused effects shrink to 0.
 _FLOOR = 0.001
 
 
 class Chain(NamedTuple):
-    """Everything a sweep changes. Arrays of one element are scalars that live on."""
+    """Everything a sweep changes. Arrays of one element are scalars that are updated in place."""
 
-    stream: np.ndarray  # uint64, 1: the random stream's state
-    sweeps: np.ndarray  # int64, 1: sweeps done
+    stream: np.ndarray  # uint64, 1: state of the random stream
+    sweeps: np.ndarray  # int64, 1: number of sweeps done
     style: np.ndarray  # uint8, users
     cuts: np.ndarray  # float64, styles x (R + 1)
     g: np.ndarray  # uint8, L x users
@@ -41,19 +41,19 @@ class Chain(NamedTuple):
     c_user: np.ndarray  # float64, offsets on presence
     c_item: np.ndarray
     precision: np.ndarray  # float64, 7: b_user, b_item, c_user, c_item, M, Q, tau
-    z: np.ndarray  # float32, rated edges: latent value
-    x: np.ndarray  # float32, rated edges: its residual
-    y: np.ndarray  # float32, presence edges: residual
+    z: np.ndarray  # float32, rated pairs: latent value
+    x: np.ndarray  # float32, rated pairs: residual of the latent value
+    y: np.ndarray  # float32, rated and sampled unrated pairs: residual of presence
 
 
 class Schedule(NamedTuple):
-    """When and how strongly the parts of the model are moved."""
+    """When and how strongly a sweep updates each part of the model."""
 
-    seen_weight: float  # weight of presence beside ratings in the choice of labels and effects
-    effects_from: int  # sweep from which the precision of effects is drawn
-    styles_from: int  # sweep from which styles are drawn …
-    styles_every: int  # … and how often
-    hold: float  # how strongly a style's cutpoints are held to the mean style
+    seen_weight: float  # weight of presence relative to ratings for labels and effects
+    effects_from: int  # first sweep that draws the precision of effects
+    styles_from: int  # first sweep that draws styles …
+    styles_every: int  # … and the number of sweeps between two draws
+    cut_shrinkage: float  # how strongly a style's cutpoints are pulled to the mean style
     grouped: bool  # whether labels and effects are drawn at all
 
 
@@ -73,18 +73,18 @@ def _draw_partitions(state, chain, rated, seen, seen_weight):
     ratings, presence = SweepView(rated, chain.x, 1.0), SweepView(seen, chain.y, seen_weight)
     of_ratings, of_presence = np.empty((k, m, 2)), np.empty((k, m, 2))
     nothing = np.zeros((k, l))
-    last = Last(chain.g[0], chain.h[0], nothing, nothing)
+    pending = PendingPartition(chain.g[0], chain.h[0], nothing, nothing)
     for s in range(L):
         g, h, M, Q = chain.g[s], chain.h[s], chain.M[s], chain.Q[s]
         state = draw_user_labels(
-            state, ratings, M, presence, Q, last, g, h, of_ratings, of_presence
+            state, ratings, M, presence, Q, pending, g, h, of_ratings, of_presence
         )
         state = draw_item_labels(state, of_ratings, M, 1.0, of_presence, Q, seen_weight, h)
         state = draw_effects(state, of_ratings, h, 1.0, chain.precision[4], M)
         state = draw_effects(state, of_presence, h, seen_weight, chain.precision[5], Q)
-        last = Last(g, h, M, Q)
-    subtract(rated, chain.x, last.M, last.g, last.h)
-    subtract(seen, chain.y, last.Q, last.g, last.h)
+        pending = PendingPartition(g, h, M, Q)
+    subtract(rated, chain.x, pending.M, pending.g, pending.h)
+    subtract(seen, chain.y, pending.Q, pending.g, pending.h)
     return state
 
 
@@ -103,21 +103,23 @@ def _draw_precisions(state, chain, with_effects):
 
 
 @njit(nogil=True, cache=True)
-def advance(chain, rated, code, seen, schedule, sweeps):
-    """Run `sweeps` sweeps of one chain, in place."""
+def advance(chain, rated, level, seen, schedule, sweeps):
+    """Run this many sweeps of one chain, in place."""
     state = chain.stream[0]
     for _ in range(sweeps):
         done = chain.sweeps[0]
-        state = draw_latent(state, rated, code, chain.style, chain.cuts, chain.z, chain.x)
+        state = draw_latent(state, rated, level, chain.style, chain.cuts, chain.z, chain.x)
         for _again in range(3 if done == 0 else 1):
             state = _draw_offsets(state, chain, rated, seen, chain.precision[6])
         if schedule.grouped:
             seen_weight = schedule.seen_weight * chain.precision[6]
             state = _draw_partitions(state, chain, rated, seen, seen_weight)
         if done >= schedule.styles_from and done % schedule.styles_every == 0:
-            table = log_chances(chain.cuts)
-            state = draw_styles(state, rated, code, chain.z, chain.x, table, chain.style)
-            move_cuts(rated, code, chain.z, chain.x, chain.style, schedule.hold, chain.cuts)
+            table = log_probabilities(chain.cuts)
+            state = draw_styles(state, rated, level, chain.z, chain.x, table, chain.style)
+            move_cuts(
+                rated, level, chain.z, chain.x, chain.style, schedule.cut_shrinkage, chain.cuts
+            )
         state = _draw_precisions(state, chain, schedule.grouped and done >= schedule.effects_from)
         chain.sweeps[0] = done + 1
     chain.stream[0] = state

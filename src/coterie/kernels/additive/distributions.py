@@ -3,12 +3,12 @@
     cdf(x)                     Phi(x)
     quantile(p)                Phi^-1(p), 0 < p < 1
     normal(state)              a standard normal draw
-    between(state, a, b)       a standard normal draw given a < x < b
+    between(state, a, b)       a standard normal draw, conditional on a < x < b
     gamma(state, shape)        a Gamma(shape, 1) draw
 
-Phi and its inverse are linear in between the nodes of a table where that is good to 1e-6 or 1e-5,
-and exact beyond: a sweep draws one truncated normal for every rating, and erfc alone would cost
-more than everything else in the sweep.
+Phi and its inverse are interpolated in a table where that is accurate to 1e-6 (Phi) or 1e-5 (the
+inverse), and exact outside it: a sweep draws one truncated normal per rating, and erfc alone would
+cost more than the rest of the sweep.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from coterie.kernels.numba.random import uniform
 
 _STANDARD = NormalDist()
 _SPAN = 3.0  # the table of Phi covers -3..3
-_CDF_NODES = 256  # nodes a unit
+_CDF_NODES = 256  # nodes per unit
 _CDF = np.array([_STANDARD.cdf(i / _CDF_NODES - _SPAN) for i in range(int(2 * _SPAN) * 256 + 2)])
 _LOW = 1.0 / 64.0  # the table of the quantile covers 1/64..63/64
 _QUANTILE_NODES = 4096.0
@@ -34,13 +34,13 @@ _ROOT_TAU = math.sqrt(2.0 * math.pi)
 
 @njit(inline="always", cache=True)
 def density(x):
-    """The standard normal density."""
+    """Return the standard normal density."""
     return math.exp(-0.5 * x * x) / _ROOT_TAU
 
 
 @njit(inline="always", cache=True)
 def cdf(x):
-    """Phi(x): to 1e-6 inside -3..3, to machine precision outside."""
+    """Return Phi(x), accurate to 1e-6 inside -3..3 and to machine precision outside."""
     if -_SPAN < x < _SPAN:
         place = (x + _SPAN) * _CDF_NODES
         node = int(place)
@@ -51,7 +51,7 @@ def cdf(x):
 
 @njit(cache=True)
 def _tail_quantile(p):
-    """Phi^-1(p) for p < 1/64: the asymptotic value, mended by Newton steps on log Phi."""
+    """Return Phi^-1(p) for p < 1/64: the asymptotic value, refined by Newton steps on log Phi."""
     square = -2.0 * math.log(p)
     x = -math.sqrt(square - math.log(2.0 * math.pi * (square - math.log(2.0 * math.pi * square))))
     for _ in range(3):
@@ -62,7 +62,7 @@ def _tail_quantile(p):
 
 @njit(cache=True)
 def quantile(p):
-    """Phi^-1(p): to 1e-5 in the table's span, to 1e-9 in the tails."""
+    """Return Phi^-1(p), accurate to 1e-5 inside the table and to 1e-9 in the tails."""
     if p < _LOW:
         return _tail_quantile(p)
     if p > 1.0 - _LOW:
@@ -75,16 +75,16 @@ def quantile(p):
 
 @njit(inline="always", cache=True)
 def normal(state):
-    """(new state, a standard normal draw)"""
+    """Return (new state, a standard normal draw)."""
     state, u = uniform(state)
     return state, quantile(u + 1e-17)
 
 
 @njit(inline="always", cache=True)
 def between(state, a, b):
-    """(new state, a standard normal draw inside a..b), by the inverse of Phi.
+    """Return (new state, a standard normal draw inside a..b), by the inverse of Phi.
 
-    An interval right of zero is mirrored first, for Phi resolves its lower tail only.
+    An interval right of zero is mirrored first, because Phi is precise only in its lower tail.
     """
     state, u = uniform(state)
     mirrored = a > 0.0
@@ -101,7 +101,7 @@ def between(state, a, b):
 
 @njit(cache=True)
 def gamma(state, shape):
-    """(new state, a Gamma(shape, 1) draw), shape >= 1: Marsaglia and Tsang's squeeze."""
+    """Return (new state, a Gamma(shape, 1) draw), shape >= 1, by Marsaglia and Tsang's method."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:

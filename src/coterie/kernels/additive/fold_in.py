@@ -1,4 +1,4 @@
-"""Take a new user or item into a fitted additive block model, everything else held fixed."""
+"""Add a new user or item to a fitted additive block model, with everything else fixed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from coterie.kernels.additive.sweep import draw_category, label_weights
 
 
 @njit(nogil=True, cache=True)
-def fold_in(state, codes, labels, offsets, effects, cuts, styles, own_style, precision, sweeps):
+def fold_in(state, levels, labels, offsets, effects, cuts, styles, own_style, precision, sweeps):
     """Draw a node's labels, offset (and style) for each sample, given its n ratings.
 
-    IN codes n; labels T x n x L and offsets T x n of the other side; effects T x L x own x other;
-    cuts T x S x (R + 1); styles T x n of the raters, unless the node has a style of its own
-    (own_style); precision T of the offset. Each sample starts from the one before.
+    IN levels n; labels T x n x L and offsets T x n of the other side; effects T x L x own x other;
+    cuts T x S x (R + 1); styles T x n of the raters, unless the node itself has a style (own_style:
+    it is a user); precision T of the offset. Each sample starts from the previous one.
     OUT own labels T x L, offsets and their variances T, styles T.
     """
     T, L, k, l = effects.shape  # noqa: E741
-    n, S = len(codes), cuts.shape[1]
+    n, S = len(levels), cuts.shape[1]
     own = np.zeros((T, L), np.uint8)
-    offset = np.float32(0.0)  # as drawn; what is given is its mean
+    offset = np.float32(0.0)  # as drawn; the result is its conditional mean
     mean, variance = np.zeros(T, np.float32), np.zeros(T, np.float32)
     style = np.zeros(T, np.uint8)
     f, x = np.zeros(n), np.zeros(n)
@@ -41,12 +41,12 @@ def fold_in(state, codes, labels, offsets, effects, cuts, styles, own_style, pre
         for _ in range(sweeps):
             if own_style:
                 style_score[:] = 0.0
-                exact_style_scores(codes, f, bounds, style_score)
+                exact_style_scores(levels, f, bounds, style_score)
                 state, new = draw_category(state, style_score)
                 style[t] = new
             for e in range(n):
                 c = bounds[style[t] if own_style else styles[t, e]]
-                state, x[e] = between(state, c[codes[e]] - f[e], c[codes[e] + 1] - f[e])
+                state, x[e] = between(state, c[levels[e]] - f[e], c[levels[e] + 1] - f[e])
             state, noise = normal(state)
             strength = n + precision[t]
             fresh = np.float32((x.sum() + n * offset) / strength + noise / np.sqrt(strength))

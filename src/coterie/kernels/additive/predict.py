@@ -1,10 +1,10 @@
-"""What the kept samples of an additive block model say about pairs: ratings, reasons, likeness.
+"""Predictions, explanations and similarities from the samples of an additive block model.
 
-T samples, L partitions, k x l groups, R ratings, S styles. The location of a pair in sample t is
-f = b_u + b_v + sum_s M[t, s, g[t, u, s], h[t, v, s]]. A sample holds the mean and the variance that
-the offsets have when everything else in it is given, and the variances w are integrated out:
+T samples, L partitions, k x l groups, R levels, S styles. The location of a pair in sample t is
+f = b_u + b_v + sum_s M[t, s, g[t, u, s], h[t, v, s]]. A sample holds the mean and the variance of
+the offsets, conditional on everything else in it, and the variances w are integrated out:
 P(rating <= r) = Phi((C[style_u, r] - f) / sqrt(1 + w_u + w_v)). Drawn offsets would need many more
-samples where a user has two or three ratings.
+samples if a user has only two or three ratings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from coterie.kernels.additive.distributions import cdf
 
 
 class Samples(NamedTuple):
-    """States of the chains that were kept, chain after chain; all a prediction needs."""
+    """The samples of all chains, chain after chain: everything that predictions need."""
 
     user_labels: np.ndarray  # uint8, T x users x L
     item_labels: np.ndarray  # uint8, T x items x L
@@ -28,14 +28,14 @@ class Samples(NamedTuple):
     item_offsets: np.ndarray  # float32, T x items
     user_spreads: np.ndarray  # float32, T x users: … and variance of the offset
     item_spreads: np.ndarray  # float32, T x items
-    cuts: np.ndarray  # float32, T x S x (R + 1); the outer ones far out
+    cuts: np.ndarray  # float32, T x S x (R + 1); the outer ones stand for -inf and inf
     styles: np.ndarray  # uint8, T x users
     precisions: np.ndarray  # float32, T x 2: of the users' and of the items' offsets
 
 
 @njit(nogil=True, cache=True)
 def _user_table(samples, t, u, table):
-    """What each item label is worth to user u in sample t. OUT table: L x l."""
+    """Set table (L x l) to the effect of each item label on user u in sample t."""
     for s in range(table.shape[0]):
         i = samples.user_labels[t, u, s]
         for j in range(table.shape[1]):
@@ -44,10 +44,10 @@ def _user_table(samples, t, u, table):
 
 @njit(nogil=True, cache=True)
 def distributions(samples, users, items, begin, end):
-    """P(r | u, v), averaged over the samples, for pairs begin..end: (end - begin) x R.
+    """Return P(r | u, v), averaged over the samples, for pairs begin..end: (end - begin) x R.
 
-    Pairs of one user that follow each other share the user's table: sort them by user. Samples
-    are the outer loop, because one sample's labels fit the cache and all of them do not.
+    Consecutive pairs of one user share the user's table, so sort the pairs by user. Samples are the
+    outer loop, because the labels of one sample fit the cache and those of all samples do not.
     """
     T, L, _, l = samples.effects.shape  # noqa: E741
     R = samples.cuts.shape[2] - 1
@@ -83,7 +83,7 @@ def distributions(samples, users, items, begin, end):
 
 @njit(nogil=True, cache=True)
 def _expected(cuts, values, f, scale):
-    """The expected rating at location f."""
+    """Return the expected rating at location f."""
     R = len(values)
     total = values[R - 1]
     for r in range(R - 1):
@@ -93,11 +93,11 @@ def _expected(cuts, values, f, scale):
 
 @njit(nogil=True, cache=True)
 def explanations(samples, values, u, v, begin, end):
-    """How much of the expected rating each part of the model gives, over samples begin..end.
+    """Return how much each part of the model adds to the expected rating, over samples begin..end.
 
-    A sample's expected rating E(f) minus E(0) is shared out in proportion to the parts of f, which
-    is what integrating the gradient along the straight way from 0 to f gives. OUT, summed over
-    the samples: E(0), the user's offset, the item's offset, then the L partitions.
+    The difference E(f) - E(0) of a sample's expected ratings is divided in proportion to the parts
+    of f (integrated gradients along the straight line from 0 to f). The result is summed over the
+    samples: E(0), the user's offset, the item's offset, then the L partitions.
     """
     L = samples.effects.shape[1]
     parts = np.zeros(L + 3)
@@ -120,12 +120,12 @@ def explanations(samples, values, u, v, begin, end):
 
 
 @njit(nogil=True, cache=True)
-def likeness(samples, v):
-    """Correlation of every item's effects with item v's over user groups, averaged over samples."""
+def item_similarities(samples, v):
+    """Return the correlation of each item's effects with item v's, averaged over samples."""
     T, L, _, l = samples.effects.shape  # noqa: E741
     m = samples.item_labels.shape[1]
     out = np.zeros(m)
-    grouped = 0  # samples with groups: others hold nothing alike
+    grouped = 0  # samples with groups: the others have no effects to compare
     inner = np.empty((L, l, l))
     for t in range(T):
         for s in range(L):

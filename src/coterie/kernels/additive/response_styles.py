@@ -1,9 +1,9 @@
-"""Response styles of the additive block model: each user reads the rating scale in one of S ways.
+"""Response styles of the additive block model: each user uses the rating scale in one of S ways.
 
 A style is a row of cutpoints C[s, 0..R] with C[s, 0] = -inf and C[s, R] = +inf (here -40 and 40):
-P(rating r | f) = Phi(C[s, r + 1] - f) - Phi(C[s, r] - f), where f = z - x is an edge's location.
-What depends on f is tabulated or counted at nodes a 32nd apart, and linear in between, which is
-good to 1e-4 of a log probability: exact values would cost more than the rest of a sweep.
+P(level r | f) = Phi(C[s, r + 1] - f) - Phi(C[s, r] - f), where f = z - x is the location of a pair.
+Functions of f are tabulated at nodes 1/32 apart and interpolated, accurate to 1e-4 of a log
+probability: exact values would cost more than the rest of a sweep.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from numba import njit
 from coterie.kernels.additive.distributions import cdf, density, gamma
 from coterie.kernels.additive.sweep import draw_category
 
-_LEAST = 1e-9  # a probability is never taken for less: one odd rating must not decide a style
-_GAP = 1e-3  # cutpoints keep this distance, so that every rating stays possible
-_SPAN = 6.0  # locations beyond are taken for -6 or 6
-_NODES = 32.0  # a unit
+_LEAST = 1e-9  # lower bound of a probability: one odd rating must not decide a style
+_GAP = 1e-3  # minimum distance of two cutpoints, so that every level stays possible
+_SPAN = 6.0  # locations outside -6..6 are clipped
+_NODES = 32.0  # nodes per unit
 _COUNT = 385  # nodes from -6 to 6
 
 
 @njit(inline="always", cache=True)
-def chance(low, high, f):
-    """The probability of the interval low..high around location f."""
+def interval_probability(low, high, f):
+    """Return the probability of the interval low..high at location f."""
     return max(cdf(high - f) - cdf(low - f), _LEAST)
 
 
 @njit(inline="always", cache=True)
 def _node(f):
-    """(node below f, how far f is on the way to the next one)"""
+    """Return (node below f, fraction of the way to the next node)."""
     place = (min(max(f, -_SPAN), _SPAN - 1e-6) + _SPAN) * _NODES
     node = int(place)
     return node, place - node
 
 
 @njit(nogil=True, cache=True)
-def log_chances(cuts):
-    """log P(r | style, f) at the nodes: R x nodes x styles."""
+def log_probabilities(cuts):
+    """Return log P(r | style, f) at the nodes: R x nodes x styles."""
     S, R = cuts.shape[0], cuts.shape[1] - 1
     table = np.empty((R, _COUNT, S))
     for s in range(S):
@@ -54,26 +54,31 @@ def log_chances(cuts):
 
 
 @njit(nogil=True, cache=True)
-def style_scores(codes, f, table, score):
-    """score_s += log likelihood of one user's ratings under each style. OUT score."""
-    for t in range(len(codes)):
+def style_scores(levels, f, table, score):
+    """Add the log likelihood of one user's ratings under each style to score."""
+    for t in range(len(levels)):
         node, way = _node(f[t])
-        low, high = table[codes[t], node], table[codes[t], node + 1]
+        low, high = table[levels[t], node], table[levels[t], node + 1]
         for s in range(len(score)):
             score[s] += low[s] + way * (high[s] - low[s])
 
 
 @njit(nogil=True, cache=True)
-def exact_style_scores(codes, f, cuts, score):
-    """The same without a table, which would cost more than one user's ratings do."""
-    for t in range(len(codes)):
+def exact_style_scores(levels, f, cuts, score):
+    """Do the same without a table, which costs more than the ratings of a single user."""
+    for t in range(len(levels)):
         for s in range(len(score)):
-            score[s] += math.log(chance(cuts[s, codes[t]], cuts[s, codes[t] + 1], f[t]))
+            score[s] += math.log(
+                interval_probability(cuts[s, levels[t]], cuts[s, levels[t] + 1], f[t])
+            )
 
 
 @njit(nogil=True, cache=True)
-def draw_styles(state, edges, code, z, x, table, style):
-    """Each user's style, shares pi ~ Dirichlet(counts + 1). IN table: log_chances. OUT style."""
+def draw_styles(state, edges, level, z, x, table, style):
+    """Draw each user's style, given shares drawn from Dirichlet(counts + 1).
+
+    IN table: log_probabilities. OUT style.
+    """
     n_styles = table.shape[2]
     log_share = np.empty(n_styles)
     count = np.ones(n_styles)
@@ -86,23 +91,23 @@ def draw_styles(state, edges, code, z, x, table, style):
     for u in range(len(style)):
         begin, end = edges.row_ptr[u], edges.row_ptr[u + 1]
         score[:] = log_share
-        style_scores(code[begin:end], z[begin:end] - x[begin:end], table, score)
+        style_scores(level[begin:end], z[begin:end] - x[begin:end], table, score)
         state, new = draw_category(state, score)
         style[u] = new
     return state
 
 
 @njit(nogil=True, cache=True)
-def move_cuts(edges, code, z, x, style, hold, cuts):
-    """One diagonal Newton step of every cutpoint, held near the styles' mean. OUT cuts."""
+def move_cuts(edges, level, z, x, style, shrinkage, cuts):
+    """Move every cutpoint by one diagonal Newton step, shrunk to the mean style. OUT cuts."""
     S, R = cuts.shape[0], cuts.shape[1] - 1
-    count = np.zeros((S, R, _COUNT))  # ratings by style, value and location
+    count = np.zeros((S, R, _COUNT))  # number of ratings by style, level and location
     for u in range(len(style)):
         mine = count[style[u]]
         for e in range(edges.row_ptr[u], edges.row_ptr[u + 1]):
             node, way = _node(z[e] - x[e])
-            mine[code[e], node] += 1.0 - way
-            mine[code[e], node + 1] += way
+            mine[level[e], node] += 1.0 - way
+            mine[level[e], node + 1] += way
     slope = np.zeros(cuts.shape)
     bend = np.zeros(cuts.shape)
     for s in range(S):
@@ -112,7 +117,7 @@ def move_cuts(edges, code, z, x, style, hold, cuts):
                 if n == 0.0:
                     continue
                 f = node / _NODES - _SPAN
-                inside = chance(cuts[s, r], cuts[s, r + 1], f)
+                inside = interval_probability(cuts[s, r], cuts[s, r + 1], f)
                 low = density(cuts[s, r] - f) / inside
                 high = density(cuts[s, r + 1] - f) / inside
                 slope[s, r] -= n * low
@@ -122,19 +127,19 @@ def move_cuts(edges, code, z, x, style, hold, cuts):
     for r in range(1, R):
         mean = cuts[:, r].mean()
         for s in range(S):
-            cuts[s, r] += (slope[s, r] - hold * (cuts[s, r] - mean)) / (bend[s, r] + hold)
+            cuts[s, r] += (slope[s, r] - shrinkage * (cuts[s, r] - mean)) / (bend[s, r] + shrinkage)
             cuts[s, r] = max(cuts[s, r], cuts[s, r - 1] + _GAP)
 
 
 @njit(nogil=True, cache=True)
-def entropy(edges, code, z, x, style, cuts):
-    """-log P(ratings | state), natural logarithm."""
-    table = log_chances(cuts)
+def entropy(edges, level, z, x, style, cuts):
+    """Return -log P(ratings | state), in nats."""
+    table = log_probabilities(cuts)
     total = 0.0
     for u in range(len(style)):
         s = style[u]
         for e in range(edges.row_ptr[u], edges.row_ptr[u + 1]):
             node, way = _node(z[e] - x[e])
-            low, high = table[code[e], node, s], table[code[e], node + 1, s]
+            low, high = table[level[e], node, s], table[level[e], node + 1, s]
             total -= low + way * (high - low)
     return total

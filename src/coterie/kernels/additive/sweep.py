@@ -1,13 +1,14 @@
 """One sweep of the additive block model's Gibbs sampler: offsets, labels, effects, latent values.
 
-Letters: u, v user (row) and item (column); e an edge's place in user order; s a partition;
+Letters: u, v user (row) and item (column); e the position of a pair in user order; s a partition;
 i, j user and item group; g, h their labels; M (ratings) or Q (presence) the L x k x l effects;
-b the offsets; x an edge's residual, its latent value minus everything the model says.
+b the offsets; x the residual of a pair, its latent value minus everything the model predicts.
 
-Both observations, the rating and the presence of one, have the same shape: edges in user order and
-a residual an edge (`View`). A partition reads each edge once, in that order: while a user's
-residuals are at hand its label is drawn, and what the items' labels and the effects need is added
-up by item. Nothing walks the edges in item order, which is what a large table could not cache.
+Both kinds of observation, ratings and presence (who rated what), have the same form: pairs in user
+order with one residual per pair (`SweepView`). The update of a partition reads each pair once, in
+that order: it draws the label of a user while its residuals are in cache, and adds up per item what
+the item labels and the effects need. Nothing reads the pairs in item order, because a large table
+would not fit the cache.
 """
 
 from __future__ import annotations
@@ -26,33 +27,33 @@ class Edges(NamedTuple):
     """Observed pairs in user order."""
 
     row_ptr: np.ndarray  # int64, users + 1
-    col: np.ndarray  # uint32, edge -> item
+    col: np.ndarray  # uint32, pair -> item
 
 
 class SweepView(NamedTuple):
-    """One of the two observations: who met what, what is left of it, how much it counts."""
+    """One kind of observation: its pairs, their residuals and its weight."""
 
     edges: Edges
-    x: np.ndarray  # float32, an edge's residual
+    x: np.ndarray  # float32, residual of each pair
     weight: float
 
 
-class Last(NamedTuple):
-    """A partition whose effects are drawn and not yet subtracted from the residuals."""
+class PendingPartition(NamedTuple):
+    """A partition whose effects are drawn but not yet subtracted from the residuals."""
 
     g: np.ndarray
     h: np.ndarray
-    M: np.ndarray  # float64, k x l; zeros where nothing is left to subtract
+    M: np.ndarray  # float64, k x l; zeros if there is nothing to subtract
     Q: np.ndarray
 
 
 @njit(nogil=True, cache=True)
-def draw_latent(state, edges, code, style, cuts, z, x):
-    """z from N(f, 1) cut to the rating's interval, with f = z - x before and after. OUT z, x."""
+def draw_latent(state, edges, level, style, cuts, z, x):
+    """Draw z from N(f, 1) truncated to the rating's interval; f = z - x is kept. OUT z, x."""
     for u in range(len(edges.row_ptr) - 1):
         mine = cuts[style[u]]
         for e in range(edges.row_ptr[u], edges.row_ptr[u + 1]):
-            r = code[e]
+            r = level[e]
             f = z[e] - x[e]
             state, noise = between(state, mine[r] - f, mine[r + 1] - f)
             x[e] = noise
@@ -62,7 +63,7 @@ def draw_latent(state, edges, code, style, cuts, z, x):
 
 @njit(nogil=True, cache=True)
 def draw_row_offsets(state, edges, x, b, weight, precision):
-    """b_u ~ N(sum(x + b) w / (n w + precision), 1 / (n w + precision)); x follows."""
+    """Draw b_u ~ N(sum(x + b) w / (n w + precision), 1 / (n w + precision)) and update x."""
     for u in range(len(edges.row_ptr) - 1):
         begin, end = edges.row_ptr[u], edges.row_ptr[u + 1]
         total = 0.0
@@ -78,7 +79,7 @@ def draw_row_offsets(state, edges, x, b, weight, precision):
 
 @njit(nogil=True, cache=True)
 def draw_col_offsets(state, edges, x, b, weight, precision):
-    """The same for items, in user order all the same."""
+    """Draw the offsets of items in the same way, also reading the pairs in user order."""
     total, count = np.zeros(len(b)), np.zeros(len(b))
     for e in range(len(x)):
         total[edges.col[e]] += x[e]
@@ -102,7 +103,7 @@ def _offset(state, total, n, old, weight, precision):
 
 @njit(nogil=True, cache=True)
 def subtract(edges, x, M, g, h):
-    """x -= M[g_u, h_v] on every edge."""
+    """Subtract M[g_u, h_v] from x for every pair."""
     for u in range(len(edges.row_ptr) - 1):
         mine = M[g[u]]
         for e in range(edges.row_ptr[u], edges.row_ptr[u + 1]):
@@ -110,18 +111,18 @@ def subtract(edges, x, M, g, h):
 
 
 @njit(nogil=True, cache=True)
-def gather(view, u, last, h_last, own, h, total, count):
-    """One user's residuals by item label, with this partition's effects put back.
+def gather(view, u, pending, h_pending, own, h, total, count):
+    """Sum one user's residuals by item label, with this partition's effects added back.
 
-    IN last: the effects of the partition before, not yet subtracted; own: this one's. Both are
-    the user's rows. OUT x; OUT total, count.
+    IN pending: the effects of the previous partition, not yet subtracted; own: those of this
+    partition. Both are the user's rows. OUT x, total, count.
     """
     total[:] = 0.0
     count[:] = 0.0
     for e in range(view.edges.row_ptr[u], view.edges.row_ptr[u + 1]):
         v = view.edges.col[e]
         j = h[v]
-        left = view.x[e] - last[h_last[v]] + own[j]
+        left = view.x[e] - pending[h_pending[v]] + own[j]
         view.x[e] = left
         total[j] += left
         count[j] += 1.0
@@ -129,7 +130,7 @@ def gather(view, u, last, h_last, own, h, total, count):
 
 @njit(nogil=True, cache=True)
 def scatter(view, u, items):
-    """Add one user's residuals to what the items have from users of its label.
+    """Add one user's residuals to the items' sums over users of the same label.
 
     OUT items: sum and count of each item.
     """
@@ -141,9 +142,9 @@ def scatter(view, u, items):
 
 @njit(nogil=True, cache=True)
 def label_weights(total, count, M, weight, score):
-    """score_i += weight * sum_j (total_j M_ji - count_j M_ji^2 / 2). OUT score.
+    """Add weight * sum_j (total_j M_ji - count_j M_ji^2 / 2) to score_i. OUT score.
 
-    M: labels of the other side x own labels, so that the inner loop runs along memory.
+    M: labels of the other side x own labels, so that the inner loop reads memory in order.
     """
     for j in range(M.shape[0]):
         if count[j] == 0.0:
@@ -155,7 +156,7 @@ def label_weights(total, count, M, weight, score):
 
 @njit(nogil=True, cache=True)
 def draw_category(state, score):
-    """(new state, i with probability proportional to exp(score_i)); score is overwritten."""
+    """Return (new state, i) with P(i) proportional to exp(score_i); score is overwritten."""
     top = score.max()
     whole = 0.0
     for i in range(len(score)):
@@ -170,11 +171,11 @@ def draw_category(state, score):
 
 
 @njit(nogil=True, cache=True)
-def draw_user_labels(state, rated, M, seen, Q, last, g, h, rated_sums, seen_sums):
-    """Every user's label in one partition, and the sums that the items need then.
+def draw_user_labels(state, rated, M, seen, Q, pending, g, h, rated_sums, seen_sums):
+    """Draw every user's label in one partition, and compute the sums that the items need.
 
-    IN M, Q: the partition's effects, k x l; last: the partition before (`Last`). OUT g; OUT x of
-    both views, which then lacks the partition; OUT sums: k x items x 2, sum and count.
+    IN M, Q: the partition's effects, k x l; pending: the previous partition. OUT g; OUT x of both
+    views, without this partition's effects; OUT sums: k x items x 2, sum and count.
     """
     k, l = M.shape  # noqa: E741
     M_back, Q_back = np.ascontiguousarray(M.T), np.ascontiguousarray(Q.T)
@@ -183,10 +184,10 @@ def draw_user_labels(state, rated, M, seen, Q, last, g, h, rated_sums, seen_sums
     seen_sums[:] = 0.0
     for u in range(len(g)):
         score[:] = 0.0
-        before = last.g[u]
-        gather(rated, u, last.M[before], last.h, M[g[u]], h, total, count)
+        before = pending.g[u]
+        gather(rated, u, pending.M[before], pending.h, M[g[u]], h, total, count)
         label_weights(total, count, M_back, rated.weight, score)
-        gather(seen, u, last.Q[before], last.h, Q[g[u]], h, total, count)
+        gather(seen, u, pending.Q[before], pending.h, Q[g[u]], h, total, count)
         label_weights(total, count, Q_back, seen.weight, score)
         state, new = draw_category(state, score)
         g[u] = new
@@ -197,7 +198,7 @@ def draw_user_labels(state, rated, M, seen, Q, last, g, h, rated_sums, seen_sums
 
 @njit(nogil=True, cache=True)
 def draw_item_labels(state, rated_sums, M, rated_weight, seen_sums, Q, seen_weight, h):
-    """Every item's label, from its sums by user label. OUT h."""
+    """Draw every item's label from its sums by user label. OUT h."""
     score = np.empty(M.shape[1])
     for v in range(len(h)):
         score[:] = 0.0
@@ -210,7 +211,7 @@ def draw_item_labels(state, rated_sums, M, rated_weight, seen_sums, Q, seen_weig
 
 @njit(nogil=True, cache=True)
 def draw_effects(state, sums, h, weight, precision, M):
-    """M_ij ~ N(S w / (n w + precision), 1 / (n w + precision)) from the items' sums. OUT M."""
+    """Draw M_ij ~ N(S w / (n w + precision), 1 / (n w + precision)), S the items' sums. OUT M."""
     k, l = M.shape  # noqa: E741
     total = np.zeros((k, l))
     count = np.zeros((k, l))
@@ -228,7 +229,7 @@ def draw_effects(state, sums, h, weight, precision, M):
 
 @njit(nogil=True, cache=True)
 def draw_precision(state, values, floor):
-    """Gamma(1 + n / 2) / (floor + sum x^2 / 2): the precision of a prior, given what it governs."""
+    """Draw the precision of these values: Gamma(1 + n / 2) / (floor + sum x^2 / 2)."""
     square = 0.0
     for x in values.flat:
         square += x * x

@@ -1,21 +1,23 @@
-"""One iteration of exact mixed-membership EM over one shard, without the k·l factor an edge.
+"""One iteration of exact mixed-membership EM over one shard (Algorithm 8 of Prost & Yoon, MMSBM).
 
-The letters, as in the paper (cl:alg3), with rows u and columns v:
+The update is the printed one, without the factor k·l per observation. Letters as in the paper,
+with rows u and columns v (users and items, or the nodes of a graph):
 
-    h_u   rows[u]         k memberships of a row, they sum to 1
+    h_u   rows[u]         k memberships of a row, which sum to 1
     h_v   columns[v]      l memberships of a column
-    Θ_r   theta[r]        k × l, the probability of configuration r between two groups
+    Θ_r   theta[r]        k × l, the probability of level r between two groups
     x     h_u · Θ_r h_v   the probability of one observation (u, v, r)
 
-Observations are grouped by (u, r). For one group t = Θ_rᵀ h_u and s = Σ h_v / x are made once, so
-an observation costs O(l), a group O(k l), and the whole pass O(|X| l + G k l). The numerators of
-the update follow from them:
+A level is one value of a rating scale, or the state of a pair of nodes (the paper's configuration).
+Observations are grouped by (u, r). For one group, t = Θ_rᵀ h_u and s = Σ h_v / x are computed once,
+so an observation costs O(l), a group O(k l), and the whole pass O(|X| l + G k l) with G groups. The
+numerators of the update follow:
 
     h_u  +=  h_u * Θ_r s          complete within the shard, which holds all of u's observations
-    h_v  +=  h_v * t / x          a partial sum; shards are merged
+    h_v  +=  h_v * t / x          a partial sum; the sums of all shards are added
     η_r  +=  h_u sᵀ               a partial sum; the numerator of Θ_r is Θ_r * η_r
 
-The sum of -log x, the entropy of the state that came in, is free.
+The same pass gives the sum of -log x, the entropy of the state before the update.
 """
 
 from __future__ import annotations
@@ -27,38 +29,38 @@ from numba import njit
 
 from coterie.kernels.numba.prefetch import prefetch_row
 
-# Sums may be reordered, so that dot products fill the vector registers; NaN and inf keep their
-# meaning. The order is the same for any number of threads, since shards are.
+# The compiler may reorder sums, so that dot products use vector registers; NaN and inf keep their
+# meaning. The order does not depend on the number of threads, because shards do not.
 FAST = {"reassoc", "contract"}
 
-IMPOSSIBLE = 1e-250  # an observation below this says nothing about who made it
-NOTHING = 1e-100  # a membership or a theta cell below this becomes 0: denormal numbers are slow
-NEAR = 1 << 16  # numbers: a table of this size stays in the second cache by itself
-AHEAD = 8  # observations between asking for a row of a table and using it
-_LOG_SOON = 1e-150
+IMPOSSIBLE = 1e-250  # an observation less likely than this is left out of the update
+NEGLIGIBLE = 1e-100  # memberships and cells of theta below this become 0: denormals are slow
+CACHED = 1 << 16  # numbers: a table up to this size stays in the L2 cache without prefetching
+PREFETCH_AHEAD = 8  # observations between the prefetch of a table's row and its use
+_LOG_BELOW = 1e-150
 
 
 class Shard(NamedTuple):
-    """A block of rows with all their observations, in groups of one row and one configuration."""
+    """A block of rows with all their observations, in groups of one row and one level."""
 
     ends: np.ndarray  # int64, groups + 1: group g holds the observations ends[g]:ends[g + 1]
     row: np.ndarray  # int32, group -> row, counted from the first row of the block
-    code: np.ndarray  # int32, group -> configuration
+    level: np.ndarray  # int32, group -> level
     column: np.ndarray  # int32, observation -> column
 
 
 class EMStats(NamedTuple):
-    """What a shard gives back: numerators of the update, and its part of the entropy."""
+    """Sums over one shard: the numerators of the update, and its part of the entropy."""
 
-    rows: np.ndarray  # float64, rows of the shard × k: its rows' numerators
-    columns: np.ndarray  # float64, columns × l, or 0 × l if columns were not asked for
-    eta: np.ndarray  # float64, configurations × k × l
+    rows: np.ndarray  # float64, rows of the shard × k: their numerators
+    columns: np.ndarray  # float64, columns × l, or 0 × l if not requested
+    eta: np.ndarray  # float64, levels × k × l
     entropy: float
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def expect(h, theta_r, t):
-    """t = Θ_rᵀ h: how likely a column's groups make this configuration with this row."""
+    """Set t = Θ_rᵀ h: the probability of this level for each group of the other side."""
     t[:] = 0.0
     for i in range(len(h)):
         if h[i] > 0.0:
@@ -69,7 +71,7 @@ def expect(h, theta_r, t):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def dot(a, b):
-    """The sum of a * b."""
+    """Return the sum of a * b."""
     total = 0.0
     for j in range(len(a)):
         total += a[j] * b[j]
@@ -91,7 +93,7 @@ def credit(h, theta_r, s, numerator, eta_r):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def credit_four(rows, u, theta_r, s, row_sums, eta_r):
-    """`credit` for the four rows u and their s at once: Θ_r and η_r are read a fourth as often."""
+    """Apply `credit` to four rows u and their s at once, so that Θ_r and η_r are read once."""
     s_0, s_1, s_2, s_3 = s[0], s[1], s[2], s[3]
     for i in range(rows.shape[1]):
         h_0, h_1, h_2, h_3 = rows[u[0], i], rows[u[1], i], rows[u[2], i], rows[u[3], i]
@@ -112,10 +114,10 @@ def credit_four(rows, u, theta_r, s, row_sums, eta_r):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def credit_all(shard, first, count, rows, theta, s, row_sums, eta):
-    """`credit` for the groups first .. first + count - 1, at most four, of one configuration."""
+    """Apply `credit` to the groups first .. first + count - 1, at most four, of one level."""
     if count == 0:
         return
-    u, r = shard.row[first : first + count], shard.code[first]
+    u, r = shard.row[first : first + count], shard.level[first]
     if count == 4:
         credit_four(rows, u, theta[r], s, row_sums, eta[r])
         return
@@ -125,41 +127,40 @@ def credit_all(shard, first, count, rows, theta, s, row_sums, eta):
 
 @njit(nogil=True, cache=True)
 def add_log(x, product, entropy):
-    """(product, entropy) after one more factor x: one logarithm for many factors."""
-    if x < _LOG_SOON:
+    """Return (product, entropy) after one more factor x: one logarithm serves many factors."""
+    if x < _LOG_BELOW:
         return product, entropy - np.log(max(x, IMPOSSIBLE))
     product *= x
-    if product < _LOG_SOON:
+    if product < _LOG_BELOW:
         return 1.0, entropy - np.log(product)
     return product, entropy
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def accumulate(shard, rows, columns, theta, column_sums):
-    """The statistics of one shard.
+    """Return the statistics (EMStats) of one shard.
 
     IN   shard (Shard), rows (its rows × k), columns (m × l), theta (R × k × l), all float64
-    OUT  column_sums (m × l, zeros), the columns' numerators; or 0 × l: they are not made (one
-         undirected node set, where each pair stands in both rows)
-    Returns EMStats.
+    OUT  column_sums (m × l, zeros): the columns' numerators. If it is 0 × l they are not computed
+         (one undirected node set, where each pair appears in both rows).
     """
     width, last = columns.shape[1], len(shard.column) - 1
-    with_columns, far = len(column_sums) > 0, columns.size > NEAR
+    with_columns, prefetching = len(column_sums) > 0, columns.size > CACHED
     row_sums, eta = np.zeros_like(rows), np.zeros_like(theta)
     t, sums_of_four = np.empty(width), np.empty((4, width))
     entropy, product = 0.0, 1.0
     waiting = 0
     for g in range(len(shard.row)):
-        if waiting == 4 or (waiting > 0 and shard.code[g] != shard.code[g - 1]):
+        if waiting == 4 or (waiting > 0 and shard.level[g] != shard.level[g - 1]):
             credit_all(shard, g - waiting, waiting, rows, theta, sums_of_four, row_sums, eta)
             waiting = 0
         s = sums_of_four[waiting]
         waiting += 1
-        expect(rows[shard.row[g]], theta[shard.code[g]], t)
+        expect(rows[shard.row[g]], theta[shard.level[g]], t)
         s[:] = 0.0
         for e in range(shard.ends[g], shard.ends[g + 1]):
-            if far:
-                soon = shard.column[min(e + AHEAD, last)]
+            if prefetching:
+                soon = shard.column[min(e + PREFETCH_AHEAD, last)]
                 prefetch_row(columns, soon)
                 if with_columns:
                     prefetch_row(column_sums, soon)
@@ -185,11 +186,11 @@ def accumulate(shard, rows, columns, theta, column_sums):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def entropy_of(shard, rows, columns, theta):
-    """The shard's part of S = -Σ log x: the first half of `accumulate`."""
+    """Return the shard's part of the entropy, -Σ log x: the first half of `accumulate`."""
     t = np.empty(columns.shape[1])
     entropy, product = 0.0, 1.0
     for g in range(len(shard.row)):
-        expect(rows[shard.row[g]], theta[shard.code[g]], t)
+        expect(rows[shard.row[g]], theta[shard.level[g]], t)
         for e in range(shard.ends[g], shard.ends[g + 1]):
             product, entropy = add_log(dot(columns[shard.column[e]], t), product, entropy)
     return entropy - np.log(product)
@@ -197,7 +198,7 @@ def entropy_of(shard, rows, columns, theta):
 
 @njit(nogil=True, cache=True)
 def new_memberships(numerators, old, prior):
-    """Numerators plus prior, each row divided by its sum; a row without mass stays as it was."""
+    """Add the prior to the numerators, divide each row by its sum; an empty row keeps its value."""
     n, k = numerators.shape
     new = np.empty((n, k))
     for u in range(n):
@@ -206,13 +207,13 @@ def new_memberships(numerators, old, prior):
             total += numerators[u, i] + prior
         for i in range(k):
             share = (numerators[u, i] + prior) / total if total > 0.0 else old[u, i]
-            new[u, i] = share if share > NOTHING else 0.0
+            new[u, i] = share if share > NEGLIGIBLE else 0.0
     return new
 
 
 @njit(nogil=True, cache=True)
 def new_theta(eta, old, prior):
-    """Θ * η plus prior, divided by the sum over configurations; a cell without mass stays."""
+    """Divide Θ * η plus prior by its sum over levels; an empty cell keeps its value."""
     count, height, width = eta.shape
     new = np.empty_like(eta)
     for i in range(height):
@@ -224,5 +225,5 @@ def new_theta(eta, old, prior):
                 cell = old[r, i, j]
                 if total > 0.0:
                     cell = (cell * eta[r, i, j] + prior) / total
-                new[r, i, j] = cell if cell > NOTHING else 0.0
+                new[r, i, j] = cell if cell > NEGLIGIBLE else 0.0
     return new

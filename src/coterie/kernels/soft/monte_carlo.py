@@ -1,8 +1,9 @@
-"""The Monte-Carlo update of one shard (cl:alg4 as design 3.2 mends it).
+"""The Monte Carlo update of one shard (Algorithm 3 of Prost & Yoon, MCMMSBM).
 
 For an observation (u, v, r) draw s pairs i ~ h_u, j ~ h_v. With T the sum of theta_ijr over the
-draws, each draw gives theta_ijr / T to h_u(i), to h_v(j) and to theta_ijr. Letters as in
-kernels/soft.py; a draw is O(1) from alias tables, so an observation costs O(s).
+draws, each draw adds theta_ijr / T to h_u(i), to h_v(j) and to theta_ijr. (The printed algorithm
+divides by T once per draw, even if a group is drawn twice; here every draw is divided once.)
+Letters as in `kernels/soft/em.py`. A draw from an alias table is O(1), an observation O(s).
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from coterie.kernels.soft.em import FAST, IMPOSSIBLE, EMStats, credit, dot, expe
 def accumulate_sampled(
     shard, rows, columns, theta, row_tables, column_tables, samples, key, column_sums
 ):
-    """The sampled statistics of one shard; `entropy` is left 0, -log(T / s) being biased.
+    """Return the sampled statistics (EMStats) of one shard.
 
-    IN   as `soft.accumulate`; alias tables of rows and columns; `samples` = s draws an
-         observation; `key` (uint64), the stream of this shard in this iteration
-    OUT  column_sums as in `soft.accumulate`
+    `entropy` stays 0, because -log(T / s) would be a biased estimate.
+
+    IN   as `em.accumulate`; alias tables of rows and columns; `samples` = s draws per
+         observation; `key` (uint64), the random stream of this shard in this iteration
+    OUT  column_sums as in `em.accumulate`
     """
     with_columns = len(column_sums) > 0
     row_sums, eta = np.zeros_like(rows), np.zeros_like(theta)
@@ -31,7 +34,7 @@ def accumulate_sampled(
     t, s = np.empty(columns.shape[1]), np.empty(columns.shape[1])
     state = stream(key, 0)
     for g in range(len(shard.row)):
-        u, r = shard.row[g], shard.code[g]
+        u, r = shard.row[g], shard.level[g]
         keep_u, other_u, theta_r, eta_r = row_tables.keep[u], row_tables.other[u], theta[r], eta[r]
         for e in range(shard.ends[g], shard.ends[g + 1]):
             v = shard.column[e]
@@ -56,7 +59,7 @@ def accumulate_sampled(
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def exact_edge(h_u, h_v, theta_r, t, s, row_sum, eta_r, column_sum):
-    """The exact update for one observation whose draws all had theta 0."""
+    """Apply the exact update to one observation if theta is 0 for all of its draws."""
     expect(h_u, theta_r, t)
     x = dot(h_v, t)
     if x < IMPOSSIBLE:

@@ -1,6 +1,6 @@
-"""What a fitted soft model says about pairs, and where it puts a new row.
+"""Probabilities of pairs under a fitted soft model, and memberships of new rows.
 
-Letters as in kernels/soft.py: memberships h_u, h_v, and theta R × k × l.
+Letters as in `kernels/soft/em.py`: memberships h_u, h_v, and theta R × k × l.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from coterie.kernels.soft.em import FAST, IMPOSSIBLE, dot, expect
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def pair_probabilities(row, column, rows, columns, theta):
-    """p[e, r] = h_u · Θ_r h_v for the pairs (row[e], column[e]), as the state has it.
+    """Return p[e, r] = h_u · Θ_r h_v for the pairs (row[e], column[e]), not normalised.
 
     IN   row, column (int32); rows (n × k), columns (m × l), theta (R × k × l)
-    Pairs of one row that follow each other share the O(R k l) part: sort by row.
+    Consecutive pairs of one row share the O(R k l) part, so sort the pairs by row.
     """
     count, width = len(theta), columns.shape[1]
     probabilities = np.empty((len(row), count))
@@ -34,43 +34,43 @@ def pair_probabilities(row, column, rows, columns, theta):
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def fold_in(indptr, column, code, start, columns, theta, prior, max_iter, tol):
-    """Memberships of rows by EM with everything else fixed (cl:alg3, line 7).
+def fold_in(indptr, column, level, start, columns, theta, prior, max_iter, tol):
+    """Compute memberships of rows by EM with all else fixed (Algorithm 8 of Prost & Yoon, line 7).
 
-    IN   row u observed column[e] in configuration code[e] for e in indptr[u]:indptr[u + 1];
-         start (n × k) memberships to begin from; prior, a pseudo-count on every group
-    OUT  n × k. A row stops when no membership moves by tol. A row without observations keeps
-         its start, or is even where there is a prior.
+    IN   row u observed column[e] at level[e] for e in indptr[u]:indptr[u + 1]; start (n × k), the
+         initial memberships; prior, a pseudo-count on every group
+    OUT  n × k. A row stops when no membership changes by tol. A row without observations keeps
+         its start, or becomes uniform if there is a prior.
     """
     n, k = start.shape
     result = start.copy()
     longest = 0
     for u in range(n):
         longest = max(longest, indptr[u + 1] - indptr[u])
-    likely = np.empty((longest, k))  # Θ_r h_v of each observation: fixed, so made once
+    likelihoods = np.empty((longest, k))  # Θ_r h_v of each observation: fixed, so computed once
     sums = np.empty(k)
     for u in range(n):
         first = indptr[u]
         size = indptr[u + 1] - first
         for e in range(size):
             h = columns[column[first + e]]
-            cells = theta[code[first + e]]
+            cells = theta[level[first + e]]
             for i in range(k):
-                likely[e, i] = dot(cells[i], h)
+                likelihoods[e, i] = dot(cells[i], h)
         for _ in range(max_iter):
-            if em_row(result[u], likely[:size], sums, prior) < tol:
+            if em_row(result[u], likelihoods[:size], sums, prior) < tol:
                 break
     return result
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def em_row(h, likely, sums, prior):
-    """Bring one row's memberships forward in place; how far the one that moved most went."""
+def em_row(h, likelihoods, sums, prior):
+    """Update one row's memberships in place; return the largest change."""
     sums[:] = 0.0
-    for e in range(len(likely)):
-        x = dot(h, likely[e])
+    for e in range(len(likelihoods)):
+        x = dot(h, likelihoods[e])
         if x > IMPOSSIBLE:
-            weight, cells = 1.0 / x, likely[e]
+            weight, cells = 1.0 / x, likelihoods[e]
             for i in range(len(h)):
                 sums[i] += weight * cells[i]
     total = 0.0

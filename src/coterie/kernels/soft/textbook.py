@@ -1,6 +1,6 @@
-"""Algorithm cl:alg3 as it is printed: every pair of groups for every observation, O(|X| k l).
+"""Algorithm 8 of Prost & Yoon (MMSBM) as printed: all pairs of groups per observation, O(|X| k l).
 
-Kept to measure what the paper measured. `kernels/soft.py` gives the same update for less.
+It exists to reproduce the paper's timings. `kernels/soft/em.py` computes the same update faster.
 
     h_u, h_v    memberships of users (n × k) and items (m × l)
     theta       R × k × l
@@ -13,8 +13,8 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def accumulate(users, items, codes, h_u, h_v, theta):
-    """Sums over observations: numerators of both memberships and of theta, and the entropy."""
+def accumulate(users, items, levels, h_u, h_v, theta):
+    """Return the numerators of both memberships and of theta, and the entropy."""
     k, m = h_u.shape[1], h_v.shape[1]
     sum_u = np.zeros_like(h_u)
     sum_v = np.zeros_like(h_v)
@@ -22,7 +22,7 @@ def accumulate(users, items, codes, h_u, h_v, theta):
     x = np.empty((k, m))
     entropy = 0.0
     for e in range(len(users)):
-        u, v, r = users[e], items[e], codes[e]
+        u, v, r = users[e], items[e], levels[e]
         total = 0.0
         for i in range(k):
             for j in range(m):

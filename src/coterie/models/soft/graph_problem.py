@@ -15,11 +15,11 @@ from coterie.data import Graph
 from coterie.engine import Engine
 from coterie.kernels.numba.alias import AliasTables, alias_tables
 from coterie.kernels.soft.absent_pairs import (
-    Crowd,
+    NodeSums,
     PairBlock,
     absent_exact,
     absent_sampled,
-    crowd_sums,
+    membership_sums,
 )
 from coterie.kernels.soft.em import Shard, accumulate, entropy_of, new_memberships, new_theta
 from coterie.kernels.soft.monte_carlo import accumulate_sampled
@@ -45,7 +45,7 @@ class GraphCommon(NamedTuple):
     nodes: np.ndarray
     theta: np.ndarray
     tables: AliasTables | None
-    crowd: Crowd | None
+    node_sums: NodeSums | None
 
 
 class GraphSums(NamedTuple):
@@ -150,16 +150,16 @@ class GraphProblem:
 
     def _common(self, spread: SoftState, draws: bool) -> GraphCommon:
         tables = alias_tables(spread.rows) if draws and self.settings.samples else None
-        crowd = None
+        node_sums = None
         if self.settings.absent == "sampled":
             blocks = [spread.rows[a:b] for a, b in pairwise(self.views[0].cuts)]
             ((total, outer),) = self.engine.gather(
-                [self.engine.reduce(crowd_sums, add, blocks).total]
+                [self.engine.reduce(membership_sums, add, blocks).total]
             )
             by_group = alias_tables(np.ascontiguousarray(spread.rows.T))
-            crowd = Crowd(total, outer, by_group.keep, by_group.other)
+            node_sums = NodeSums(total, outer, by_group.keep, by_group.other)
         common: GraphCommon = self.engine.broadcast(
-            GraphCommon(spread.rows, spread.theta, tables, crowd)
+            GraphCommon(spread.rows, spread.theta, tables, node_sums)
         )
         return common
 
@@ -263,7 +263,7 @@ def _absent(
     draws = settings.absent_samples
     return float(
         absent_sampled(
-            block, first, rows, common.nodes, theta_0, common.crowd, draws, key, row_sums, eta_0
+            block, first, rows, common.nodes, theta_0, common.node_sums, draws, key, row_sums, eta_0
         )
     )
 
