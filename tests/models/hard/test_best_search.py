@@ -20,7 +20,7 @@ from coterie.models.hard.search import auto_k, best
 from coterie.models.hard.search.agglomerate import agglomerate
 from coterie.models.hard.search.block_sizes import enlarge_small
 from coterie.models.hard.search.description_length import description_length
-from coterie.models.hard.search.settle import settle
+from coterie.models.hard.search.checked_moves import settle
 
 
 def search(objective, *n_blocks, seed=0, threads=1, **options):

@@ -1,1 +1,1 @@
-"""Kernels on graphs: adjacency, paths, triangles."""
+"""Kernels on graphs: adjacency, paths, triangles (`data`, `anonymize`)."""

@@ -1,13 +1,15 @@
-"""From a list of edges to compressed sparse rows: deal into buckets, sort each, merge repeats.
+"""From a list of edges to compressed sparse rows: fill buckets, sort each, merge repeats.
 
-    source, target   int32 (int64 past 2**31 nodes), one entry an edge
-    keys             uint64, one an entry of a row: (row in its bucket) << bits | 2 * neighbour + 1
-                     where the edge was given from the other end, so that sorting brings both
+Used by `data/adjacency_builder.py`.
+
+    source, target   int32 (int64 for 2**31 nodes or more), one entry per edge
+    keys             uint64, one per entry of a row: (row in its bucket) << bits | 2 * neighbour,
+                     plus 1 if the edge was given from the other end, so that sorting brings both
                      directions of a pair together
-    origin           int64 beside keys: the edge of each entry; length 0 where nobody needs it
+    origin           int64, one per key: the edge of each entry; length 0 if it is not needed
     shift, bits      a bucket is 2**shift rows; 2 * neighbour + 1 < 2**bits
 
-A bucket fits the cache, so that nothing but the first dealing touches memory at random. O(edges).
+A bucket fits into the cache, so only filling the buckets accesses memory at random. O(edges).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_DIGIT = 11  # bits sorted a pass
+_DIGIT = 11  # bits sorted per pass
 _DIGITS = 1 << _DIGIT
 _MASK = np.uint64(_DIGITS - 1)
 _ONE = np.uint64(1)
@@ -23,7 +25,7 @@ _ONE = np.uint64(1)
 
 @njit(nogil=True, cache=True)
 def count_buckets(source, target, n_nodes, directed, shift, counts):
-    """Add each bucket's entries to counts; return (loops, first edge outside 0..n-1 or -1)."""
+    """Count the entries of each bucket; return (loops, first edge outside 0..n-1 or -1)."""
     loops = 0
     for e in range(len(source)):
         s, t = np.int64(source[e]), np.int64(target[e])
@@ -40,7 +42,7 @@ def count_buckets(source, target, n_nodes, directed, shift, counts):
 
 @njit(nogil=True, cache=True)
 def deal(source, target, directed, shift, bits, first_edge, cursor, keys, origin):
-    """Put every edge into its bucket (undirected: both ends). `cursor`: where each goes on."""
+    """Put every edge into its bucket (undirected: both ends); `cursor`: next place per bucket."""
     below = np.int64((1 << shift) - 1)
     remember = len(origin) > 0
     for e in range(len(source)):
@@ -62,7 +64,7 @@ def deal(source, target, directed, shift, bits, first_edge, cursor, keys, origin
 
 @njit(nogil=True, cache=True)
 def _sort(keys, origin, spare_keys, spare_origin, key_bits):
-    """Stable radix sort of one bucket; the result is in the spare arrays, keys are scratch."""
+    """Sort one bucket (stable radix sort) into the spare arrays; keys are overwritten."""
     size = len(keys)
     remember = len(origin) > 0
     passes = (key_bits + _DIGIT - 1) // _DIGIT
@@ -101,10 +103,10 @@ def build_buckets(
 ):
     """Sort and merge the buckets first..last-1.
 
-    `indices` shares its memory with `keys`: the rows of a bucket are written over its own keys,
-    from its beginning on; `merged` takes their weights, added up within one direction of a pair.
-    Returns (entries of each bucket, repeats, pairs given both ways, and two edges that are one
-    pair with different weights, or -1 and -1, and these weights)."""
+    `indices` shares its memory with `keys`: the rows of a bucket overwrite its own keys from the
+    start. `merged` receives their weights, summed within one direction of a pair. Return (entries
+    of each bucket, repeats, pairs given in both directions, (edge, edge, weight, weight) of the
+    first pair whose two directions have different weights, or -1, -1, 0, 0)."""
     entries = np.zeros(last - first, np.int64)
     longest = 0
     for bucket in range(first, last):
@@ -112,7 +114,7 @@ def build_buckets(
     weighted = len(origin) > 0
     spare_keys = np.empty(longest, np.uint64)
     spare_origin = np.empty(longest if weighted else 0, np.int64)
-    per_key = len(indices) // max(len(keys), 1)  # how many indices fit the place of a key
+    per_key = len(indices) // max(len(keys), 1)  # indices that fit into the memory of one key
     one, low_bits = np.uint64(1), np.uint64((1 << bits) - 1)
     repeats, reciprocal = 0, 0
     for bucket in range(first, last):
@@ -158,7 +160,7 @@ def build_buckets(
 
 @njit(nogil=True, cache=True)
 def close_gaps(values, starts, lengths):
-    """Move the pieces values[starts[i] : starts[i] + lengths[i]] up to each other, in place."""
+    """Close the gaps between the pieces values[starts[i] : starts[i] + lengths[i]], in place."""
     written = 0
     for i in range(len(starts)):
         begin = starts[i]

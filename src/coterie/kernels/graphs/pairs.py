@@ -1,9 +1,11 @@
 """Pairs of nodes as 64-bit keys: a hash set, and the numbering of all pairs of a cell.
 
-    table   uint64, a power of two long, EMPTY where nothing stands; linear probing, never more than
-            half full; removal shifts back what probed past the hole, so no tombstones gather
+Used by the kernels of `kernels/anonymize`.
 
-The numbering is pure integer arithmetic: no square root, hence exact for any number of pairs.
+    table   uint64, its length a power of two, EMPTY if a slot is free; linear probing, at most half
+            full; removal moves later entries back, so there are no tombstones
+
+The numbering uses integer arithmetic only, without a square root, so it is always exact.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ _S32 = np.uint64(32)
 
 @njit(nogil=True, cache=True)
 def pair_key(u, v):
-    """One key for the unordered pair {u, v}."""
+    """Return one key for the unordered pair {u, v}."""
     if u < v:
         return (np.uint64(u) << _S32) | np.uint64(v)
     return (np.uint64(v) << _S32) | np.uint64(u)
@@ -27,7 +29,7 @@ def pair_key(u, v):
 
 @njit(nogil=True, cache=True)
 def new_table(count):
-    """An empty table that holds `count` keys at most half full."""
+    """Return an empty table with room for `count` keys."""
     size = 16
     while size < 2 * count:
         size *= 2
@@ -36,7 +38,7 @@ def new_table(count):
 
 @njit(nogil=True, cache=True)
 def slot_of(table, key):
-    """Where `key` stands, or the empty slot where it would."""
+    """Return the slot of `key`, or the free slot where it would go."""
     mask = np.uint64(len(table) - 1)
     slot = mix(key) & mask
     while table[slot] != EMPTY and table[slot] != key:
@@ -46,12 +48,13 @@ def slot_of(table, key):
 
 @njit(nogil=True, cache=True)
 def contains(table, key):
+    """Return whether `key` is in the table."""
     return table[slot_of(table, key)] == key
 
 
 @njit(nogil=True, cache=True)
 def insert(table, key):
-    """Put `key` in; False if it was there."""
+    """Insert `key`; return False if it was present."""
     slot = slot_of(table, key)
     if table[slot] == key:
         return False
@@ -61,7 +64,7 @@ def insert(table, key):
 
 @njit(nogil=True, cache=True)
 def remove_with(table, values, key):
-    """Take `key`, which is there, out; `values` stand beside the keys and move with them."""
+    """Remove `key`, which must be present; `values`, one per slot, move with the keys."""
     one = np.uint64(1)
     mask = np.uint64(len(table) - 1)
     hole = slot_of(table, key)
@@ -80,16 +83,16 @@ def remove_with(table, values, key):
 
 @njit(nogil=True, cache=True)
 def remove(table, key):
-    """Take `key`, which is there, out."""
+    """Remove `key`, which must be present."""
     remove_with(table, table, key)
 
 
 @njit(nogil=True, cache=True)
 def pair_within(index, n):
-    """Pair number `index` (0 .. n(n-1)/2 - 1) of n nodes, as (i, j) with i < j.
+    """Return pair number `index` (0 .. n(n-1)/2 - 1) of n nodes, as (i, j) with i < j.
 
-    Row i has n-1-i pairs. A short row is laid behind a long one, so that all rows of the folded
-    table are equally long and a division finds the place.
+    Row i has n-1-i pairs. Each long row is joined with a short one, so that all rows of the folded
+    table have the same length and one division finds the pair.
     """
     odd = n & 1
     width = n - 1 + odd

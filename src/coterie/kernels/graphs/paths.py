@@ -1,6 +1,8 @@
-"""Breadth-first search from many sources at once, one bit a source.
+"""Breadth-first search from many sources at once, one bit per source.
 
-seen, front, reached   uint64, (n, WORDS): which sources have reached a node
+Used by `anonymize/utility/paths.py`.
+
+    seen, front, reached   uint64, (n, WORDS): which sources have reached a node
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import numpy as np
 from numba import njit
 
 WORDS = 4
-SOURCES = 64 * WORDS  # a cache line's half: edges are walked once for 256 sources
+SOURCES = 64 * WORDS  # half a cache line: one pass over the edges serves 256 sources
 _M1, _M2, _M4 = (np.uint64(m) for m in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
 _H01 = np.uint64(0x0101010101010101)
 _S1, _S2, _S4, _S56 = (np.uint64(s) for s in (1, 2, 4, 56))
@@ -18,7 +20,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @njit(inline="always", cache=True)
 def _ones(x):
-    """The number of bits set (LLVM makes one instruction of it)."""
+    """Return the number of bits set (LLVM compiles this to one instruction)."""
     x = x - ((x >> _S1) & _M1)
     x = (x & _M2) + ((x >> _S2) & _M2)
     x = (x + (x >> _S4)) & _M4
@@ -27,8 +29,8 @@ def _ones(x):
 
 @njit(nogil=True, cache=True)
 def distance_counts(indptr, indices, sources):
-    """int64[longest + 1]: how many (source, node) pairs lie at distance 0, 1, 2 … (at most SOURCES
-    sources). A node that all sources have reached is not looked at again."""
+    """Return the number of (source, node) pairs at distance 0, 1, 2 … (int64, at most SOURCES
+    sources). A node that all sources have reached is not visited again."""
     n = len(indptr) - 1
     seen = np.zeros((n, WORDS), np.uint64)
     front = np.zeros((n, WORDS), np.uint64)

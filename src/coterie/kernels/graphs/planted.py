@@ -1,11 +1,13 @@
-"""Draw the edges of a stochastic block model, jumping from one to the next.
+"""Draw the edges of a stochastic block model, jumping from one edge to the next.
+
+Used by `data/generators.py`.
 
     starts   int64, k + 1: block r owns the nodes starts[r] .. starts[r + 1] - 1
-    P        float64, k x k: the probability of a pair in a cell; symmetric where undirected
-    key      uint64: cell (r, s) draws from its own stream, so cells could be drawn in any order
+    P        float64, k x k: the probability of a pair in a cell; symmetric if undirected
+    key      uint64: cell (r, s) draws from its own stream, so the order of cells is irrelevant
 
 The gap to the next edge of a cell is geometric: floor(log u / log(1 - p)). An undirected diagonal
-cell is a triangle, walked row by row, so no index is ever turned into a pair by a square root.
+cell is a triangle, walked row by row, so no square root is needed to find a pair.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from numba import njit
 
 from coterie.kernels.numba.random import stream, uniform
 
-_FAR = 4.0e18  # a gap beyond every cell
+_FAR = 4.0e18  # a gap longer than any cell
 
 
 @njit(inline="always", cache=True)
 def _gap(state, log_absent):
-    """(new state, absent pairs before the next edge)"""
+    """Return (new state, absent pairs before the next edge)."""
     state, u = uniform(state)
     if log_absent == -np.inf:
         return state, np.int64(0)
@@ -34,7 +36,7 @@ def _gap(state, log_absent):
 def draw_cells(starts, P, directed, key, source, target):
     """Fill source, target (int32, one capacity) with distinct pairs; return how many were drawn.
 
-    The result is larger than the capacity when the arrays were too short: then draw again."""
+    A result larger than the capacity means that the arrays were too short: draw again."""
     k = len(starts) - 1
     drawn = 0
     for r in range(k):

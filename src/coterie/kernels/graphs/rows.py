@@ -1,4 +1,7 @@
-"""Pairs to compressed sparse rows by counting, without a comparison sort."""
+"""From distinct pairs to compressed sparse rows by counting, without a comparison sort.
+
+Used by `anonymize/draw`.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,9 @@ from numba import njit
 
 @njit(nogil=True, cache=True)
 def rows_from_pairs(source, target, n):
-    """(indptr, indices) of the undirected graph with these distinct pairs, no loops.
+    """Return (indptr, indices) of the undirected graph with these distinct pairs, no loops.
 
-    Two counting passes: ends in the order of the far end, then dealt to the near end, which
-    leaves every row sorted. O(n + m).
+    Two counting passes; the second visits rows in order, which leaves every row sorted. O(n + m).
     """
     m = len(source)
     indptr = np.zeros(n + 1, np.int64)
@@ -28,7 +30,7 @@ def rows_from_pairs(source, target, n):
         fill[u] += 1
         unsorted[fill[v]] = u
         fill[v] += 1
-    # The matrix is symmetric: walking the rows in order deals rising numbers to every neighbour.
+    # The matrix is symmetric: visiting the rows in order appends rising numbers to every neighbour.
     fill[:] = indptr[:-1]
     indices = np.empty(2 * m, np.int32)
     for u in range(n):

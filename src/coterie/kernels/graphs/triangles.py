@@ -1,4 +1,7 @@
-"""Triangles by degree order, and the k-core decomposition."""
+"""Triangle counts by degree order, and the k-core decomposition.
+
+Used by `anonymize/draw`, `anonymize/utility` and `anonymize/risk`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from numba import njit
 
 @njit(nogil=True, cache=True)
 def triangles(indptr, indices):
-    """int64[n]: the triangles at every node.
+    """Return the number of triangles at every node (int64).
 
     Every edge points from its end of lower degree to the other (ties by number), so that no node
     has more than sqrt(2m) forward neighbours: O(m^1.5).
@@ -44,9 +47,9 @@ def triangles(indptr, indices):
 
 @njit(nogil=True, cache=True)
 def core_numbers(indptr, indices):
-    """int64[n]: the largest k such that the node is in a subgraph of least degree k.
+    """Return per node the largest k such that it is in a subgraph of minimum degree k (int64).
 
-    Nodes leave in the order of their remaining degree, kept in buckets: O(n + m).
+    Nodes are removed in the order of their remaining degree, kept in buckets: O(n + m).
     """
     n = len(indptr) - 1
     degree = indptr[1:] - indptr[:-1]

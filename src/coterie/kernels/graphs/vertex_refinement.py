@@ -1,4 +1,7 @@
-"""Vertex refinement: colours of nodes from the colours of their neighbours (Hay et al., 2008)."""
+"""Vertex refinement: colours of nodes from the colours of their neighbours (Hay et al., 2008).
+
+Used by `anonymize/risk/attacks.py`.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ from numba import njit
 
 from coterie.kernels.numba.random import mix
 
-# Sets a node's own colour apart from its neighbours': else a pair of leaves looks like an isolate.
+# Separates a node's own colour from its neighbours': otherwise two joined leaves equal an isolate.
 _OWN = np.uint64(0xD1B54A32D192ED03)
 
 
 @njit(nogil=True, cache=True)
 def refine(indptr, indices, colour):
-    """uint64[n]: a new colour for each node, equal where old colour and the neighbours' colours, as
-    a multiset, are (but for a chance of about n^2 / 2^64)."""
+    """Return a new colour per node (uint64), equal if the old colour and the multiset of the
+    neighbours' colours are equal (a collision has probability of about n^2 / 2^64)."""
     new = np.empty_like(colour)
     for v in range(len(colour)):
         total = np.uint64(0)

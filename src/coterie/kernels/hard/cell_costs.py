@@ -1,17 +1,19 @@
-"""What one cell of the block matrix costs, and how that changes, without cancellation.
+"""The entropy of one cell of the block matrix, and its changes, without cancellation.
 
-    d   what was counted in the cell (edges, weight, ratings of one value), float64
-    D   how many pairs the cell has
-    g   x log x, with g(0) = 0: a table for small integers, a logarithm beyond
-    F   the Bernoulli cell, g(D) - g(d) - g(D - d)              (cl:eq21)
+Used by every kernel of hard clustering. The letters are those of Prost & Yoon:
+
+    d   total of the cell (edges, weight, ratings of one level), float64
+    D   number of pairs in the cell
+    g   x log x, with g(0) = 0: from a table for small integers, by a logarithm for the rest
+    F   the Bernoulli cell, g(D) - g(d) - g(D - d): one term of the paper's entropy S(Z)
     H   the Poisson cell, d - d log(d / D)
 
-Counts are float64 that hold integers exactly (to 2**53), so that graphs with and without
-fractional weights are one code. Differences of g at 5e9 lose five digits, hence all is written with
-`tail`, which has no large terms to cancel.
+Counts are float64, which holds integers exactly (to 2**53), so the same code serves graphs with
+and without fractional weights. Differences of g at 5e9 lose five digits; therefore all formulas
+use `tail`, which has no large terms that cancel.
 
-The kind of a model is an integer, not a function that is passed: Numba then compiles one kernel
-for all models and can keep it on disk.
+The kind of a model is an integer, not a function argument: Numba then compiles one kernel for all
+models and can cache it on disk.
 """
 
 from __future__ import annotations
@@ -23,14 +25,14 @@ from numba import njit
 
 BERNOULLI = 0  # simple and directed graphs, likes
 POISSON = 1  # weighted graphs
-PLAIN = 2  # sums of g alone: degree-corrected graphs, ratings
+PLAIN = 2  # sums of g only: degree-corrected graphs, ratings
 
-TABLE = 1 << 16  # beyond it the rounding of g(d) would show in a move that gains 1e-9
+TABLE = 1 << 16  # for larger counts the rounding of g(d) would affect a move that gains 1e-9
 SERIES = 1.0 / 64.0  # the five terms of `short_tail` are exact to 1e-13 below it
 
 
 def g_table() -> np.ndarray:
-    """g of 0 .. TABLE - 1, float64.
+    """Return g(0) .. g(TABLE - 1), float64.
 
     >>> g_table()[:2].tolist()
     [0.0, 0.0]
@@ -41,13 +43,14 @@ def g_table() -> np.ndarray:
 
 @njit(inline="always", cache=True)
 def short_tail(t):
-    """`tail` for t < SERIES"""
+    """Return tail(t) for t < SERIES."""
     return t * (0.5 + t * (1 / 6 + t * (1 / 12 + t * (1 / 20 + t * (1 / 30)))))
 
 
 @njit(inline="always", cache=True)
 def tail(t):
-    """1 + (1 - t) log(1 - t) / t for 0 <= t <= 1, which is small where t is:
+    """Return 1 + (1 - t) log(1 - t) / t for 0 <= t <= 1, which is small where t is small.
+
     g(M) - g(M - x) = x (log M + 1 - tail(x / M)), F(d, D) = d (log D + 1 - tail(d / D)) - g(d)"""
     if t < SERIES:
         return short_tail(t)
@@ -56,7 +59,7 @@ def tail(t):
 
 @njit(nogil=True, cache=True)
 def g_drop(table, M, x):
-    """g(M) - g(M - x) for 0 <= x <= M"""
+    """Return g(M) - g(M - x) for 0 <= x <= M."""
     if x <= 0.0:
         return 0.0
     if x >= M:
@@ -69,7 +72,7 @@ def g_drop(table, M, x):
 
 @njit(nogil=True, cache=True)
 def gain(kind, table, d, N, x):
-    """cell(d + x, N) - cell(d, N): x more edges in a cell of N pairs (PLAIN ignores N)"""
+    """Return cell(d + x, N) - cell(d, N): x more edges in a cell of N pairs (PLAIN ignores N)."""
     if x == 0.0:
         return 0.0
     fewer = -g_drop(table, d + x, x)
@@ -82,7 +85,7 @@ def gain(kind, table, d, N, x):
 
 @njit(nogil=True, cache=True)
 def widen(kind, d, D, c):
-    """cell(d, D + c) - cell(d, D): c more pairs, none of them an edge; 0 where D cannot hold d"""
+    """Return cell(d, D + c) - cell(d, D): c more pairs without an edge; 0 if d exceeds D."""
     if d <= 0.0 or c <= 0.0 or D <= 0.0 or kind == PLAIN:
         return 0.0
     if kind == POISSON:
@@ -92,19 +95,19 @@ def widen(kind, d, D, c):
 
 @njit(nogil=True, cache=True)
 def cell(kind, d, D):
-    """The entropy of a cell: F, H, or -g(d)"""
+    """Return the entropy of a cell: F, H, or -g(d)."""
     if d <= 0.0:
         return 0.0
     if kind == BERNOULLI:
         return d * (1.0 - math.log(d / D) - tail(d / D))
-    if kind == POISSON:  # fractions that cancel may leave a trace in a cell without pairs
+    if kind == POISSON:  # rounding of fractions may leave d > 0 in a cell without pairs
         return d * (1.0 - math.log(d / D)) if D > 0.0 else 0.0
     return -d * math.log(d)
 
 
 @njit(nogil=True, cache=True)
 def inner_gain(kind, table, d, N, x):
-    """`gain` on the diagonal, where degree correction counts both ends of an edge"""
+    """Return `gain` on the diagonal, where degree correction counts both ends of an edge."""
     if kind == PLAIN:
         return 0.5 * gain(kind, table, 2.0 * d, N, 2.0 * x)
     return gain(kind, table, d, N, x)
@@ -112,7 +115,7 @@ def inner_gain(kind, table, d, N, x):
 
 @njit(nogil=True, cache=True)
 def inner_cell(kind, d, D):
-    """`cell` on the diagonal"""
+    """Return `cell` on the diagonal."""
     if kind == PLAIN:
         return 0.5 * cell(kind, 2.0 * d, D)
     return cell(kind, d, D)

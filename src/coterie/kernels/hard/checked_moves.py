@@ -1,8 +1,9 @@
-"""Moves that were planned together, made one by one, each checked against all moves before it.
+"""Make planned moves one by one, each checked against all moves before it.
 
-A plan (`scores.plan`) sees fixed statistics, so that threads can share the work; two moves of one
-plan may spoil each other. `take_steps` takes each node out, compares the block it came from with
-the one it wants, and puts it in the better: S never rises, whatever the plan was.
+Used by `models/hard/search/checked_moves.py`. `scores.plan_moves` plans a batch against fixed
+statistics, so that threads can share the work; two moves of one plan may therefore conflict.
+`apply_checked_moves` removes each node from its block, compares that block with the one it wants,
+and puts it into the better one: S never rises, whatever the plan was.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from numba import njit
 
 from coterie.kernels.hard.cell_costs import PLAIN, gain, inner_gain, widen
 from coterie.kernels.hard.score_tables import inner_pairs, new_inner_pairs
-from coterie.kernels.hard.scores import LEAST_GAIN
+from coterie.kernels.hard.scores import MIN_GAIN
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY, edge_slots, profile, shift
 
 
 @njit(nogil=True, cache=True)
-def joining(model, stats, x, y):
-    """ins(y) of a node with profile x that is in no block: by how much S rises when it joins y"""
+def joining_cost(model, stats, x, y):
+    """Return how much S rises if a node with profile x, which is in no block, joins block y."""
     counts, sizes, others, _ = stats
     kind, table, q, n = model.kind, model.table, len(others), sizes[y]
     edges = edge_slots(model, q)
@@ -42,22 +43,24 @@ def joining(model, stats, x, y):
 
 
 @njit(nogil=True, cache=True)
-def take_steps(model, adjacency, stats, labels, other_labels, elements, wanted, least, x, touched):
-    """Give elements[i] the label wanted[i] where that lowers S; stats and labels are IN/OUT.
+def apply_checked_moves(
+    model, adjacency, stats, labels, other_labels, elements, wanted, min_size, x, touched
+):
+    """Give elements[i] the label wanted[i] if that lowers S; stats and labels are IN/OUT.
 
-    A move that would leave its block under `least` nodes is not made. Gives (moves made, entropy
-    gained)."""
+    A move that would leave its block with fewer than `min_size` nodes is skipped. Return (moves
+    made, entropy gained)."""
     moved, gained = 0, 0.0
     q = len(stats.others)
     for i in range(len(elements)):
         v = elements[i]
         a, b = labels[v], wanted[i]
-        if a == b or stats.sizes[a] - 1.0 < least:
+        if a == b or stats.sizes[a] - 1.0 < min_size:
             continue
         m = profile(model, adjacency, other_labels, q, v, x, touched)
         shift(model, stats, a, -1.0, x, touched, m)
-        better = joining(model, stats, x, a) - joining(model, stats, x, b)
-        if better > LEAST_GAIN:
+        better = joining_cost(model, stats, x, a) - joining_cost(model, stats, x, b)
+        if better > MIN_GAIN:
             labels[v] = b
             moved += 1
             gained += better
@@ -69,7 +72,7 @@ def take_steps(model, adjacency, stats, labels, other_labels, elements, wanted, 
 
 @njit(nogil=True, cache=True)
 def mark_neighbours(adjacency, elements, marked):
-    """Set marked[u] (IN/OUT) for every neighbour u of the elements"""
+    """Set marked[u] (IN/OUT) for every neighbour u of the elements."""
     for v in elements:
         for e in range(adjacency.indptr[v], adjacency.indptr[v + 1]):
             marked[adjacency.indices[e]] = True

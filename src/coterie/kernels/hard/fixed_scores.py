@@ -1,13 +1,16 @@
-"""The paper's approximation: a node's labels are scored with theta held fixed.
+"""The approximation of Prost & Yoon: labels are scored with the parameters theta held fixed.
+
+Used by `models/hard/objectives/block_objective.py` and `sharded.py` if score="fixed".
 
     cost[y] = join[y] + lone[a, y] + sum over its slots s of x_s slope[s, y]
 
 where slope = -log of the odds (Bernoulli), of the rate (Poisson) or of the share (sums of g) in
-that cell, join is what a node without edges pays in y, and lone takes v's own pair with itself
-back. All of it is linear in x, so a batch is one sparse-times-dense product.
+that cell, join is the cost of a node without edges in y, and lone removes the pair of v with
+itself. All terms are linear in x, so a batch is one sparse-times-dense product.
 
-Empty and full cells would forbid or force a label for ever, hence a cell starts with `EPSILON`
-edges and as many non-edges. The result is sensitive to it; tables.py holds the arrays' meaning.
+Empty and full cells would forbid or force a label permanently; therefore each cell starts with
+`EPSILON` edges and as many non-edges. The result is sensitive to this value. `score_tables.py`
+explains the arrays.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ EPSILON = 0.5
 
 @njit(nogil=True, cache=True)
 def refresh_fixed(model, stats, tables, start, stop):
-    """Recompute tables (OUT: slope, lone, join, parts) for the labels start..stop-1"""
+    """Recompute tables (OUT: slope, lone, join, parts) for the labels start..stop-1."""
     model, stats, tables = (
         borrow_without_refcount(model),
         borrow_without_refcount(stats),
@@ -37,7 +40,7 @@ def refresh_fixed(model, stats, tables, start, stop):
     slots, q = len(counts), len(others)
     edges = edge_slots(model, q)
     one_set = model.layout != TWO_SETS
-    shares = (model.signs > 0).sum()  # a total starts with what its parts start with
+    shares = (model.signs > 0).sum()  # a sum starts with the sum of its parts' starting values
     for y in range(start, stop):
         tables.blocks[JOIN, y] = 0.0
         tables.blocks[PARTS, y] = 0.0
@@ -52,7 +55,7 @@ def refresh_fixed(model, stats, tables, start, stop):
                 continue
             D = inner_pairs(model, sizes[y]) if inner else sizes[y] * others[j]
             sign = model.signs[s // q]
-            none = 0.0  # what a pair without an edge costs
+            none = 0.0  # the cost of a pair without an edge
             if model.kind == BERNOULLI:
                 p = (d + EPSILON) / (D + 2.0 * EPSILON)
                 none = -math.log1p(-p)
@@ -74,10 +77,10 @@ def refresh_fixed(model, stats, tables, start, stop):
 
 
 @njit(nogil=True, cache=True)
-def plan_fixed(
+def plan_moves_fixed(
     model, adjacency, stats, tables, work, labels, other_labels, elements, wanted, gains
 ):
-    """As `scores.plan`, with theta fixed: the gain is the paper's estimate, not the change of S"""
+    """Like `scores.plan_moves` with theta fixed: the gain is an estimate of the change of S."""
     model, adjacency = borrow_without_refcount(model), borrow_without_refcount(adjacency)
     stats, tables, work = (
         borrow_without_refcount(stats),

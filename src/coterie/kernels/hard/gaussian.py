@@ -1,7 +1,9 @@
-"""k-means as a block model of points: S = sum |x - mu|^2 / 2 (cl:ex1.3).
+"""k-means as a block model of points: S = sum |x - mu|^2 / 2 (Prost & Yoon, example "k-means").
 
-sums   (k, dim)  sum of the points of each block
-sizes  (k,)      how many they are; an empty block attracts nobody until it is refilled
+Used by `models/hard/objectives/gaussian.py`.
+
+    sums   (k, dim)  sum of the points of each block
+    sizes  (k,)      points per block; Lloyd's rule never chooses an empty block
 """
 
 from __future__ import annotations
@@ -9,15 +11,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-LEAST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 
 
 @njit(nogil=True, cache=True)
 def plan_points(points, sums, sizes, labels, elements, exact, wanted, gains):
-    """The nearest centre (fixed: Lloyd) or the exact change of S (Hartigan) for each element.
+    """Find the best block of each element: the nearest centre (Lloyd), or by the exact change of S
+    (Hartigan, `exact`).
 
-    Ties stay where a point is; otherwise the lowest label wins. An exact move to an empty block
-    costs nothing, so it is open to every point that is not alone."""
+    On a tie a point stays in its block; otherwise the lowest label wins. An exact move to an empty
+    block costs nothing, so every point that is not alone may make it."""
     k, dim = sums.shape
     for i in range(len(elements)):
         v = elements[i]
@@ -43,18 +46,18 @@ def plan_points(points, sums, sizes, labels, elements, exact, wanted, gains):
             if cost < least:
                 least, best = cost, y
         gained = own - least
-        wanted[i] = best if gained > LEAST_GAIN else a
-        gains[i] = gained if gained > LEAST_GAIN else 0.0
+        wanted[i] = best if gained > MIN_GAIN else a
+        gains[i] = gained if gained > MIN_GAIN else 0.0
 
 
 @njit(nogil=True, cache=True)
-def move_points(points, sums, sizes, labels, elements, wanted, least):
-    """Make the moves that leave no block under `least`; sums, sizes, labels are IN/OUT"""
+def move_points(points, sums, sizes, labels, elements, wanted, min_size):
+    """Make the moves that leave `min_size` points in each block; sums, sizes, labels are IN/OUT."""
     moved = 0
     for i in range(len(elements)):
         v = elements[i]
         a, b = labels[v], wanted[i]
-        if a == b or sizes[a] - 1.0 < least:
+        if a == b or sizes[a] - 1.0 < min_size:
             continue
         for c in range(sums.shape[1]):
             sums[a, c] -= points[v, c]
@@ -67,14 +70,14 @@ def move_points(points, sums, sizes, labels, elements, wanted, least):
 
 
 @njit(nogil=True, cache=True)
-def sweep_points(points, sums, sizes, labels, order, least):
-    """Hartigan's pass: each point in turn to its best block. Gives (moves, entropy gained)"""
+def sweep_points(points, sums, sizes, labels, order, min_size):
+    """Move each point in turn to its best block (Hartigan); return (moves, entropy gained)."""
     moved, total = 0, 0.0
     wanted, gains = np.empty(1, np.int32), np.empty(1)
     for i in range(len(order)):
         one = order[i : i + 1]
         plan_points(points, sums, sizes, labels, one, True, wanted, gains)
-        if move_points(points, sums, sizes, labels, one, wanted, least):
+        if move_points(points, sums, sizes, labels, one, wanted, min_size):
             moved += 1
             total += gains[0]
     return moved, total

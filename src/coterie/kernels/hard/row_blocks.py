@@ -1,8 +1,8 @@
-"""A block of rows of an adjacency, and the statistics that can be had from it alone.
+"""A range of rows of an adjacency (a shard), and the statistics that follow from it alone.
 
-The parts of a graph that a cluster works on. Whoever holds a block counts its own rows; the sums
-of all blocks are the statistics of kernels/blocks.py. They are whole numbers in float64 (unless
-weights are fractions), so the order of adding does not show.
+Used by `models/hard/objectives/sharded.py` and by the engine, which stores shards. Each worker
+counts the rows it holds; the sums over all shards are the statistics of `statistics.py`. They are
+whole numbers in float64 (unless weights are fractions), so the order of summation does not matter.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from coterie.kernels.hard.statistics import edge_slots, has_degree_slot, shift
 
 
 class RowBlock(NamedTuple):
-    """Rows first, first + 1, … of an adjacency; channels and weights are empty where all alike."""
+    """Rows first, first + 1, … of an adjacency; channels and weights are empty if all are equal."""
 
     first: int
     indptr: np.ndarray  # int64, rows + 1, from 0
-    indices: np.ndarray  # int32, numbers of the whole graph
-    channels: np.ndarray  # int32 beside indices, or empty
-    weights: np.ndarray  # float64 beside indices, or empty
+    indices: np.ndarray  # int32, node numbers in the whole graph
+    channels: np.ndarray  # int32, one per index, or empty
+    weights: np.ndarray  # float64, one per index, or empty
 
 
 @njit(inline="always", cache=True)
 def _profile(model, block, labels, moved, q, row, x, touched):
-    """The slots of one row (x, touched: OUT); a pair of movers counts for the higher number only.
+    """Fill the profile of one row (x, touched: OUT); return the number of slots touched.
 
+    An edge between two nodes that move counts only once, for the node with the higher number.
     The degree slot counts every edge: it belongs to the node, not to a pair."""
     v = block.first + row
     m, degree = 0, 0.0
@@ -56,9 +57,9 @@ def _profile(model, block, labels, moved, q, row, x, touched):
 def count_changes(model, block, stats, own_old, own_new, old, new, moved, rows):
     """Add to stats (IN/OUT, zeros at the start) what changes when `rows` of the block move.
 
-    own_old, own_new: labels of the side that moves; old, new: of the other end (the same arrays in
-    one node set); moved: uint8 over the other end, empty with two node sets, where nobody there
-    moves. Sizes change too."""
+    own_old, own_new: labels of the side that moves; old, new: labels of the other end (with one
+    node set: the same arrays); moved: uint8 over the other end, empty with two node sets, where
+    the other end does not move. Sizes change too."""
     q = len(stats.others)
     x = np.zeros(len(stats.counts))
     touched = np.zeros(len(stats.counts), np.int64)
@@ -72,13 +73,14 @@ def count_changes(model, block, stats, own_old, own_new, old, new, moved, rows):
 
 
 @njit(nogil=True, cache=True)
-def moves_allowed(labels, sizes, elements, wanted, least):
-    """Which moves apply_moves would make: they change a label and leave no block under `least`"""
+def moves_allowed(labels, sizes, elements, wanted, min_size):
+    """Return which moves `apply_moves` would make: those that change a label and leave at least
+    `min_size` nodes in each block."""
     left = sizes.copy()
     made = np.zeros(len(elements), np.bool_)
     for i in range(len(elements)):
         a, b = labels[elements[i]], wanted[i]
-        if a != b and left[a] - 1.0 >= least:
+        if a != b and left[a] - 1.0 >= min_size:
             made[i] = True
             left[a] -= 1.0
             left[b] += 1.0

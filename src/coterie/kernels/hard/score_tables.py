@@ -1,23 +1,26 @@
-"""What scoring needs of the block statistics, once an iteration (cl:alg9, mended).
+"""Tables that scoring needs, made from the block statistics once per iteration.
+
+This is Algorithm 6 of Prost & Yoon with its misprints corrected. Used by
+`models/hard/objectives/block_objective.py`; `scores.py` and `fixed_scores.py` read the tables.
 
 A node v with x_s edges to slot s that joins block y changes the entropy by
 
     ins(y) = join[y] + sum over its slots s of row(s, x_s)[y]
     row(s, x)[y] = sign_s (g(d) - g(d + x)) + x (slope[s, y] - tail(x * bend[s, y]))
 
-with d = counts[s, y]. join[y] is what an isolated node would cost there (the paper's A_y), slope =
+with d = counts[s, y]. join[y] is the cost of an isolated node there (the paper's A_y), slope =
 1 + log(N - d) and bend = 1 / (N - d) with N = (n_y + 1) n_j, so a row needs a table of g and no
 logarithm. Poisson cells have slope = 1 + log N, bend = 0; cells that are sums of g have neither.
 
     BASE    (slots, k)  a node without edges joins y: the terms of join
-    LONE    (slots, k)  the same where slot s has lost one node: v itself, taken out of block s
-    LEAVE   (slots, k)  a node without edges that sits in y goes and comes back: terms of stay
-    OWN_…   (slots, k)  slope and bend where slot s has lost one node
+    LONE    (slots, k)  the same after block s has lost one node: v itself
+    LEAVE   (slots, k)  a node of y without edges leaves and comes back: the terms of stay
+    OWN_…   (slots, k)  slope and bend after block s has lost one node
     STAY    (k,)        the paper's B_y
     PARTS   (k,)        block y's share of the entropy; they sum to S
 
-bend = 1 (or more) marks a cell where the fast formula does not hold (few pairs left, a fraction, a
-huge count): `scores.fill_row` computes it exactly.
+bend >= 1 marks a cell where the fast formula does not hold (few pairs left, a fractional count, a
+very large count): `scores.fill_row` computes it exactly.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ from coterie.kernels.hard.cell_costs import (
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY, edge_slots
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 
-FAST = 1024  # the largest x that rows take by table
+FAST = 1024  # the largest x for which rows use the table of g
 
 
 # planes of ScoreTables.cells
@@ -52,16 +55,16 @@ JOIN, STAY, INNER_LEAVE, PARTS = range(4)
 
 
 class ScoreTables(NamedTuple):
-    """Few arrays with many planes: Numba's compile time grows with the arrays that travel."""
+    """Few arrays with many planes: Numba compiles slower with every array that is passed."""
 
     cells: np.ndarray  # float64 (7, slots, k)
     blocks: np.ndarray  # float64 (4, k)
     logs: np.ndarray  # float64 (3, k): log of n - 1, n, n + 1
-    other_logs: np.ndarray  # float64 (3, q): the same of the other end's blocks
+    other_logs: np.ndarray  # float64 (3, q): the same for the blocks of the other end
 
 
 def empty_tables(slots: int, k: int, q: int) -> ScoreTables:
-    """Room for the tables of one side."""
+    """Allocate the tables of one side."""
     return ScoreTables(
         np.zeros((7, slots, k)), np.zeros((4, k)), np.zeros((3, k)), np.zeros((3, q))
     )
@@ -69,19 +72,19 @@ def empty_tables(slots: int, k: int, q: int) -> ScoreTables:
 
 @njit(inline="always", cache=True)
 def inner_pairs(model, n):
-    """Pairs inside a block of n nodes"""
+    """Return the number of pairs inside a block of n nodes."""
     return n * (n - 1.0) * (1.0 if model.layout == TWO_WAY else 0.5)
 
 
 @njit(inline="always", cache=True)
 def new_inner_pairs(model, n):
-    """Pairs that a node adds inside a block of n others"""
+    """Return the number of pairs that a node adds to a block of n others."""
     return n * (2.0 if model.layout == TWO_WAY else 1.0)
 
 
 @njit(inline="always", cache=True)
 def curve(kind, d, N, log_N):
-    """(slope, bend) of a cell with N pairs after the join"""
+    """Return (slope, bend) of a cell that has N pairs after the node has joined."""
     slow = d > TABLE - 2 * FAST or d != math.floor(d)
     if kind == PLAIN or N <= 0.0:
         return 0.0, 1.0 if slow else 0.0
@@ -95,17 +98,17 @@ def curve(kind, d, N, log_N):
 
 @njit(inline="always", cache=True)
 def cell_entries(model, stats, tables, s, y):
-    """Recompute every entry of the cell (s, y) from stats; gives its entropy.
+    """Recompute every entry of the cell (s, y) from stats; return its entropy.
 
-    With u = d / D and cell(d, D) = d (log D + 1 - tail(u)) - g(d), what widening a cell costs is
-    d (log of the ratio + a difference of tails): no logarithm where the cell is sparse."""
+    With u = d / D and cell(d, D) = d (log D + 1 - tail(u)) - g(d), widening a cell costs
+    d (log of the ratio + a difference of tails): no logarithm if the cell is sparse."""
     kind = model.kind
     d = stats.counts[s, y]
     q = len(stats.others)
     one_set = model.layout != TWO_SETS
     j = s % q
     if one_set and j == y and s < edge_slots(model, q):
-        return 0.0  # the diagonal is scored apart: its entries stay 0
+        return 0.0  # the diagonal is scored separately: its entries stay 0
     if kind == PLAIN:
         sign = -1.0 if s >= edge_slots(model, q) else model.signs[s // q]
         tables.cells[SLOPE, s, y], tables.cells[BEND, s, y] = curve(PLAIN, d, 0.0, 0.0)
@@ -139,13 +142,13 @@ def cell_entries(model, stats, tables, s, y):
 
 @njit(inline="always", cache=True)
 def pairs_tail(kind, d, D):
-    """tail(d / D) of a Bernoulli cell, 0 of a Poisson cell or where D cannot hold d"""
+    """Return tail(d / D) for a Bernoulli cell, 0 for a Poisson cell or if d exceeds D."""
     return tail(d / D) if kind == BERNOULLI and d <= D else 0.0
 
 
 @njit(inline="always", cache=True)
 def log_less(t):
-    """log(1 - t) for 0 <= t < 1"""
+    """Return log(1 - t) for 0 <= t < 1."""
     if t < SERIES:
         return -t * (1.0 + t * (1 / 2 + t * (1 / 3 + t * (1 / 4 + t * (1 / 5 + t * (1 / 6))))))
     return math.log1p(-t)
@@ -153,14 +156,14 @@ def log_less(t):
 
 @njit(nogil=True, cache=True)
 def block_logs(n, logs, b):
-    """Set the logarithms of n - 1, n and n + 1 (0 where there is none)"""
+    """Set the logarithms of n - 1, n and n + 1 (0 if undefined)."""
     for i in range(3):
         logs[i, b] = math.log(max(n + i - 1.0, 1.0))
 
 
 @njit(nogil=True, cache=True)
 def refresh_logs(stats, tables):
-    """The logarithms of block sizes"""
+    """Recompute the logarithms of all block sizes."""
     for y in range(len(stats.sizes)):
         block_logs(stats.sizes[y], tables.logs, y)
     for j in range(len(stats.others)):
@@ -169,7 +172,7 @@ def refresh_logs(stats, tables):
 
 @njit(nogil=True, cache=True)
 def inner_terms(model, stats, y):
-    """(join, stay, entropy) of the diagonal cell of block y; one node set"""
+    """Return (join, stay, entropy) of the diagonal cell of block y; one node set only."""
     d, n = stats.counts[y, y], stats.sizes[y]
     pairs, c = inner_pairs(model, n), new_inner_pairs(model, n - 1.0)
     join = widen(model.kind, d, pairs, new_inner_pairs(model, n))
@@ -178,7 +181,7 @@ def inner_terms(model, stats, y):
 
 @njit(nogil=True, cache=True)
 def fill_cells(model, stats, tables, first, last, start, stop):
-    """Recompute the cells (first..last-1, start..stop-1) and add their terms to `blocks`"""
+    """Recompute the cells (first..last-1, start..stop-1) and add their terms to `blocks`."""
     edges = edge_slots(model, len(stats.others))
     share = 0.5 if model.layout != TWO_SETS else 1.0  # two blocks of one set share their cell
     for s in range(first, last):
@@ -191,7 +194,7 @@ def fill_cells(model, stats, tables, first, last, start, stop):
 
 @njit(nogil=True, cache=True)
 def refresh_columns(model, stats, tables, start, stop):
-    """Recompute everything about the labels start..stop-1"""
+    """Recompute all entries of the labels start..stop-1."""
     for y in range(start, stop):
         join, stay, S = 0.0, 0.0, 0.0
         if model.layout != TWO_SETS:
@@ -205,7 +208,7 @@ def refresh_columns(model, stats, tables, start, stop):
 
 @njit(nogil=True, cache=True)
 def refresh(model, stats, tables, start, stop):
-    """Recompute tables (OUT) for the labels start..stop-1; needs refresh_logs before"""
+    """Recompute tables (OUT) for the labels start..stop-1; call refresh_logs first."""
     refresh_columns(
         borrow_without_refcount(model),
         borrow_without_refcount(stats),
@@ -217,8 +220,9 @@ def refresh(model, stats, tables, start, stop):
 
 @njit(nogil=True, cache=True)
 def refresh_block(model, stats, tables, b):
-    """Bring tables (IN/OUT, but PARTS) up to date after block b of the moving side changed:
-    O(slots + k)"""
+    """Update tables (IN/OUT, except PARTS) after block b of the moving side changed.
+
+    O(slots + k)."""
     sizes, q = stats.sizes, len(stats.others)
     one_set = model.layout != TWO_SETS
     block_logs(sizes[b], tables.logs, b)

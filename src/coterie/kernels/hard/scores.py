@@ -1,15 +1,18 @@
-"""The exact change of S for every label of a node (cl:alg10, mended), and the moves it asks for.
+"""The exact change of S for every label of a node, and the moves that follow from it.
 
-`score` takes node v out of its block a in thought and fills cost[y] = ins(y) for all y, so that
-S(v in y) - S(v in a) = cost[y] - cost[a]. The rows of tables.py give all cells that v's leaving
-does not touch; in one node set these are put right afterwards:
+This is Algorithm 7 of Prost & Yoon with its misprints corrected. Used by
+`models/hard/objectives/block_objective.py` and `sharded.py`; the tables are in `score_tables.py`.
+
+Suppose node v is removed from its block a. `score` fills cost[y] = ins(y), the cost of joining y,
+for all y, so that S(v in y) - S(v in a) = cost[y] - cost[a]. The rows of the tables give all cells
+that the removal of v does not change; with one node set these cells are corrected afterwards:
 
     (y, a)   has lost v's edges to y:  only for y that v touches
     (y, y)   the diagonal:             only for y that v touches
     y = a    v comes back:             from `stay`
 
-A row depends on (slot, x) alone, and most x are 1 or 2, so a batch computes it once and adds it
-often: the loop that remains for an edge is `cost += row`.
+A row depends only on (slot, x), and most x are 1 or 2, so a batch computes each row once and adds
+it many times: the loop that remains per edge is `cost += row`.
 """
 
 from __future__ import annotations
@@ -53,22 +56,22 @@ from coterie.kernels.hard.statistics import (
 )
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 
-LEAST_GAIN = 1e-9  # a move must gain more: ties stay
+MIN_GAIN = 1e-9  # a move must gain more: on a tie a node stays
 
 
 class Workspace(NamedTuple):
-    """What a thread needs to score nodes; rows are kept for x <= the width of `place` - 1."""
+    """Buffers of one thread for scoring; rows are kept for x < the width of `place`."""
 
     x: np.ndarray  # float64 (slots,), zeros between calls
     touched: np.ndarray  # int64 (slots,)
     cost: np.ndarray  # float64 (k,)
-    place: np.ndarray  # int32 (2 slots, kept x), where in rows, or -1
+    place: np.ndarray  # int32 (2 slots, kept x), index into rows, or -1
     rows: np.ndarray  # float64 (capacity + 4, k); of the last four the very last stays 0
     used: np.ndarray  # int64 (1,)
 
 
 def workspace(slots: int, k: int, keep: int = 0, capacity: int = 0) -> Workspace:
-    """Buffers of one thread; `keep`: rows with x < keep are kept, at most `capacity` of them."""
+    """Allocate the buffers of one thread; rows with x < keep are kept, at most `capacity`."""
     return Workspace(
         np.zeros(slots),
         np.zeros(slots, np.int64),
@@ -81,7 +84,7 @@ def workspace(slots: int, k: int, keep: int = 0, capacity: int = 0) -> Workspace
 
 @njit(nogil=True, cache=True)
 def fill_row(model, stats, tables, work, s, own, x, r):
-    """work.rows[r, y] = the change of the cells (s, y) by x more edges; own: slot s lost a node"""
+    """Set work.rows[r, y] to the change of cell (s, y) by x more edges; own: slot s lost a node."""
     counts, sizes, others, _ = stats
     q, k = len(others), len(sizes)
     degree_slot = s >= edge_slots(model, q)
@@ -107,7 +110,7 @@ def fill_row(model, stats, tables, work, s, own, x, r):
 
 @njit(inline="always", cache=True)
 def find_row(model, stats, tables, work, s, own, x, spare):
-    """Where the row of (s, x) is: kept before, or computed now and kept if there is room"""
+    """Return the place of the row of (s, x), which is computed (and kept) if it is new."""
     key = s + own * len(work.x)
     keep = x < work.place.shape[1] and x == np.floor(x)
     if keep and work.place[key, np.int64(x)] >= 0:
@@ -123,8 +126,9 @@ def find_row(model, stats, tables, work, s, own, x, spare):
 
 
 @njit(inline="always", cache=True)
-def mend_cell(model, stats, tables, s, y, removed, joined, used):
-    """What cost[y] lacks because the cell (s, y), s a slot of v's own block, has lost `removed`"""
+def correct_cell(model, stats, tables, s, y, removed, joined, used):
+    """Return the correction of cost[y] for the cell (s, y), where s is a slot of v's own block and
+    the cell has lost `removed` edges."""
     n, m = stats.sizes[y], stats.others[s % len(stats.others)] - 1.0
     d = stats.counts[s, y] - removed
     right = widen(model.kind, d, n * m, m)
@@ -134,7 +138,7 @@ def mend_cell(model, stats, tables, s, y, removed, joined, used):
 
 @njit(inline="always", cache=True)
 def cost_of_staying(model, stats, tables, work, m, a):
-    """cost[a]: v, taken out of its block a, comes back"""
+    """Return cost[a]: v, removed from its block a, comes back."""
     counts, sizes, others, _ = stats
     q = len(others)
     kind, table, x = model.kind, model.table, work.x
@@ -164,7 +168,7 @@ def cost_of_staying(model, stats, tables, work, m, a):
 
 @njit(inline="always", cache=True)
 def score_inline(model, stats, tables, work, m, a):
-    """Fill work.cost for a node of block a whose profile is in work.x (m slots touched)"""
+    """Fill work.cost for a node of block a whose profile is in work.x (m slots touched)."""
     counts, sizes, others, _ = stats
     x, touched, cost = work.x, work.touched, work.cost
     k, q = len(sizes), len(others)
@@ -204,10 +208,10 @@ def score_inline(model, stats, tables, work, m, a):
             if s >= edges or y == a or (s >= q and x[y] > 0.0):
                 continue
             out, back = x[y], x[q + y] if directed else x[y]
-            cost[y] += mend_cell(model, stats, tables, a, y, back, x[a], rows[own, y])
+            cost[y] += correct_cell(model, stats, tables, a, y, back, x[a], rows[own, y])
             if directed:
                 used = rows[own_in, y]
-                cost[y] += mend_cell(model, stats, tables, q + a, y, out, x[q + a], used)
+                cost[y] += correct_cell(model, stats, tables, q + a, y, out, x[q + a], used)
             inner = out + (back if directed else 0.0)
             pairs = inner_pairs(model, sizes[y]) + new_inner_pairs(model, sizes[y])
             cost[y] += inner_gain(model.kind, model.table, counts[y, y], pairs, inner)
@@ -216,26 +220,28 @@ def score_inline(model, stats, tables, work, m, a):
 
 @njit(nogil=True, cache=True)
 def score(model, stats, tables, work, m, a):
-    """`score_inline` as a function of its own: quicker to compile, slower to call"""
+    """Call `score_inline` as a separate function: faster to compile, slower to call."""
     score_inline(model, stats, tables, work, m, a)
 
 
 @njit(inline="always", cache=True)
 def best_label(cost, a):
-    """(label, gain): the cheapest label if it beats a by more than LEAST_GAIN, else a and 0"""
+    """Return (label, gain): the cheapest label if it gains more than MIN_GAIN, else a and 0."""
     best = 0
     for y in range(1, len(cost)):
         if cost[y] < cost[best]:
             best = y
     gained = cost[a] - cost[best]
-    if gained > LEAST_GAIN:
+    if gained > MIN_GAIN:
         return best, gained
     return np.int64(a), 0.0
 
 
 @njit(nogil=True, cache=True)
-def plan(model, adjacency, stats, tables, work, labels, other_labels, elements, wanted, gains):
-    """The best label (wanted, OUT) and its gain (OUT) of each element, against fixed statistics"""
+def plan_moves(
+    model, adjacency, stats, tables, work, labels, other_labels, elements, wanted, gains
+):
+    """Find the best label (wanted, OUT) of each element and its gain (OUT); stats are fixed."""
     model, adjacency = borrow_without_refcount(model), borrow_without_refcount(adjacency)
     stats, tables, work = (
         borrow_without_refcount(stats),
@@ -257,10 +263,10 @@ def plan(model, adjacency, stats, tables, work, labels, other_labels, elements, 
 
 
 @njit(nogil=True, cache=True)
-def sweep(model, adjacency, stats, tables, work, labels, other_labels, order, least):
+def sweep(model, adjacency, stats, tables, work, labels, other_labels, order, min_size):
     """Move the nodes of `order` one by one, each to its best label given all moves before it.
 
-    labels, stats and tables are IN/OUT. S never rises. Gives (moves made, entropy gained)."""
+    labels, stats and tables are IN/OUT. S never rises. Return (moves made, entropy gained)."""
     model, adjacency = borrow_without_refcount(model), borrow_without_refcount(adjacency)
     stats, tables, work = (
         borrow_without_refcount(stats),
@@ -273,7 +279,7 @@ def sweep(model, adjacency, stats, tables, work, labels, other_labels, order, le
     for i in range(len(order)):
         v = order[i]
         a = labels[v]
-        if stats.sizes[a] - 1.0 < least:
+        if stats.sizes[a] - 1.0 < min_size:
             continue
         m = profile(model, adjacency, other_labels, q, v, work.x, work.touched)
         score(model, stats, tables, work, m, a)

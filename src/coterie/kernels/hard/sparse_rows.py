@@ -1,16 +1,18 @@
-"""Rows of blocks: what each block counts in each slot, sparse, for any number of blocks.
+"""Block statistics as sparse rows, one row per block, for any number of blocks.
 
-`blocks.py` keeps a dense (slots, k) matrix, right for moving nodes among k blocks. Merging starts
-with as many blocks as nodes, where only the slots that a block touches can be afforded:
+Used by `models/hard/search/agglomerate.py` and `description_length.py`. `statistics.py` keeps a
+dense (slots, k) matrix, which suits moving nodes among k blocks. Merging starts with one block per
+node, so only the slots that a block touches fit into memory:
 
-    slot     channel * q + j, as in blocks.py
-    indptr   row r, a block, holds slots[indptr[r]:indptr[r + 1]] in rising order
-    values   what block r counts there; an inner edge of an undirected graph once
-    roots    their square roots
-    mass     what a row is divided by before rows are compared: nodes, or the degree sum where the
-             model has no pairs (degree correction, ratings)
+    slot     channel * q + j, as in statistics.py
+    indptr   row r, one block, holds slots[indptr[r]:indptr[r + 1]] in rising order
+    values   the total of block r in each slot; an inner edge of an undirected graph counts once
+    roots    square roots of values
+    mass     the divisor that makes rows comparable: nodes, or the degree sum if the model has no
+             pairs (degree correction, ratings)
     total    the sum of the row's values over channels with a positive sign, inner edges twice
-    rate     total / mass; scale: 1 / sqrt(mass); both 0 where there is no mass
+    rate     total / mass, or 0 without mass
+    scale    1 / sqrt(mass), or 0 without mass
 """
 
 from __future__ import annotations
@@ -25,11 +27,13 @@ from coterie.kernels.hard.statistics import ONE_WAY
 
 
 class SparseRows(NamedTuple):
+    """One sparse row of statistics per block, and one value of each summary per block."""
+
     indptr: np.ndarray  # int64, blocks + 1
     slots: np.ndarray  # int64
     values: np.ndarray  # float64
     roots: np.ndarray  # float64
-    sizes: np.ndarray  # float64 (blocks,), nodes of each block
+    sizes: np.ndarray  # float64 (blocks,), nodes per block
     mass: np.ndarray  # float64 (blocks,)
     total: np.ndarray  # float64 (blocks,)
     rate: np.ndarray  # float64 (blocks,)
@@ -38,7 +42,7 @@ class SparseRows(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def members_of(labels, k):
-    """(start, nodes): the nodes of block r are nodes[start[r]:start[r + 1]], rising"""
+    """Return (start, nodes): the nodes of block r are nodes[start[r]:start[r + 1]], rising."""
     start = np.zeros(k + 1, np.int64)
     for v in range(len(labels)):
         start[labels[v] + 1] += 1
@@ -54,7 +58,7 @@ def members_of(labels, k):
 
 @njit(nogil=True, cache=True)
 def contract(model, adjacency, labels, k, other_labels, q):
-    """The SparseRows of k blocks whose other ends have q blocks: O(edges), plus sorting each row"""
+    """Return the SparseRows of k blocks; the other ends have q blocks. O(edges) plus sorting."""
     indptr, indices, channels, weights = adjacency
     start, nodes = members_of(labels, k)
     one_way = model.layout == ONE_WAY

@@ -1,18 +1,21 @@
-"""The statistics of a hard clustering: what they are, counting them, moving nodes.
+"""Block statistics of a hard clustering: their layout, how to count them, how to move nodes.
 
-A node that moves sees the rest of the graph as *slots*: slot s = channel * q + j is "block j of
-the other end, by this channel". Every model of ours is a choice of channels:
+Used by `models/hard/objectives/block_objective.py`.
+
+A node that moves sees the rest of the graph as *slots*: slot s = channel * q + j means "block j of
+the other end, through this channel". Every model is a choice of channels:
 
     simple, weighted   1 channel: edges to block j
     degree-corrected   the same, and one more slot (the last) that counts degrees
     directed           2 channels: edges to block j, edges from block j
     likes              1 channel, two node sets
-    ratings            a channel for each rating value, and one for their sum (two node sets)
+    ratings            one channel per rating level, and one for their sum (two node sets)
 
     k, q     blocks of the side that moves, blocks at the other end (q = k in one node set)
-    counts   (slots, k): what nodes of block y count in slot s. A row is contiguous over y, the
-             labels a node may take, which is the direction every inner loop runs in
-    x        (slots,): what one node counts in each slot; `touched`: the slots where x > 0, rising
+    counts   (slots, k): counts[s, y] is the total of the nodes of block y in slot s. A row is
+             contiguous over y, the labels a node may take, because inner loops run over y
+    x        (slots,): the profile of one node, its total in each slot
+    touched  the slots where x > 0, in rising order
 """
 
 from __future__ import annotations
@@ -27,33 +30,34 @@ from coterie.kernels.numba.prefetch import prefetch
 
 ONE_WAY = 0  # one node set, undirected
 TWO_WAY = 1  # one node set, directed
-TWO_SETS = 2  # rows and columns have labels of their own
+TWO_SETS = 2  # users and items, each with labels of their own
 
-_AHEAD = 2  # elements between asking for neighbours, for their labels, and using both
-_FETCHED = 64  # labels asked for; beyond, asking would push out what is still needed
+_AHEAD = 2  # elements between prefetching neighbours, prefetching their labels, and using both
+_FETCHED = 64  # labels to prefetch; more would evict cache lines that are still needed
 
 
 class BlockModel(NamedTuple):
-    """What an objective is, for kernels."""
+    """An objective, in the form that kernels take."""
 
-    kind: int  # of cells.py
+    kind: int  # BERNOULLI, POISSON or PLAIN (cell_costs.py)
     layout: int
-    signs: np.ndarray  # float64, a channel: +1 or -1, how g(d) enters
+    signs: np.ndarray  # float64, one per channel: +1 or -1, the sign of g(d)
     table: np.ndarray  # float64, g of small integers
 
 
 class Adjacency(NamedTuple):
-    """The neighbours of the side that moves; channels and weights are empty where all alike."""
+    """The neighbours of the side that moves; channels and weights are empty if all are equal."""
 
     indptr: np.ndarray  # int64, n + 1
     indices: np.ndarray  # int32
-    channels: np.ndarray  # int32 beside indices, or empty: all 0
-    weights: np.ndarray  # float64 beside indices, or empty: all 1
+    channels: np.ndarray  # int32, one per index, or empty: all 0
+    weights: np.ndarray  # float64, one per index, or empty: all 1
 
 
 class BlockStats(NamedTuple):
-    """Block statistics as one side sees them; `others` and `mirror` belong to the other side
-    (in one node set they are the same arrays)."""
+    """Block statistics as one side sees them.
+
+    `others` and `mirror` belong to the other side (with one node set: the same arrays)."""
 
     counts: np.ndarray  # float64 (slots, k)
     sizes: np.ndarray  # float64 (k,)
@@ -63,18 +67,19 @@ class BlockStats(NamedTuple):
 
 @njit(inline="always", cache=True)
 def edge_slots(model, q):
-    """How many slots count edges: all but the degree slot"""
+    """Return the number of slots that count edges: all but the degree slot."""
     return (len(model.signs) if model.layout == TWO_SETS else model.layout + 1) * q
 
 
 @njit(inline="always", cache=True)
 def has_degree_slot(model):
+    """Return whether the last slot counts degrees (degree-corrected graphs)."""
     return model.kind == PLAIN and model.layout != TWO_SETS
 
 
 @njit(nogil=True, cache=True)
 def count(model, adjacency, labels, other_labels, q, counts, sizes):
-    """Fill counts (OUT, zeros) and sizes (OUT, zeros) from labels: O(edges)"""
+    """Fill counts (OUT, zeros) and sizes (OUT, zeros) from labels in O(edges)."""
     indptr, indices, channels, weights = adjacency
     degree = edge_slots(model, q)
     for v in range(len(labels)):
@@ -95,7 +100,7 @@ def count(model, adjacency, labels, other_labels, q, counts, sizes):
 
 @njit(nogil=True, cache=True)
 def profile(model, adjacency, other_labels, q, v, x, touched):
-    """Fill x (IN zeros, OUT) and touched (OUT, rising) for node v; gives how many are touched.
+    """Fill x (IN zeros, OUT) and touched (OUT, rising) for node v; return the number touched.
 
     Rising order makes every later sum a function of the profile alone, not of node numbers."""
     indptr, indices, channels, weights = adjacency
@@ -106,7 +111,7 @@ def profile(model, adjacency, other_labels, q, v, x, touched):
         if len(channels) > 0:
             s += channels[e] * q
         w = weights[e] if len(weights) > 0 else 1.0
-        if w == 0.0:  # would touch its slot again and again
+        if w == 0.0:  # x[s] would stay 0 and the slot be listed repeatedly
             continue
         if x[s] == 0.0:
             touched[m] = s
@@ -135,7 +140,7 @@ def profile(model, adjacency, other_labels, q, v, x, touched):
 
 @njit(inline="always", cache=True)
 def fetch_ahead(adjacency, other_labels, elements, i):
-    """Ask for what `profile` will read of elements to come: neighbours, then their labels."""
+    """Prefetch what `profile` will read of the next elements: neighbours, then their labels."""
     if i + 2 * _AHEAD < len(elements):
         prefetch(adjacency.indices, adjacency.indptr[elements[i + 2 * _AHEAD]])
     if i + _AHEAD < len(elements):
@@ -147,7 +152,7 @@ def fetch_ahead(adjacency, other_labels, elements, i):
 
 @njit(nogil=True, cache=True)
 def shift(model, stats, a, sign, x, touched, m):
-    """Take a node with this profile out of block a (sign -1) or put it in (sign +1)"""
+    """Remove a node with this profile from block a (sign -1) or add it (sign +1)."""
     counts, sizes, others, mirror = stats
     q = len(others)
     edges = edge_slots(model, q)
@@ -167,17 +172,20 @@ def shift(model, stats, a, sign, x, touched, m):
 
 
 @njit(nogil=True, cache=True)
-def apply_moves(model, adjacency, stats, labels, other_labels, elements, wanted, least, x, touched):
-    """Give elements[i] the label wanted[i], one after another, keeping stats (IN/OUT) exact.
+def apply_moves(
+    model, adjacency, stats, labels, other_labels, elements, wanted, min_size, x, touched
+):
+    """Give elements[i] the label wanted[i], one after another; stats and labels are IN/OUT.
 
-    A move that would leave its block under `least` nodes is not made. Gives the moves made."""
+    A move that would leave its block with fewer than `min_size` nodes is skipped. Return the
+    number of moves made."""
     moved = 0
     q = len(stats.others)
     for i in range(len(elements)):
         fetch_ahead(adjacency, other_labels, elements, i)
         v = elements[i]
         a, b = labels[v], wanted[i]
-        if a == b or stats.sizes[a] - 1.0 < least:
+        if a == b or stats.sizes[a] - 1.0 < min_size:
             continue
         m = profile(model, adjacency, other_labels, q, v, x, touched)
         shift(model, stats, a, -1.0, x, touched, m)

@@ -1,8 +1,10 @@
-"""Names to numbers 0, 1, … in the order in which they first appear: an open hash table of bytes.
+"""Number text ids 0, 1, … in order of first appearance: an open hash table of byte strings.
 
-data, offsets    uint8 and int64: name i is data[offsets[i] : offsets[i + 1]]
-hashes           uint64, one a name
-slots            uint64 (a power of two, 1): upper half of the hash << 32 | number + 1, or 0
+Used by `engine/text_ids.py`.
+
+    data, offsets    uint8 and int64: name i is data[offsets[i] : offsets[i + 1]]
+    hashes           uint64, one per name
+    slots            uint64 (a power of two, 1): upper half of the hash << 32 | number + 1, or 0
 """
 
 from __future__ import annotations
@@ -15,12 +17,12 @@ from coterie.kernels.numba.prefetch import prefetch_row
 _HALF = np.uint64(32)
 _LOWER = np.uint64(2**32 - 1)
 _ONE = np.uint64(1)
-_AHEAD = 8  # names between asking for a piece of memory and using it
+_AHEAD = 8  # names between prefetching a piece of memory and using it
 
 
 @njit(nogil=True, cache=True)
 def hash_names(data, offsets, hashes):
-    """FNV-1a, and its bits mixed, for it leaves the upper ones alike."""
+    """Hash every name: FNV-1a with its bits mixed, because FNV leaves the upper bits similar."""
     for i in range(len(hashes)):
         h = np.uint64(14695981039346656037)
         for p in range(offsets[i], offsets[i + 1]):
@@ -31,11 +33,11 @@ def hash_names(data, offsets, hashes):
 
 @njit(nogil=True, cache=True)
 def number_names(data, offsets, hashes, slots, kept_data, kept_offsets, used, numbers):
-    """numbers[i] (int32) of each name; a new one is kept (kept_data, kept_offsets: IN/OUT, with
-    room for all). `used` names are kept so far; returns how many are afterwards."""
+    """Set numbers[i] (int32) of each name; new names are stored (kept_data, kept_offsets: IN/OUT,
+    with room for all). `used` names are stored so far; return the number stored afterwards."""
     mask = np.uint64(len(slots) - 1)
     for i in range(len(hashes)):
-        _ask(hashes, i, slots, mask, kept_data, kept_offsets)
+        _prefetch_name(hashes, i, slots, mask, kept_data, kept_offsets)
         head = hashes[i] >> _HALF
         p = hashes[i] & mask
         while True:
@@ -57,7 +59,7 @@ def number_names(data, offsets, hashes, slots, kept_data, kept_offsets, used, nu
 
 @njit(nogil=True, cache=True)
 def fill_slots(hashes, slots):
-    """The slots (zeros) of different names numbered 0, 1, …"""
+    """Fill the slots (zeros) for distinct names numbered 0, 1, …"""
     mask = np.uint64(len(slots) - 1)
     for i in range(len(hashes)):
         p = hashes[i] & mask
@@ -67,9 +69,9 @@ def fill_slots(hashes, slots):
 
 
 @njit(inline="always", cache=True)
-def _ask(hashes, i, slots, mask, kept_data, kept_offsets):
-    """For the slot of a name to come, then for where its bytes begin, then for the bytes: each
-    lies anywhere in memory, and waiting for one after the other would be most of the work."""
+def _prefetch_name(hashes, i, slots, mask, kept_data, kept_offsets):
+    """Prefetch the slot of a later name, then the start of its bytes, then the bytes: each is
+    somewhere else in memory, and waiting for one after another would dominate the time."""
     if i + 3 * _AHEAD < len(hashes):
         prefetch_row(slots, np.int64(hashes[i + 3 * _AHEAD] & mask))
     if i + 2 * _AHEAD < len(hashes):
@@ -85,6 +87,7 @@ def _ask(hashes, i, slots, mask, kept_data, kept_offsets):
 
 @njit(inline="always", cache=True)
 def _keep(data, begin, end, kept_data, kept_offsets, number):
+    """Store the bytes of a new name."""
     place = kept_offsets[number]
     for p in range(begin, end):
         kept_data[place] = data[p]
@@ -94,6 +97,7 @@ def _keep(data, begin, end, kept_data, kept_offsets, number):
 
 @njit(inline="always", cache=True)
 def _same(data, begin, end, kept_data, kept_offsets, number):
+    """Return whether these bytes are the stored name with this number."""
     place = kept_offsets[number]
     if kept_offsets[number + 1] - place != end - begin:
         return False

@@ -1,4 +1,7 @@
-"""Integer ids to numbers 0..n-1, through a table as long as their range or by looking them up."""
+"""Number integer ids 0..n-1, by a table as long as their range or by binary search.
+
+Used by `data/ids.py` and `engine/id_numbering.py`.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,21 @@ from numba import njit
 
 @njit(nogil=True, cache=True)
 def mark(values, low, present):
-    """present[value - low] = 1 for every value (present: uint8)."""
+    """Set present[value - low] = 1 for every value (present: uint8)."""
     for i in range(len(values)):
         present[values[i] - low] = 1
 
 
 @njit(nogil=True, cache=True)
 def tally(values, low, counts):
-    """counts[value - low] += 1 for every value (counts: int64)."""
+    """Add 1 to counts[value - low] for every value (counts: int64)."""
     for i in range(len(values)):
         counts[values[i] - low] += 1
 
 
 @njit(nogil=True, cache=True)
 def rank(present, table):
-    """table[x] = how many marked places lie before x (int32); returns how many there are."""
+    """Set table[x] to the number of marked places before x (int32); return their total."""
     seen = 0
     for x in range(len(present)):
         table[x] = seen
@@ -31,17 +34,17 @@ def rank(present, table):
 
 @njit(nogil=True, cache=True)
 def renumber(values, low, table, numbers):
-    """numbers[i] = table[values[i] - low]; numbers may be values itself."""
+    """Set numbers[i] = table[values[i] - low]; numbers may be the array `values` itself."""
     for i in range(len(values)):
         numbers[i] = table[values[i] - low]
 
 
 @njit(nogil=True, cache=True)
 def find(values, ids, shift, starts, numbers):
-    """numbers[i] = the place of values[i] among the rising `ids`, where every value is one of them.
+    """Set numbers[i] to the place of values[i] among the sorted `ids`; every value must be one.
 
     starts (int64): starts[x] is the first place whose id has (id - ids[0]) >> shift >= x, so the
-    search begins among few ids; how evenly they are spread decides about its speed only."""
+    search starts with few ids; their distribution affects only the speed."""
     low = ids[0]
     for i in range(len(values)):
         x = (values[i] - low) >> shift

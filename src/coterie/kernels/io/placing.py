@@ -1,12 +1,12 @@
-"""Entries of a matrix, in any order, put where they belong: into row blocks, and into rows.
+"""Sort matrix entries, given in any order, into row blocks and then into rows.
 
-    rows, columns    int32 and uint32, one of each an entry
+Used by `engine/row_buckets.py` for matrices that do not fit into memory: first all entries into row
+blocks, then one block at a time. O(entries), plus the sorting of long rows.
+
+    rows, columns    int32 and uint32, one of each per entry
     cuts             int64, blocks + 1: block b holds the rows cuts[b] .. cuts[b + 1] - 1
     keys             uint64: column << 32 | place of the entry, so that sorting keeps the order of
                      equal entries
-
-Row blocks for what does not fit into memory; then one block at a time. O(entries), but for rows
-so long that their sorting counts.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_SHORT = 32  # entries that insertion sorts faster than anything else
+_SHORT = 32  # rows up to this length are sorted by insertion, the fastest method for them
 
 
 @njit(nogil=True, cache=True)
 def owners(rows, cuts, shift, guess, owner):
-    """owner[e] = the block of rows[e] (int32). guess[row >> shift] is the block of the first row
-    with the same leading digits; from there it is never far."""
+    """Set owner[e] to the block of rows[e] (int32).
+
+    guess[row >> shift] is the block of the first row with the same leading bits; the block of
+    the row is that one or one of the next few."""
     for e in range(len(rows)):
         row = rows[e]
         b = guess[row >> shift]
@@ -31,7 +33,7 @@ def owners(rows, cuts, shift, guess, owner):
 
 @njit(nogil=True, cache=True)
 def sort_rows(rows, columns, low, high):
-    """(indptr, keys) of the rows low .. high - 1, each row's keys rising."""
+    """Return (indptr, keys) of the rows low .. high - 1, with the keys of each row rising."""
     indptr = np.zeros(high - low + 1, np.int64)
     for e in range(len(rows)):
         indptr[rows[e] - low + 1] += 1
@@ -54,6 +56,7 @@ def sort_rows(rows, columns, low, high):
 
 @njit(inline="always", cache=True)
 def _insert(keys, begin, end):
+    """Sort keys[begin:end] by insertion."""
     for i in range(begin + 1, end):
         key = keys[i]
         j = i

@@ -1,12 +1,14 @@
-"""Cut text into lines and fields, and read integers, without a Python object for any of them.
+"""Cut text into lines and fields, and read integers, without creating Python objects.
+
+Used by `data/text_fields.py`.
 
     buffer       uint8, a piece of a file that ends with a whole line (or with the file)
     separator    uint8, one or more bytes; empty: runs of blanks and tabs
-    slot         int64, column -> row of `starts`/`ends`, -1 for a column nobody wants
-    starts, ends int64, slots x capacity: where the wanted fields of each row lie in the buffer
+    slot         int64, column -> row of `starts`/`ends`, -1 for a column that is not needed
+    starts, ends int64, slots x capacity: bounds of the needed fields of each row in the buffer
     lines        int64, capacity: the line number of each row
 
-A field is trimmed of blanks. A quoted field begins after its quote, so buffer[start - 1] tells.
+Blanks around a field are removed. A quoted field starts after its quote: buffer[start - 1] is ".
 """
 
 from __future__ import annotations
@@ -26,12 +28,13 @@ _TENTH = np.uint64((2**63 - 1) // 10)
 
 @njit(inline="always", cache=True)
 def _ends_line(byte):
+    """Return whether this byte ends a line."""
     return (byte == _NEWLINE) | (byte == _RETURN)
 
 
 @njit(inline="always", cache=True)
 def _next_line(buffer, p, end):
-    """The place after the line end at or after p; \\r\\n is one line end."""
+    """Return the place after the line end at or after p; \\r\\n is one line end."""
     while p < end and not _ends_line(buffer[p]):
         p += 1
     if p + 1 < end and buffer[p] == _RETURN and buffer[p + 1] == _NEWLINE:
@@ -41,6 +44,7 @@ def _next_line(buffer, p, end):
 
 @njit(inline="always", cache=True)
 def _at_separator(buffer, p, end, separator):
+    """Return whether the separator starts at p."""
     if buffer[p] != separator[0]:
         return False
     for i in range(1, len(separator)):
@@ -51,11 +55,11 @@ def _at_separator(buffer, p, end, separator):
 
 @njit(nogil=True, cache=True)
 def cut_fields(buffer, begin, end, separator, quoting, slot, first_line, starts, ends, lines):
-    """Bounds of the wanted fields, line by line, until something needs a look.
+    """Find the bounds of the needed fields, line by line, until a line needs the caller.
 
-    Returns (status, place, line, rows, column): `place` is where the line that stopped it begins
-    and `line` its number (DONE and FULL: where to go on); `column` how many fields were found
-    (SHORT) or which field is at fault (EMPTY, QUOTE)."""
+    Return (status, place, line, rows, column): `place` is the start of the line that stopped the
+    scan and `line` its number (DONE and FULL: where to continue); `column` is the number of fields
+    found (SHORT) or the field with the error (EMPTY, QUOTE)."""
     runs = len(separator) == 0
     tab_is_blank = runs or separator[0] != _TAB
     wanted = len(slot)
@@ -145,11 +149,11 @@ def cut_fields(buffer, begin, end, separator, quoting, slot, first_line, starts,
 
 @njit(nogil=True, cache=True)
 def read_plain(buffer, separator, slot, values):
-    """The common case at full speed: every line begins with integers, as far as they are wanted.
+    """Read the common case at full speed: all needed fields of every line are integers.
 
-    The buffer ends with a line end, so that no scan runs past it. values: int32, slots x capacity.
-    Returns the rows read, or -1 if any line is otherwise (a comment, text, an empty line, a number
-    beyond int32); then `cut_fields` finds out what it is."""
+    The buffer must end with a line end, so that no scan runs past it. values: int32, slots x
+    capacity. Return the rows read, or -1 if any line is different (a comment, text, an empty line,
+    a number beyond int32); then `cut_fields` must be used."""
     runs = len(separator) == 0
     tab_is_blank = runs or separator[0] != _TAB
     wanted = len(slot)
@@ -209,8 +213,8 @@ def read_plain(buffer, separator, slot, values):
 
 @njit(nogil=True, cache=True)
 def read_integers(buffer, starts, ends, values):
-    """Fields as int64 into `values`; returns the first row that is no integer as a computer would
-    write it (a leading zero, a plus sign, "-0", a letter, too large), or -1."""
+    """Read fields as int64 into `values`; return the first row that is not a canonical integer
+    (a leading zero, a plus sign, "-0", a letter, too large), or -1."""
     for row in range(len(starts)):
         p, stop = starts[row], ends[row]
         negative = buffer[p] == _MINUS
@@ -233,9 +237,9 @@ def read_integers(buffer, starts, ends, values):
 
 @njit(nogil=True, cache=True)
 def gather_fields(buffer, starts, ends, quoting, offsets, out):
-    """Copy fields one after another into `out`, a doubled quote in a quoted field once.
+    """Copy fields one after another into `out`; a doubled quote in a quoted field becomes one.
 
-    offsets (int32, rows + 1) as Arrow's strings have them; returns the bytes written."""
+    offsets (int32, rows + 1) as in Arrow strings; return the number of bytes written."""
     written = 0
     for row in range(len(starts)):
         offsets[row] = written

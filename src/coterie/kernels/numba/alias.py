@@ -1,6 +1,7 @@
-"""Drawing from many discrete distributions: O(k) to prepare each, O(1) a draw (Walker's alias).
+"""Draw from many discrete distributions (Walker's alias method): O(k) to prepare, O(1) per draw.
 
-Slot i of a table keeps its own number with probability keep[i] and gives other[i] else.
+Used by the kernels of `kernels/soft`. Slot i of a table returns i with probability keep[i], and
+other[i] otherwise.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from coterie.kernels.numba.random import uniform
 
 
 class AliasTables(NamedTuple):
-    """One table a row."""
+    """One table per row."""
 
     keep: np.ndarray  # float64, n × k
     other: np.ndarray  # int32, n × k
@@ -22,7 +23,7 @@ class AliasTables(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def alias_tables(weights):
-    """AliasTables for the rows of `weights` (n × k, >= 0); a row of zeros is taken as even."""
+    """Return AliasTables for the rows of `weights` (n × k, >= 0); a row of zeros is uniform."""
     n, k = weights.shape
     keep, other = np.ones((n, k)), np.empty((n, k), np.int32)
     small, large = np.empty(k, np.int64), np.empty(k, np.int64)
@@ -48,8 +49,8 @@ def alias_tables(weights):
                 n_large -= 1
                 small[n_small] = high
                 n_small += 1
-        # What is left on the small side is there by rounding alone: slots that are full, or, if
-        # their weight is 0, must never be drawn.
+        # Rounding alone leaves entries on the small side: slots that are full, or, if their weight
+        # is 0, must never be drawn.
         for place in range(n_small):
             last = small[place]
             if weights[u, last] > 0.0:
@@ -61,10 +62,10 @@ def alias_tables(weights):
 
 @njit(inline="always", cache=True)
 def draw(keep, other, state):
-    """(new state, a number by the table): one uniform chooses the slot and its half."""
+    """Return (new state, a number): one uniform draw chooses the slot and its alternative."""
     state, u = uniform(state)
     place = u * len(keep)
     slot = np.uint64(place)
-    # Both are loaded and one is chosen: a branch here would be guessed wrong every other time.
+    # Load both and choose one: the processor would mispredict a branch here half of the time.
     second = np.uint64(other[slot])
     return state, second if place - np.float64(slot) >= keep[slot] else slot

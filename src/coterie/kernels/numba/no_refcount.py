@@ -1,8 +1,8 @@
 """Arrays without reference counts, for inner loops.
 
-Numba counts references atomically whenever an array is taken out of a tuple, viewed or passed on;
-two threads that share an array then fight for the counter's cache line. A kernel whose caller
-holds its arguments for the whole call may work on bare pointers instead.
+Numba counts references atomically whenever an array is read from a tuple, sliced or passed on; two
+threads that share an array then compete for the cache line of the counter. A kernel whose caller
+keeps its arguments alive for the whole call can use bare pointers instead.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 
 @intrinsic
 def borrow_without_refcount(typingctx, value):
-    """The same array, or tuple of arrays, without counters; valid while the caller holds it"""
+    """Return the same array or tuple of arrays without counters; the caller must hold it."""
 
     def codegen(context, builder, signature, args):
         return _without_counters(context, builder, value, args[0])
@@ -22,6 +22,7 @@ def borrow_without_refcount(typingctx, value):
 
 
 def _without_counters(context, builder, kind, value):
+    """Generate code that clears the counters of an array, or of every array in a tuple."""
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value=value)
         array.meminfo = cgutils.get_null_value(array.meminfo.type)

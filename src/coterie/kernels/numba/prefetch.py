@@ -1,7 +1,7 @@
-"""Fetching rows of a large table before they are needed.
+"""Prefetch rows of a large table before they are needed.
 
-Observations name columns in no order that a processor can foresee. Where the table is larger than
-its caches, asking for a row a few observations early halves the time of a pass.
+Observations refer to columns in an order that a processor cannot predict. If the table is larger
+than the caches, prefetching a row a few observations early halves the time of a pass.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-_LINE = 64  # bytes; the hardware follows by itself after the first lines of a row
+_LINE = 64  # bytes; the hardware continues by itself after the first lines of a row
 _LINES = 3
 _READ, _KEEP, _DATA = 0, 3, 1
 
 
 def _fetch(context, builder, kind, array, indices, lines):
-    """Code that asks for the cache lines from array[indices] on."""
+    """Generate code that prefetches the cache lines from array[indices] on."""
     array = context.make_array(kind)(context, builder, array)
     first = cgutils.get_item_pointer(context, builder, kind, array, indices, wraparound=False)
     byte = ir.IntType(8).as_pointer()
@@ -34,7 +34,7 @@ def _fetch(context, builder, kind, array, indices, lines):
 
 @intrinsic
 def prefetch_row(typingctx, table, row):
-    """Ask for the beginning of table[row] (a C-ordered 2-d array); changes nothing."""
+    """Prefetch the beginning of table[row] (a C-ordered 2-d array)."""
 
     def generate(context, builder, signature, arguments):
         index = context.cast(builder, arguments[1], signature.args[1], types.intp)
@@ -46,7 +46,7 @@ def prefetch_row(typingctx, table, row):
 
 @intrinsic
 def prefetch(typingctx, array, place):
-    """Ask for array[place] (a 1-d array); changes nothing."""
+    """Prefetch array[place] (a 1-d array)."""
 
     def generate(context, builder, signature, arguments):
         index = context.cast(builder, arguments[1], signature.args[1], types.intp)

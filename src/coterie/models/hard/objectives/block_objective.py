@@ -9,7 +9,7 @@ import numpy as np
 
 from coterie.engine import Engine
 from coterie.kernels.hard.cell_costs import PLAIN, g_table
-from coterie.kernels.hard.fixed_scores import plan_fixed, refresh_fixed
+from coterie.kernels.hard.fixed_scores import plan_moves_fixed, refresh_fixed
 from coterie.kernels.hard.score_tables import (
     PARTS,
     ScoreTables,
@@ -17,7 +17,7 @@ from coterie.kernels.hard.score_tables import (
     refresh,
     refresh_logs,
 )
-from coterie.kernels.hard.scores import Workspace, plan, sweep, workspace
+from coterie.kernels.hard.scores import Workspace, plan_moves, sweep, workspace
 from coterie.kernels.hard.statistics import (
     TWO_SETS,
     TWO_WAY,
@@ -133,7 +133,7 @@ class BlockObjective:
         stats, tables = state.stats(side), state.tables[side]
         other = len(self.sides) - 1 - side
 
-        kernel = plan if self.score == "exact" else plan_fixed
+        kernel = plan_moves if self.score == "exact" else plan_moves_fixed
 
         def plan_part(part: slice, buffer: Workspace) -> None:
             kernel(

@@ -21,10 +21,10 @@ from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine, cut_rows, shard_count
 from coterie.engine.sharded_data import ShardedGraph
 from coterie.kernels.hard.cell_costs import g_table
-from coterie.kernels.hard.fixed_scores import plan_fixed, refresh_fixed
+from coterie.kernels.hard.fixed_scores import plan_moves_fixed, refresh_fixed
 from coterie.kernels.hard.row_blocks import RowBlock, count_changes, moves_allowed
 from coterie.kernels.hard.score_tables import empty_tables, refresh, refresh_logs
-from coterie.kernels.hard.scores import plan
+from coterie.kernels.hard.scores import plan_moves
 from coterie.kernels.hard.statistics import TWO_SETS, Adjacency, BlockModel, BlockStats, count
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.objectives.block_objective import (
@@ -220,7 +220,9 @@ def _plan(
     model, labels = _with_table(model), _unpacked(packed)
     slots, k = stats.counts.shape
     wanted, gains = np.empty(len(rows), np.int32), np.empty(len(rows))
-    kernel, refresher = (plan, refresh) if score == "exact" else (plan_fixed, refresh_fixed)
+    kernel, refresher = (
+        (plan_moves, refresh) if score == "exact" else (plan_moves_fixed, refresh_fixed)
+    )
     # k² work that every task does again: the tables are many times what they are made of.
     tables = empty_tables(slots, k, len(stats.others))
     refresh_logs(stats, tables)

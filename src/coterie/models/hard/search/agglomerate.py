@@ -16,7 +16,7 @@ from numpy.random import Generator
 from coterie.base.errors import InputError
 from coterie.base.randomness import stream_keys
 from coterie.engine import Engine
-from coterie.kernels.hard.merge import nearest, pair_up
+from coterie.kernels.hard.agglomerate import cheapest_partners, choose_merges
 from coterie.kernels.hard.sparse_rows import SparseRows, contract
 from coterie.kernels.hard.statistics import TWO_SETS
 from coterie.models.hard.objectives.block_objective import BlockObjective
@@ -68,7 +68,9 @@ def merge_level(
     k = n_blocks[side]
     costs, found = partners(objective, labels, n_blocks, side, rng, engine)
     order = np.argsort(costs, axis=None, kind="stable")
-    into, made = pair_up(found, costs, order, k - target, float(np.quantile(costs[:, 0], _CHEAP)))
+    into, made = choose_merges(
+        found, costs, order, k - target, float(np.quantile(costs[:, 0], _CHEAP))
+    )
     merged = list(labels)
     names = np.cumsum(into == np.arange(k)) - 1
     merged[side] = names[into].astype(np.int32)[labels[side]]
@@ -97,7 +99,7 @@ def partners(
     cuts = np.append(np.arange(0, k, _ROWS_A_SHARD), k)
 
     def search(start: int, stop: int) -> None:
-        nearest(objective.model, rows, mirror, key, start, stop, found, costs)
+        cheapest_partners(objective.model, rows, mirror, key, start, stop, found, costs)
 
     engine.map(search, cuts[:-1], cuts[1:])
     return costs, found

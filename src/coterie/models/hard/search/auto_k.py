@@ -25,7 +25,7 @@ from coterie.models.hard.search.agglomerate import (
     require_whole,
 )
 from coterie.models.hard.search.description_length import description_length
-from coterie.models.hard.search.settle import settle
+from coterie.models.hard.search.checked_moves import settle
 
 _ABOVE = 2.0  # moves begin at this many times the number that mere merging suggests
 _LEVEL = 1.3  # from level to level the blocks fall by this ratio

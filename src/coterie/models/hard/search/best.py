@@ -24,7 +24,7 @@ from coterie.models.hard.search import restarts
 from coterie.models.hard.search.agglomerate import agglomerate, renumber, require_whole
 from coterie.models.hard.search.block_sizes import enlarge_small
 from coterie.models.hard.search.result import SearchResult
-from coterie.models.hard.search.settle import settle
+from coterie.models.hard.search.checked_moves import settle
 
 _ABOVE = 1.5  # moves begin at this many times the wanted blocks
 _LEVEL = 1.25  # from level to level the blocks fall by this ratio

@@ -10,10 +10,10 @@ from tests import reference
 
 from coterie.data import Graph, Ratings
 from coterie.engine import LocalEngine
-from coterie.kernels.hard.merge import NEVER, merge_cost, nearest, pair_up
+from coterie.kernels.hard.agglomerate import NEVER, merge_cost, cheapest_partners, choose_merges
 from coterie.kernels.hard.sparse_rows import contract, members_of
 from coterie.models.hard.objectives import make_objective
-from coterie.models.hard.search.settle import settle
+from coterie.models.hard.search.checked_moves import settle
 
 GRAPHS = ("simple", "degree-corrected", "directed", "weighted")
 RATINGS = ("ratings", "likes", "binomial")
@@ -135,7 +135,7 @@ def test_twins_are_nearest_and_cost_nothing():
     labels = np.arange(6, dtype=np.int32)
     rows = contract(objective.model, objective.sides[0], labels, 6, labels, 6)
     found, costs = np.empty((6, 2), np.int64), np.empty((6, 2))
-    nearest(objective.model, rows, rows, np.uint64(0), 0, 6, found, costs)
+    cheapest_partners(objective.model, rows, rows, np.uint64(0), 0, 6, found, costs)
     assert set(found[2]) < {3, 4, 5}
     assert found[0, 0] == 1
     assert np.allclose(costs[2:], 0.0)
@@ -147,7 +147,7 @@ def test_a_node_alone_still_finds_a_partner():
     labels = np.arange(5, dtype=np.int32)
     rows = contract(objective.model, objective.sides[0], labels, 5, labels, 5)
     found, costs = np.empty((5, 1), np.int64), np.empty((5, 1))
-    nearest(objective.model, rows, rows, np.uint64(0), 0, 5, found, costs)
+    cheapest_partners(objective.model, rows, rows, np.uint64(0), 0, 5, found, costs)
     assert found[3, 0] == 4
     assert found[4, 0] == 3
     assert (costs < NEVER).all()
@@ -157,12 +157,12 @@ def test_pairs_are_disjoint_cheapest_first_unless_free():
     found = np.array([[1], [0], [1], [4], [3]])
     costs = np.array([[1.0], [1.0], [2.0], [9.0], [9.0]])
     order = np.argsort(costs, axis=None, kind="stable")
-    into, made = pair_up(found, costs, order, 5, 5.0)
+    into, made = choose_merges(found, costs, order, 5, 5.0)
     assert into.tolist() == [0, 0, 2, 3, 4]
     assert made == 1
-    into, made = pair_up(found, costs, order, 5, 10.0)
+    into, made = choose_merges(found, costs, order, 5, 10.0)
     assert into.tolist() == [0, 0, 2, 3, 3]
-    into, made = pair_up(found, 0 * costs, order, 5, 0.0)
+    into, made = choose_merges(found, 0 * costs, order, 5, 0.0)
     assert into.tolist() == [0, 0, 0, 3, 3]
     assert made == 3
 

@@ -1,8 +1,8 @@
-"""Which blocks to merge: what a merge costs, exactly, and where to look for cheap ones.
+"""Which blocks to merge: the exact cost of a merge, and how to find cheap ones.
 
-Scoring every pair of k blocks is cubic. Two blocks are cheap to merge when their rows are alike,
-and rows that are alike share slots, so `nearest` walks from a block to its slots and back to the
-blocks that share them, sums the affinity
+Used by `models/hard/search/agglomerate.py`. Scoring every pair of k blocks is cubic. Two blocks
+are cheap to merge if their rows are similar, and similar rows share slots, so `cheapest_partners`
+walks from a block to its slots and back to the blocks that share them, sums the affinity
 
     sum over slots s of sqrt(d_rs d_ts)
 
@@ -20,15 +20,15 @@ from coterie.kernels.hard.score_tables import inner_pairs
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY
 from coterie.kernels.numba.random import below, stream
 
-WINDOW = 192  # of a slot that more blocks share, so many in a row are looked at
-STRANGERS = 32  # a block that shares no slot with any other looks at so many at random
-NEVER = 1e300
-FREE = 1e-9  # what rounding leaves of a merge that costs nothing
+WINDOW = 192  # blocks examined per slot, a random run of them if more blocks share the slot
+RANDOM_CANDIDATES = 32  # examined by a block that shares no slot with any other
+NEVER = 1e300  # the cost of a merge that is not possible
+FREE = 1e-9  # merges that cost less cost nothing but rounding
 
 
 @njit(inline="always", cache=True)
 def quick_cell(kind, table, d, D):
-    """`cell`, from the table of g where it reaches: a merge needs no more than its ten digits"""
+    """Return `cell` from the table of g if possible: ten digits are enough for a merge."""
     if d == 0.0:
         return 0.0
     i = np.int64(d)
@@ -42,7 +42,7 @@ def quick_cell(kind, table, d, D):
 
 @njit(nogil=True, cache=True)
 def merge_cost(model, rows, others, r, t):
-    """By how much S rises when blocks r and t become one; `others`: block sizes of the other end"""
+    """Return how much S rises if blocks r and t merge; `others`: block sizes of the other end."""
     kind, q = model.kind, len(others)
     one_set = model.layout != TWO_SETS
     n_r, n_t = rows.sizes[r], rows.sizes[t]
@@ -89,7 +89,7 @@ def merge_cost(model, rows, others, r, t):
 
 @njit(nogil=True, cache=True)
 def between_cells(model, rows, r, t, between, pairs, q):
-    """What the edges between r and t cost while they are two blocks"""
+    """Return the entropy of the edges between r and t while they are two blocks."""
     if model.layout != TWO_WAY:
         return cell(model.kind, between, pairs)
     out = 0.0
@@ -100,11 +100,11 @@ def between_cells(model, rows, r, t, between, pairs, q):
 
 
 @njit(nogil=True, cache=True)
-def nearest(model, rows, mirror, key, start, stop, found, costs):
-    """For blocks start..stop-1 the blocks that look cheapest to merge with (found, OUT, -1 where
-    there is none) and the exact costs (OUT), the cheapest first.
+def cheapest_partners(model, rows, mirror, key, start, stop, found, costs):
+    """Find, for blocks start..stop-1, the blocks that are cheapest to merge with.
 
-    `mirror` holds the rows of the other end (in one node set: rows itself)."""
+    found (OUT): their numbers, the cheapest first, -1 if there is none; costs (OUT): the exact
+    costs. `mirror` holds the rows of the other end (with one node set: rows itself)."""
     k, q, few = len(rows.sizes), len(mirror.sizes), found.shape[1]
     affinity = np.zeros(k)
     shared = np.empty(k, np.int64)
@@ -141,14 +141,14 @@ def nearest(model, rows, mirror, key, start, stop, found, costs):
             if t != r:
                 b = rows.mass[t]
                 apart = rate + rows.rate[t] + scale * affinity[t] * rows.scale[t]
-                place_in(distance, found[r], apart * a * b / (a + b), t)
+                insert_sorted(distance, found[r], apart * a * b / (a + b), t)
                 affinity[t] = 0.0
-        for _ in range(STRANGERS if found[r, 0] < 0 else 0):
+        for _ in range(RANDOM_CANDIDATES if found[r, 0] < 0 else 0):
             state, t = below(state, k)
             if t != r and t != found[r, 0]:
                 b = rows.mass[t]
                 apart = (rows.total[r] * b + rows.total[t] * a) / max(a + b, 1.0)
-                place_in(distance, found[r], apart, t)
+                insert_sorted(distance, found[r], apart, t)
         for i in range(few):
             if found[r, i] >= 0:
                 distance[i] = merge_cost(model, rows, mirror.sizes, r, found[r, i])
@@ -156,8 +156,8 @@ def nearest(model, rows, mirror, key, start, stop, found, costs):
 
 
 @njit(inline="always", cache=True)
-def place_in(values, names, value, name):
-    """Insert into two parallel lists, rising, the largest falls out"""
+def insert_sorted(values, names, value, name):
+    """Insert into two parallel sorted lists of fixed length; the largest entry drops out."""
     i = len(values) - 1
     if value < values[i]:
         while i > 0 and values[i - 1] > value:
@@ -170,7 +170,7 @@ def place_in(values, names, value, name):
 
 @njit(inline="always", cache=True)
 def sort_by(values, names, costs):
-    """Fill costs (OUT) with the values, rising; names follow"""
+    """Fill costs (OUT) with the values in rising order; reorder names (IN/OUT) alike."""
     for i in range(len(values)):
         if names[i] < 0:
             break
@@ -184,11 +184,11 @@ def sort_by(values, names, costs):
 
 
 @njit(nogil=True, cache=True)
-def pair_up(found, costs, order, most, dearest):
-    """The cheapest disjoint pairs, at most `most`, none dearer than `dearest` but the first; pairs
-    that cost nothing need not be disjoint, for twins of twins are twins.
+def choose_merges(found, costs, order, max_merges, max_cost):
+    """Choose the cheapest disjoint pairs, at most `max_merges`; all but the first cost at most
+    `max_cost`. Pairs that cost nothing need not be disjoint: equal rows stay equal when merged.
 
-    `order` ranks the entries of `costs` (flat). Gives (into, merges made): into[r] is the smallest
+    `order` ranks the entries of `costs` (flat). Return (into, merges made): into[r] is the smallest
     of the blocks that r becomes part of."""
     k, few = found.shape
     into = np.arange(k)
@@ -200,7 +200,7 @@ def pair_up(found, costs, order, most, dearest):
             found[place // few, place % few],
             costs[place // few, place % few],
         )
-        if t < 0 or made == most or (made > 0 and cost > dearest):
+        if t < 0 or made == max_merges or (made > 0 and cost > max_cost):
             break
         if cost > FREE and (taken[r] or taken[t]):
             continue
@@ -211,12 +211,13 @@ def pair_up(found, costs, order, most, dearest):
             into[max(r, t)] = min(r, t)
             made += 1
     for r in range(k):
-        into[r] = into[into[r]]  # r rises, so its parent is a root already
+        into[r] = into[into[r]]  # in rising order the parent of r is already a root
     return into, made
 
 
 @njit(inline="always", cache=True)
 def root_of(into, r):
+    """Return the block that r has been merged into, and shorten the path to it."""
     while into[r] != r:
         into[r] = into[into[r]]
         r = into[r]

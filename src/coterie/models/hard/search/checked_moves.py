@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.engine import Engine
-from coterie.kernels.hard.checked_moves import mark_neighbours, take_steps
+from coterie.kernels.hard.checked_moves import mark_neighbours, apply_checked_moves
 from coterie.models.hard.objectives.block_objective import BlockObjective, BlockState
 
 _BATCHES = 5  # of a full pass: statistics go stale within one, tables are rebuilt for each
@@ -91,7 +91,7 @@ def _take(
     min_block_size: int,
 ) -> float:
     slots = len(state.counts[side])
-    _, gained = take_steps(
+    _, gained = apply_checked_moves(
         objective.model,
         objective.sides[side],
         state.stats(side),
