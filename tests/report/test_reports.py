@@ -12,6 +12,7 @@ import pytest
 from tests.support import fitted_stand_ins as made_up
 
 import coterie as ct
+from coterie.base.progress import Iteration
 from coterie.data import Graph
 from coterie.data.generators import planted_partition
 from coterie.report import cluster_ratings_report as cluster_ratings
@@ -35,8 +36,8 @@ def test_cluster_report_tells_sizes_entropy_and_what_is_left() -> None:
     model, graph = made_up.clustered()
     text = words(cluster.render(model, graph, name="a <graph>"))
     assert "12 blocks in a <graph>" in text
-    assert f"{graph.n_edges:,} edges between 600 nodes" in text
-    assert "Some single move would still improve it" in text
+    assert f"The 600 nodes with {graph.n_edges:,} edges form 12 blocks" in text
+    assert "not locally optimal" in text and "Try the search “best”" in text
 
 
 def test_cluster_baseline_is_the_entropy_of_one_block() -> None:
@@ -45,7 +46,7 @@ def test_cluster_baseline_is_the_entropy_of_one_block() -> None:
     pairs = n * (n - 1) / 2
     p = m / pairs
     expected = -(m * np.log(p) + (pairs - m) * np.log(1 - p))
-    found = summarize(model, graph)["entropy_without_blocks"]
+    found = summarize(model, graph).entropy_without_blocks
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -75,18 +76,18 @@ def test_cluster_report_of_next_to_nothing(n_nodes: int) -> None:
 def test_empty_blocks_are_not_counted() -> None:
     graph = Graph.from_edges([0, 1], [1, 2], n_nodes=3)
     model = made_up.Clustered(5).fit(graph, np.array([0, 0, 4], np.int32))
-    assert summarize(model, graph)["blocks"] == 2
+    assert summarize(model, graph).blocks == 2
 
 
 def test_cluster_report_of_ratings_counts_what_is_between_blocks() -> None:
     data = made_up.ratings()
     model = made_up.CoClustered().fit(data)
-    counts = cluster_ratings.summarize(model, data, name="films")["counts"]
+    counts = cluster_ratings.summarize_blocks(model, data).counts
     assert counts.sum() == len(data)
     inside = (data.users % 4 == 1) & (data.items % 3 == 2) & (data.codes == 4)
     assert counts[1, 2, 4] == inside.sum()
     text = words(cluster.render(model, data, name="films"))
-    assert "4 × 3 blocks in films" in text and "group-by-group" in text
+    assert "4 × 3 blocks in films" in text and "Mean rating by block" in text
 
 
 @pytest.mark.parametrize("kind", ["simple", "degree-corrected", "directed", "weighted"])
@@ -97,9 +98,9 @@ def test_cluster_report_of_every_kind_of_graph(kind: str) -> None:
         graph = Graph.from_edges(*graph.edges(), weights=weights, n_nodes=120)
     model = ct.GeneralizedKMeans(3, search="paper", objective=kind, rng=0).fit(graph)
     text = words(cluster.render(model, graph))
-    assert "3 blocks describe" in text
-    assert ("weight over" in text) == (kind == "weighted")
-    assert ("less than a graph without blocks" in text) == (kind in ("simple", "directed"))
+    assert "form 3 blocks" in text
+    assert ("weight divided by" in text) == (kind == "weighted")
+    assert ("less than without blocks" in text) == (kind in ("simple", "directed"))
     card = model._repr_html_()
     assert card is not None and "locally optimal" in card
 
@@ -110,7 +111,7 @@ def test_cluster_report_of_every_kind_of_ratings(kind: str) -> None:
     if kind == "likes":
         data = ct.Ratings.from_arrays(data.users, data.items, np.ones(len(data)))
     model = ct.GeneralizedKMeans((4, 3), search="paper", objective=kind, rng=0).fit(data)
-    assert "4 blocks of users and 3 blocks of items" in words(cluster.render(model, data))
+    assert "users form 4 blocks and the 80 items 3 blocks" in words(cluster.render(model, data))
 
 
 def test_cluster_report_of_likes_shows_shares_of_pairs() -> None:
@@ -169,9 +170,9 @@ def test_recommend_report_with_and_without_a_model() -> None:
         titles={str(i): f"Film & <{i}>" for i in range(80)},
     )
     assert "Film &amp; &lt;" in full and "Film & <" not in full
-    assert "group-by-group ratings" in words(full)
+    assert "Mean rating by group" in words(full)
     bare = words(recommend.render(made_up.evaluation()))
-    assert "Fold by fold" in bare and "group-by-group" not in bare
+    assert "Fold by fold" in bare and "Mean rating by group" not in bare
 
 
 def test_recommend_report_of_an_additive_model_lists_both_sides() -> None:
@@ -188,24 +189,23 @@ def test_soft_report_of_ratings_names_both_sides() -> None:
     assert "4 groups of users and 3 groups of items" in text
 
 
-def test_reports_say_what_was_taken_for_granted() -> None:
+def test_reports_list_the_assumptions() -> None:
     model, graph = made_up.clustered()
-    told = ["/home/somebody/edges.txt: column 3 was not read"]
-    text = words(cluster.render(model, graph, assumed=told))
+    remarks = ["/home/somebody/edges.txt: column 3 was not read"]
+    text = words(cluster.render(model, graph, assumed=remarks))
     assert "edges.txt: column 3 was not read." in text and "somebody" not in text
-    assert "Each pair of nodes is joined with a probability" in text
+    assert "The probability of an edge depends only on the blocks" in text
     ratings = made_up.ratings()
     soft_model = ct.MMSBM(n_groups=(4, 3), max_iter=5, rng=0).fit(ratings)
-    assert "pairs without a rating say nothing" in words(soft.render(soft_model, ratings))
+    assert "pairs without a rating carry no information" in words(soft.render(soft_model, ratings))
     evaluated = words(recommend.render(made_up.evaluation(), model=soft_model, ratings=ratings))
-    assert "Rows were dealt to the folds at random" in evaluated
+    assert "Rows were assigned to the folds at random" in evaluated
     assert "no direction, no weight" in words(anonymize.render(made_up.release()))
 
 
 def test_a_steep_start_does_not_hide_the_rest() -> None:
     history = [
-        {"iteration": i, "seconds": 0.1 * i, "entropy": s}
-        for i, s in enumerate([2.2e8, 600.0, 520.0, 500.0], start=1)
+        Iteration(i, 0.1 * i, s) for i, s in enumerate([2.2e8, 600.0, 520.0, 500.0], start=1)
     ]
     section = convergence(history)
     assert [row[0] for row in section.figures[0].chart.table.rows] == [2, 3, 4]

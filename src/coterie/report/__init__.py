@@ -1,5 +1,50 @@
-"""Pictures and the one-file HTML report.
+"""Reports and charts: results as HTML pages of one file each.
 
-A report is made in three steps that can be looked at one by one: `summarize` (numbers, small
-whatever the size of the data), `compose` (sections and charts), `page.write` (the template).
+The functions below return HTML; write it to a file and open it in a browser. They are loaded when
+first used.
+
+    from coterie.report import render_cluster_report
+
+    html = render_cluster_report(model, graph, name="my network")
+
+A report is made in three steps that can be used separately: `summarize` (numbers, few whatever the
+size of the data), `compose` (sections and charts), `page.write` (the template).
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from coterie.report.cluster_plots import write_plot as write_cluster_plot
+    from coterie.report.cluster_report import render as render_cluster_report
+    from coterie.report.recommender_report import render as render_recommender_report
+    from coterie.report.release_report import render as render_release_report
+    from coterie.report.soft_report import render as render_soft_report
+
+# public name -> module of this package and the function's name there
+_HOMES = {
+    "render_cluster_report": ("cluster_report", "render"),
+    "render_recommender_report": ("recommender_report", "render"),
+    "render_release_report": ("release_report", "render"),
+    "render_soft_report": ("soft_report", "render"),
+    "write_cluster_plot": ("cluster_plots", "write_plot"),
+}
+
+__all__ = [
+    "render_cluster_report",
+    "render_recommender_report",
+    "render_release_report",
+    "render_soft_report",
+    "write_cluster_plot",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'coterie.report' has no attribute {name!r}")
+    module, function = _HOMES[name]
+    value = getattr(import_module(f"{__name__}.{module}"), function)
+    globals()[name] = value
+    return value

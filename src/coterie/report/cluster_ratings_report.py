@@ -1,29 +1,66 @@
-"""The report of a hard clustering of two node sets: users and items, by what is between them."""
+"""The report of a hard clustering of ratings: blocks of users and blocks of items."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from coterie.data import Ratings
-from coterie.report.assumptions import taken_for_granted
-from coterie.report.charts import ChartTable, bars, heatmap, short
-from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict
-from coterie.report.shared_sections import (
-    assumptions,
-    convergence,
-    count,
-    history_rows,
-    parameters,
-    unfinished,
-    yes_no,
-)
+from coterie.report.charts import ChartTable, bars, heatmap
+from coterie.report.fit_summary import FitSummary, summarize_fit
+from coterie.report.page import Figure, Page, Panel, Section, Verdict
+from coterie.report.shared_sections import count
 from coterie.report.soft_groups import rating_matrix
 
 _LISTED = 25
 _NAMED = 6
+_DRAWN = 40
+
+
+@dataclass(frozen=True)
+class ListedMembers:
+    """A block of users or items in the table of the largest blocks."""
+
+    block: int
+    members: int
+    observations: int
+    most_active: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BlockSide:
+    """The blocks of the users, or of the items."""
+
+    count: int  # users or items
+    sizes: np.ndarray  # by block
+    listed: tuple[ListedMembers, ...]
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks that have members."""
+        return int((self.sizes > 0).sum())
+
+
+@dataclass(frozen=True)
+class RatingBlocks:
+    """Both sides of a clustered table of ratings, and the counts between their blocks."""
+
+    values: np.ndarray  # the levels of the rating scale
+    counts: np.ndarray  # user block × item block × level
+    users: BlockSide
+    items: BlockSide
+
+
+@dataclass(frozen=True)
+class RatingClusterSummary:
+    """Everything that the report of clustered ratings shows."""
+
+    fit: FitSummary
+    observations: int
+    blocks: RatingBlocks
 
 
 def summarize(
@@ -33,29 +70,29 @@ def summarize(
     name: str,
     titles: Mapping[str, str] | None = None,
     assumed: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Counts between blocks, and the most active members of each."""
-    rows, columns = np.asarray(model.user_labels_), np.asarray(model.item_labels_)
-    k, m = int(rows.max(initial=-1)) + 1, int(columns.max(initial=-1)) + 1
-    values = len(data.values)
-    cell = (rows[data.users].astype(np.int64) * m + columns[data.items]) * values + data.codes
-    history = history_rows(model.history_)
-    return {
-        "name": name,
-        "ratings": len(data),
-        "values": data.values,
-        "counts": np.bincount(cell, minlength=k * m * values).reshape(k, m, values),
-        "users": _side(rows, k, data.users, data.user_ids),
-        "items": _side(columns, m, data.items, data.item_ids, titles),
-        "entropy": float(model.entropy_),
-        "history": history,
-        "seconds": history[-1]["seconds"] if history else 0.0,
-        "converged": getattr(model, "converged_", None),
-        "locally_optimal": getattr(model, "locally_optimal_", None),
-        "parameters": model.get_params(),
-        "method": type(model).__name__,
-        "assumed": taken_for_granted(model, data, assumed),
-    }
+) -> RatingClusterSummary:
+    """Summarize a fitted GeneralizedKMeans and the ratings that it was fitted to."""
+    return RatingClusterSummary(
+        fit=summarize_fit(model, data, name=name, assumed=assumed),
+        observations=len(data),
+        blocks=summarize_blocks(model, data, titles),
+    )
+
+
+def summarize_blocks(
+    model: Any, data: Ratings, titles: Mapping[str, str] | None = None
+) -> RatingBlocks:
+    """Count the ratings between blocks and list the most active members of each block."""
+    users, items = np.asarray(model.user_labels_), np.asarray(model.item_labels_)
+    k, m = int(users.max(initial=-1)) + 1, int(items.max(initial=-1)) + 1
+    levels = len(data.values)
+    cell = (users[data.users].astype(np.int64) * m + items[data.items]) * levels + data.codes
+    return RatingBlocks(
+        values=data.values,
+        counts=np.bincount(cell, minlength=k * m * levels).reshape(k, m, levels),
+        users=_side(users, k, data.users, data.user_ids),
+        items=_side(items, m, data.items, data.item_ids, titles),
+    )
 
 
 def _side(
@@ -64,7 +101,7 @@ def _side(
     rated: np.ndarray,
     ids: np.ndarray,
     titles: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
+) -> BlockSide:
     activity = np.bincount(rated, minlength=len(labels))
     sizes = np.bincount(labels, minlength=k)
     titles = titles or {}
@@ -73,64 +110,54 @@ def _side(
         members = np.flatnonzero(labels == block)
         top = members[np.argsort(-activity[members], kind="stable")[:_NAMED]]
         if len(members):
-            names = [titles.get(str(ids[v]), str(ids[v])) for v in top]
-            ratings = int(activity[members].sum())
-            listed.append([int(block), len(members), ratings, names])
-    return {"count": len(labels), "sizes": sizes, "listed": listed}
+            names = tuple(titles.get(str(ids[v]), str(ids[v])) for v in top)
+            observations = int(activity[members].sum())
+            listed.append(ListedMembers(int(block), len(members), observations, names))
+    return BlockSide(len(labels), sizes, tuple(listed))
 
 
-def compose(summary: dict[str, Any]) -> Page:
-    """Sections and charts from a summary."""
-    users, items = summary["users"], summary["items"]
-    blocks = [int((side["sizes"] > 0).sum()) for side in (users, items)]
+def compose(summary: RatingClusterSummary) -> Page:
+    """Make sections and charts of a summary."""
+    users, items = summary.blocks.users, summary.blocks.items
     text = (
-        f"{blocks[0]} blocks of users and {blocks[1]} blocks of items describe "
-        f"{summary['ratings']:,} observations with an entropy of {summary['entropy']:,.0f} nats."
+        f"The {users.count:,} users form {users.blocks} blocks and the {items.count:,} items "
+        f"{items.blocks} blocks. Entropy of the {summary.observations:,} observations: "
+        f"{summary.fit.entropy:,.0f} nats."
     )
-    left = unfinished(summary["converged"], summary["locally_optimal"])
+    tone = "warn" if summary.fit.converged is False else ""
     return Page(
         "cluster report",
-        f"{blocks[0]} × {blocks[1]} blocks in {summary['name']}",
-        Verdict(text, "warn" if summary["converged"] is False else "", "", left),
+        f"{users.blocks} × {items.blocks} blocks in {summary.fit.name}",
+        Verdict(text, tone, "", summary.fit.next_steps()),
         [
-            count("users", users["count"], f"{blocks[0]} blocks"),
-            count("items", items["count"], f"{blocks[1]} blocks"),
-            count("observations", summary["ratings"]),
-            Fact("entropy", short(summary["entropy"], 4), "nats"),
-            count("iterations", len(summary["history"])),
-            Fact("time", f"{short(summary['seconds'])} s", "the fit alone"),
-            Fact("converged", yes_no(summary["converged"])),
-            Fact("locally optimal", yes_no(summary["locally_optimal"]), "no single move helps"),
+            count("users", users.count, f"{users.blocks} blocks"),
+            count("items", items.count, f"{items.blocks} blocks"),
+            count("observations", summary.observations),
+            *summary.fit.facts(),
         ],
-        [
-            *block_sections(summary),
-            convergence(summary["history"]),
-            assumptions(summary["assumed"]),
-            parameters(summary["parameters"], summary["method"]),
-        ],
+        [*block_sections(summary.blocks), *summary.fit.closing_sections()],
     )
 
 
-def block_sections(summary: dict[str, Any]) -> list[Section]:
-    """What is between blocks, then the blocks of items and of users."""
+def block_sections(blocks: RatingBlocks) -> list[Section]:
+    """Show what is between blocks, then the blocks of items and of users."""
     return [
-        _between(summary),
-        _members(summary["items"], "items"),
-        _members(summary["users"], "users"),
+        _between(blocks),
+        _members(blocks.items, "items"),
+        _members(blocks.users, "users"),
     ]
 
 
-def _between(summary: dict[str, Any]) -> Section:
-    """Ratings: what blocks give to blocks. Likes: how many of the pairs there are."""
-    counts, values = summary["counts"], summary["values"]
-    users, items = summary["users"]["sizes"], summary["items"]["sizes"]
-    total = counts.sum(2)
-    if len(values) > 1:
-        theta = counts / np.maximum(total, 1)[:, :, None]
+def _between(blocks: RatingBlocks) -> Section:
+    """For ratings, show what blocks give to blocks; for likes, the share of pairs that exist."""
+    users, items = blocks.users.sizes, blocks.items.sizes
+    total = blocks.counts.sum(2)
+    if len(blocks.values) > 1:
+        theta = blocks.counts / np.maximum(total, 1)[:, :, None]
         theta[total == 0] = np.nan
-        return rating_matrix(theta, values, users, items)
+        return rating_matrix(theta, blocks.values, users, items, unit="block")
     pairs = np.outer(users, items)
-    rows, columns = (np.argsort(-s, kind="stable")[:40] for s in (users, items))
+    rows, columns = (np.argsort(-s, kind="stable")[:_DRAWN] for s in (users, items))
     density = (total / np.maximum(pairs, 1))[np.ix_(rows, columns)]
     chart = heatmap(
         density,
@@ -143,21 +170,23 @@ def _between(summary: dict[str, Any]) -> Section:
     )
     caption = "U: blocks of users, I: blocks of items, largest first."
     return Section(
-        "How the blocks are joined", figures=[Figure("The block matrix", chart, caption)]
+        "How the blocks are connected", figures=[Figure("The block matrix", chart, caption)]
     )
 
 
-def _members(side: dict[str, Any], who: str) -> Section:
-    listed = side["listed"]
+def _members(side: BlockSide, who: str) -> Section:
     chart = bars(
-        [f"{who} {block}" for block, *_ in listed],
-        {who: [float(size) for _, size, *_ in listed]},
-        description=f"How many {who} each block holds.",
+        [f"{who} {row.block}" for row in side.listed],
+        {who: [float(row.members) for row in side.listed]},
+        description=f"Number of {who} in each block.",
         of="block",
     )
     table = ChartTable(
         ["block", who, "observations", "most active"],
-        [[f"{who} {b}", size, ratings, " · ".join(names)] for b, size, ratings, names in listed],
+        [
+            [f"{who} {row.block}", row.members, row.observations, " · ".join(row.most_active)]
+            for row in side.listed
+        ],
     )
     return Section(
         f"The blocks of {who}",

@@ -1,4 +1,4 @@
-"""A fitted model in a notebook: its settings, its figures and how it got there."""
+"""A fitted model in a notebook: its settings, its results and its convergence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from coterie.report.charts import short
 from coterie.report.charts.drawing import Chart, template
-from coterie.report.shared_sections import convergence, history_rows, yes_no
+from coterie.report.shared_sections import convergence, yes_no
 
 _STYLE = """
 .coterie-card { max-width: 560px; font: 14px/1.45 system-ui, sans-serif; }
@@ -19,9 +19,9 @@ _STYLE = """
 
 
 def fragment(model: Any) -> str | None:
-    """HTML to stand inside a notebook's output; None for a model that is not fitted.
+    """Render a fitted model as HTML for the output of a notebook cell.
 
-    A recommender shows the model inside it.
+    Returns None for a model that is not fitted. A recommender shows the model inside it.
     """
     title, model = repr(model), getattr(model, "model_", model)
     if getattr(model, "entropy_", None) is None:
@@ -42,14 +42,14 @@ def _facts(model: Any) -> list[tuple[str, str]]:
     for name in ("labels_", "user_labels_", "item_labels_"):
         labels = getattr(model, name, None)
         if labels is not None:
-            side = {"labels_": "blocks", "user_labels_": "row blocks"}.get(name, "column blocks")
-            facts.append((side, f"{len(np.unique(labels)):,}"))
+            side = name.removesuffix("labels_").strip("_")
+            facts.append((f"{side} blocks".strip(), f"{len(np.unique(labels)):,}"))
     for name in ("memberships_", "user_memberships_", "item_memberships_"):
         memberships = getattr(model, name, None)
         if memberships is not None:
             side = name.removesuffix("memberships_").strip("_")
             nodes, groups = np.shape(memberships)
-            facts.append((f"{side} groups".strip(), f"{groups:,} over {nodes:,}"))
+            facts.append((f"{side} groups".strip(), f"{groups:,} ({nodes:,} {side or 'node'}s)"))
     history = getattr(model, "history_", [])
     if history:
         facts.append(("iterations", f"{len(history):,}"))
@@ -62,6 +62,6 @@ def _facts(model: Any) -> list[tuple[str, str]]:
 
 
 def _chart(model: Any) -> str:
-    section = convergence(history_rows(getattr(model, "history_", [])))
+    section = convergence(getattr(model, "history_", []))
     chart: Chart | None = section.figures[0].chart if section.figures else None
     return chart.svg if chart else ""

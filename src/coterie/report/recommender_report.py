@@ -10,12 +10,12 @@ import numpy as np
 from coterie.data import Ratings
 from coterie.report import additive_partitions as additive
 from coterie.report import cluster_ratings_report as cluster_ratings
-from coterie.report.assumptions import FOLDS, taken_for_granted
+from coterie.report.assumptions import FOLDS, model_assumptions
 from coterie.report.charts import Axis, ChartTable, Series, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
 from coterie.report.prediction_quality import outcome, quality
-from coterie.report.shared_sections import assumptions, convergence, history_rows, parameters
+from coterie.report.shared_sections import assumptions, convergence, parameters
 from coterie.report.soft_report import rating_sections, summarize_ratings
 
 _METRICS = {
@@ -92,7 +92,7 @@ def summarize(
         "estimator": type(model).__name__ if model is not None else "",
         "metrics": _measured(evaluation),
         "folds": [_measured(f) for f in folds],
-        "history": history_rows(getattr(model, "history_", [])),
+        "history": list(getattr(model, "history_", [])),
         "parameters": model.get_params() if hasattr(model, "get_params") else {},
         "assumed": list(assumed),
     }
@@ -100,14 +100,14 @@ def summarize(
         summary["assumed"].append(FOLDS)
     if ratings is not None:
         summary["spread"] = float(np.std(ratings.ratings))
-        summary["assumed"] = taken_for_granted(model, ratings, summary["assumed"])
+        summary["assumed"] = model_assumptions(model, ratings, summary["assumed"])
         summary["sizes"] = (ratings.n_users, ratings.n_items, len(ratings))
         if test is not None:
             summary["outcome"] = outcome(*test, ratings.values)
         if hasattr(model, "user_memberships_"):
-            summary |= summarize_ratings(model, ratings, titles)
+            summary["groups"] = summarize_ratings(model, ratings, titles)
         elif hasattr(model, "user_labels_"):
-            summary["blocks"] = cluster_ratings.summarize(model, ratings, name=name, titles=titles)
+            summary["blocks"] = cluster_ratings.summarize_blocks(model, ratings, titles)
         elif hasattr(model, "samples_"):
             summary["partitions"] = additive.summarize(model, ratings, titles)
     return summary
@@ -124,8 +124,8 @@ def compose(summary: dict[str, Any]) -> Page:
     sections = [_folds(summary)]
     if "outcome" in summary:
         sections.insert(0, quality(summary["outcome"]))
-    if "theta" in summary:
-        sections += rating_sections(summary)
+    if "groups" in summary:
+        sections += rating_sections(summary["groups"])
     if "blocks" in summary:
         sections += cluster_ratings.block_sections(summary["blocks"])
     if "partitions" in summary:

@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from coterie.base.progress import Iteration
 from coterie.report.charts import Axis, ChartTable, Series, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Figure, Panel, Section
 
+_ENTROPY = (
+    "The entropy S is minus the natural logarithm of the likelihood: how much information it takes "
+    "to describe the data with this model, in nats (1 nat is about 1.44 bits). Lower is better. "
+    "Compare it only between fits of the same data with the same objective."
+)
+_MERGES_FIRST = (
+    " The search starts with many small blocks and merges them to the requested number, so the "
+    "entropy rises at first."
+)
 
-def history_rows(history: Iterable[Any]) -> list[dict[str, Any]]:
-    """`history_` (named tuples, or mappings from JSON) as plain rows."""
-    return [dict(h) if isinstance(h, Mapping) else dict(h._asdict()) for h in history]
 
+def convergence(history: Sequence[Iteration], *, merges_first: bool = False) -> Section:
+    """Draw entropy over iterations and over time, and how many nodes still move.
 
-def convergence(history: Sequence[Mapping[str, Any]], *, lead: str = "") -> Section:
-    """Entropy over iterations and over time, and how many nodes still move."""
+    `merges_first`: the search begins by merging blocks, which raises the entropy.
+    """
     if not history:
         return Section("Convergence")
-    start = _steep_start([float(h["entropy"]) for h in history])
+    start = _steep_start([h.entropy for h in history])
     drawn = history[start:]
-    entropy = [float(h["entropy"]) for h in drawn]
-    iteration = [int(h["iteration"]) for h in drawn]
-    seconds = [float(h["seconds"]) for h in drawn]
+    entropy = [float(h.entropy) for h in drawn]
+    iteration = [int(h.iteration) for h in drawn]
+    seconds = [float(h.seconds) for h in drawn]
     axis = Axis("entropy S (nats)")
-    sudden = _sudden(entropy)
-    caption = "Lower is a better explanation of the data."
+    sudden = _falls_early(entropy)
+    caption = "Lower is better."
+    if merges_first and max(entropy) > entropy[0]:
+        caption += _MERGES_FIRST
     if start:
-        first = short(float(history[0]["entropy"]))
+        first = short(float(history[0].entropy))
         caption += f" Not drawn: the fall from {first}, before iteration {iteration[0]}."
     figures = [
         Figure(
@@ -44,8 +55,8 @@ def convergence(history: Sequence[Mapping[str, Any]], *, lead: str = "") -> Sect
             caption,
         )
     ]
-    if any(h.get("moved") is not None for h in drawn):
-        moved = [float(h["moved"]) if h.get("moved") is not None else np.nan for h in drawn]
+    if any(h.moved is not None for h in drawn):
+        moved = [float(h.moved) if h.moved is not None else np.nan for h in drawn]
         figures.append(
             Figure(
                 "Nodes that changed their block",
@@ -53,7 +64,7 @@ def convergence(history: Sequence[Mapping[str, Any]], *, lead: str = "") -> Sect
                     [Series("moved", iteration, moved)],
                     Axis("iteration", log=sudden),
                     Axis("nodes moved", lo=0.0),
-                    description="Nodes that moved at each iteration.",
+                    description="Nodes that changed their block at each iteration.",
                 ),
             )
         )
@@ -69,11 +80,11 @@ def convergence(history: Sequence[Mapping[str, Any]], *, lead: str = "") -> Sect
                 ),
             )
         )
-    return Section("Convergence", lead, figures)
+    return Section("Convergence", _ENTROPY, figures)
 
 
 def _steep_start(entropy: Sequence[float]) -> int:
-    """How many first iterations would hide all that comes after them.
+    """Count the first iterations that are so high that they would flatten the rest of the curve.
 
     >>> _steep_start([900.0, 9.0, 8.0, 7.0]), _steep_start([9.0, 8.0, 7.0, 6.0])
     (1, 0)
@@ -84,8 +95,8 @@ def _steep_start(entropy: Sequence[float]) -> int:
     return start if len(entropy) - start >= 3 else 0
 
 
-def _sudden(entropy: Sequence[float]) -> bool:
-    """Whether most of the fall is in the first few iterations: then they need more room."""
+def _falls_early(entropy: Sequence[float]) -> bool:
+    """Return whether most of the fall is in the first few iterations: then they need more room."""
     early = entropy[min(len(entropy) - 1, max(1, len(entropy) // 20))]
     return entropy[0] - early > 0.5 * (entropy[0] - min(entropy)) > 0
 
@@ -97,12 +108,12 @@ def _fall(what: str, at: Sequence[float], entropy: Sequence[float]) -> str:
     )
 
 
-def parameters(given: Mapping[str, Any], of: str = "") -> Section:
-    """What the run was asked to do."""
+def parameters(given: Mapping[str, Any], estimator: str = "") -> Section:
+    """List the settings of the fit, by the names of the estimator's parameters."""
     rows: list[list[Cell]] = [[name, _plain(value)] for name, value in given.items()]
-    section = Section("Settings", f"As {of} was given them." if of else "")
+    section = Section("Settings", f"The parameters of {estimator}." if estimator else "")
     if rows:
-        section.tables.append(Panel("", ChartTable(["setting", "value"], rows)))
+        section.tables.append(Panel("", ChartTable(["parameter", "value"], rows)))
     return section
 
 
@@ -117,26 +128,37 @@ def _plain(value: Any) -> str:
 
 
 def assumptions(remarks: Sequence[str]) -> Section:
-    """What was cleaned or taken for granted on the way."""
+    """List what was cleaned while reading and what the model assumes."""
     return Section("What was assumed", notes=list(remarks))
 
 
-def unfinished(converged: bool | None, locally_optimal: bool | None = None) -> list[str]:
-    """What is left to try, in sentences; nothing where the search came to its end."""
-    reasons = []
+def next_steps(
+    converged: bool | None, locally_optimal: bool | None = None, *, searched_best: bool = False
+) -> list[str]:
+    """Say in sentences what may improve the result; nothing where the search finished."""
+    steps = []
     if converged is False:
-        reasons.append("The search stopped before it converged: more iterations may find better.")
-    if locally_optimal is False:
-        reasons.append(
-            "Some single move would still improve it: --search best ends where none does."
+        steps.append(
+            "The search stopped before it converged. Allow more iterations; the result may improve."
         )
-    return reasons
+    if locally_optimal is False:
+        remedy = (
+            "more iterations or more starts"
+            if searched_best
+            else "the search “best” (the default), which stops only where no single move helps"
+        )
+        steps.append(
+            "The result is not locally optimal: moving one node to another block would still "
+            f"lower the entropy. Try {remedy}."
+        )
+    return steps
 
 
 def yes_no(value: bool | None) -> str:
+    """Write a truth value for people; None is unknown."""
     return "unknown" if value is None else "yes" if value else "no"
 
 
 def count(name: str, value: float, note: str = "") -> Fact:
-    """A whole number as a fact."""
+    """Make a fact of a whole number."""
     return Fact(name, f"{int(value):,}" if value < 10_000_000 else short(value), note)

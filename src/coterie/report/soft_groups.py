@@ -1,9 +1,10 @@
-"""What soft groups are: how mixed the nodes are, who defines a group, what groups do together."""
+"""Soft groups: their sizes, how mixed the nodes are, typical members, and ties between groups."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,10 +13,33 @@ from coterie.report.page import Figure, Panel, Section
 
 _NAMED = 6
 _MOST_GROUPS = 40
+_BINS = 24
+_MOSTLY = 0.8  # a membership from which a node belongs to one group
+
+
+class TypicalMember(NamedTuple):
+    """A node (or its title) and its membership in a group."""
+
+    name: str
+    membership: float
+
+
+@dataclass(frozen=True)
+class SideGroups:
+    """The groups of one set of nodes: of a graph's nodes, of the users, or of the items."""
+
+    count: int  # nodes
+    groups: int
+    sizes: np.ndarray  # sums of memberships by group
+    mostly_one: float  # share of the nodes that belong to one group by 80 % or more
+    mean_effective: float  # mean effective number of groups per node
+    effective_counts: np.ndarray  # histogram of the effective number of groups
+    effective_edges: np.ndarray
+    typical: tuple[tuple[TypicalMember, ...], ...]  # by group
 
 
 def effective_groups(memberships: np.ndarray) -> np.ndarray:
-    """exp of the entropy of each node's membership: 1 for one group, k for an even mixture.
+    """Compute exp of the entropy of each node's membership: 1 for one group, k for all equally.
 
     >>> effective_groups(np.array([[1.0, 0.0], [0.5, 0.5]])).round(6)
     array([1., 2.])
@@ -29,88 +53,101 @@ def summarize_side(
     ids: np.ndarray,
     weights: np.ndarray,
     titles: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """One set of nodes: group sizes, how mixed it is, and the nodes that define each group.
+) -> SideGroups:
+    """Summarize one set of nodes: group sizes, how mixed it is, and typical members.
 
-    A node defines a group if it belongs to it and is often seen: its membership times `weights`
-    (its degree, or how many ratings it has), less what its share of all groups would give.
+    A node is typical of a group if it belongs to it more than to others and is observed often:
+    `weights` are its degree, or its number of ratings.
     """
     mixed = effective_groups(memberships)
     k = memberships.shape[1]
-    counts, edges = np.histogram(mixed, bins=24, range=(1.0, max(k, 1.0 + 1e-9)))
+    counts, edges = np.histogram(mixed, bins=_BINS, range=(1.0, max(k, 1.0 + 1e-9)))
     titles = titles or {}
-    defining = []
+    typical = []
     for group in range(min(k, _MOST_GROUPS)):
         belonging = memberships[:, group]
         others = memberships.mean(1) if k > 1 else 0.0
         score = (belonging - others) * np.sqrt(weights)
         top = np.argpartition(-score, min(_NAMED, len(score)) - 1)[:_NAMED]
         top = top[np.argsort(-score[top], kind="stable")]
-        defining.append(
-            [
-                {"id": titles.get(str(ids[v]), str(ids[v])), "membership": float(belonging[v])}
+        typical.append(
+            tuple(
+                TypicalMember(titles.get(str(ids[v]), str(ids[v])), float(belonging[v]))
                 for v in top
                 if belonging[v] > 1.0 / max(k, 2)
-            ]
+            )
         )
-    return {
-        "count": len(memberships),
-        "groups": k,
-        "sizes": memberships.sum(0),
-        "pure": float((memberships.max(1) >= 0.8).mean()) if len(memberships) else 0.0,
-        "mean_effective": float(mixed.mean()) if len(mixed) else 0.0,
-        "effective_counts": counts,
-        "effective_edges": edges,
-        "defining": defining,
-    }
+    some = len(memberships) > 0
+    return SideGroups(
+        count=len(memberships),
+        groups=k,
+        sizes=memberships.sum(0),
+        mostly_one=float((memberships.max(1) >= _MOSTLY).mean()) if some else 0.0,
+        mean_effective=float(mixed.mean()) if some else 0.0,
+        effective_counts=counts,
+        effective_edges=edges,
+        typical=tuple(typical),
+    )
 
 
-def side_section(side: dict[str, Any], who: str, group: str) -> Section:
-    """How a set of nodes is divided. `who`: nodes, users, items; `group`: the group's name."""
-    names = [f"{group} {i}" for i in range(side["groups"])]
-    order = np.argsort(-side["sizes"], kind="stable")[:_MOST_GROUPS]
+def side_section(side: SideGroups, who: str, group: str) -> Section:
+    """Show how a set of nodes is divided.
+
+    `who`: nodes, users or items; `group`: the word in front of a group's number.
+    """
+    names = [f"{group} {i}" for i in range(side.groups)]
+    order = np.argsort(-side.sizes, kind="stable")[:_MOST_GROUPS]
     sizes = bars(
         [names[i] for i in order],
-        {who: [float(side["sizes"][i]) for i in order]},
-        description=f"How many {who} each group holds, memberships added up.",
+        {who: [float(side.sizes[i]) for i in order]},
+        description=f"Sum of the memberships of all {who} in each group.",
         of="group",
     )
     mixed = histogram(
-        side["effective_edges"],
-        side["effective_counts"],
-        x_title="groups a node is spread over",
+        side.effective_edges,
+        side.effective_counts,
+        x_title="effective number of groups",
         y_title=who,
-        description=f"How mixed the {who} are: mean {short(side['mean_effective'])} groups.",
+        description=f"How mixed the {who} are: mean {short(side.mean_effective)} groups.",
     )
     rows = [
-        [names[i], " · ".join(f"{d['id']} ({100 * d['membership']:.0f} %)" for d in found)]
-        for i, found in enumerate(side["defining"])
-        if found
+        [names[i], " · ".join(f"{m.name} ({100 * m.membership:.0f} %)" for m in members)]
+        for i, members in enumerate(side.typical)
+        if members
     ]
     return Section(
         f"The groups of {who}",
-        f"{100 * side['pure']:.0f} % of the {side['count']:,} {who} belong to one group by 80 % or "
-        f"more; on average one is spread over {short(side['mean_effective'])} groups.",
+        f"{100 * side.mostly_one:.0f} % of the {side.count:,} {who} belong to a single group by "
+        f"80 % or more. The mean effective number of groups is {short(side.mean_effective)}.",
         [
-            Figure("Size of the groups", sizes, "Memberships added up."),
+            Figure("Size of the groups", sizes, "The sum of the memberships in each group."),
             Figure(
-                "How mixed they are", mixed, "1: one group only. The exponential of the entropy."
+                "How mixed they are",
+                mixed,
+                "Effective number of groups: 1 means one group only, 2 means as mixed as an even "
+                "split between two groups (the exponential of the entropy of the memberships).",
             ),
         ],
         [
             Panel(
-                f"The {who} that define each group",
+                f"Typical {who} of each group",
                 ChartTable(["group", who], [list(r) for r in rows]),
-                "Those that belong to it most and are seen often; in brackets how far they belong.",
+                f"The {who} that belong to the group most and are observed often; the membership "
+                "in brackets.",
             )
         ],
     )
 
 
 def rating_matrix(
-    theta: np.ndarray, values: np.ndarray, user_sizes: np.ndarray, item_sizes: np.ndarray
+    theta: np.ndarray,
+    values: np.ndarray,
+    user_sizes: np.ndarray,
+    item_sizes: np.ndarray,
+    *,
+    unit: str = "group",
 ) -> Section:
-    """What each group of users gives to each group of items: the mean of theta's distribution."""
+    """Show the mean rating that each group (or block) of users gives to each of items."""
     expected = theta @ values
     rows = np.argsort(-user_sizes, kind="stable")[:_MOST_GROUPS]
     columns = np.argsort(-item_sizes, kind="stable")[:_MOST_GROUPS]
@@ -129,30 +166,30 @@ def rating_matrix(
         [f"U{i}" for i in rows],
         [f"I{j}" for j in columns],
         value="mean rating",
-        description="Mean rating that each group of users gives to each group of items.",
+        description=f"Mean rating that each {unit} of users gives to each {unit} of items.",
         tip=tip if len(values) <= 12 else None,
-        row_title="user group",
-        column_title="" if wide else "item group",
+        row_title=f"user {unit}",
+        column_title="" if wide else f"item {unit}",
     )
     return Section(
-        "What groups of users give to groups of items",
+        f"What {unit}s of users give to {unit}s of items",
         figures=[
             Figure(
-                "The group-by-group ratings",
+                f"Mean rating by {unit}",
                 chart,
-                "U: groups of users, I: groups of items, largest first. Point at a cell for its "
+                f"U: {unit}s of users, I: {unit}s of items, largest first. Point at a cell for the "
                 "whole distribution.",
             )
         ],
     )
 
 
-def tie_matrix(present: np.ndarray, sizes: np.ndarray) -> Figure:
-    """How likely two groups of one graph are joined."""
+def tie_matrix(probabilities: np.ndarray, sizes: np.ndarray) -> Figure:
+    """Draw the probability of an edge between the groups of a graph."""
     order = np.argsort(-sizes, kind="stable")[:_MOST_GROUPS]
     names = [f"{i}" for i in order]
     chart = heatmap(
-        present[np.ix_(order, order)],
+        probabilities[np.ix_(order, order)],
         names,
         names,
         value="probability of an edge",
@@ -160,4 +197,4 @@ def tie_matrix(present: np.ndarray, sizes: np.ndarray) -> Figure:
         description=f"Probability of an edge between {len(order)} groups.",
         row_title="group",
     )
-    return Figure("How likely groups are joined", chart, "Largest group first.")
+    return Figure("Probability of an edge between groups", chart, "Largest group first.")

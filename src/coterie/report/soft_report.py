@@ -3,24 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from coterie.data import Graph, Ratings
-from coterie.report.assumptions import taken_for_granted
 from coterie.report.charts import short
+from coterie.report.fit_summary import FitSummary, summarize_fit
 from coterie.report.page import Fact, Page, Section, Verdict, write
-from coterie.report.shared_sections import (
-    assumptions,
-    convergence,
-    count,
-    history_rows,
-    parameters,
-    unfinished,
-    yes_no,
+from coterie.report.shared_sections import count
+from coterie.report.soft_groups import (
+    SideGroups,
+    rating_matrix,
+    side_section,
+    summarize_side,
+    tie_matrix,
 )
-from coterie.report.soft_groups import rating_matrix, side_section, summarize_side, tie_matrix
+
+
+@dataclass(frozen=True)
+class GraphGroups:
+    """The groups of a graph's nodes."""
+
+    nodes: SideGroups
+    edges: int
+    edge_probabilities: np.ndarray  # group × group
+
+
+@dataclass(frozen=True)
+class RatingGroups:
+    """The groups of users and items, and the ratings between them."""
+
+    users: SideGroups
+    items: SideGroups
+    ratings: int
+    values: np.ndarray  # the levels of the rating scale
+    theta: np.ndarray  # user group × item group × level
+
+
+@dataclass(frozen=True)
+class SoftSummary:
+    """Everything that the report of a soft clustering shows."""
+
+    fit: FitSummary
+    groups: GraphGroups | RatingGroups
 
 
 def render(
@@ -31,7 +58,26 @@ def render(
     titles: Mapping[str, str] | None = None,
     assumed: Sequence[str] = (),
 ) -> str:
-    """The report of a fitted MMSBM or MCMMSBM on the data it was fitted to, as HTML."""
+    """Render the report of a fitted MMSBM or MCMMSBM as one HTML file.
+
+    Parameters
+    ----------
+    model : MMSBM or MCMMSBM
+        The fitted model.
+    data : Graph or Ratings
+        The data that it was fitted to.
+    name : str, default="the data"
+        What the page calls the data.
+    titles : mapping of str to str, optional
+        Titles of the items by their ids (ratings only).
+    assumed : sequence of str, default=()
+        Remarks to list under "What was assumed", such as the text of AssumptionWarnings.
+
+    Returns
+    -------
+    str
+        A complete HTML page that fetches nothing.
+    """
     return write(compose(summarize(model, data, name=name, titles=titles, assumed=assumed)))
 
 
@@ -42,116 +88,98 @@ def summarize(
     name: str = "the data",
     titles: Mapping[str, str] | None = None,
     assumed: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Everything the report shows; its size depends on the groups, not on the nodes."""
-    history = history_rows(model.history_)
-    summary = {
-        "name": name,
-        "method": type(model).__name__,
-        "entropy": float(model.entropy_),
-        "iterations": len(history),
-        "converged": getattr(model, "converged_", None),
-        "seconds": history[-1]["seconds"] if history else 0.0,
-        "history": history,
-        "parameters": model.get_params(),
-        "assumed": taken_for_granted(model, data, assumed),
-    }
-    if isinstance(data, Graph):
-        side = summarize_side(np.asarray(model.memberships_), data.ids, data.degrees)
-        theta = np.asarray(model.theta_)
-        present = theta if theta.ndim == 2 else theta[..., -1]
-        summary |= {"nodes": side, "edges": data.n_edges, "present": present}
-        return summary
-    return summary | summarize_ratings(model, data, titles)
+) -> SoftSummary:
+    """Summarize a fitted model; the size depends on the groups, not on the nodes."""
+    groups = (
+        summarize_graph(model, data)
+        if isinstance(data, Graph)
+        else summarize_ratings(model, data, titles)
+    )
+    return SoftSummary(summarize_fit(model, data, name=name, assumed=assumed), groups)
+
+
+def summarize_graph(model: Any, graph: Graph) -> GraphGroups:
+    """Summarize the groups of a graph's nodes."""
+    theta = np.asarray(model.theta_)
+    return GraphGroups(
+        nodes=summarize_side(np.asarray(model.memberships_), graph.ids, graph.degrees),
+        edges=graph.n_edges,
+        edge_probabilities=theta if theta.ndim == 2 else theta[..., -1],
+    )
 
 
 def summarize_ratings(
     model: Any, data: Ratings, titles: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """Both sides of a rating model and its table of distributions."""
+) -> RatingGroups:
+    """Summarize the groups of users and items and the ratings between them."""
     users = np.bincount(data.users, minlength=data.n_users)
     items = np.bincount(data.items, minlength=data.n_items)
-    theta = np.asarray(model.theta_)
-    return {
-        "users": summarize_side(np.asarray(model.user_memberships_), data.user_ids, users),
-        "items": summarize_side(np.asarray(model.item_memberships_), data.item_ids, items, titles),
-        "ratings": len(data),
-        "theta": theta[..., : len(data.values)],
-        "values": data.values,
-    }
-
-
-def compose(summary: dict[str, Any]) -> Page:
-    """Sections and charts from a summary."""
-    graph = "nodes" in summary
-    return Page(
-        "soft clustering report",
-        f"Mixed memberships in {summary['name']}",
-        _verdict(summary),
-        _facts(summary),
-        [
-            *(_graph(summary) if graph else rating_sections(summary)),
-            convergence(summary["history"]),
-            assumptions(summary["assumed"]),
-            parameters(summary["parameters"], summary["method"]),
-        ],
+    return RatingGroups(
+        users=summarize_side(np.asarray(model.user_memberships_), data.user_ids, users),
+        items=summarize_side(np.asarray(model.item_memberships_), data.item_ids, items, titles),
+        ratings=len(data),
+        values=data.values,
+        theta=np.asarray(model.theta_)[..., : len(data.values)],
     )
 
 
-def _graph(summary: dict[str, Any]) -> list[Section]:
-    section = side_section(summary["nodes"], "nodes", "group")
-    section.figures.append(tie_matrix(summary["present"], summary["nodes"]["sizes"]))
+def compose(summary: SoftSummary) -> Page:
+    """Make sections and charts of a summary."""
+    groups = summary.groups
+    steps = summary.fit.next_steps()
+    sections = (
+        _graph_sections(groups) if isinstance(groups, GraphGroups) else rating_sections(groups)
+    )
+    return Page(
+        "soft clustering report",
+        f"Mixed memberships in {summary.fit.name}",
+        Verdict(_finding(groups), "warn" if steps else "", "", steps),
+        [*_facts(groups), *summary.fit.facts(), Fact("method", summary.fit.method)],
+        [*sections, *summary.fit.closing_sections()],
+    )
+
+
+def _graph_sections(groups: GraphGroups) -> list[Section]:
+    section = side_section(groups.nodes, "nodes", "group")
+    section.figures.append(tie_matrix(groups.edge_probabilities, groups.nodes.sizes))
     return [section]
 
 
-def rating_sections(summary: dict[str, Any]) -> list[Section]:
-    """The group table, then items and users; the recommender's report has them too."""
-    users, items = summary["users"], summary["items"]
+def rating_sections(groups: RatingGroups) -> list[Section]:
+    """Show ratings by group, then items and users; the recommender's report has them too."""
+    users, items = groups.users, groups.items
     return [
-        rating_matrix(summary["theta"], summary["values"], users["sizes"], items["sizes"]),
+        rating_matrix(groups.theta, groups.values, users.sizes, items.sizes),
         side_section(items, "items", "items"),
         side_section(users, "users", "users"),
     ]
 
 
-def _verdict(summary: dict[str, Any]) -> Verdict:
-    if "nodes" in summary:
-        side = summary["nodes"]
-        text = (
-            f"{side['count']:,} nodes share {side['groups']} groups: "
-            f"{100 * side['pure']:.0f} % belong to one of them by 80 % or more; on average a node "
-            f"is spread over {short(side['mean_effective'])}."
+def _finding(groups: GraphGroups | RatingGroups) -> str:
+    if isinstance(groups, GraphGroups):
+        side = groups.nodes
+        return (
+            f"The {side.count:,} nodes belong to {side.groups} groups: "
+            f"{100 * side.mostly_one:.0f} % of them to a single group by 80 % or more; the mean "
+            f"effective number of groups is {short(side.mean_effective)}."
         )
-    else:
-        users, items = summary["users"], summary["items"]
-        text = (
-            f"{users['groups']} groups of users and {items['groups']} groups of items describe "
-            f"{summary['ratings']:,} ratings; a user is spread over "
-            f"{short(users['mean_effective'])} groups, an item over "
-            f"{short(items['mean_effective'])}."
-        )
-    left = unfinished(summary["converged"])
-    return Verdict(text, "warn" if left else "", "", left)
+    users, items = groups.users, groups.items
+    return (
+        f"The {groups.ratings:,} ratings are described by {users.groups} groups of users and "
+        f"{items.groups} groups of items. The mean effective number of groups is "
+        f"{short(users.mean_effective)} for a user and {short(items.mean_effective)} for an item."
+    )
 
 
-def _facts(summary: dict[str, Any]) -> list[Fact]:
-    if "nodes" in summary:
-        facts = [
-            count("nodes", summary["nodes"]["count"]),
-            count("edges", summary["edges"]),
-            count("groups", summary["nodes"]["groups"]),
-        ]
-    else:
-        facts = [
-            count("users", summary["users"]["count"], f"{summary['users']['groups']} groups"),
-            count("items", summary["items"]["count"], f"{summary['items']['groups']} groups"),
-            count("ratings", summary["ratings"]),
+def _facts(groups: GraphGroups | RatingGroups) -> list[Fact]:
+    if isinstance(groups, GraphGroups):
+        return [
+            count("nodes", groups.nodes.count),
+            count("edges", groups.edges),
+            count("groups", groups.nodes.groups),
         ]
     return [
-        *facts,
-        Fact("entropy", short(summary["entropy"], 4), "nats"),
-        count("iterations", summary["iterations"]),
-        Fact("time", f"{short(summary['seconds'])} s", "the fit alone"),
-        Fact("converged", yes_no(summary["converged"])),
-        Fact("method", summary["method"]),
+        count("users", groups.users.count, f"{groups.users.groups} groups"),
+        count("items", groups.items.count, f"{groups.items.groups} groups"),
+        count("ratings", groups.ratings),
     ]
