@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from coterie.data import Graph
+from coterie.models.hard.label_tools import x_log_x
 from coterie.report.block_matrix import BlockMatrix, arrange, share
 from coterie.report.fit_summary import FitSummary, summarize_fit
 
@@ -105,11 +106,7 @@ def _one_block(model: Any, edges: np.ndarray, pairs: np.ndarray, directed: bool)
         return None
     once = np.ones_like(pairs, bool) if directed else np.triu(np.ones_like(pairs, bool))
     m, d = float(edges[once].sum()), float(pairs[once].sum())
-    return _x_log_x(d) - _x_log_x(m) - _x_log_x(d - m)
-
-
-def _x_log_x(x: float) -> float:
-    return x * float(np.log(x)) if x > 0 else 0.0
+    return float(x_log_x(d) - x_log_x(m) - x_log_x(d - m))
 
 
 def _closedness(edges: np.ndarray, sizes: np.ndarray, directed: bool) -> BlockClosedness:

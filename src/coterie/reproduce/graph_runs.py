@@ -18,6 +18,7 @@ from coterie.anonymize.utility.paths import path_lengths
 from coterie.base.progress import Iteration
 from coterie.data import Graph
 from coterie.kernels.graphs.triangles import triangles
+from coterie.models.hard.label_tools import x_log_x
 from coterie.reproduce.graph_claims import RANDOM
 from coterie.reproduce.published_figures import ALPHA
 from coterie.reproduce.settings import Setting
@@ -185,8 +186,4 @@ def entropy_of(graph: Graph, labels: np.ndarray) -> float:
     np.fill_diagonal(e, np.diag(e) / 2)
     once = np.triu_indices(len(e))
     d, D = e[once], pairs[once]
-    return float((_g(D) - _g(d) - _g(D - d)).sum())
-
-
-def _g(x: np.ndarray) -> np.ndarray:
-    return x * np.log(np.where(x > 0, x, 1.0))
+    return float((x_log_x(D) - x_log_x(d) - x_log_x(D - d)).sum())

@@ -19,6 +19,7 @@ from coterie.engine import Engine
 from coterie.kernels.hard.agglomerate import cheapest_partners, choose_merges
 from coterie.kernels.hard.sparse_rows import SparseRows, contract
 from coterie.kernels.hard.statistics import TWO_SETS
+from coterie.models.hard.label_tools import renumber_sides
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels
 
@@ -37,7 +38,7 @@ def agglomerate(
 ) -> Labels:
     """Merge blocks until each side has at most its target; sides take turns, the one that is
     further from its target first. `tell` hears the numbers of blocks after each level."""
-    labels, n_blocks = renumber(labels)
+    labels, n_blocks = renumber_sides(labels)
     while any(k > goal for k, goal in zip(n_blocks, target, strict=True)):
         side = int(np.argmax([k / goal for k, goal in zip(n_blocks, target, strict=True)]))
         labels, n_blocks = merge_level(objective, labels, n_blocks, side, target[side], rng, engine)
@@ -103,16 +104,6 @@ def partners(
 
     engine.map(search, cuts[:-1], cuts[1:])
     return costs, found
-
-
-def renumber(labels: Labels) -> tuple[Labels, tuple[int, ...]]:
-    """The same blocks named 0, 1, … without gaps, and how many each side has.
-
-    >>> renumber((np.array([4, 2, 4]),))
-    ((array([1, 0, 1], dtype=int32),), (2,))
-    """
-    named = [np.unique(z, return_inverse=True) for z in labels]
-    return tuple(z.astype(np.int32) for _, z in named), tuple(len(u) for u, _ in named)
 
 
 def rows_of(

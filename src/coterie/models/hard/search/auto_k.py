@@ -16,16 +16,16 @@ from numpy.random import Generator
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Progress, silent
 from coterie.engine import Engine
+from coterie.models.hard.label_tools import renumber_sides
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels, Objective
 from coterie.models.hard.search.agglomerate import (
     agglomerate,
     merge_level,
-    renumber,
     require_whole,
 )
-from coterie.models.hard.search.description_length import description_length
 from coterie.models.hard.search.checked_moves import settle
+from coterie.models.hard.search.description_length import description_length
 
 _ABOVE = 2.0  # moves begin at this many times the number that mere merging suggests
 _LEVEL = 1.3  # from level to level the blocks fall by this ratio
@@ -161,12 +161,12 @@ class _Search:
         return levels[at][0], wanted
 
     def _try(self, labels: Labels, n_blocks: tuple[int, ...]) -> Candidate:
-        labels, found = renumber(
+        labels, found = renumber_sides(
             agglomerate(self.objective, labels, n_blocks, self.rng, self.engine)
         )
         state = self.objective.start(labels, found)
         settle(self.objective, state, self.rng, self.engine, passes=_PASSES)
-        labels, found = renumber(state.labels)
+        labels, found = renumber_sides(state.labels)
         length = description_length(self.objective, labels, found)
         here = Candidate(length, found, labels)
         for key in {n_blocks, found}:

@@ -18,13 +18,14 @@ from numpy.random import Generator
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.engine import Engine
+from coterie.models.hard.label_tools import renumber_sides
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels, Objective
 from coterie.models.hard.search import restarts
-from coterie.models.hard.search.agglomerate import agglomerate, renumber, require_whole
+from coterie.models.hard.search.agglomerate import agglomerate, require_whole
 from coterie.models.hard.search.block_sizes import enlarge_small
-from coterie.models.hard.search.result import SearchResult
 from coterie.models.hard.search.checked_moves import settle
+from coterie.models.hard.search.result import SearchResult
 
 _ABOVE = 1.5  # moves begin at this many times the wanted blocks
 _LEVEL = 1.25  # from level to level the blocks fall by this ratio
@@ -113,14 +114,14 @@ class _Descent:
         """(labels, entropy, moves made)"""
         goal, moved = self.n_blocks, 0
         labels = self._merge(labels, tuple(int(_ABOVE * k) for k in goal))
-        labels, found = renumber(labels)
+        labels, found = renumber_sides(labels)
         while any(k > wanted for k, wanted in zip(found, goal, strict=True)):
             state = self.objective.start(labels, found)
             moved += settle(self.objective, state, self.rng, self.engine, passes=_PASSES).moved
             level = tuple(
                 max(wanted, int(k / _LEVEL)) for k, wanted in zip(found, goal, strict=True)
             )
-            labels, found = renumber(self._merge(state.labels, level))
+            labels, found = renumber_sides(self._merge(state.labels, level))
         least = self.min_block_size
         if least > 0:
             labels = enlarge_small(self.objective, labels, goal, least, self.rng, self.engine)

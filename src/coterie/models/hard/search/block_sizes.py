@@ -6,9 +6,10 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.engine import Engine
+from coterie.models.hard.label_tools import renumber_sides
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels
-from coterie.models.hard.search.agglomerate import partners, renumber
+from coterie.models.hard.search.agglomerate import partners
 
 
 def enlarge_small(
@@ -22,7 +23,7 @@ def enlarge_small(
     """Labels of which no block has fewer than `least` elements; n_blocks of them, which
     takes n_blocks * least elements. Moves that respect `least` keep it so."""
     for side, wanted in enumerate(n_blocks):
-        labels, found = renumber(labels)
+        labels, found = renumber_sides(labels)
         while found[side] > 1:
             small = np.flatnonzero(np.bincount(labels[side]) < least)
             if not len(small):
@@ -30,7 +31,7 @@ def enlarge_small(
             costs, nearest = partners(objective, labels, found, side, rng, engine)
             into = join_small(small, nearest[:, 0], costs[:, 0], found[side])
             labels = (*labels[:side], into[labels[side]], *labels[side + 1 :])
-            labels, found = renumber(labels)
+            labels, found = renumber_sides(labels)
         full = refill(labels[side], found[side], wanted, least, rng)
         labels = (*labels[:side], full, *labels[side + 1 :])
     return labels
