@@ -1,12 +1,13 @@
-"""The same models on Dask: what it costs beside threads, what crosses the network, how fast
-100 million edges are sharded.
+"""The cost of Dask compared with threads, network traffic, and sharding of 100 million edges.
 
-    python benchmarks/distributed.py [mmsbm] [hard] [shard] [--small]
+    python benchmarks/distributed.py mmsbm hard      # about four minutes
+    python benchmarks/distributed.py shard           # needs 8 GB of disk, about three minutes
+    python benchmarks/distributed.py --small         # a tenth of the size or less
 
-The local engine with 2 threads and a LocalCluster of 2 single-threaded workers fit the same model
-to the same data, by turns of a few iterations, and must come to the same entropies. Printed are the
-medians of the time an iteration and their ratio, and the bytes that the loopback device counted,
-beside the formula of docs/scaling.md.
+The local engine with two threads and a local Dask cluster of two single-threaded workers fit the
+same model to the same data, in turns of a few iterations, and must reach the same entropies. The
+table has the median time per iteration, the ratio, and the bytes that the loopback device counted
+next to the formula of docs/benchmarks/scaling.md.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-# This file has the name of Dask's own package: without this line it would be imported instead.
-sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != Path(__file__).parent]
+# This file has the name of Dask's own package: its folder goes to the end of the search path, so
+# that Dask finds its own package first.
+_HERE = Path(__file__).resolve().parent
+sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != _HERE] + [str(_HERE)]
 
 # ruff: noqa: E402
 import argparse
-import resource
 import subprocess
 import tempfile
 import threading
@@ -36,35 +38,35 @@ from coterie.base.progress import Progress
 from coterie.data.generators import mmsbm_ratings, planted_partition
 from coterie.engine import Engine, LocalEngine
 from coterie.engine.dask import DaskEngine
+from record import Recorder, add_options, show
 
 _WORKERS = 2
 _ITERATIONS = 30
 _TURN = 5  # iterations
-_BOTH = -1  # nobody waits any more
+_BOTH = -1  # both may run
 
 
 class Turns:
-    """Two fits by turns, a few iterations each: what disturbs the machine disturbs both."""
+    """Run two fits in turns of a few iterations, so that other load disturbs both alike."""
 
     def __init__(self) -> None:
-        self.whose, self.waiting = 0, threading.Condition()
+        self.turn, self.waiting = 0, threading.Condition()
 
     def take(self, mine: int) -> None:
         with self.waiting:
-            self.waiting.wait_for(lambda: self.whose in (mine, _BOTH))
+            self.waiting.wait_for(lambda: self.turn in (mine, _BOTH))
 
-    def pass_on(self, whose: int) -> None:
+    def pass_on(self, turn: int) -> None:
         with self.waiting:
-            if self.whose != _BOTH:
-                self.whose = whose
+            if self.turn != _BOTH:
+                self.turn = turn
             self.waiting.notify_all()
 
 
 class Meter:
-    """Time and loopback bytes of every iteration, from the callback of a fit.
+    """Time and loopback bytes per iteration, from the callback of a fit.
 
-    An iteration that follows a change of turns is not counted: a part of it may have been done
-    before."""
+    The iteration after a change of turns is not counted: part of it may have run before."""
 
     def __init__(self, mine: int, turns: Turns) -> None:
         self.mine, self.turns = mine, turns
@@ -95,7 +97,10 @@ class Meter:
             self.turns.pass_on(_BOTH)
 
 
-def compare(name: str, model: Any, data: Any, formula: float, target: float) -> None:
+def compare(
+    record: Recorder, section: str, what: str, model: Any, data: Any, formula: float
+) -> None:
+    """Fit with both engines and record time per iteration and traffic."""
     turns = Turns()
     local, dask = Meter(0, turns), Meter(1, turns)
     with LocalEngine(_WORKERS) as threads, DaskEngine(workers=_WORKERS) as cluster:
@@ -109,46 +114,58 @@ def compare(name: str, model: Any, data: Any, formula: float, target: float) -> 
     if local.entropies != dask.entropies:
         raise AssertionError("the engines differ")
     here, there = float(np.median(local.seconds)), float(np.median(dask.seconds))
-    sent = float(np.mean(dask.bytes))
-    print(
-        f"{name}: local {here:.3f} s, dask {there:.3f} s an iteration; ratio {there / here:.2f} "
-        f"(target {target}); {sent / 1e6:.2f} MB an iteration, formula {formula / 1e6:.2f} MB "
-        f"({100 * (sent / formula - 1):+.0f} %)",
-        flush=True,
+    row = {
+        "model": what,
+        "local_seconds": here,
+        "dask_seconds": there,
+        "ratio": there / here,
+        "megabytes": float(np.mean(dask.bytes)) / 1e6,
+        "formula_megabytes": formula / 1e6,
+    }
+    show(row)
+    record.add(
+        section,
+        [row],
+        title="Dask compared with threads on the same machine",
+        data="generated (seed 0)",
+        asked="Both engines fit the same model to the same data in turns of five iterations and "
+        "reach the same entropies, bit for bit; median seconds per iteration",
+        threads=f"{_WORKERS} threads; {_WORKERS} single-threaded Dask workers",
     )
 
 
-def mmsbm(small: bool) -> None:
+def mmsbm(record: Recorder, small: bool) -> None:
     n, users, items = (300_000, 10_000, 4_000) if small else (10_000_000, 100_000, 20_000)
     k = 20
     ratings, _ = mmsbm_ratings(users, items, n, (k, k), values=np.arange(1, 11), rng=0)
     formula = soft_bytes(min(users, items), k, len(ratings.values))
     model = ct.MMSBM(n_groups=(k, k), max_iter=_ITERATIONS, tol=0, rng=0)
-    compare(f"MMSBM, {len(ratings):,} ratings, k = l = {k}", model, ratings, formula, 1.3)
+    what = f"MMSBM, {len(ratings):,} ratings, {k} x {k} groups"
+    compare(record, "mmsbm", what, model, ratings, formula)
 
 
 def soft_bytes(columns: int, k: int, values: int) -> float:
-    """docs/scaling.md: sums to the worker that renews columns and theta, these to the others."""
+    """Return bytes per iteration: sums to one worker, new columns and theta to the others."""
     state = 8 * k * (columns + k * values)
     return 2 * (_WORKERS - 1) * state
 
 
-def hard(small: bool) -> None:
+def hard(record: Recorder, small: bool) -> None:
     n, m, k = (100_000, 1_000_000, 100) if small else (1_000_000, 10_000_000, 100)
     graph, _ = planted_partition(n, k, mean_degree=2 * m / n, rng=0)
     model = ct.GeneralizedKMeans(k, search="paper", max_iter=_ITERATIONS, tol=0, rng=0)
-    name = f"hard, {n:,} nodes, {graph.n_edges:,} edges, k = {k}"
-    compare(name, model, graph, hard_bytes(n, k, 0.1), 1.5)
+    what = f"hard clustering, {n:,} nodes, {graph.n_edges:,} edges, {k} blocks"
+    compare(record, "hard", what, model, graph, hard_bytes(n, k, 0.1))
 
 
 def hard_bytes(n: int, k: int, alpha: float) -> float:
-    """docs/scaling.md: labels, a batch and its plans, statistics and their changes."""
+    """Return bytes per iteration: labels, a batch and its plans, statistics and their changes."""
     label = np.min_scalar_type(k - 1).itemsize
     batch = 2 * alpha * n * (4 + label + 8)
     return (_WORKERS + 1) * (label * n + 8 * k * k) + batch + 2 * _WORKERS * 8 * k * k
 
 
-def shard(small: bool) -> None:
+def shard(record: Recorder, small: bool) -> None:
     edges = 2_000_000 if small else 100_000_000
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "edges.txt"
@@ -165,15 +182,26 @@ def shard(small: bool) -> None:
             command, capture_output=True, text=True, check=True
         ).stdout.split()
         size = path.stat().st_size / 1e9
-    print(
-        f"sharding {edges:,} edges ({size:.2f} GB of text, {int(kept):,} kept) into {count} "
-        f"shards: {float(seconds):.0f} s, peak {float(peak):.2f} GB (targets: 600 s, 4 GB)",
-        flush=True,
+    row = {
+        "input": f"{edges:,} edges, {edges // 5:,} nodes, integer ids, {size:.1f} GB of text",
+        "shards": int(count),
+        "edges_kept": int(kept),
+        "seconds": float(seconds),
+        "peak_gb": float(peak),
+    }
+    show(row)
+    record.add(
+        "shard",
+        [row],
+        title="Cutting an edge list into shards",
+        data="random edges (generated, seed 0)",
+        asked="shard_graph in a separate process",
+        threads=str(_WORKERS),
     )
 
 
 def write_edges(path: Path, edges: int) -> None:
-    """Random edges among a fifth as many nodes, in pieces."""
+    """Write random edges between a fifth as many nodes, in pieces."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -187,14 +215,16 @@ def write_edges(path: Path, edges: int) -> None:
 
 def main() -> None:
     parts = {"mmsbm": mmsbm, "hard": hard, "shard": shard}
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help=f"any of {', '.join(parts)}; all if none")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", help=f"any of {', '.join(parts)} (default: all)")
     parser.add_argument("--small", action="store_true", help="a tenth of the size or less")
+    add_options(parser)
     given = parser.parse_args()
+    record = Recorder("distributed", given, ["dask", "distributed", "psutil"])
     for name in given.parts or parts:
-        parts[name](given.small)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"peak memory of the driver {peak:.2f} GB")
+        parts[name](record, given.small)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Generated rating tables of other shapes than MovieLens, and the bias baseline beside them."""
+"""Generated rating tables of other shapes than MovieLens, and the offsets baseline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RIDGES = (0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
 
 def mixed(n: int, m: int, count: int, values: np.ndarray) -> Callable[[int], Ratings]:
-    """Ratings of a mixed-membership model."""
+    """Return a generator of ratings drawn from a mixed-membership model."""
     return lambda seed: mmsbm_ratings(n, m, count, values=values.tolist(), rng=seed)[0]
 
 
@@ -29,9 +29,10 @@ def latent(
     taste: float = 0.6,
     each: tuple[int, int] | None = None,
 ) -> Callable[[int], Ratings]:
-    """Offsets, four by five groups and noise, rounded to `values`, or as they are in -10..10.
+    """Return a generator of ratings made of offsets, four by five groups and noise.
 
-    `each`: the fewest and most ratings of a user, instead of as many as chance gives.
+    They are rounded to `values`, or continuous in -10..10 without it. `each` sets the smallest and
+    largest number of ratings per user; without it the pairs are drawn uniformly.
     """
 
     def make(seed: int) -> Ratings:
@@ -57,7 +58,7 @@ def latent(
 
 CASES: dict[str, Callable[[int], Ratings]] = {
     "sparse": mixed(4000, 3000, 20_000, STARS),
-    "2-3 ratings a user": latent(5000, 1000, 0, STARS, each=(2, 3)),
+    "2-3 ratings per user": latent(5000, 1000, 0, STARS, each=(2, 3)),
     "15 items": mixed(2000, 15, 12_000, STARS),
     "20 items": latent(1500, 20, 12_000, STARS),
     "ten values": mixed(600, 500, 30_000, TEN),
@@ -70,7 +71,7 @@ CASES: dict[str, Callable[[int], Ratings]] = {
 
 
 def bias_baseline(train: Ratings, test: Ratings) -> float:
-    """RMSE of mean + user offset + item offset; both ridges chosen by five folds of `train`."""
+    """Return the RMSE of user and item offsets; both ridges are chosen by five folds of `train`."""
     parts = np.array_split(np.random.default_rng(0).permutation(len(train)), 5)
     splits = [(train.take(np.setdiff1d(np.arange(len(train)), p)), train.take(p)) for p in parts]
 
@@ -81,7 +82,7 @@ def bias_baseline(train: Ratings, test: Ratings) -> float:
 
 
 def _offsets_rmse(train: Ratings, test: Ratings, user_ridge: float, item_ridge: float) -> float:
-    """By alternating ridge regression."""
+    """Fit the offsets by alternating ridge regression and return their RMSE."""
     mean, u, v = train.ratings.mean(), train.users, train.items
     b, c = np.zeros(train.n_users), np.zeros(train.n_items)
     n, m = np.bincount(u, minlength=len(b)), np.bincount(v, minlength=len(c))
