@@ -106,10 +106,10 @@ def summarize(
             summary["outcome"] = outcome(*test, ratings.values)
         if hasattr(model, "user_memberships_"):
             summary["groups"] = summarize_ratings(model, ratings, titles)
+        elif hasattr(model, "samples_"):  # before labels: an additive model has them too
+            summary["partitions"] = additive.summarize(model, ratings, titles)
         elif hasattr(model, "user_labels_"):
             summary["blocks"] = cluster_ratings.summarize_blocks(model, ratings, titles)
-        elif hasattr(model, "samples_"):
-            summary["partitions"] = additive.summarize(model, ratings, titles)
     return summary
 
 
