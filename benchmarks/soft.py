@@ -33,7 +33,7 @@ from coterie.data.generators import mmsbm_ratings, planted_partition
 from coterie.engine import LocalEngine
 from coterie.models.soft.observation_shards import Pairs
 from coterie.models.soft.rating_problem import RatingProblem
-from coterie.models.soft.state import SoftShape, start
+from coterie.models.soft.state import SoftShape, initial_state
 from record import Recorder, add_options, show
 
 PAPERS_BEST = 92_920  # entropy of 80 % of MovieLens-100k, s = 30, after 300 s on 32 cores
@@ -95,7 +95,7 @@ def problem_of(ratings: Ratings, k: int, engine: LocalEngine, samples: int = 0) 
     )
     shape = SoftShape(ratings.n_users, ratings.n_items, k, k, len(ratings.values))
     problem = RatingProblem(pairs, (k, k), engine, samples=samples)
-    return problem, problem.inside(start(shape, "random", np.random.default_rng(0)))
+    return problem, problem.to_engine(initial_state(shape, "random", np.random.default_rng(0)))
 
 
 def cpu_per_iteration(ratings: Ratings, k: int, repeats: int = 30, samples: int = 0) -> float:

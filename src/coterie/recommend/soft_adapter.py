@@ -1,4 +1,7 @@
-"""MMSBM and MCMMSBM for the Recommender: the average of the runs' distributions (eq:estimate)."""
+"""Recommendations from MMSBM and MCMMSBM: the distributions of the runs, averaged.
+
+The expected rating is the estimate that Prost & Yoon evaluate by its RMSE.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,24 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from coterie.data import Ratings
+from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
+from coterie.models.soft.mcmmsbm import MCMMSBM
+from coterie.models.soft.mmsbm import MMSBM
 from coterie.models.soft.predict import fold_in_rows, pair_distribution
-from coterie.recommend.adapter import Contribution, Newcomer, nearest, placed, pointers
+from coterie.recommend.adapter import (
+    Contribution,
+    GroupPair,
+    Source,
+    nearest_level,
+    rating_offsets,
+    with_rows,
+)
+from coterie.recommend.registry import register_adapter
 
-_STEPS, _TOL = 1000, 1e-9  # folding in runs to the end: 1000 steps of 20 ratings are a millisecond
+# Adding a user iterates until it converges: 1000 iterations of 20 ratings take a millisecond.
+_MAX_ITER, _TOL = 1000, 1e-9
 
 
 class RunArrays(NamedTuple):
@@ -22,9 +38,10 @@ class RunArrays(NamedTuple):
     theta: np.ndarray
 
 
+@register_adapter(MMSBM, MCMMSBM)
 @dataclass(frozen=True)
 class SoftAdapter:
-    """Mixed memberships; several runs are averaged."""
+    """Mixed memberships of one or more runs; predictions average over the runs."""
 
     values: np.ndarray
     runs: list[RunArrays]
@@ -32,11 +49,11 @@ class SoftAdapter:
     kind: ClassVar[str] = "soft"
 
     @classmethod
-    def of(cls, model: Any) -> Self:
+    def from_model(cls, model: Any, ratings: Ratings) -> Self:
         runs = [
             RunArrays(
-                np.ascontiguousarray(run.row_memberships),
-                np.ascontiguousarray(run.column_memberships),
+                np.ascontiguousarray(run.user_memberships),
+                np.ascontiguousarray(run.item_memberships),
                 np.ascontiguousarray(run.theta),
             )
             for run in model.runs_
@@ -44,7 +61,7 @@ class SoftAdapter:
         return cls(np.asarray(model.values_, np.float64), runs, float(model.prior))
 
     def levels(self, ratings: np.ndarray) -> np.ndarray:
-        return nearest(self.values, ratings)
+        return nearest_level(self.values, ratings)
 
     def distributions(
         self, users: np.ndarray, items: np.ndarray, engine: str | Engine | None
@@ -55,28 +72,26 @@ class SoftAdapter:
     def scores(self, users: np.ndarray, engine: str | Engine | None) -> np.ndarray:
         total = np.zeros((len(users), len(self.runs[0].items)))
         for run in self.runs:
-            mine = run.users[users]
-            likely = mine @ run.theta.sum(axis=2) @ run.items.T
-            worth = mine @ (run.theta @ self.values) @ run.items.T
-            even = np.full_like(worth, self.values.mean())
-            total += np.divide(worth, likely, out=even, where=likely > 0)
+            memberships = run.users[users]
+            probability = memberships @ run.theta.sum(axis=2) @ run.items.T
+            weighted = memberships @ (run.theta @ self.values) @ run.items.T
+            ratings = np.full_like(weighted, self.values.mean())
+            total += np.divide(weighted, probability, out=ratings, where=probability > 0)
         return total / len(self.runs)
 
-    def with_users(self, newcomers: list[Newcomer]) -> Self:
+    def with_users(self, nodes: list[NodeRatings]) -> Self:
         return self._with(
             [
-                run._replace(users=self._folded(run.users, newcomers, run.items, run.theta))
+                run._replace(users=self._folded_in(run.users, nodes, run.items, run.theta))
                 for run in self.runs
             ]
         )
 
-    def with_items(self, newcomers: list[Newcomer]) -> Self:
+    def with_items(self, nodes: list[NodeRatings]) -> Self:
         return self._with(
             [
                 run._replace(
-                    items=self._folded(
-                        run.items, newcomers, run.users, run.theta.transpose(1, 0, 2)
-                    )
+                    items=self._folded_in(run.items, nodes, run.users, run.theta.transpose(1, 0, 2))
                 )
                 for run in self.runs
             ]
@@ -85,51 +100,50 @@ class SoftAdapter:
     def _with(self, runs: list[RunArrays]) -> Self:
         return type(self)(self.values, runs, self.prior)
 
-    def _folded(
-        self, own: np.ndarray, newcomers: list[Newcomer], others: np.ndarray, theta: np.ndarray
+    def _folded_in(
+        self, own: np.ndarray, nodes: list[NodeRatings], others: np.ndarray, theta: np.ndarray
     ) -> np.ndarray:
-        fresh = fold_in_rows(
-            pointers(newcomers),
-            np.concatenate([new.others for new in newcomers]),
-            np.concatenate([new.levels for new in newcomers]),
+        """Return the memberships of one side with these nodes added or replaced."""
+        memberships = fold_in_rows(
+            rating_offsets(nodes),
+            np.concatenate([node.others for node in nodes]),
+            np.concatenate([node.levels for node in nodes]),
             others,
             theta,
             prior=self.prior,
-            max_iter=_STEPS,
+            max_iter=_MAX_ITER,
             tol=_TOL,
         )
-        return placed(own, newcomers, fresh)
+        return with_rows(own, nodes, memberships)
 
     def contributions(self, user: int, item: int) -> list[Contribution]:
-        """h_ui h_vj P(a rating | i, j) and the expected rating of groups i and j, a run each."""
-        parts: list[Contribution] = []
+        """Return, per run and pair of groups, its probability and its expected rating."""
+        terms: list[Contribution] = []
         for number, run in enumerate(self.runs):
-            likely = run.theta.sum(axis=2)
-            weight = np.outer(run.users[user], run.items[item]) * likely
+            probability = run.theta.sum(axis=2)
+            weight = np.outer(run.users[user], run.items[item]) * probability
             total = weight.sum()
             if total <= 0:
-                parts.append(
-                    Contribution("any", "any", 1 / len(self.runs), float(self.values.mean()))
-                )
+                mean = float(self.values.mean())
+                terms.append(Contribution(Source.BASELINE, 1 / len(self.runs), mean))
                 continue
             weight /= total * len(self.runs)
-            rating = (run.theta @ self.values) / np.where(likely > 0, likely, 1.0)
-            name = f"{number}:" if len(self.runs) > 1 else ""
-            parts += [
-                Contribution(f"{name}{i}", f"{name}{j}", float(weight[i, j]), float(rating[i, j]))
+            rating = (run.theta @ self.values) / np.where(probability > 0, probability, 1.0)
+            in_run = number if len(self.runs) > 1 else None
+            terms += [
+                Contribution(
+                    Source.GROUPS, float(weight[i, j]), float(rating[i, j]), GroupPair(i, j, in_run)
+                )
                 for i, j in np.ndindex(*weight.shape)
                 if weight[i, j] > 0
             ]
-        return parts
+        return terms
 
-    def item_group(self, name: str) -> np.ndarray:
-        if name == "any":
-            return np.ones(len(self.runs[0].items))
-        number, _, group = name.rpartition(":")
-        return self.runs[int(number or 0)].items[:, int(group)]
+    def item_membership(self, groups: GroupPair) -> np.ndarray:
+        return self.runs[groups.run or 0].items[:, groups.item_group]
 
-    def likeness(self, item: int) -> np.ndarray:
-        """Cosine of the memberships, averaged over runs."""
+    def item_similarity(self, item: int) -> np.ndarray:
+        """Return the cosine of the memberships, averaged over runs."""
         total = np.zeros(len(self.runs[0].items))
         for run in self.runs:
             size = np.sqrt((run.items**2).sum(axis=1))
@@ -137,7 +151,7 @@ class SoftAdapter:
             total += run.items @ run.items[item] / (size * size[item])
         return total / len(self.runs)
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def to_arrays(self) -> dict[str, np.ndarray]:
         out = {"values": self.values, "prior": np.array([self.prior])}
         for number, run in enumerate(self.runs):
             for name, array in run._asdict().items():

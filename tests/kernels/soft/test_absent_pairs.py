@@ -10,11 +10,11 @@ from tests import reference
 
 from coterie.data import Graph
 from coterie.engine import LocalEngine
-from coterie.models.soft.graph_problem import GraphProblem, Settings
+from coterie.models.soft.graph_problem import GraphProblem, GraphSettings
 from coterie.models.soft.problems import graph_codes
-from coterie.models.soft.state import SoftShape, SoftState, start
+from coterie.models.soft.state import SoftShape, SoftState, initial_state
 
-EXACT = Settings("exact", 1, 0, 0.0)
+EXACT = GraphSettings("exact", 1, 0, 0.0)
 
 
 @st.composite
@@ -30,14 +30,14 @@ def graphs(draw, weighted=False):
     return graph, draw(st.integers(1, 4)), draw(st.integers(0, 2**32))
 
 
-def problem_of(graph: Graph, settings: Settings) -> tuple[GraphProblem, int]:
+def problem_of(graph: Graph, settings: GraphSettings) -> tuple[GraphProblem, int]:
     values, codes = graph_codes(graph, settings.absent)
     return GraphProblem(graph, codes, len(values), settings, LocalEngine(1)), len(values)
 
 
 def first_state(graph: Graph, k: int, n_codes: int, seed: int) -> SoftState:
     shape = SoftShape(graph.n_nodes, graph.n_nodes, k, k, n_codes, True, not graph.directed)
-    return start(shape, "random", np.random.default_rng(seed))
+    return initial_state(shape, "random", np.random.default_rng(seed))
 
 
 def observations(graph: Graph, codes: np.ndarray, with_absent: bool) -> list[tuple[int, int, int]]:

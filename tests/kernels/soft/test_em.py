@@ -12,7 +12,7 @@ from coterie.engine import LocalEngine
 from coterie.kernels.soft import em as soft
 from coterie.models.soft.observation_shards import Pairs
 from coterie.models.soft.rating_problem import RatingProblem
-from coterie.models.soft.state import SoftShape, SoftState, start
+from coterie.models.soft.state import SoftShape, SoftState, initial_state
 
 
 @st.composite
@@ -44,11 +44,11 @@ def test_iterations_agree_with_the_plain_form(case, prior, wanted):
     iterations, tolerance = wanted
     rng = np.random.default_rng(seed)
     problem = RatingProblem(as_pairs(observed, shape), (2, 2), LocalEngine(1), prior=prior)
-    first = start(shape, "random", rng)
-    state = problem.inside(first)
+    first = initial_state(shape, "random", rng)
+    state = problem.to_engine(first)
     for _ in range(iterations):
         state, _ = problem.step(state, rng)
-    ours = problem.outside(state)
+    ours = problem.from_engine(state)
     h_row, h_col, theta = reference_run(observed, first, iterations, prior)
     np.testing.assert_allclose(ours.rows, h_row, atol=tolerance)
     np.testing.assert_allclose(ours.columns, h_col, atol=tolerance)
@@ -63,12 +63,12 @@ def test_iterations_agree_with_the_plain_form(case, prior, wanted):
 def test_both_sides_as_rows_give_the_same_update(case):
     observed, shape, seed = case
     pairs = as_pairs(observed, shape)
-    first = start(shape, "random", np.random.default_rng(seed))
+    first = initial_state(shape, "random", np.random.default_rng(seed))
     results = []
     for flipped in (False, True):
         problem = RatingProblem(pairs, (2, 2), LocalEngine(1), flipped=flipped)
-        state, _ = problem.step(problem.inside(first), np.random.default_rng(0))
-        results.append(problem.outside(state))
+        state, _ = problem.step(problem.to_engine(first), np.random.default_rng(0))
+        results.append(problem.from_engine(state))
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
 
@@ -80,11 +80,11 @@ def test_an_impossible_observation_is_left_out_and_nothing_breaks():
     theta[0] = 1.0  # configuration 1 can happen nowhere
     state = SoftState(np.eye(2), np.eye(2), theta)
     problem = RatingProblem(pairs, (2, 2), LocalEngine(1))
-    after, entropy = problem.step(problem.inside(state), np.random.default_rng(0))
+    after, entropy = problem.step(problem.to_engine(state), np.random.default_rng(0))
     assert np.isfinite(entropy) and entropy > 2 * 500
-    for array in problem.outside(after):
+    for array in problem.from_engine(after):
         assert np.isfinite(array).all()
-    np.testing.assert_array_equal(problem.outside(after).rows, np.eye(2))
+    np.testing.assert_array_equal(problem.from_engine(after).rows, np.eye(2))
 
 
 def test_products_near_the_smallest_number_keep_their_logarithm():

@@ -13,11 +13,11 @@ from tests import reference
 from coterie.data import Graph
 from coterie.engine import LocalEngine
 from coterie.kernels.numba.alias import alias_tables
-from coterie.models.soft.graph_problem import GraphProblem, Settings
+from coterie.models.soft.graph_problem import GraphProblem, GraphSettings
 from coterie.models.soft.observation_shards import Pairs
 from coterie.models.soft.problems import graph_codes
 from coterie.models.soft.rating_problem import RatingProblem
-from coterie.models.soft.state import SoftShape, SoftState, start
+from coterie.models.soft.state import SoftShape, SoftState, initial_state
 
 
 @settings(max_examples=60, deadline=None)
@@ -40,14 +40,14 @@ def test_alias_tables_hold_the_distribution(weights, zeros):
 def one_edge(samples: int, seed: int, repeats: int) -> tuple[SoftState, np.ndarray]:
     """The same edge `repeats` times, each with nodes of its own: independent draws."""
     rng = np.random.default_rng(seed)
-    first = start(SoftShape(1, 1, 2, 2, 2), "random", rng)
+    first = initial_state(SoftShape(1, 1, 2, 2, 2), "random", rng)
     state = SoftState(
         np.repeat(first.rows, repeats, 0), np.repeat(first.columns, repeats, 0), first.theta
     )
     each = np.arange(repeats, dtype=np.int32)
     pairs = Pairs(each, each, np.ones(repeats, np.int32), repeats, repeats, 2)
     problem = RatingProblem(pairs, (2, 2), LocalEngine(1), samples=samples)
-    after = problem.outside(problem.step(problem.inside(state), rng)[0])
+    after = problem.from_engine(problem.step(problem.to_engine(state), rng)[0])
     return first, after.rows
 
 
@@ -90,11 +90,11 @@ def test_many_draws_give_the_exact_update():
     ]
     u, v, r = (np.array(c, np.int32) for c in zip(*observed, strict=True))
     pairs = Pairs(u, v, r, 12, 9, 3)
-    first = start(shape, "random", rng)
+    first = initial_state(shape, "random", rng)
     results = []
     for samples in (0, 20_000):
         problem = RatingProblem(pairs, (3, 4), LocalEngine(1), samples=samples)
-        results.append(problem.outside(problem.step(problem.inside(first), rng)[0]))
+        results.append(problem.from_engine(problem.step(problem.to_engine(first), rng)[0]))
     for exact, sampled in zip(*results, strict=True):
         assert abs(exact - sampled).max() < 0.02
     np.testing.assert_allclose(results[1].rows.sum(axis=1), 1)
@@ -108,8 +108,10 @@ def test_draws_without_theta_fall_back_to_the_exact_update():
     theta[1] = [[0, 0], [0, 1]]
     pairs = Pairs(*(np.zeros(1, np.int32),) * 2, np.ones(1, np.int32), 1, 1, 2)
     problem = RatingProblem(pairs, (2, 2), LocalEngine(1), samples=5)
-    spread, entropy = problem.step(problem.inside(SoftState(h, h, theta)), np.random.default_rng(0))
-    after = problem.outside(spread)
+    engine_state, entropy = problem.step(
+        problem.to_engine(SoftState(h, h, theta)), np.random.default_rng(0)
+    )
+    after = problem.from_engine(engine_state)
     np.testing.assert_allclose(after.rows, [[0, 1]], atol=1e-12)
     np.testing.assert_allclose(after.columns, [[0, 1]], atol=1e-12)
     assert after.theta[1, 1, 1] == 1
@@ -118,11 +120,13 @@ def test_draws_without_theta_fall_back_to_the_exact_update():
 
 def test_cells_never_drawn_keep_their_theta():
     h = np.array([[1.0, 0.0]])
-    theta = start(SoftShape(1, 1, 2, 2, 2), "random", np.random.default_rng(0)).theta
+    theta = initial_state(SoftShape(1, 1, 2, 2, 2), "random", np.random.default_rng(0)).theta
     pairs = Pairs(*(np.zeros(1, np.int32),) * 3, 1, 1, 2)
     problem = RatingProblem(pairs, (2, 2), LocalEngine(1), samples=3)
-    spread, _ = problem.step(problem.inside(SoftState(h, h, theta)), np.random.default_rng(0))
-    after = problem.outside(spread)
+    engine_state, _ = problem.step(
+        problem.to_engine(SoftState(h, h, theta)), np.random.default_rng(0)
+    )
+    after = problem.from_engine(engine_state)
     np.testing.assert_array_equal(after.theta[:, 1], theta[:, 1])
     np.testing.assert_array_equal(after.theta[:, 0, 0], [1, 0])
 
@@ -133,10 +137,12 @@ def test_present_pairs_of_a_graph_are_sampled_too(directed):
     u, v = np.nonzero(rng.random((15, 15)) < 0.3)
     graph = Graph.from_edges(u, v, n_nodes=15, directed=directed)
     codes = graph_codes(graph, "exact")[1]
-    first = start(SoftShape(15, 15, 3, 3, 2, True, not directed), "random", rng)
+    first = initial_state(SoftShape(15, 15, 3, 3, 2, True, not directed), "random", rng)
     steps = []
     for samples in (0, 20_000):
-        problem = GraphProblem(graph, codes, 2, Settings("exact", 1, samples, 0.0), LocalEngine(1))
+        problem = GraphProblem(
+            graph, codes, 2, GraphSettings("exact", 1, samples, 0.0), LocalEngine(1)
+        )
         steps.append(problem.step(first, np.random.default_rng(0)))
     (exact, entropy), (sampled, same_entropy) = steps
     assert same_entropy == pytest.approx(entropy)

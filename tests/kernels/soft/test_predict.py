@@ -10,11 +10,11 @@ from tests import reference
 from coterie.models.soft.observation_shards import Pairs
 from coterie.models.soft.predict import fold_in_rows, pair_distribution
 from coterie.models.soft.problems import with_absent
-from coterie.models.soft.state import SoftShape, start
+from coterie.models.soft.state import SoftShape, initial_state
 
 
 def fitted(seed: int, k: int = 3, width: int = 2, values: int = 4, n: int = 6, m: int = 5):
-    rows, columns, theta = start(
+    rows, columns, theta = initial_state(
         SoftShape(n, m, k, width, values), "random", np.random.default_rng(seed)
     )
     return rows, columns, np.moveaxis(theta, 0, 2)

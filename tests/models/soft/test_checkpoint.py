@@ -69,7 +69,7 @@ def test_a_killed_fit_ends_with_the_same_numbers(case, died_after, tmp_path):
     for ours, theirs in zip(model.runs_, whole.runs_, strict=True):
         assert [i.entropy for i in ours.history] == [i.entropy for i in theirs.history]
         assert ours.held_out == theirs.held_out
-        np.testing.assert_array_equal(ours.row_memberships, theirs.row_memberships)
+        np.testing.assert_array_equal(ours.user_memberships, theirs.user_memberships)
 
 
 def test_a_finished_checkpoint_is_the_result(tmp_path):

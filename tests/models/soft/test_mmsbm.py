@@ -11,7 +11,7 @@ from coterie.base.progress import Progress
 from coterie.data import Graph, Ratings
 from coterie.data.generators import mmsbm_ratings, planted_partition
 from coterie.engine import LocalEngine
-from coterie.models.soft.em import settled
+from coterie.models.soft.em import has_converged
 
 MODELS = [
     pytest.param(lambda **given: ct.MMSBM(**given), id="exact"),
@@ -125,7 +125,7 @@ def test_converged_means_that_the_entropy_stands_still(planted):
     late = [i.entropy for i in model.history_]
     assert min(late[:-10]) - min(late[-10:]) < 1e-4 * min(late[:-10])
     assert not ct.MMSBM(n_groups=(2, 3), max_iter=12, tol=0).fit(planted[0]).converged_
-    assert not settled([3.0] * 30, tol=0, window=10)
+    assert not has_converged([3.0] * 30, tol=0, window=10)
 
 
 @pytest.mark.parametrize("make", MODELS)
@@ -136,7 +136,7 @@ def test_the_best_of_several_runs_is_shown_and_all_are_kept(make, planted):
     assert model.entropy_ == min(entropies)
     best = model.runs_[int(np.argmin(entropies))]
     np.testing.assert_array_equal(best.theta, model.theta_)
-    np.testing.assert_array_equal(best.row_memberships, model.user_memberships_)
+    np.testing.assert_array_equal(best.user_memberships, model.user_memberships_)
 
 
 def test_a_prior_keeps_everything_above_zero(planted):

@@ -1,136 +1,140 @@
-"""Checkpoints of a soft fit: the finished runs, and the one on its way."""
+"""Checkpoints of a soft fit: the finished runs, and the one in progress."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from os import PathLike
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from coterie.base.progress import Iteration
 from coterie.engine.checkpoint import (
+    Checkpoint,
+    RunCheckpoint,
     generator_from,
     generator_state,
-    load_checkpoint,
-    require_same,
-    save_checkpoint,
+    in_order,
+    iterations,
+    numbered,
 )
 from coterie.models.soft.em import EMTrace
 from coterie.models.soft.problem_interface import Problem
+from coterie.models.soft.results import SoftRun
 from coterie.models.soft.state import SoftState
 
 KIND = "soft model"
 
 
-class SoftRun(NamedTuple):
-    """One of the `n_init` runs; `theta` is k × l × R, as `theta_` is."""
+@dataclass(frozen=True)
+class UnfinishedRun:
+    """A run that a checkpoint interrupted, independent of any engine."""
 
-    row_memberships: np.ndarray
-    column_memberships: np.ndarray
-    theta: np.ndarray
-    entropy: float
-    score: float  # what runs are chosen by: the entropy, or the held-out one
+    state: SoftState
+    best: SoftState | None
+    rng: dict[str, Any]  # JSON of the generator's state
+    best_score: float
+    history: list[list[Any]]
+    scores: list[float]
+    seconds: float
     converged: bool
-    history: list[Iteration]
-    held_out: list[float]
+
+    def trace(self, problem: Problem) -> EMTrace:
+        """Return the trace with which the EM loop continues this run."""
+        return EMTrace(
+            problem.to_engine(self.state),
+            generator_from(self.rng),
+            None if self.best is None else problem.to_engine(self.best),
+            self.best_score,
+            iterations(self.history),
+            self.scores,
+            self.seconds,
+            self.converged,
+        )
 
 
 @dataclass
-class Saved:
-    """What a checkpoint holds; `begun` is the trace of the unfinished run, as plain parts."""
+class SoftFitState:
+    """A fit in progress: everything a checkpoint stores to continue with the same numbers."""
 
-    seeds: list[int]
+    seeds: list[int]  # one per run, then the seed that chooses the held-out ratings
     finished: list[SoftRun] = field(default_factory=list)
-    begun: dict[str, Any] | None = None
+    unfinished: UnfinishedRun | None = None
+
+    @property
+    def remaining_seeds(self) -> list[int]:
+        """Seeds of the runs that are not finished."""
+        return self.seeds[len(self.finished) : -1]
+
+    @property
+    def held_out_seed(self) -> int:
+        """Seed that chooses the held-out ratings, which all runs share."""
+        return self.seeds[-1]
+
+    def take_unfinished(self) -> UnfinishedRun | None:
+        """Return the unfinished run once; None from then on."""
+        unfinished, self.unfinished = self.unfinished, None
+        return unfinished
 
 
-class Keeper:
-    """Writes the checkpoint every few iterations; does nothing without a path."""
-
-    def __init__(
-        self, path: str | PathLike[str] | None, every: int, fingerprint: dict[str, Any]
-    ) -> None:
-        self.path, self.every, self.fingerprint = path, every, fingerprint
-
-    def load(self) -> Saved | None:
-        """What an earlier run left behind; None if it left nothing."""
-        if self.path is None or not Path(self.path).exists():
-            return None
-        arrays, facts = load_checkpoint(self.path, KIND)
-        require_same(self.path, facts["fingerprint"], self.fingerprint)
-        finished = []
-        for n, told in enumerate(facts["finished"]):
-            told["history"] = _iterations(told["history"])
-            rows, columns, theta = _state(arrays, f"run{n}")
-            finished.append(SoftRun(rows, columns, theta, **told))
-        begun = facts["begun"]
-        if begun is not None:
-            begun["state"] = SoftState(*_state(arrays, "state"))
-            begun["best"] = SoftState(*_state(arrays, "best")) if "best.0" in arrays else None
-        return Saved(facts["seeds"], finished, begun)
-
-    def each(self, saved: Saved, problem: Problem, trace: EMTrace) -> None:
-        """After an iteration: save if it is time."""
-        if self.path is not None and trace.iteration % self.every == 0:
-            self.save(saved, problem, trace)
-
-    def save(self, saved: Saved, problem: Problem, trace: EMTrace | None = None) -> None:
-        """Replace the checkpoint by where the fit stands now."""
-        if self.path is None:
-            return
-        arrays: dict[str, np.ndarray] = {}
-        for n, run in enumerate(saved.finished):
-            arrays |= _named(f"run{n}", run[:3])
-        begun = None
-        if trace is not None:
-            # The fit goes on from what was saved: what a cluster loses is computed from there.
-            arrays |= _named("state", state := problem.outside(trace.state))
-            trace.state = problem.inside(state)
-            if trace.best is not None:
-                arrays |= _named("best", best := problem.outside(trace.best))
-                trace.best = problem.inside(best)
-            begun = {
-                "rng": generator_state(trace.rng),
-                "best_score": trace.best_score,
-                "history": [list(i) for i in trace.history],
-                "scores": trace.scores,
-                "seconds": trace.seconds,
-                "converged": trace.converged,
-            }
-        told = [dict(zip(SoftRun._fields[3:], run[3:], strict=True)) for run in saved.finished]
-        facts = {
-            "fingerprint": self.fingerprint,
-            "seeds": saved.seeds,
-            "finished": told,
-            "begun": begun,
+def save_fit(
+    file: RunCheckpoint, fit: SoftFitState, problem: Problem, trace: EMTrace | None = None
+) -> None:
+    """Replace the checkpoint by the current state of the fit; `trace` is the run in progress."""
+    if file.path is None:
+        return
+    arrays: dict[str, np.ndarray] = {}
+    for n, run in enumerate(fit.finished):
+        arrays |= numbered(f"run{n}", run[:3])
+    unfinished = None
+    if trace is not None:
+        # Continue from the saved arrays: if a cluster loses parts, it recomputes from here only.
+        arrays |= numbered("state", state := problem.from_engine(trace.state))
+        trace.state = problem.to_engine(state)
+        if trace.best is not None:
+            arrays |= numbered("best", best := problem.from_engine(trace.best))
+            trace.best = problem.to_engine(best)
+        unfinished = {
+            "rng": generator_state(trace.rng),
+            "best_score": trace.best_score,
+            "history": [list(row) for row in trace.history],
+            "scores": trace.scores,
+            "seconds": trace.seconds,
+            "converged": trace.converged,
         }
-        save_checkpoint(self.path, KIND, arrays, facts)
+    finished = [_facts(run) for run in fit.finished]
+    file.write(arrays, {"seeds": fit.seeds, "finished": finished, "unfinished": unfinished})
 
 
-def resumed(begun: dict[str, Any], problem: Problem) -> EMTrace:
-    """The trace of an unfinished run, ready to go on."""
-    best = begun["best"]
-    return EMTrace(
-        problem.inside(begun["state"]),
-        generator_from(begun["rng"]),
-        None if best is None else problem.inside(best),
-        begun["best_score"],
-        _iterations(begun["history"]),
-        begun["scores"],
-        begun["seconds"],
-        begun["converged"],
+def _facts(run: SoftRun) -> dict[str, Any]:
+    """Return what a checkpoint stores of a finished run as JSON; its arrays are stored apart."""
+    return {
+        "entropy": run.entropy,
+        "score": run.score,
+        "converged": run.converged,
+        "history": [list(row) for row in run.history],
+        "held_out": run.held_out,
+    }
+
+
+def load_fit(file: RunCheckpoint) -> SoftFitState | None:
+    """Return what an earlier fit saved; None if there is no checkpoint."""
+    saved = file.read()
+    if saved is None:
+        return None
+    finished = []
+    for n, facts in enumerate(saved.facts["finished"]):
+        facts["history"] = iterations(facts["history"])
+        users, items, theta = in_order(saved.arrays, f"run{n}")
+        finished.append(SoftRun(users, items, theta, **facts))
+    return SoftFitState(saved.facts["seeds"], finished, _unfinished(saved))
+
+
+def _unfinished(saved: Checkpoint) -> UnfinishedRun | None:
+    facts = saved.facts["unfinished"]
+    if facts is None:
+        return None
+    best = in_order(saved.arrays, "best")
+    return UnfinishedRun(
+        SoftState(*in_order(saved.arrays, "state")),
+        SoftState(*best) if best else None,
+        **facts,
     )
-
-
-def _named(prefix: str, arrays: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
-    return {f"{prefix}.{place}": array for place, array in enumerate(arrays)}
-
-
-def _state(arrays: dict[str, np.ndarray], prefix: str) -> list[np.ndarray]:
-    return [arrays[f"{prefix}.{place}"] for place in range(3)]
-
-
-def _iterations(rows: list[list[Any]]) -> list[Iteration]:
-    return [Iteration(*row) for row in rows]

@@ -1,9 +1,9 @@
-"""EM over two node sets whose columns are too many for one worker.
+"""EM over two node sets with too many columns for the memory of one worker.
 
-Column memberships lie in blocks with the workers. A shard knows which columns it has ever seen:
-before an iteration it pulls those rows from the blocks, and its sums for them go back to the
-blocks. Sums are merged by the same tree as whole columns would be, and a column that a shard has
-not seen would only have added 0, so the result is the same, bit for bit.
+Column memberships are stored in blocks on the workers. A shard knows which columns occur in it:
+before an iteration it fetches those rows from the blocks, and its sums for them go back to the
+blocks. Sums are merged by the same tree as in `RatingProblem`, and a column that does not occur in
+a shard would only have added 0, so the result is the same, bit for bit.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from coterie.models.soft.problem_interface import log_sums
 from coterie.models.soft.rating_problem import RatingProblem, advance, common_of, shard_entropy
 from coterie.models.soft.state import SoftShape, SoftState
 
-_BLOCKS_OF_MOST = 4  # blocks that make up the most which a worker is given whole
+_BLOCKS_PER_LIMIT = 4  # a block has a quarter of the size that may be broadcast whole
 
 
-class NarrowedRows(NamedTuple):
-    """Some rows of a table: their numbers, rising, and what stands there."""
+class TableRows(NamedTuple):
+    """Some rows of a table: their positions, ascending, and their values."""
 
     places: np.ndarray
     values: np.ndarray
 
 
-class Blocked(NamedTuple):
-    """A state that lives with the engine, its columns in blocks."""
+class BlockedEngineState(NamedTuple):
+    """A state on the engine, with column memberships in blocks."""
 
     rows: list[Any]  # handles of arrays
     blocks: list[Any]  # handles of arrays
     theta: Any  # handle of an array
 
 
-class ColumnBlocks:
-    """A RatingProblem's iterations, with columns in `count` blocks."""
+class ColumnBlockedProblem:
+    """The iterations of a `RatingProblem`, with column memberships in `count` blocks."""
 
     def __init__(self, problem: RatingProblem, n_columns: int, count: int) -> None:
         self.problem, self.engine = problem, problem.engine
@@ -49,94 +49,110 @@ class ColumnBlocks:
         narrowed = self.engine.submit(narrow, problem.parts, repeat(self.cuts))
         self.parts, self.seen = self.engine.select(narrowed, 0), self.engine.select(narrowed, 1)
         self.wanted = [
-            self.engine.submit(as_it_is, self.engine.select(self.seen, block), one_task_each=True)
+            self.engine.submit(identity, self.engine.select(self.seen, block), one_task_each=True)
             for block in range(count)
         ]
 
-    def inside(self, state: SoftState) -> Blocked:
-        rows, columns, theta = self.problem.turned(state)
+    def to_engine(self, state: SoftState) -> BlockedEngineState:
+        rows, columns, theta = self.problem.oriented(state)
         blocks = [self.engine.broadcast(columns[a:b]) for a, b in pairwise(self.cuts)]
-        return Blocked(self.problem.by_shards(rows), blocks, self.engine.broadcast(theta))
+        return BlockedEngineState(
+            self.problem.by_shards(rows), blocks, self.engine.broadcast(theta)
+        )
 
-    def outside(self, spread: Blocked) -> SoftState:
-        count = len(spread.blocks)
-        theta, *arrays = self.engine.gather([spread.theta, *spread.blocks, *spread.rows])
+    def from_engine(self, engine_state: BlockedEngineState) -> SoftState:
+        count = len(engine_state.blocks)
+        theta, *arrays = self.engine.gather(
+            [engine_state.theta, *engine_state.blocks, *engine_state.rows]
+        )
         state = SoftState(np.concatenate(arrays[count:]), np.concatenate(arrays[:count]), theta)
-        return self.problem.turned(state)
+        return self.problem.oriented(state)
 
-    def step(self, spread: Blocked, rng: Generator) -> tuple[Blocked, float]:
-        prior, count = self.problem.prior, len(spread.blocks)
+    def step(
+        self, engine_state: BlockedEngineState, rng: Generator
+    ) -> tuple[BlockedEngineState, float]:
+        prior, count = self.problem.prior, len(engine_state.blocks)
         done = self.engine.reduce(
             advance_narrow,
             add_rows,
             self.parts,
             self.seen,
-            spread.rows,
-            repeat(spread.theta),
+            engine_state.rows,
+            repeat(engine_state.theta),
             repeat(prior),
             repeat(self.problem.samples),
             self.problem.keys(rng),
-            *self._pulled(spread),
+            *self._fetched_columns(engine_state),
             keep=True,
             n_totals=count + 1,
         )
         blocks = self.engine.submit(
-            renewed_block, done.total[:count], spread.blocks, repeat(prior), one_task_each=True
+            updated_block,
+            done.total[:count],
+            engine_state.blocks,
+            repeat(prior),
+            one_task_each=True,
         )
-        (theta,) = self.engine.submit(renewed_theta, done.total[count:], [spread.theta], [prior])
+        (theta,) = self.engine.submit(
+            updated_theta, done.total[count:], [engine_state.theta], [prior]
+        )
         entropies = self.engine.gather(self.engine.select(done.kept, 1))
-        following = Blocked(self.engine.select(done.kept, 0), blocks, theta)
+        following = BlockedEngineState(self.engine.select(done.kept, 0), blocks, theta)
         return following, merge_tree(entropies, plus)
 
-    def entropy(self, spread: Blocked) -> float:
+    def entropy(self, engine_state: BlockedEngineState) -> float:
         done = self.engine.reduce(
             entropy_narrow,
             plus,
             self.parts,
-            spread.rows,
-            repeat(spread.theta),
-            *self._pulled(spread),
+            engine_state.rows,
+            repeat(engine_state.theta),
+            *self._fetched_columns(engine_state),
         )
         return float(self.engine.gather([done.total])[0])
 
-    def penalty(self, spread: Blocked) -> float:
+    def penalty(self, engine_state: BlockedEngineState) -> float:
         if self.problem.prior == 0.0:
             return 0.0
-        each = self.engine.submit(log_sums, spread.blocks, one_task_each=True)
-        (theta,) = self.engine.submit(log_sums, [spread.theta])
+        each = self.engine.submit(log_sums, engine_state.blocks, one_task_each=True)
+        (theta,) = self.engine.submit(log_sums, [engine_state.theta])
         theta, *columns = self.engine.gather([theta, *each])
-        rows = self.problem.row_log_sum(spread.rows)
+        rows = self.problem.row_log_sum(engine_state.rows)
         total = rows + (float(np.concatenate(columns).sum()) + float(theta.sum()))
         return -self.problem.prior * total
 
-    def _pulled(self, spread: Blocked) -> list[list[Any]]:
-        """Of each block, the rows that each shard needs: only these travel."""
+    def _fetched_columns(self, engine_state: BlockedEngineState) -> list[list[Any]]:
+        """Return, for each block, the rows that each shard needs; only these are transferred."""
         return [
             self.engine.submit(take, repeat(block), wanted, one_task_each=True)
-            for block, wanted in zip(spread.blocks, self.wanted, strict=True)
+            for block, wanted in zip(engine_state.blocks, self.wanted, strict=True)
         ]
 
 
-def in_column_blocks(problem: RatingProblem, shape: SoftShape) -> RatingProblem | ColumnBlocks:
-    """The problem itself, or with its columns in blocks where the engine wants them so."""
+def in_column_blocks(
+    problem: RatingProblem, shape: SoftShape
+) -> RatingProblem | ColumnBlockedProblem:
+    """Return the problem, with columns in blocks if they are too large to broadcast."""
     columns = (shape.n_columns, shape.column_groups)
     if problem.flipped:
         columns = (shape.n_rows, shape.row_groups)
     count = blocks_needed(8 * columns[0] * columns[1], problem.engine.most_shared)
-    return problem if count == 1 else ColumnBlocks(problem, columns[0], min(count, columns[0]))
+    return (
+        problem if count == 1 else ColumnBlockedProblem(problem, columns[0], min(count, columns[0]))
+    )
 
 
 def blocks_needed(size: int, most: float) -> int:
-    """How many blocks something of `size` bytes is cut into if `most` go to everybody whole.
+    """Return the number of blocks for `size` bytes if at most `most` bytes are broadcast whole.
 
     >>> blocks_needed(10**9, 1 << 30), blocks_needed(10**10, 1 << 30)
     (1, 38)
     """
-    return 1 if size <= most else math.ceil(_BLOCKS_OF_MOST * size / most)
+    return 1 if size <= most else math.ceil(_BLOCKS_PER_LIMIT * size / most)
 
 
 def narrow(shard: Shard, cuts: np.ndarray) -> tuple[Shard, tuple[np.ndarray, ...]]:
-    """The shard with its columns numbered by themselves, and which they are in each block."""
+    """Renumber the columns that occur in a shard; also return their positions in each block."""
     seen, column = np.unique(shard.column, return_inverse=True)
     bounds = np.searchsorted(seen, cuts)
     places = tuple(
@@ -146,11 +162,13 @@ def narrow(shard: Shard, cuts: np.ndarray) -> tuple[Shard, tuple[np.ndarray, ...
     return shard._replace(column=column.astype(np.int32)), places
 
 
-def as_it_is(places: np.ndarray) -> np.ndarray:
+def identity(places: np.ndarray) -> np.ndarray:
+    """Return the argument: gives a selected result a task of its own."""
     return places
 
 
 def take(block: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return these rows of a block."""
     rows: np.ndarray = block[places]
     return rows
 
@@ -163,36 +181,40 @@ def advance_narrow(
     prior: float,
     samples: int,
     key: np.uint64,
-    *pulled: np.ndarray,
-) -> tuple[tuple[np.ndarray, float], tuple[NarrowedRows, ...]]:
-    """`advance` with the columns that were pulled; its sums by blocks, and last those of theta."""
-    common = common_of(np.concatenate(pulled), theta, samples)
+    *fetched: np.ndarray,
+) -> tuple[tuple[np.ndarray, float], tuple[TableRows, ...]]:
+    """Run `advance` with the fetched columns; return its sums by block, and those of theta last."""
+    common = common_of(np.concatenate(fetched), theta, samples)
     kept, sums = advance(shard, rows, common, prior, samples, key)
     bounds = np.cumsum([len(places) for places in seen])[:-1]
-    by_block = map(NarrowedRows, seen, np.split(sums.columns, bounds))
-    return kept, (*by_block, NarrowedRows(np.arange(len(sums.eta)), sums.eta))
+    by_block = map(TableRows, seen, np.split(sums.columns, bounds))
+    return kept, (*by_block, TableRows(np.arange(len(sums.eta)), sums.eta))
 
 
-def entropy_narrow(shard: Shard, rows: np.ndarray, theta: np.ndarray, *pulled: np.ndarray) -> float:
-    return shard_entropy(shard, rows, common_of(np.concatenate(pulled), theta, 0))
+def entropy_narrow(
+    shard: Shard, rows: np.ndarray, theta: np.ndarray, *fetched: np.ndarray
+) -> float:
+    return shard_entropy(shard, rows, common_of(np.concatenate(fetched), theta, 0))
 
 
-def renewed_block(sums: NarrowedRows, old: np.ndarray, prior: float) -> np.ndarray:
+def updated_block(sums: TableRows, old: np.ndarray, prior: float) -> np.ndarray:
+    """Return a block of column memberships after an iteration."""
     numerators = np.zeros_like(old)
     numerators[sums.places] = sums.values
     new: np.ndarray = new_memberships(numerators, old, prior)
     return new
 
 
-def renewed_theta(sums: NarrowedRows, old: np.ndarray, prior: float) -> np.ndarray:
+def updated_theta(sums: TableRows, old: np.ndarray, prior: float) -> np.ndarray:
+    """Return theta after an iteration."""
     new: np.ndarray = new_theta(sums.values, old, prior)
     return new
 
 
-def add_rows(a: NarrowedRows, b: NarrowedRows) -> NarrowedRows:
-    """Both together; a row that only one has is as it is there."""
+def add_rows(a: TableRows, b: TableRows) -> TableRows:
+    """Add two sets of rows; a row that only one has keeps its values."""
     places = np.union1d(a.places, b.places)
     values = np.zeros((len(places), *a.values.shape[1:]))
     values[np.searchsorted(places, a.places)] = a.values
     values[np.searchsorted(places, b.places)] += b.values
-    return NarrowedRows(places, values)
+    return TableRows(places, values)

@@ -1,4 +1,4 @@
-"""The loop that all soft models share: step, watch the entropy, stop, keep the best."""
+"""The EM loop of all soft models: step, track the entropy, stop, keep the best state."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.base.progress import Callback, Iteration, Progress
-from coterie.models.soft.problem_interface import Problem, Spread
+from coterie.models.soft.problem_interface import EngineState, Problem
 from coterie.models.soft.state import SoftState
 
-WINDOW = 10  # iterations over which the entropy must improve by tol
+WINDOW = 10  # iterations within which the entropy must improve by tol
 
 
-class Rules(NamedTuple):
-    """When to stop."""
+class StoppingRule(NamedTuple):
+    """When a run stops."""
 
     max_iter: int
     tol: float
@@ -27,47 +27,48 @@ class Rules(NamedTuple):
 
 @dataclass
 class EMTrace:
-    """One run on its way: all that a checkpoint must hold to go on with the same numbers."""
+    """A run in progress: everything needed to continue it with the same numbers."""
 
-    state: Spread
+    state: EngineState
     rng: Generator
-    best: Spread | None = None
+    best: EngineState | None = None
     best_score: float = np.inf
     history: list[Iteration] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)  # what states are judged by, beside history
+    scores: list[float] = field(default_factory=list)  # one per iteration; lower is better
     seconds: float = 0.0
     converged: bool = False
     entropy: float = np.nan
 
     @property
     def iteration(self) -> int:
+        """Number of iterations done."""
         return len(self.history)
 
 
-def run(
+def run_em(
     problem: Problem,
     trace: EMTrace,
-    rules: Rules,
+    rule: StoppingRule,
     callback: Callback,
     *,
     held_out: Callable[[SoftState], float] | None = None,
-    each: Callable[[EMTrace], None] | None = None,
+    after_iteration: Callable[[EMTrace], None] | None = None,
 ) -> bool:
-    """Iterate until converged, out of iterations, or interrupted; True if interrupted.
+    """Iterate until converged, out of iterations or interrupted; return whether interrupted.
 
-    The state kept is the best seen: by the entropy with what the prior adds (the one EM brings
-    down) or, where there is a `held_out` measure, by that. `each` is called after every iteration
-    (checkpoints).
+    `trace.best` is the state with the lowest score: the entropy plus the prior's penalty, which EM
+    minimises, or `held_out` of the state if given. `after_iteration` is called after every
+    iteration (for checkpoints).
     """
     try:
         clock = time.perf_counter() - trace.seconds
-        while trace.iteration < rules.max_iter and not trace.converged:
+        while trace.iteration < rule.max_iter and not trace.converged:
             _iterate(problem, trace, held_out, clock)
-            window = rules.patience if held_out else WINDOW
-            trace.converged = settled(trace.scores, rules.tol, window)
-            if each is not None:
-                each(trace)
-            callback(_progress(trace, rules.max_iter))
+            window = rule.patience if held_out else WINDOW
+            trace.converged = has_converged(trace.scores, rule.tol, window)
+            if after_iteration is not None:
+                after_iteration(trace)
+            callback(_progress(trace, rule.max_iter))
         interrupted = False
     except KeyboardInterrupt:
         interrupted = True
@@ -95,7 +96,7 @@ def _iterate(
 def _finish(
     problem: Problem, trace: EMTrace, held_out: Callable[[SoftState], float] | None
 ) -> None:
-    """One last look at the newest state; the best of all is the one that stays."""
+    """Score the last state, which no step has measured yet, and set the entropy of the best."""
     entropy = problem.entropy(trace.state)
     score = _score(problem, trace.state, entropy, held_out)
     if trace.best is None or score <= trace.best_score:
@@ -105,23 +106,26 @@ def _finish(
 
 
 def _score(
-    problem: Problem, state: Spread, entropy: float, held_out: Callable[[SoftState], float] | None
+    problem: Problem,
+    state: EngineState,
+    entropy: float,
+    held_out: Callable[[SoftState], float] | None,
 ) -> float:
     if held_out is not None:
-        return held_out(problem.outside(state))
+        return held_out(problem.from_engine(state))
     return entropy + problem.penalty(state)
 
 
-def settled(scores: list[float], tol: float, window: int) -> bool:
-    """True once the best score has not improved by tol (relative) within the last `window`.
+def has_converged(scores: list[float], tol: float, window: int) -> bool:
+    """Return whether the last `window` scores improved the best one by less than tol (relative).
 
-    >>> settled([5.0, 4.0, 4.0, 4.0], tol=1e-6, window=2), settled([5.0, 4.0], 1e-6, 2)
+    >>> has_converged([5.0, 4.0, 4.0, 4.0], tol=1e-6, window=2), has_converged([5.0, 4.0], 1e-6, 2)
     (True, False)
     """
     if tol <= 0 or len(scores) <= window:
         return False
-    earlier, lately = min(scores[:-window]), min(scores[-window:])
-    return earlier - lately < tol * abs(earlier)
+    before, recent = min(scores[:-window]), min(scores[-window:])
+    return before - recent < tol * abs(before)
 
 
 def _progress(trace: EMTrace, total: int) -> Progress:

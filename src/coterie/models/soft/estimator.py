@@ -1,4 +1,4 @@
-"""What MMSBM and MCMMSBM share: parameters checked, runs made, the best one shown."""
+"""The fit that MMSBM and MCMMSBM share."""
 
 from __future__ import annotations
 
@@ -13,39 +13,38 @@ from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Graph, Ratings
 from coterie.engine import Engine, running_engine
+from coterie.engine.checkpoint import RunCheckpoint
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest
-from coterie.models.soft.checkpoint import Keeper, Saved, SoftRun, resumed
-from coterie.models.soft.em import EMTrace, Rules, run
-from coterie.models.soft.graph_problem import Settings
+from coterie.models.soft.checkpoint import KIND, SoftFitState, load_fit, save_fit
+from coterie.models.soft.em import EMTrace, StoppingRule, run_em
+from coterie.models.soft.graph_problem import GraphSettings
 from coterie.models.soft.predict import held_out_entropy
 from coterie.models.soft.problems import (
-    Posed,
+    ProblemSetup,
     absent_mode,
-    graph_classes,
-    pose_graph,
-    pose_ratings,
-    pose_shards,
+    graph_values,
+    set_up_graph,
+    set_up_ratings,
+    set_up_sharded_ratings,
     smallest_like,
 )
-from coterie.models.soft.state import SoftState, start
+from coterie.models.soft.results import SoftRun, best_run, run_result
+from coterie.models.soft.state import SoftState, initial_state
 from coterie.models.soft.validation import check
 
-_NOT_PART_OF_THE_RUN = ("max_iter", "tol", "patience", "rng", "init", "warm_start")
-_TINY = {"n_groups": 1, "max_iter": 1, "n_init": 1, "init": "random", "rng": 0}
+# A resumed fit may change these: they decide when a run stops, or the checkpoint stores their
+# effect (seeds and initial states).
+_FREE_WHEN_RESUMED = ("max_iter", "tol", "patience", "rng", "init", "warm_start")
+_SMALLEST_FIT = {"n_groups": 1, "max_iter": 1, "n_init": 1, "init": "random", "rng": 0}
 
 
 Data = Ratings | ShardedRatings | Graph | ShardedGraph
 
 
 class SoftModel(Estimator):
-    """Mixed membership by EM. The parameters are explained where they are given: MMSBM, MCMMSBM.
-
-    After `fit`: `theta_` (k × l × R), `values_` (the R configurations), `entropy_`, `history_`,
-    `converged_`, `interrupted_`, `runs_`; for ratings `user_memberships_` and
-    `item_memberships_`, for graphs `memberships_`.
-    """
+    """Mixed membership by EM. `MMSBM` and `MCMMSBM` document parameters and attributes."""
 
     n_groups: int | tuple[int, int]
     max_iter: int
@@ -84,130 +83,177 @@ class SoftModel(Estimator):
         checkpoint_every: int = 10,
         resume: bool = False,
     ) -> Self:
-        """Learn memberships and theta. Ctrl-C keeps the best state so far.
+        """Learn memberships and theta from ratings or from a graph.
 
-        With `checkpoint` the fit is saved to that file every few iterations; with `resume` it
-        goes on from there, to the same numbers as if it had never stopped.
+        Ctrl-C stops the fit and keeps the best state so far (`interrupted_` is then True).
+
+        Parameters
+        ----------
+        data : Ratings, Graph, ShardedRatings or ShardedGraph
+            The observations. Every rating is one observation; of a graph, every pair of nodes is
+            one, present or absent (see `absent`).
+        engine : str or Engine, default="local"
+            Where the work runs: "local" (threads of this machine), or an engine object such as
+            `LocalEngine` or `DaskEngine`.
+        callback : callable, optional
+            Called with a `Progress` after every iteration.
+        checkpoint : str or path-like, optional
+            File to which the state of the fit is saved. By default nothing is saved.
+        checkpoint_every : int, default=10
+            Number of iterations between two checkpoints.
+        resume : bool, default=False
+            Continue from `checkpoint` if the file exists. The result is the same, bit for bit,
+            as that of a fit that was never stopped.
+
+        Returns
+        -------
+        self
+            The fitted model.
+
+        Raises
+        ------
+        InputError
+            If a parameter or the data are not valid, or if the checkpoint belongs to other data
+            or settings.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> graph = ct.Graph.from_edges([0, 0, 1, 3, 3, 4], [1, 2, 2, 4, 5, 5])
+        >>> model = ct.MMSBM(n_groups=2, n_init=3, rng=0).fit(graph)
+        >>> model.memberships_.shape
+        (6, 2)
         """
         check(self, data)
-        keeper = Keeper(checkpoint, checkpoint_every, self._fingerprint(data))
-        saved = keeper.load() if resume else None
-        if saved is None:
-            # The last seed belongs to the held-out rows, which all runs share.
-            seeds = stream_keys(as_generator(self.rng), self.n_init + 1)
-            saved = Saved([int(seed) for seed in seeds])
-        learnt, held_out = self._hold_out(data, saved.seeds[-1])
+        file = RunCheckpoint(KIND, checkpoint, checkpoint_every, self._fingerprint(data))
+        fit = (load_fit(file) if resume else None) or SoftFitState(self._seeds())
+        training_data, held_out = self._hold_out(data, fit.held_out_seed)
         self.interrupted_ = False
-        with running_engine(engine) as worker:
-            for seed in saved.seeds[len(saved.finished) : -1]:
+        with running_engine(engine) as runner:
+            for seed in fit.remaining_seeds:
                 rng = np.random.default_rng(seed)
-                posed = self._pose(learnt, worker, rng)
-                trace = self._begin(posed, saved, rng)
-                self.interrupted_ = self._run(posed, trace, saved, keeper, callback, held_out)
+                setup = self._set_up(training_data, runner, rng)
+                trace = self._start(setup, fit, rng)
+                self.interrupted_ = self._run(setup, trace, fit, file, callback, held_out)
                 if self.interrupted_:
                     break
-        self._show(data, saved.finished)
+        self._set_results(data, fit.finished)
         return self
 
     def compile(self, data: Data, engine: str | Engine = "local") -> None:
-        """Have Numba compile what `fit(data)` will run, on a few nodes of the same kind."""
-        few = type(self)(**{**self.get_params(), **_TINY, "absent": self._absent(data)})
+        """Compile the kernels that `fit(data)` needs, on a few nodes.
+
+        Numba compiles a kernel on its first call and caches it on disk. Call this before `fit` to
+        keep compilation out of a measured time.
+
+        Parameters
+        ----------
+        data : Ratings, Graph, ShardedRatings or ShardedGraph
+            The data that will be fitted. Only their kind matters.
+        engine : str or Engine, default="local"
+            The engine that `fit` will use.
+        """
+        few = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "absent": self._absent(data)})
         few.fit(smallest_like(data), engine)
 
-    def _run(
-        self,
-        posed: Posed,
-        trace: EMTrace,
-        saved: Saved,
-        keeper: Keeper,
-        callback: Callback,
-        held_out: Callable[[SoftState], float] | None,
-    ) -> bool:
-        interrupted = run(
-            posed.problem,
-            trace,
-            Rules(self.max_iter, self.tol, self.patience),
-            callback,
-            held_out=held_out,
-            each=lambda trace: keeper.each(saved, posed.problem, trace),
-        )
-        if interrupted:
-            keeper.save(saved, posed.problem, trace)
-        rows, columns, theta = posed.problem.outside(trace.best)
-        saved.finished.append(
-            SoftRun(
-                rows,
-                columns,
-                np.ascontiguousarray(np.moveaxis(theta[: len(posed.values)], 0, 2)),
-                trace.entropy,
-                trace.best_score,
-                trace.converged,
-                trace.history,
-                trace.scores if held_out is not None else [],
-            )
-        )
-        if not interrupted:
-            keeper.save(saved, posed.problem)
-        return interrupted
-
-    def _begin(self, posed: Posed, saved: Saved, rng: Generator) -> EMTrace:
-        if saved.begun is not None:
-            begun, saved.begun = saved.begun, None
-            return resumed(begun, posed.problem)
-        init = self if self.warm_start and hasattr(self, "theta_") else self.init
-        return EMTrace(posed.problem.inside(start(posed.shape, init, rng)), rng)
-
-    def _samples(self) -> int:
-        """Draws an observation; 0 is the exact update."""
-        return 0
-
-    def _pose(self, data: Data, engine: Engine, rng: Generator) -> Posed:
-        groups = self.n_groups if isinstance(self.n_groups, tuple | list) else (self.n_groups,) * 2
-        pair = (int(groups[0]), int(groups[1]))
-        if isinstance(data, ShardedRatings):
-            return pose_shards(data, pair, engine, prior=self.prior, samples=self._samples())
-        if isinstance(data, Ratings):
-            return pose_ratings(
-                data,
-                pair,
-                engine,
-                prior=self.prior,
-                samples=self._samples(),
-                negatives_per_rating=self.negatives_per_rating,
-                rng=rng,
-            )
-        settings = Settings(self._absent(data), self.absent_samples, self._samples(), self.prior)
-        return pose_graph(data, int(groups[0]), engine, settings)
-
-    def _absent(self, data: Data) -> str:
-        return absent_mode(self.absent, getattr(data, "n_nodes", 0))
+    def _seeds(self) -> list[int]:
+        """Draw one seed per run, and the seed that chooses the held-out ratings."""
+        return [int(seed) for seed in stream_keys(as_generator(self.rng), self.n_init + 1)]
 
     def _hold_out(self, data: Data, seed: int) -> tuple[Data, Callable[[SoftState], float] | None]:
-        """The data to learn from, and how to measure a state on the rest."""
+        """Return the training data, and a function that scores a state on the held-out ratings."""
         if not self.validation or not isinstance(data, Ratings):
             return data, None
         order = np.random.default_rng(seed).permutation(len(data))
         count = min(max(1, round(self.validation * len(data))), len(data) - 1)
-        kept, aside = data.take(np.sort(order[count:])), data.take(np.sort(order[:count]))
-        return kept, lambda state: held_out_entropy(aside, state)
+        training, held_out = data.take(np.sort(order[count:])), data.take(np.sort(order[:count]))
+        return training, lambda state: held_out_entropy(held_out, state)
 
-    def _fingerprint(self, data: Data) -> dict[str, Any]:
-        given = {n: v for n, v in self.get_params().items() if n not in _NOT_PART_OF_THE_RUN}
-        given["n_groups"] = np.ravel(self.n_groups).tolist()
-        return {"model": type(self).__name__, "data": data_digest(data), **given}
+    def _set_up(self, data: Data, engine: Engine, rng: Generator) -> ProblemSetup:
+        """Turn the data into the problem that the EM loop solves."""
+        groups = self.n_groups if isinstance(self.n_groups, tuple | list) else (self.n_groups,) * 2
+        pair = (int(groups[0]), int(groups[1]))
+        samples = self._samples_per_observation()
+        if isinstance(data, ShardedRatings):
+            return set_up_sharded_ratings(data, pair, engine, prior=self.prior, samples=samples)
+        if isinstance(data, Ratings):
+            return set_up_ratings(
+                data,
+                pair,
+                engine,
+                prior=self.prior,
+                samples=samples,
+                negatives_per_rating=self.negatives_per_rating,
+                rng=rng,
+            )
+        settings = GraphSettings(self._absent(data), self.absent_samples, samples, self.prior)
+        return set_up_graph(data, int(groups[0]), engine, settings)
 
-    def _show(self, data: Data, runs: list[SoftRun]) -> None:
+    def _start(self, setup: ProblemSetup, fit: SoftFitState, rng: Generator) -> EMTrace:
+        """Return the unfinished run of a checkpoint, or a new run."""
+        unfinished = fit.take_unfinished()
+        if unfinished is not None:
+            return unfinished.trace(setup.problem)
+        init = self if self.warm_start and hasattr(self, "theta_") else self.init
+        return EMTrace(setup.problem.to_engine(initial_state(setup.shape, init, rng)), rng)
+
+    def _run(
+        self,
+        setup: ProblemSetup,
+        trace: EMTrace,
+        fit: SoftFitState,
+        file: RunCheckpoint,
+        callback: Callback,
+        held_out: Callable[[SoftState], float] | None,
+    ) -> bool:
+        """Run EM, add the result to the finished runs, and return whether it was interrupted."""
+
+        def save_if_due(trace: EMTrace) -> None:
+            if file.due(trace.iteration):
+                save_fit(file, fit, setup.problem, trace)
+
+        interrupted = run_em(
+            setup.problem,
+            trace,
+            StoppingRule(self.max_iter, self.tol, self.patience),
+            callback,
+            held_out=held_out,
+            after_iteration=save_if_due,
+        )
+        if interrupted:  # saved as unfinished, so that a resumed fit continues this run
+            save_fit(file, fit, setup.problem, trace)
+        fit.finished.append(run_result(setup, trace, validated=held_out is not None))
+        if not interrupted:
+            save_fit(file, fit, setup.problem)
+        return interrupted
+
+    def _set_results(self, data: Data, runs: list[SoftRun]) -> None:
+        """Set the fitted attributes from the best run."""
         self.runs_ = runs
-        best = min(runs, key=lambda run: run.score)
+        best = best_run(runs)
         self.theta_, self.entropy_ = best.theta, best.entropy
         self.history_, self.converged_ = best.history, best.converged
         if isinstance(data, Ratings):
-            self.ratings_ = data  # a Recommender of this model needs the names
+            self.ratings_ = data  # a Recommender of this model needs the ids
         if isinstance(data, Ratings | ShardedRatings):
-            self.user_memberships_ = best.row_memberships
-            self.item_memberships_ = best.column_memberships
+            self.user_memberships_ = best.user_memberships
+            self.item_memberships_ = best.item_memberships
             self.values_ = data.values
             self.validation_history_ = best.held_out
         else:
-            self.memberships_ = best.row_memberships
-            self.values_ = graph_classes(data, self._absent(data))
+            self.memberships_ = best.user_memberships
+            self.values_ = graph_values(data, self._absent(data))
+
+    def _samples_per_observation(self) -> int:
+        """Return the number of draws per observation; 0 is the exact update."""
+        return 0
+
+    def _absent(self, data: Data) -> str:
+        """Return how absent pairs are treated, with "auto" decided."""
+        return absent_mode(self.absent, getattr(data, "n_nodes", 0))
+
+    def _fingerprint(self, data: Data) -> dict[str, Any]:
+        """Return the data and settings that a resumed fit must share with its checkpoint."""
+        given = {n: v for n, v in self.get_params().items() if n not in _FREE_WHEN_RESUMED}
+        given["n_groups"] = np.ravel(self.n_groups).tolist()
+        return {"model": type(self).__name__, "data": data_digest(data), **given}

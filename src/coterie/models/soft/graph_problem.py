@@ -1,4 +1,4 @@
-"""EM over one node set: the pairs of a graph, present ones and absent ones."""
+"""EM over one node set: the pairs of nodes of a graph, present and absent."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from coterie.kernels.soft.absent_pairs import (
 )
 from coterie.kernels.soft.em import Shard, accumulate, entropy_of, new_memberships, new_theta
 from coterie.kernels.soft.monte_carlo import accumulate_sampled
-from coterie.models.soft.observation_shards import Pairs, cut
+from coterie.models.soft.observation_shards import Pairs, cut_shards
 from coterie.models.soft.problem_interface import add, log_sum
 from coterie.models.soft.state import SoftState
 
-_PRESENT, _ABSENT = 0, 1  # which of a task's two streams
+_PRESENT, _ABSENT = 0, 1  # index of the random stream of a task
 
 
-class Settings(NamedTuple):
-    """How a graph's pairs are treated."""
+class GraphSettings(NamedTuple):
+    """How the pairs of a graph are treated."""
 
     absent: str  # "exact", "sampled" or "ignored"
     absent_samples: int
-    samples: int  # draws a present pair; 0: exactly
+    samples: int  # draws per present pair; 0 is the exact update
     prior: float
 
 
@@ -49,14 +49,14 @@ class GraphCommon(NamedTuple):
 
 
 class GraphSums(NamedTuple):
-    """What is added up over shards."""
+    """Sums over shards."""
 
-    eta: np.ndarray  # configurations × k × k
+    eta: np.ndarray  # levels × k × k
     entropy: float
 
 
 class GraphView(NamedTuple):
-    """A graph seen from its sources, or (directed) from its targets with theta transposed."""
+    """The pairs by source, or (second view of a directed graph) by target, theta transposed."""
 
     cuts: np.ndarray
     parts: list[Shard]
@@ -67,59 +67,59 @@ class GraphView(NamedTuple):
 class GraphProblem:
     """The pairs of one node set, and one iteration over them.
 
-    An undirected pair stands in both rows, so the rows' numerators are complete and the entropy
-    is halved. Of a directed graph each node is seen as a source and as a target.
+    An undirected pair appears in the rows of both nodes, so the rows' numerators are complete and
+    the entropy is halved. A directed graph has two views: each node as a source and as a target.
     """
 
     def __init__(
-        self, graph: Graph, codes: np.ndarray, n_codes: int, settings: Settings, engine: Engine
+        self, graph: Graph, codes: np.ndarray, n_codes: int, settings: GraphSettings, engine: Engine
     ) -> None:
-        """`codes` gives the configuration of each stored neighbour, beside graph.indices."""
+        """Build the views; `codes` are the levels of the stored neighbours, parallel to indices."""
         self.engine, self.settings, self.directed = engine, settings, graph.directed
         self.views = [_view(graph, codes, n_codes, settings, engine, False)]
         if graph.directed:
             source = np.repeat(np.arange(graph.n_nodes), graph.degrees)
-            turned = np.lexsort((source, graph.indices))
+            by_target = np.lexsort((source, graph.indices))
             self.views.append(
-                _view(graph.reversed(), codes[turned], n_codes, settings, engine, True)
+                _view(graph.reversed(), codes[by_target], n_codes, settings, engine, True)
             )
 
-    def inside(self, state: SoftState) -> SoftState:
+    def to_engine(self, state: SoftState) -> SoftState:
         return state
 
-    def outside(self, spread: SoftState) -> SoftState:
-        return spread
+    def from_engine(self, engine_state: SoftState) -> SoftState:
+        return engine_state
 
-    def step(self, spread: SoftState, rng: Generator) -> tuple[SoftState, float]:
+    def step(self, engine_state: SoftState, rng: Generator) -> tuple[SoftState, float]:
         prior = self.settings.prior
-        numerators = np.zeros_like(spread.rows)
-        common = self._common(spread, draws=True)
+        numerators = np.zeros_like(engine_state.rows)
+        common = self._common(engine_state, draws=True)
         merged = []
         for view in self.views:
             total, *rows = self._reduced(view, common, rng, advance, add, keep=True)
             numerators += np.concatenate(rows)
             merged.append(total)
-        sums = merged[0]  # the view from the targets holds the same pairs once more
+        sums = merged[0]  # the view by target has the same pairs again
         eta = sums.eta if self.directed else 0.5 * (sums.eta + sums.eta.transpose(0, 2, 1))
-        nodes = new_memberships(numerators, spread.rows, prior)
-        theta = new_theta(np.ascontiguousarray(eta), spread.theta, prior)
-        return SoftState(nodes, nodes, theta), self._once(sums.entropy)
+        nodes = new_memberships(numerators, engine_state.rows, prior)
+        theta = new_theta(np.ascontiguousarray(eta), engine_state.theta, prior)
+        return SoftState(nodes, nodes, theta), self._count_pairs_once(sums.entropy)
 
-    def entropy(self, spread: SoftState) -> float:
-        """S of a state; where absent pairs are sampled, an unbiased estimate (always the same)."""
-        common = self._common(spread, draws=False)
+    def entropy(self, engine_state: SoftState) -> float:
+        """Return the entropy: an unbiased estimate with a fixed seed if absent pairs are sampled."""
+        common = self._common(engine_state, draws=False)
         fixed = np.random.default_rng(0)
-        (entropy,) = self._reduced(self.views[0], common, fixed, part_entropy, plus)
-        return self._once(float(entropy))
+        (entropy,) = self._reduced(self.views[0], common, fixed, block_entropy, plus)
+        return self._count_pairs_once(float(entropy))
 
-    def penalty(self, spread: SoftState) -> float:
+    def penalty(self, engine_state: SoftState) -> float:
         if self.settings.prior == 0.0:
             return 0.0
-        # the two cells of an undirected pair of groups are one parameter
-        cells = self._once(log_sum(spread.theta))
-        return -self.settings.prior * (log_sum(spread.rows) + cells)
+        # of an undirected graph, the two cells of a pair of groups are one parameter
+        cells = self._count_pairs_once(log_sum(engine_state.theta))
+        return -self.settings.prior * (log_sum(engine_state.rows) + cells)
 
-    def _once(self, entropy: float) -> float:
+    def _count_pairs_once(self, entropy: float) -> float:
         return entropy if self.directed else 0.5 * entropy
 
     def _reduced(
@@ -131,7 +131,7 @@ class GraphProblem:
         merge: Callable[[Any, Any], Any],
         keep: bool = False,
     ) -> list[Any]:
-        """The merged total of a task over a view's parts, and what each kept."""
+        """Return the merged total of a task over the parts of a view, and what each part kept."""
         keys = stream_keys(rng, 2 * len(view.parts)).reshape(-1, 2)
         done = self.engine.reduce(
             task,
@@ -148,18 +148,18 @@ class GraphProblem:
         )
         return self.engine.gather([done.total, *done.kept])
 
-    def _common(self, spread: SoftState, draws: bool) -> GraphCommon:
-        tables = alias_tables(spread.rows) if draws and self.settings.samples else None
+    def _common(self, engine_state: SoftState, draws: bool) -> GraphCommon:
+        tables = alias_tables(engine_state.rows) if draws and self.settings.samples else None
         node_sums = None
         if self.settings.absent == "sampled":
-            blocks = [spread.rows[a:b] for a, b in pairwise(self.views[0].cuts)]
+            blocks = [engine_state.rows[a:b] for a, b in pairwise(self.views[0].cuts)]
             ((total, outer),) = self.engine.gather(
                 [self.engine.reduce(membership_sums, add, blocks).total]
             )
-            by_group = alias_tables(np.ascontiguousarray(spread.rows.T))
+            by_group = alias_tables(np.ascontiguousarray(engine_state.rows.T))
             node_sums = NodeSums(total, outer, by_group.keep, by_group.other)
         common: GraphCommon = self.engine.broadcast(
-            GraphCommon(spread.rows, spread.theta, tables, node_sums)
+            GraphCommon(engine_state.rows, engine_state.theta, tables, node_sums)
         )
         return common
 
@@ -168,7 +168,7 @@ def _view(
     graph: Graph,
     codes: np.ndarray,
     n_codes: int,
-    settings: Settings,
+    settings: GraphSettings,
     engine: Engine,
     from_targets: bool,
 ) -> GraphView:
@@ -177,7 +177,7 @@ def _view(
     neighbours = graph.indices.astype(np.int32, copy=False)
     pairs = Pairs(source, neighbours, codes.astype(np.int32), n, n, n_codes)
     row_cost = {"exact": n, "sampled": settings.absent_samples, "ignored": 0}[settings.absent]
-    cuts = (shards := cut(pairs, column_sums=False, row_cost=row_cost)).cuts
+    cuts = (shards := cut_shards(pairs, column_sums=False, row_cost=row_cost)).cuts
     blocks = [
         PairBlock(
             graph.indptr[low : high + 1] - graph.indptr[low],
@@ -195,11 +195,11 @@ def advance(
     high: int,
     from_targets: bool,
     common: GraphCommon,
-    settings: Settings,
+    settings: GraphSettings,
     keys: np.ndarray,
 ) -> tuple[np.ndarray, GraphSums]:
-    """Numerators of the rows low .. high - 1, and the sums of their pairs."""
-    nodes, theta = common.nodes, _seen(common.theta, from_targets)
+    """Return the numerators of rows low .. high - 1, and the sums of their pairs."""
+    nodes, theta = common.nodes, _oriented_theta(common.theta, from_targets)
     rows, nothing = nodes[low:high], np.empty((0, nodes.shape[1]))
     if settings.samples:
         tables = AliasTables(*(table[low:high] for table in common.tables))  # type: ignore[union-attr]
@@ -224,18 +224,18 @@ def advance(
     return stats.rows, GraphSums(stats.eta, entropy)
 
 
-def part_entropy(
+def block_entropy(
     shard: Shard,
     block: PairBlock,
     low: int,
     high: int,
     from_targets: bool,
     common: GraphCommon,
-    settings: Settings,
+    settings: GraphSettings,
     keys: np.ndarray,
 ) -> float:
-    """The entropy of the pairs of the rows low .. high - 1."""
-    nodes, theta = common.nodes, _seen(common.theta, from_targets)
+    """Return the entropy of the pairs of rows low .. high - 1."""
+    nodes, theta = common.nodes, _oriented_theta(common.theta, from_targets)
     rows = nodes[low:high]
     unused = np.zeros_like(rows), np.zeros_like(theta[0])
     present = entropy_of(shard, rows, nodes, theta)
@@ -250,12 +250,12 @@ def _absent(
     rows: np.ndarray,
     theta_0: np.ndarray,
     common: GraphCommon,
-    settings: Settings,
+    settings: GraphSettings,
     key: np.uint64,
     row_sums: np.ndarray,
     eta_0: np.ndarray,
 ) -> float:
-    """Absent pairs added to the numerators, and their entropy."""
+    """Add the absent pairs to the numerators; return their entropy."""
     if settings.absent == "ignored":
         return 0.0
     if settings.absent == "exact":
@@ -268,5 +268,5 @@ def _absent(
     )
 
 
-def _seen(theta: np.ndarray, from_targets: bool) -> np.ndarray:
+def _oriented_theta(theta: np.ndarray, from_targets: bool) -> np.ndarray:
     return np.ascontiguousarray(theta.transpose(0, 2, 1)) if from_targets else theta

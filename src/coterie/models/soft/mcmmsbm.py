@@ -64,5 +64,5 @@ class MCMMSBM(MMSBM):
         )
         self.samples = samples
 
-    def _samples(self) -> int:
+    def _samples_per_observation(self) -> int:
         return self.samples

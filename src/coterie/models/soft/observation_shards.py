@@ -1,4 +1,4 @@
-"""Observations cut into shards: blocks of rows with all that was observed of them."""
+"""Observations cut into shards: blocks of rows with all of their observations."""
 
 from __future__ import annotations
 
@@ -12,39 +12,40 @@ from coterie.kernels.hard.row_blocks import RowBlock
 from coterie.kernels.soft.em import Shard
 from coterie.kernels.soft.grouping import count_groups, counting_order, group_starts
 
-_OBSERVATIONS_A_COLUMN = 8
+_OBSERVATIONS_PER_COLUMN = 8
 _MOST_COLUMN_SUMS = 32
 _CACHE = 16 << 20  # bytes; fixed, so that a result never depends on the machine
 _BEYOND_CACHE = 2.6
 
 
 class Pairs(NamedTuple):
-    """Observed pairs: who, with whom, in which configuration; repeats are observations too."""
+    """Observed pairs with the level of each; a repeated pair is another observation."""
 
     rows: np.ndarray  # int32
     columns: np.ndarray  # int32
-    codes: np.ndarray  # int32
+    codes: np.ndarray  # int32, level of each pair
     n_rows: int
     n_columns: int
     n_codes: int
 
     def transposed(self) -> Pairs:
-        """The same observations with rows and columns exchanged."""
+        """Return the same observations with rows and columns exchanged."""
         return Pairs(self.columns, self.rows, self.codes, self.n_columns, self.n_rows, self.n_codes)
 
 
 class Shards(NamedTuple):
-    """Blocks of rows; block b holds the rows cuts[b]:cuts[b + 1]."""
+    """Blocks of rows; block b holds rows cuts[b]:cuts[b + 1]."""
 
     parts: list[Shard]
     cuts: np.ndarray
 
 
-def columns_are_cheaper(pairs: Pairs, groups: tuple[int, int]) -> bool:
-    """Whether to group by (column, configuration) rather than by (row, configuration).
+def grouping_columns_is_cheaper(pairs: Pairs, groups: tuple[int, int]) -> bool:
+    """Return whether grouping by (column, level) costs less than grouping by (row, level).
 
-    A group costs k l, an observation thrice the width of the other side's memberships, and more
-    where those and their sums leave the caches (measured: 10 million ratings).
+    A group costs k l, an observation three times the number of groups of the other side, and more
+    if the memberships of that side and their sums do not fit the cache (measured on 10 million
+    ratings).
     """
     order = counting_order(np.arange(len(pairs.codes)), pairs.codes, pairs.n_codes)
 
@@ -59,12 +60,13 @@ def columns_are_cheaper(pairs: Pairs, groups: tuple[int, int]) -> bool:
     )
 
 
-def cut(pairs: Pairs, *, column_sums: bool, row_cost: int = 0) -> Shards:
-    """Shards of nearly equal work, each sorted by configuration, row and column.
+def cut_shards(pairs: Pairs, *, column_sums: bool, row_cost: int = 0) -> Shards:
+    """Cut the observations into shards of nearly equal work, sorted by level, row and column.
 
-    A row costs its observations and `row_cost`. Where every shard makes sums over all columns
-    (`column_sums`) there are no more shards than keep those within the size of the observations.
-    The configuration comes first so that its k × l cells of theta and eta stay in cache.
+    A row costs its number of observations plus `row_cost`. If every shard computes sums over all
+    columns (`column_sums`), the number of shards is limited so that these sums do not exceed the
+    size of the observations. The level comes first so that its k × l cells of theta and eta stay
+    in cache.
     """
     degree = np.bincount(pairs.rows, minlength=pairs.n_rows)
     cuts = _cuts(pairs, degree + row_cost, column_sums)
@@ -93,18 +95,18 @@ def cut(pairs: Pairs, *, column_sums: bool, row_cost: int = 0) -> Shards:
 
 
 def _cuts(pairs: Pairs, cost: np.ndarray, column_sums: bool) -> np.ndarray:
-    """Row boundaries of the shards."""
+    """Return the row boundaries of the shards."""
     work = np.concatenate([[0], np.cumsum(cost)])
     count = shard_count(int(work[-1]))
     if column_sums:
-        fitting = len(pairs.rows) // (_OBSERVATIONS_A_COLUMN * max(pairs.n_columns, 1))
+        fitting = len(pairs.rows) // (_OBSERVATIONS_PER_COLUMN * max(pairs.n_columns, 1))
         count = min(count, _MOST_COLUMN_SUMS, max(2, fitting))
     cuts = np.unique(cut_rows(work, min(count, max(pairs.n_rows, 1))))
-    return cuts if len(cuts) > 1 else np.array([0, 0])  # no rows at all: one empty block
+    return cuts if len(cuts) > 1 else np.array([0, 0])  # no rows: one empty block
 
 
-def of_rows(block: RowBlock) -> Shard:
-    """The shard of a block of rows that was cut beforehand."""
+def shard_of_rows(block: RowBlock) -> Shard:
+    """Return the shard of a block of rows that is already cut."""
     row = np.repeat(np.arange(len(block.indptr) - 1, dtype=np.int32), np.diff(block.indptr))
     order = np.lexsort((block.indices, row, block.channels))
     starts = group_starts(order, row, block.channels)

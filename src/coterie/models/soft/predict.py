@@ -1,6 +1,6 @@
-"""Predictions of a soft model, for recommend/ and for held-out entropy.
+"""Predictions of a soft model, for `recommend/` and for the held-out entropy.
 
-Memberships and theta are taken as a fitted model shows them: n × k, m × l and k × l × R.
+Memberships and theta have the shapes of a fitted model's attributes: n × k, m × l and k × l × R.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from coterie.data import Ratings
 from coterie.kernels.soft.predict import fold_in, pair_probabilities
 from coterie.models.soft.state import SoftState
 
-_RARE = 1e-12
-_BLOCK = 1 << 18  # pairs at a time: the scratch stays small
+_LEAST_PROBABILITY = 1e-12
+_BLOCK = 1 << 18  # pairs at a time, to limit memory
 
 
 def pair_distribution(
@@ -22,9 +22,10 @@ def pair_distribution(
     column_memberships: np.ndarray,
     theta: np.ndarray,
 ) -> np.ndarray:
-    """For each pair (rows[e], columns[e]) the distribution over values: pairs × R (eq:estimate).
+    """Return the distribution over values of each pair (rows[e], columns[e]): pairs × R.
 
-    Where theta leaves room for "not rated" the distribution is that of a rating which is there.
+    The expected rating of Prost & Yoon (section 5.1) is its mean. If theta includes "not rated",
+    the distribution is conditional on the pair being rated.
 
     >>> h = np.array([[1.0, 0.0], [0.5, 0.5]])
     >>> theta = np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.5, 0.5], [0.0, 1.0]]])
@@ -41,7 +42,7 @@ def pair_distribution(
         part = order[begin : begin + _BLOCK]
         distribution[part] = pair_probabilities(u[part], v[part], h_rows, h_columns, layers)
     total = distribution.sum(axis=1, keepdims=True)
-    even = 1.0 / max(len(layers), 1)  # a pair that the model thinks impossible says nothing
+    even = 1.0 / max(len(layers), 1)  # for a pair that is impossible under the model
     shares: np.ndarray = np.divide(
         distribution, total, out=np.full_like(distribution, even), where=total > 0
     )
@@ -60,10 +61,11 @@ def fold_in_rows(
     max_iter: int = 200,
     tol: float = 1e-8,
 ) -> np.ndarray:
-    """Memberships of new rows, by EM with the other side and theta fixed (cl:alg3, line 7).
+    """Compute memberships of new rows by EM, with the other side and theta fixed.
 
-    Row u observed columns[e] with value number codes[e] for e in indptr[u]:indptr[u + 1]. EM
-    begins from `start` (new rows × k), even memberships if not given.
+    This is line 7 of Algorithm 8 of Prost & Yoon (MMSBM), repeated. Row u observed columns[e] at
+    level codes[e] for e in indptr[u]:indptr[u + 1]. EM starts from `start` (new rows × k), by
+    default from uniform memberships.
 
     >>> theta = np.array([[[0.9, 0.1]], [[0.1, 0.9]]])
     >>> fold_in_rows(np.array([0, 2]), [0, 0], [1, 1], np.ones((1, 1)), theta).round(6).tolist()
@@ -87,10 +89,12 @@ def fold_in_rows(
 
 
 def held_out_entropy(ratings: Ratings, state: SoftState) -> float:
-    """-log likelihood of ratings that were not learnt from, given that they were rated.
+    """Return the -log likelihood of held-out ratings, conditional on being rated.
 
-    A rating that a state thinks impossible counts as one in 10¹².
+    A rating that is impossible under the state counts as a probability of 1e-12.
     """
     theta = np.moveaxis(state.theta[: len(ratings.values)], 0, 2)
     p = pair_distribution(ratings.users, ratings.items, state.rows, state.columns, theta)
-    return float(-np.log(np.maximum(p[np.arange(len(ratings)), ratings.codes], _RARE)).sum())
+    return float(
+        -np.log(np.maximum(p[np.arange(len(ratings)), ratings.codes], _LEAST_PROBABILITY)).sum()
+    )

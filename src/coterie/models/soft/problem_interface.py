@@ -1,4 +1,4 @@
-"""What the EM loop asks of a model and its data, and what problems share."""
+"""What the EM loop needs from a model and its data, and helpers that problems share."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ from numpy.random import Generator
 
 from coterie.models.soft.state import SoftState
 
-Spread = Any  # a state as a problem keeps it: parts of it may live with an engine's workers
+# A state as a problem stores it: parts of it may be in the memory of an engine's workers.
+EngineState = Any
 
 
 class Problem(Protocol):
-    """Iterations as pure functions of (shards, state)."""
+    """An EM problem: iterations as pure functions of the observations and a state."""
 
-    def inside(self, state: SoftState) -> Spread:
-        """A state as the problem keeps it."""
+    def to_engine(self, state: SoftState) -> EngineState:
+        """Distribute a state to the engine."""
         ...
 
-    def outside(self, spread: Spread) -> SoftState:
-        """The way back."""
+    def from_engine(self, engine_state: EngineState) -> SoftState:
+        """Collect a state from the engine; the inverse of `to_engine`."""
         ...
 
-    def step(self, spread: Spread, rng: Generator) -> tuple[Spread, float]:
-        """The next state, and the entropy of the one given."""
+    def step(self, engine_state: EngineState, rng: Generator) -> tuple[EngineState, float]:
+        """Return the next state, and the entropy of the given one."""
         ...
 
-    def entropy(self, spread: Spread) -> float:
-        """The entropy of a state."""
+    def entropy(self, engine_state: EngineState) -> float:
+        """Return the entropy of a state."""
         ...
 
-    def penalty(self, spread: Spread) -> float:
-        """What the prior adds to the entropy: -prior times the sum of logarithms; 0 without one."""
+    def penalty(self, engine_state: EngineState) -> float:
+        """Return what the prior adds to the entropy: -prior × the sum of logarithms."""
         ...
 
 
@@ -41,17 +42,17 @@ Sums = TypeVar("Sums", bound=tuple[Any, ...])
 
 
 def add(a: Sums, b: Sums) -> Sums:
-    """Two tuples of sums, field by field. Pure: an engine may have to run it twice."""
+    """Add two tuples field by field. Pure, because an engine may have to run it twice."""
     made: Sums = a._make(map(plus, a, b)) if hasattr(a, "_make") else type(a)(map(plus, a, b))
     return made
 
 
 def log_sum(shares: np.ndarray) -> float:
-    """The sum of logarithms; a share of 0, which no prior leaves behind, counts as the smallest."""
+    """Return the sum of logarithms; a share of 0 counts as the smallest positive number."""
     return float(log_sums(shares).sum())
 
 
 def log_sums(shares: np.ndarray) -> np.ndarray:
-    """The sum of logarithms of each row."""
+    """Return the sum of logarithms of each row."""
     sums: np.ndarray = np.log(np.maximum(shares, np.finfo(np.float64).tiny)).sum(axis=-1)
     return sums

@@ -1,4 +1,4 @@
-"""From data to a problem that the EM loop can step through."""
+"""Set up the EM problem of given data: ratings, sharded ratings, or a graph."""
 
 from __future__ import annotations
 
@@ -13,27 +13,31 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.soft.column_blocked_problem import in_column_blocks
-from coterie.models.soft.graph_problem import GraphProblem, Settings
+from coterie.models.soft.graph_problem import GraphProblem, GraphSettings
 from coterie.models.soft.observation_shards import Pairs
 from coterie.models.soft.problem_interface import Problem
 from coterie.models.soft.rating_problem import RatingProblem
-from coterie.models.soft.sharded_graph_problem import ShardedGraphProblem, codes_of, first_class
+from coterie.models.soft.sharded_graph_problem import (
+    ShardedGraphProblem,
+    codes_of_weights,
+    first_present_code,
+)
 from coterie.models.soft.state import SoftShape
 
-EXACT_UP_TO = 5_000  # nodes: beyond, all absent pairs take too long
-_MOST_CLASSES = 100
+EXACT_UP_TO = 5_000  # nodes: above, visiting all absent pairs takes too long
+_MAX_WEIGHT_VALUES = 100
 _ROUNDS = 100
 
 
-class Posed(NamedTuple):
-    """A problem, the size of its states, and the configurations that are shown."""
+class ProblemSetup(NamedTuple):
+    """A problem, the sizes of its states, and the values that its levels stand for (`values_`)."""
 
     problem: Problem
     shape: SoftShape
     values: np.ndarray
 
 
-def pose_ratings(
+def set_up_ratings(
     ratings: Ratings,
     groups: tuple[int, int],
     engine: Engine,
@@ -42,8 +46,8 @@ def pose_ratings(
     samples: int,
     negatives_per_rating: float,
     rng: Generator,
-) -> Posed:
-    """Users and items; the values are the configurations, and "not rated" one more if asked."""
+) -> ProblemSetup:
+    """Set up ratings: one level per value, and one more, "not rated", if there are negatives."""
     pairs = Pairs(
         ratings.users,
         ratings.items,
@@ -56,16 +60,16 @@ def pose_ratings(
         pairs = with_absent(pairs, round(negatives_per_rating * len(ratings)), rng)
     shape = SoftShape(pairs.n_rows, pairs.n_columns, *groups, pairs.n_codes)
     problem = RatingProblem(pairs, groups, engine, prior=prior, samples=samples)
-    return Posed(in_column_blocks(problem, shape), shape, ratings.values)
+    return ProblemSetup(in_column_blocks(problem, shape), shape, ratings.values)
 
 
-def pose_shards(
+def set_up_sharded_ratings(
     ratings: ShardedRatings, groups: tuple[int, int], engine: Engine, *, prior: float, samples: int
-) -> Posed:
-    """The same for ratings that lie in shards; their users are the rows."""
+) -> ProblemSetup:
+    """Set up ratings that are stored in shards of users."""
     shape = SoftShape(ratings.n_users, ratings.n_items, *groups, len(ratings.values))
     problem = RatingProblem.of_shards(ratings, engine, prior=prior, samples=samples)
-    return Posed(in_column_blocks(problem, shape), shape, ratings.values)
+    return ProblemSetup(in_column_blocks(problem, shape), shape, ratings.values)
 
 
 def with_absent(pairs: Pairs, count: int, rng: Generator) -> Pairs:
@@ -101,54 +105,56 @@ def with_absent(pairs: Pairs, count: int, rng: Generator) -> Pairs:
     )
 
 
-def pose_graph(graph: Graph | ShardedGraph, k: int, engine: Engine, settings: Settings) -> Posed:
-    """One node set, and its pairs."""
+def set_up_graph(
+    graph: Graph | ShardedGraph, k: int, engine: Engine, settings: GraphSettings
+) -> ProblemSetup:
+    """Set up the pairs of nodes of a graph, present and absent."""
     if isinstance(graph, ShardedGraph):
-        classes = graph_classes(graph, settings.absent)
-        problem: Problem = ShardedGraphProblem(graph, classes, settings, engine)
+        values = graph_values(graph, settings.absent)
+        problem: Problem = ShardedGraphProblem(graph, values, settings, engine)
     else:
-        classes, codes = graph_codes(graph, settings.absent)
-        problem = GraphProblem(graph, codes, len(classes), settings, engine)
+        values, codes = graph_codes(graph, settings.absent)
+        problem = GraphProblem(graph, codes, len(values), settings, engine)
     n = graph.n_nodes
-    shape = SoftShape(n, n, k, k, len(classes), one_set=True, symmetric=not graph.directed)
-    return Posed(problem, shape, classes)
+    shape = SoftShape(n, n, k, k, len(values), one_set=True, symmetric=not graph.directed)
+    return ProblemSetup(problem, shape, values)
 
 
 def graph_codes(graph: Graph, absent: str) -> tuple[np.ndarray, np.ndarray]:
-    """The configurations of a graph's pairs, and the code of each stored neighbour."""
-    classes = graph_classes(graph, absent)
-    codes = codes_of(graph.weights, len(graph.indices), classes, first_class(absent))
-    return classes, codes
+    """Return the values of a graph's levels, and the level of each stored neighbour."""
+    values = graph_values(graph, absent)
+    codes = codes_of_weights(graph.weights, len(graph.indices), values, first_present_code(absent))
+    return values, codes
 
 
-def graph_classes(graph: Graph | ShardedGraph, absent: str) -> np.ndarray:
-    """The configurations of a graph's pairs.
+def graph_values(graph: Graph | ShardedGraph, absent: str) -> np.ndarray:
+    """Return the values of a graph's levels.
 
-    The first is "absent", 0, unless absent pairs are ignored; without weights the other is
-    "present", 1, with weights each distinct one is a class.
+    The first level is "absent", 0, unless absent pairs are ignored. Without weights the other
+    level is "present", 1; with weights there is one level per distinct weight.
     """
     weighted = graph.weighted if isinstance(graph, ShardedGraph) else graph.weights is not None
     if not weighted:
         if absent == "ignored":
             raise InputError(
-                "without weights and without absent pairs every pair looks the same",
-                remedy='give absent="exact" or "sampled", or a weighted graph',
+                "without weights and without absent pairs, every pair looks the same",
+                remedy='set `absent` to "exact" or "sampled", or give a weighted graph',
             )
         return np.array([0.0, 1.0])
-    classes = None if graph.weights is None else np.unique(graph.weights)
-    if classes is None or len(classes) > _MOST_CLASSES:
+    values = None if graph.weights is None else np.unique(graph.weights)
+    if values is None or len(values) > _MAX_WEIGHT_VALUES:
         raise InputError(
-            f"the weights have {'too many' if classes is None else f'{len(classes):,}'} "
+            f"the weights have {'too many' if values is None else f'{len(values):,}'} "
             "distinct values",
-            remedy=f"round them into at most {_MOST_CLASSES} classes",
+            remedy=f"round them to at most {_MAX_WEIGHT_VALUES} distinct values",
         )
-    if len(classes) == 0 and absent == "ignored":
-        raise InputError("the graph has no edges to learn from", remedy="give at least one")
-    return np.append(np.zeros(first_class(absent)), classes)
+    if len(values) == 0 and absent == "ignored":
+        raise InputError("the graph has no edges to learn from", remedy="give at least one edge")
+    return np.append(np.zeros(first_present_code(absent)), values)
 
 
 def absent_mode(absent: str, n_nodes: int) -> str:
-    """ "auto" made definite: every absent pair up to 5,000 nodes, sampled ones beyond.
+    """Resolve "auto": exact up to 5,000 nodes, sampled above.
 
     >>> absent_mode("auto", 300), absent_mode("auto", 10**6)
     ('exact', 'sampled')
@@ -157,13 +163,13 @@ def absent_mode(absent: str, n_nodes: int) -> str:
         return "exact" if n_nodes <= EXACT_UP_TO else "sampled"
     if absent not in ("exact", "sampled", "ignored"):
         raise InputError(
-            f"absent={absent!r} is unknown", remedy='give "auto", "exact", "sampled" or "ignored"'
+            f"unknown absent={absent!r}", remedy='use "auto", "exact", "sampled" or "ignored"'
         )
     return absent
 
 
 def smallest_like(data: Ratings | ShardedRatings | Graph | ShardedGraph) -> Ratings | Graph:
-    """Data of the same kind that a moment is enough for."""
+    """Return tiny data of the same kind, on which kernels are compiled."""
     if isinstance(data, Ratings | ShardedRatings):
         return Ratings.from_arrays([0, 1, 2], [0, 1, 2], [1, 2, 2])
     weighted = data.weighted if isinstance(data, ShardedGraph) else data.weights is not None

@@ -1,4 +1,4 @@
-"""Where a soft model stands: memberships and theta, and how they start."""
+"""The state of a soft model, memberships and theta, and the states from which a fit starts."""
 
 from __future__ import annotations
 
@@ -9,39 +9,40 @@ from numpy.random import Generator
 
 from coterie.base.errors import InputError
 
-_SURE = 0.9  # of a node's membership goes to its label; the rest is random, so nothing starts at 0
+_LABEL_SHARE = 0.9  # of a node's membership goes to its label, the rest is random and above 0
 
 
 class SoftState(NamedTuple):
-    """Everything an iteration reads and makes anew. One node set: `columns` is `rows`."""
+    """Everything an iteration updates. For a graph, `columns` is `rows` (the nodes)."""
 
     rows: np.ndarray  # float64, n × k, each row sums to 1
     columns: np.ndarray  # float64, m × l
-    theta: np.ndarray  # float64, R × k × l, sums to 1 over R
+    theta: np.ndarray  # float64, R × k × l, sums to 1 over the R levels
 
     def transposed(self) -> SoftState:
-        """The same model with rows and columns exchanged."""
+        """Return the same model with rows and columns exchanged."""
         theta = np.ascontiguousarray(self.theta.transpose(0, 2, 1))
         return SoftState(self.columns, self.rows, theta)
 
 
 class SoftShape(NamedTuple):
-    """How large a state is: nodes and groups of both sides, configurations, one set or two."""
+    """Sizes of a state: nodes and groups of both sides, number of levels, one node set or two."""
 
     n_rows: int
     n_columns: int
     row_groups: int
     column_groups: int
-    n_codes: int
-    one_set: bool = False
-    symmetric: bool = False
+    n_codes: int  # number of levels
+    one_set: bool = False  # a graph: rows and columns are the same nodes
+    symmetric: bool = False  # an undirected graph: theta is symmetric
 
 
-def start(shape: SoftShape, init: Any, rng: Generator) -> SoftState:
-    """A state to begin from: "random", labels of a hard clustering, or a fitted model.
+def initial_state(shape: SoftShape, init: Any, rng: Generator) -> SoftState:
+    """Return the state from which a run starts.
 
-    Labels are one array (one node set), a pair of arrays, or an object with `labels_` or
-    `user_labels_` and `item_labels_`. A soft model gives its memberships and its theta.
+    `init` is "random", the labels of a hard clustering (one array for a graph, a pair of arrays for
+    ratings, or a model with `labels_` or with `user_labels_` and `item_labels_`), or a fitted soft
+    model, whose memberships and theta are used.
     """
     if isinstance(init, str):
         if init != "random":
@@ -49,9 +50,9 @@ def start(shape: SoftShape, init: Any, rng: Generator) -> SoftState:
                 f"init={init!r} is unknown",
                 remedy='give "random", labels, or a fitted clustering',
             )
-        return _random(shape, rng)
+        return _random_state(shape, rng)
     if hasattr(init, "theta_"):
-        return _continued(shape, init)
+        return _state_of_model(shape, init)
     row_labels, column_labels = _labels(init, shape.one_set)
     rows = _from_labels(row_labels, shape.n_rows, shape.row_groups, rng)
     columns = (
@@ -59,14 +60,14 @@ def start(shape: SoftShape, init: Any, rng: Generator) -> SoftState:
         if shape.one_set
         else _from_labels(column_labels, shape.n_columns, shape.column_groups, rng)
     )
-    # Equal thetas make the first iteration's responsibilities those of the labels alone.
+    # With equal thetas the labels alone decide the responsibilities of the first iteration.
     even = np.full(
         (shape.n_codes, shape.row_groups, shape.column_groups), 1.0 / max(shape.n_codes, 1)
     )
     return SoftState(rows, columns, even)
 
 
-def _random(shape: SoftShape, rng: Generator) -> SoftState:
+def _random_state(shape: SoftShape, rng: Generator) -> SoftState:
     rows = _shares(rng.standard_exponential((shape.n_rows, shape.row_groups)))
     columns = rows
     if not shape.one_set:
@@ -82,16 +83,16 @@ def _shares(mass: np.ndarray) -> np.ndarray:
     return shares
 
 
-def _continued(shape: SoftShape, model: Any) -> SoftState:
+def _state_of_model(shape: SoftShape, model: Any) -> SoftState:
     names = ["memberships_"] * 2 if shape.one_set else ["user_memberships_", "item_memberships_"]
     if not all(hasattr(model, name) for name in names):
         raise InputError(
-            f"init is a {type(model).__name__} of another kind of data",
+            f"init is a {type(model).__name__} fitted to another kind of data",
             remedy="start from a model of the same kind, or init='random'",
         )
     rows, columns = (np.ascontiguousarray(getattr(model, name), np.float64) for name in names)
     theta = np.asarray(model.theta_, np.float64)
-    if theta.shape[2] == shape.n_codes - 1:  # the mass that is missing is "not rated"
+    if theta.shape[2] == shape.n_codes - 1:  # the missing mass is that of "not rated"
         theta = np.dstack([theta, np.maximum(1.0 - theta.sum(axis=2), 0.0)])
     theta = np.ascontiguousarray(np.moveaxis(theta, 2, 0))
     seen = (*rows.shape, *columns.shape, *theta.shape)
@@ -99,8 +100,9 @@ def _continued(shape: SoftShape, model: Any) -> SoftState:
     if seen != (shape.n_rows, groups[0], shape.n_columns, groups[1], shape.n_codes, *groups):
         raise InputError(
             f"the model to start from has {rows.shape[0]} and {columns.shape[0]} nodes, "
-            f"{rows.shape[1]} and {columns.shape[1]} groups and {theta.shape[0]} values, the data "
-            f"{shape.n_rows} and {shape.n_columns}, {groups[0]} and {groups[1]}, {shape.n_codes}",
+            f"{rows.shape[1]} and {columns.shape[1]} groups, {theta.shape[0]} values; the fit has "
+            f"{shape.n_rows} and {shape.n_columns} nodes, {groups[0]} and {groups[1]} groups, "
+            f"{shape.n_codes} values",
             remedy="use the same nodes, values and n_groups, or init='random'",
         )
     return SoftState(rows, rows if shape.one_set else columns, theta)
@@ -126,13 +128,13 @@ def _from_labels(labels: Any, n: int, k: int, rng: Generator) -> np.ndarray:
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise InputError(
             f"init labels have shape {given.shape} and type {given.dtype}",
-            remedy=f"give one whole number for each of the {n} nodes",
+            remedy=f"give one integer per node, {n} in all",
         )
     if n and (given.min() < 0 or given.max() >= k):
         raise InputError(
-            f"init labels reach from {given.min()} to {given.max()}, groups from 0 to {k - 1}",
-            remedy="raise n_groups or renumber the labels",
+            f"init labels range from {given.min()} to {given.max()}, groups from 0 to {k - 1}",
+            remedy="increase `n_groups` or renumber the labels",
         )
-    memberships = (1 - _SURE) * _shares(rng.standard_exponential((n, k)))
-    memberships[np.arange(n), given] += _SURE
+    memberships = (1 - _LABEL_SHARE) * _shares(rng.standard_exponential((n, k)))
+    memberships[np.arange(n), given] += _LABEL_SHARE
     return memberships

@@ -1,4 +1,4 @@
-"""What a soft model refuses before it starts."""
+"""Checks of a soft model's parameters and data before a fit."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from coterie.models.soft.estimator import SoftModel
 
 _LEAST = {"tol": 0, "prior": 0, "negatives_per_rating": 0, "validation": 0}
-_LEAST_WHOLE = {"max_iter": 0, "n_init": 1, "patience": 1, "absent_samples": 1, "samples": 1}
+_LEAST_INTEGER = {"max_iter": 0, "n_init": 1, "patience": 1, "absent_samples": 1, "samples": 1}
 
 
 def check(model: SoftModel, data: object) -> None:
-    """Raise on parameters and data that mean nothing; warn about what is odd."""
+    """Raise InputError for invalid parameters or data; warn about unusual ones."""
     given = model.get_params()
     for name, least in _LEAST.items():
-        if not _number(given.get(name, least), least):
-            raise InputError(f"{name}={given[name]!r}", remedy=f"give a number >= {least}")
-    for name, least in _LEAST_WHOLE.items():
-        if not _whole(given.get(name, least), least):
-            raise InputError(f"{name}={given[name]!r}", remedy=f"give a whole number >= {least}")
+        if not _is_number(given.get(name, least), least):
+            raise InputError(f"invalid {name}={given[name]!r}", remedy=f"use a number >= {least}")
+    for name, least in _LEAST_INTEGER.items():
+        if not _is_integer(given.get(name, least), least):
+            raise InputError(f"invalid {name}={given[name]!r}", remedy=f"use an integer >= {least}")
     if model.validation >= 1:
         raise InputError(
-            f"validation={model.validation} leaves nothing to learn from",
-            remedy="give a share such as 0.1",
+            f"validation={model.validation} leaves no ratings to learn from",
+            remedy="set `validation` to a share below 1, such as 0.1",
         )
     _check_groups(model, _nodes(model, data), one_set=isinstance(data, Graph | ShardedGraph))
 
@@ -38,46 +38,48 @@ def check(model: SoftModel, data: object) -> None:
 def _nodes(model: SoftModel, data: object) -> tuple[int, int]:
     if isinstance(data, Ratings):
         if len(data) == 0:
-            raise InputError("there are no ratings to learn from", remedy="give at least one")
+            raise InputError(
+                "there are no ratings to learn from", remedy="give at least one rating"
+            )
         if not np.isfinite(data.values).all():
             raise InputError(
-                f"a rating value is {data.values[~np.isfinite(data.values)][0]}",
-                remedy="give numbers",
+                f"a rating is {data.values[~np.isfinite(data.values)][0]}",
+                remedy="give finite numbers",
             )
         if model.validation and len(data) < 2:
-            raise InputError("one rating cannot be divided", remedy="set validation=0")
+            raise InputError("a single rating cannot be held out", remedy="set `validation=0`")
         return data.n_users, data.n_items
     if isinstance(data, ShardedRatings):
-        _refuse(model, "is for ratings in memory, these lie in shards")
+        _reject_rating_parameters(model, "needs ratings in memory, but these are stored in shards")
         return data.n_users, data.n_items
     if isinstance(data, Graph | ShardedGraph):
         if data.n_nodes == 0:
-            raise InputError("the graph has no nodes", remedy="give at least one")
-        _refuse(model, "is for ratings, this is a graph")
+            raise InputError("the graph has no nodes", remedy="give at least one node")
+        _reject_rating_parameters(model, "is for ratings, but the data are a graph")
         return data.n_nodes, data.n_nodes
     raise InputError(
         f"a {type(data).__name__} cannot be fitted", remedy="give coterie.Ratings or coterie.Graph"
     )
 
 
-def _refuse(model: SoftModel, why: str) -> None:
-    """What needs the ratings themselves."""
+def _reject_rating_parameters(model: SoftModel, why: str) -> None:
+    """Reject the parameters that need a ratings table in memory."""
     for name in ("validation", "negatives_per_rating"):
         if getattr(model, name):
-            raise InputError(f"{name}={getattr(model, name)} {why}", remedy=f"set {name}=0")
+            raise InputError(f"{name}={getattr(model, name)} {why}", remedy=f"set `{name}=0`")
 
 
 def _check_groups(model: SoftModel, nodes: tuple[int, int], *, one_set: bool) -> None:
     groups = model.n_groups if isinstance(model.n_groups, tuple | list) else (model.n_groups,) * 2
-    if len(groups) != 2 or not all(_whole(g, 1) for g in groups):
+    if len(groups) != 2 or not all(_is_integer(g, 1) for g in groups):
         raise InputError(
-            f"n_groups={model.n_groups!r} makes no groups",
-            remedy="give a whole number >= 1, or a pair (user groups, item groups)",
+            f"invalid n_groups={model.n_groups!r}",
+            remedy="use an integer >= 1, or a pair (user groups, item groups)",
         )
     if one_set and groups[0] != groups[1]:
         raise InputError(
             f"n_groups={model.n_groups!r}: the nodes of a graph share one set of groups",
-            remedy="give one number",
+            remedy="set `n_groups` to one integer",
         )
     if groups[0] > nodes[0] or groups[1] > nodes[1]:
         warnings.warn(
@@ -88,13 +90,13 @@ def _check_groups(model: SoftModel, nodes: tuple[int, int], *, one_set: bool) ->
         )
 
 
-def _whole(value: object, least: int) -> bool:
+def _is_integer(value: object, least: int) -> bool:
     return (
         isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
     )
 
 
-def _number(value: object, least: float) -> bool:
+def _is_number(value: object, least: float) -> bool:
     return (
         isinstance(value, int | float | np.number)
         and not isinstance(value, bool)
