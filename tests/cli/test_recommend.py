@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import coterie as ct
 from coterie.cli import main as cli
 
-cli._register()
+cli.register_commands()
 QUICK = ["--model", "mmsbm", "--groups", "2", "--iterations", "30"]
 
 

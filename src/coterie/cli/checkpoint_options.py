@@ -1,4 +1,4 @@
-"""`--checkpoint` and `--resume`: a fit that was stopped goes on."""
+"""`--checkpoint` and `--resume`: continue a fit that was stopped."""
 
 from __future__ import annotations
 
@@ -10,15 +10,25 @@ import typer
 from coterie.base.errors import InputError
 
 CheckpointOption = Annotated[
-    Path | None, typer.Option("--checkpoint", help="Save the fit here every ten iterations.")
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FILE",
+        help="Save the state of the fit to this file every ten iterations.",
+    ),
 ]
 ResumeOption = Annotated[
-    bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")
+    bool,
+    typer.Option(
+        "--resume", help="Continue from the --checkpoint file if it exists; start anew if not."
+    ),
 ]
 
 
 def saving(checkpoint: Path | None, resume: bool) -> dict[str, Any]:
-    """What a model's `fit` is told."""
+    """Return the keyword arguments for a model's `fit`."""
     if resume and checkpoint is None:
-        raise InputError("--resume needs a file to go on from", remedy="add --checkpoint FILE")
+        raise InputError(
+            "--resume requires the file to continue from", remedy="add --checkpoint FILE"
+        )
     return {} if checkpoint is None else {"checkpoint": checkpoint, "resume": resume}

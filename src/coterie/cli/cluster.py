@@ -1,7 +1,8 @@
-"""`coterie cluster`: which block does each node belong to?"""
+"""`coterie cluster`: hard clustering of a graph or of ratings."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,12 +12,16 @@ import typer
 from coterie.base.errors import InputError
 from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, saving
 from coterie.cli.engine_options import EngineOption, SchedulerOption, Where, engine_of
+from coterie.cli.fit_options import IterationsOption, ReportOption, RunsOption, ToleranceOption
+from coterie.cli.fit_output import Counts, FitOutcome, show_fit, write_page
 from coterie.cli.input_options import (
     FormatOption,
+    GraphArgument,
+    HardObjective,
     SeparatorOption,
-    load_graph,
-    load_ratings,
-    load_shards,
+    load_data,
+    parse_blocks,
+    refuse_report_of_shards,
 )
 from coterie.cli.session import Session, command
 
@@ -25,80 +30,117 @@ if TYPE_CHECKING:
 
     from coterie.models.hard.estimator import GeneralizedKMeans
 
+EXAMPLES = """\b
+Examples:
+  coterie cluster friends.csv --blocks 10 --out labels.csv --report report.html
+  coterie cluster friends.csv --blocks auto --objective degree-corrected
+  coterie cluster ratings.csv --blocks 20,30 --objective ratings --json
+"""
+
 
 class Search(StrEnum):
+    """How the blocks are searched."""
+
     paper = "paper"
     best = "best"
 
 
 class Score(StrEnum):
+    """How the gain of a move is computed."""
+
     exact = "exact"
     fixed = "fixed"
-
-
-class Objective(StrEnum):
-    simple = "simple"
-    degree_corrected = "degree-corrected"
-    directed = "directed"
-    weighted = "weighted"
-    ratings = "ratings"
-    binomial = "binomial"
-    likes = "likes"
-
-
-_TWO_SETS = (Objective.ratings, Objective.binomial, Objective.likes)
 
 
 @command
 def run(
     session: Session,
-    graph: Annotated[str, typer.Argument(metavar="GRAPH", help="The file; - is stdin.")],
-    blocks: Annotated[str, typer.Option(help="How many blocks: K, K,L for two node sets, auto.")],
+    graph: GraphArgument,
+    blocks: Annotated[
+        str,
+        typer.Option(
+            metavar="K|K,L|auto",
+            help="Number of blocks: one number, two for users and items (--blocks 20,30), or auto "
+            "to choose the number with the shortest description length.",
+        ),
+    ],
+    objective: Annotated[
+        HardObjective,
+        typer.Option(
+            "--objective",
+            "--kind",
+            help="What the input contains and how it is modelled. Graphs: simple, "
+            "degree-corrected (hubs and leaves may share a block), directed, weighted (the third "
+            "column is a count). Ratings: ratings (any scale), binomial (a scale in equal steps), "
+            "likes (pairs without a rating count as not liked).",
+        ),
+    ] = HardObjective.simple,
     search: Annotated[
-        Search, typer.Option(help="Generalized k-means, or the lowest entropy we can reach.")
+        Search,
+        typer.Option(
+            help="best reaches the lowest entropy; paper is Generalized k-means of Prost & Yoon "
+            "from a random start."
+        ),
     ] = Search.best,
     score: Annotated[
-        Score, typer.Option(help="The exact change of S, or with theta held fixed.")
-    ] = Score.exact,
-    alpha: Annotated[float, typer.Option(help="The share of the nodes in a batch.")] = 0.1,
-    iterations: Annotated[int, typer.Option(min=0, help="At most so many.")] = 300,
-    tol: Annotated[
-        float, typer.Option(min=0, help="Stop below this relative gain; 0: run all.")
-    ] = 1e-6,
-    objective: Annotated[
-        Objective,
+        Score,
         typer.Option(
-            "--objective", "--kind", help="What the file contains and how it is modelled."
+            help="How the gain of a move is computed: exact, or the paper's approximation with "
+            "fixed block probabilities."
         ),
-    ] = Objective.simple,
-    min_block_size: Annotated[int, typer.Option(min=0, help="No block is smaller.")] = 0,
-    runs: Annotated[int, typer.Option(min=1, help="Starts; the best is kept.")] = 1,
+    ] = Score.exact,
+    alpha: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the nodes that may move per iteration, 0 to 1 (--search paper).",
+        ),
+    ] = 0.1,
+    iterations: IterationsOption = 300,
+    tol: ToleranceOption = 1e-6,
+    min_block_size: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Minimum number of nodes per block.")
+    ] = 0,
+    runs: RunsOption = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Write the block of every node: columns node,block."),
+    ] = None,
+    report: ReportOption = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.svg", help="Draw the convergence and the block matrix as a picture."
+        ),
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="Compare with known labels (columns node,block): adjusted Rand index (ARI) and "
+            "adjusted mutual information (AMI).",
+        ),
+    ] = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
-    truth: Annotated[
-        Path | None, typer.Option(help="Compare with the labels in FILE (node,block).")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw convergence and blocks: FILE.svg.")
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a report: FILE.html.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write node,block: FILE.csv.")] = None,
     engine: EngineOption = Where.local,
     scheduler: SchedulerOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Hard clustering: every node in one block of a stochastic block model."""
+    """Put every node into one block (hard clustering).
+
+    Fits a stochastic block model: nodes of a block have similar connections to all other blocks.
+    Prints the number of blocks and the entropy (lower is better). --checkpoint requires
+    --search paper.
+    """
     from coterie.models.hard.estimator import GeneralizedKMeans
 
-    count = _blocks(blocks)
+    count = parse_blocks(blocks)
     kept = saving(checkpoint, resume)
-    data = _read(session, graph, objective, format, separator)
-    if report is not None and Path(graph).is_dir():
-        raise InputError(
-            "--report draws a graph in memory, not one in shards", remedy="use --plot or --out"
-        )
-    known = None if truth is None else _truth(truth, data)
+    data = load_data(session, graph, objective, format=format, separator=separator)
+    refuse_report_of_shards(report, graph)
+    known = None if truth is None else _read_truth(truth, data)
     model = GeneralizedKMeans(
         count,
         objective=objective.value,
@@ -113,52 +155,98 @@ def run(
     )
     with (
         engine_of(session, engine, scheduler) as where,
-        session.progress("cluster") as callback,
+        session.progress("clustering") as callback,
     ):
         model.fit(data, engine=where, callback=callback, **kept)
     session.interrupted = model.interrupted_
-    result = _result(model, data)
-    if known is not None:
-        result |= _agreement(model, known)
-    _write(session, model, data, Path(graph).name, out, plot, report)
-    _show(session, result, {"labels": out, "picture": plot, "report": report})
-    return result
+    result = _result(model, data, known)
+    if out is not None:
+        from coterie.data.writers import write_table
+
+        write_table(out, _labels_table(model, data))
+    if plot is not None:
+        from coterie.report.cluster_plots import write_plot
+
+        write_plot(model, plot, title=Path(graph).name)
+    if report is not None:
+        from coterie.report.cluster_report import render
+
+        write_page(report, render(model, data, name=Path(graph).name, assumed=session.assumed))
+    files = {"labels": out, "picture": plot, "report": report}
+    show_fit(session, result.counts, result.outcome, more=result.agreement_rows(), files=files)
+    return result.as_json()
 
 
-def _blocks(text: str) -> int | tuple[int, int] | str:
-    if text == "auto":
-        return text
-    try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) not in (1, 2):
-        raise InputError(f"--blocks {text}", remedy="give K, K,L for users and items, or auto")
-    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+@dataclass(frozen=True)
+class Truth:
+    """Known blocks of some of the nodes."""
+
+    nodes: np.ndarray
+    blocks: np.ndarray
 
 
-def _read(
-    session: Session, path: str, objective: Objective, format: str | None, separator: str | None
-) -> Any:
-    """A graph or ratings, in memory or in shards."""
-    if Path(path).is_dir():
-        return load_shards(path, format=format, separator=separator)
-    if objective in _TWO_SETS:
-        return load_ratings(
-            session, path, likes=objective is Objective.likes, format=format, separator=separator
-        )
-    return load_graph(
-        session,
-        path,
-        directed=objective is Objective.directed,
-        weighted=objective is Objective.weighted,
-        format=format,
-        separator=separator,
+@dataclass(frozen=True)
+class Agreement:
+    """How well the blocks agree with known ones."""
+
+    compared: int
+    ari: float
+    ami: float
+
+
+@dataclass(frozen=True)
+class ClusterResult:
+    """What the command prints."""
+
+    counts: Counts  # nodes, edges, blocks
+    objective: str
+    outcome: FitOutcome
+    agreement: Agreement | None
+
+    def agreement_rows(self) -> list[tuple[str, str]]:
+        """Return the row of the table about the known labels, if they were given."""
+        if self.agreement is None:
+            return []
+        a = self.agreement
+        return [("truth", f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({a.compared:,} nodes compared)")]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON output of the command."""
+        result = {**self.counts, "objective": self.objective, **self.outcome.json_keys()}
+        if self.agreement is not None:
+            result |= {
+                "compared": self.agreement.compared,
+                "ari": self.agreement.ari,
+                "ami": self.agreement.ami,
+            }
+        return result
+
+
+def _result(model: GeneralizedKMeans, data: Any, known: Truth | None) -> ClusterResult:
+    one_set = hasattr(model, "labels_")
+    return ClusterResult(
+        counts={
+            "nodes": data.n_nodes if one_set else [data.n_users, data.n_items],
+            "edges": data.n_edges if one_set else len(data),
+            "blocks": model.n_blocks_,
+        },
+        objective=model.objective,
+        outcome=FitOutcome(
+            entropy=model.entropy_,
+            history=model.history_,
+            converged=model.converged_,
+            interrupted=model.interrupted_,
+            seconds=model.seconds_,
+            run_entropies=model.run_entropies_,
+            hard=True,
+            locally_optimal=model.locally_optimal_,
+        ),
+        agreement=None if known is None else _agreement(model, known),
     )
 
 
-def _truth(path: Path, data: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(nodes, their true blocks): the nodes of the file that the graph has."""
+def _read_truth(path: Path, data: Any) -> Truth:
+    """Read known labels of the nodes that are in the graph."""
     import numpy as np
 
     from coterie.data import Graph
@@ -166,73 +254,34 @@ def _truth(path: Path, data: Any) -> tuple[np.ndarray, np.ndarray]:
     from coterie.engine.sharded_data import ShardedGraph
 
     if not isinstance(data, Graph | ShardedGraph):
-        raise InputError("--truth compares the nodes of a graph, not users and items")
+        raise InputError(
+            "--truth compares the nodes of a graph, not users and items", remedy="leave it out"
+        )
     table = read_columns(path, ("node", "block"))
     place = {str(name): v for v, name in enumerate(data.ids.tolist())}
     nodes = np.array([place.get(str(name), -1) for name in table["node"].tolist()], np.int64)
     if not (nodes >= 0).any():
         raise InputError(
-            "no node of this file is in the graph", path=path, remedy="give node,block"
+            "no node of this file is in the graph",
+            path=path,
+            remedy="give a table with the columns node,block and the ids of the graph",
         )
-    return nodes[nodes >= 0], np.asarray(table["block"])[nodes >= 0]
+    return Truth(nodes[nodes >= 0], np.asarray(table["block"])[nodes >= 0])
 
 
-def _agreement(model: GeneralizedKMeans, known: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
+def _agreement(model: GeneralizedKMeans, known: Truth) -> Agreement:
     from coterie.models.agreement import adjusted_mutual_information, adjusted_rand
 
-    nodes, blocks = known
-    found = model.labels_[nodes]
-    return {
-        "compared": len(nodes),
-        "ari": adjusted_rand(found, blocks),
-        "ami": adjusted_mutual_information(found, blocks),
-    }
+    found = model.labels_[known.nodes]
+    return Agreement(
+        compared=len(known.nodes),
+        ari=adjusted_rand(found, known.blocks),
+        ami=adjusted_mutual_information(found, known.blocks),
+    )
 
 
-def _result(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:
-    one_set = hasattr(model, "labels_")
-    return {
-        "nodes": data.n_nodes if one_set else [data.n_users, data.n_items],
-        "edges": data.n_edges if one_set else len(data),
-        "blocks": model.n_blocks_,
-        "entropy": model.entropy_,
-        "iterations": len(model.history_),
-        "converged": model.converged_,
-        "locally_optimal": model.locally_optimal_,
-        "interrupted": model.interrupted_,
-        "seconds": model.seconds_,
-        "run_entropies": model.run_entropies_,
-        "history": [entry._asdict() for entry in model.history_],
-    }
-
-
-def _write(
-    session: Session,
-    model: GeneralizedKMeans,
-    data: Any,
-    name: str,
-    out: Path | None,
-    plot: Path | None,
-    report: Path | None,
-) -> None:
-    if out is not None:
-        from coterie.data.writers import write_table
-
-        write_table(out, _table(model, data))
-    if plot is not None:
-        from coterie.report.cluster_plots import write_plot
-
-        write_plot(model, plot, title=name)
-    if report is not None:
-        from coterie.data.atomic_files import atomic_write
-        from coterie.report.cluster_report import render
-
-        with atomic_write(report) as file:
-            file.write(render(model, data, name=name, assumed=session.assumed))
-
-
-def _table(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:
-    """One row a node; two node sets get a side."""
+def _labels_table(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:
+    """Make the columns of the labels file: one row per node; users and items get a side."""
     import numpy as np
 
     if hasattr(model, "labels_"):
@@ -242,28 +291,3 @@ def _table(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:
         "node": [*data.user_ids.tolist(), *data.item_ids.tolist()],
         "block": np.concatenate([model.user_labels_, model.item_labels_]),
     }
-
-
-def _show(session: Session, result: dict[str, Any], files: dict[str, Path | None]) -> None:
-    from rich.table import Table
-
-    table = Table(show_header=False, box=None)
-    for name in ("nodes", "edges", "blocks"):
-        sides = result[name] if isinstance(result[name], list | tuple) else [result[name]]
-        table.add_row(name, " and ".join(f"{count:,}" for count in sides))
-    table.add_row("entropy", f"{result['entropy']:,.2f}")
-    ended = "converged" if result["converged"] else "not converged: more --iterations may help"
-    if result["interrupted"]:
-        ended = "interrupted; the best labels so far were kept"
-    table.add_row("iterations", f"{result['iterations']:,} ({ended})")
-    optimal = "yes: no single move lowers the entropy" if result["locally_optimal"] else "no"
-    if not result["interrupted"]:
-        table.add_row("locally optimal", optimal)
-    table.add_row("seconds", f"{result['seconds']:.2f}")
-    if "ari" in result:
-        agreed = f"ARI {result['ari']:.4f}, AMI {result['ami']:.4f}"
-        table.add_row("truth", f"{agreed} ({result['compared']:,} nodes)")
-    for name, path in files.items():
-        if path is not None:
-            table.add_row(name, str(path))
-    session.show(table)

@@ -1,4 +1,4 @@
-"""`coterie datasets`: the data sets of the paper, where they lie, and how to get them."""
+"""`coterie datasets`: list, locate and download the data sets of the paper."""
 
 from __future__ import annotations
 
@@ -11,27 +11,42 @@ from coterie.cli.session import Session, command
 if TYPE_CHECKING:
     from coterie.data.datasets import Dataset
 
-app = typer.Typer(help="The data sets of the paper: list, path, get.", no_args_is_help=True)
+app = typer.Typer(
+    help="List, locate and download the data sets of the paper.",
+    no_args_is_help=True,
+    epilog="""\b
+Examples:
+  coterie datasets list
+  coterie datasets get ml-100k
+""",
+)
 
 NameArgument = Annotated[
-    str, typer.Argument(metavar="NAME", help="ml-100k, as-caida, ca-astroph or karate.")
+    str,
+    typer.Argument(
+        metavar="NAME", help="Name of the data set: ml-100k, as-caida, ca-astroph or karate."
+    ),
 ]
+_UNUSED = ("seed", "threads")
 
 
-@command
+@command(unused=_UNUSED)
 def list_(session: Session) -> dict[str, Any]:
-    """What there is, and what of it is here already."""
+    """List the data sets and the files on this machine.
+
+    Files are searched in the folder that COTERIE_DATA names, then in the cache.
+    """
     from rich.table import Column, Table
 
     from coterie.data.datasets import REGISTRY, local_path
 
     rows = []
-    table = Table("name", "what", "checksum", Column("file", overflow="fold"), box=None)
+    table = Table("name", "contents", "checksum", Column("file", overflow="fold"), box=None)
     for dataset in REGISTRY.values():
         path = local_path(dataset)
         counts = ", ".join(f"{n:,} {name.replace('_', '-')}" for name, n in dataset.counts.items())
         what = f"{dataset.about}: {counts}"
-        table.add_row(dataset.name, what, _checksum(dataset), str(path or "not here"))
+        table.add_row(dataset.name, what, _checksum(dataset), str(path or "not downloaded"))
         rows.append(
             {
                 "name": dataset.name,
@@ -50,21 +65,27 @@ def list_(session: Session) -> dict[str, Any]:
 
 def _checksum(dataset: Dataset) -> str:
     if not dataset.address:
-        return "not fetched"
+        return "no download"
     if dataset.checksum is None:
         return "none published"
-    return dataset.checksum.split(":")[0] + ("" if dataset.verified else ", not verified here")
+    return dataset.checksum.split(":")[0] + ("" if dataset.verified else " (not verified)")
 
 
-@command
+@command(unused=_UNUSED)
 def path_(session: Session, name: NameArgument) -> dict[str, Any]:
-    """Where the file of a data set lies; it is not fetched (exit 2 if it is not here)."""
+    """Print the path of a data set on this machine.
+
+    Nothing is downloaded; the exit code is 2 if there is no file.
+    """
     return _located(session, name, fetch=False)
 
 
-@command
+@command(unused=_UNUSED)
 def get(session: Session, name: NameArgument) -> dict[str, Any]:
-    """The same, fetching it into the cache if it is not here."""
+    """Download a data set if needed and print its path.
+
+    The file is stored in the cache, and its contents are checked.
+    """
     return _located(session, name, fetch=True)
 
 
@@ -74,11 +95,13 @@ def _located(session: Session, name: str, *, fetch: bool) -> dict[str, Any]:
     file = path(name, fetch=fetch)
     names = titles(name)
     if not session.json:
-        typer.echo(str(file))  # as it is: a path must not be wrapped
+        typer.echo(str(file))  # not through rich, which would wrap a long path
     result: dict[str, Any] = {"name": name, "path": str(file), "counts": find(name).counts}
     return result | ({"titles": str(names)} if names else {})
 
 
-app.command("list")(list_)
-app.command("path")(path_)
-app.command("get")(get)
+app.command("list", epilog="Example: coterie datasets list --json")(list_)
+app.command("path", epilog="Example: coterie cluster $(coterie datasets path karate) --blocks 4")(
+    path_
+)
+app.command("get", epilog="Example: coterie datasets get ml-100k")(get)

@@ -1,4 +1,4 @@
-"""`coterie demo`: the whole story on two invented data sets, in under a minute."""
+"""`coterie demo`: all three uses on two generated data sets, in about a minute."""
 
 from __future__ import annotations
 
@@ -15,24 +15,39 @@ if TYPE_CHECKING:
 
 _NEWCOMER = "you"
 
+EXAMPLES = "Example: coterie demo --out my-demo"
 
-@command
+
+@command(
+    seed_help="Random seed of the data and the models. The released network also depends on a "
+    "secret random number and differs from run to run."
+)
 def run(
     session: Session,
     out: Annotated[
-        Path, typer.Option("--out", help="Folder for the released network and its report.")
+        Path,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Folder for the released network and its report; if it exists, DIR-2, DIR-3 … "
+            "is used.",
+        ),
     ] = Path("coterie-demo"),
 ) -> dict[str, Any]:
-    """Cluster a small social network, recommend films, release an anonymized copy."""
-    session.say("the first run compiles the kernels, which takes most of the time …")
+    """Show all three uses on generated data.
+
+    Finds the groups of a small social network, recommends films, and releases an anonymized
+    network with a report.
+    """
+    session.say("the first run compiles for up to a minute; later runs take seconds")
     with stopwatch() as seconds:
-        told = {
+        result = {
             "cluster": _cluster(session),
             "recommend": _recommend(session),
             "release": _release(session, out),
         }
-    session.show(f"\nDone in {seconds():.0f} s. Next: `coterie --help`, or the guide in docs/.")
-    return told | {"seconds": seconds()}
+    session.show(f"\nDone in {seconds():.0f} s. Next: coterie --help, or the tutorials in docs/.")
+    return result | {"seconds": seconds()}
 
 
 def _cluster(session: Session) -> dict[str, Any]:
@@ -49,8 +64,8 @@ def _cluster(session: Session) -> dict[str, Any]:
     agreement = adjusted_rand(model.labels_, clubs)
     session.show(_block_table(people, model))
     session.show(
-        f"The number of groups was found, not given. They agree with the {len(COMMUNITIES)} clubs "
-        f"that the program never saw at {agreement:.2f} (adjusted Rand index; 1 is perfect)."
+        f"The program chose the number of groups. Agreement with the {len(COMMUNITIES)} real "
+        f"clubs, which it did not know: {agreement:.2f} (adjusted Rand index; 1 is perfect)."
     )
     blocks = len(set(model.labels_.tolist()))
     return {
@@ -109,8 +124,8 @@ def _recommend(session: Session) -> dict[str, Any]:
     recommender.fold_in(Ratings.from_arrays([_NEWCOMER] * 4, loved, [5, 5, 4, 5]))
     tips = recommender.recommend(_NEWCOMER, n=5)
     session.show(
-        f"Held-out ratings are predicted to {rmse:.2f} stars; always saying the mean, to "
-        f"{baseline:.2f}.\nA newcomer who liked {', '.join(loved)} would be shown, "
+        f"Typical error on ratings that were held out: {rmse:.2f} stars (predicting the mean: "
+        f"{baseline:.2f}).\nRecommended to a new user who liked {', '.join(loved)}, "
         "without refitting:"
     )
     for tip in tips:
@@ -129,7 +144,7 @@ def _release(session: Session, out: Path) -> dict[str, Any]:
     from coterie.data.demo_data import social_network
 
     people, _ = social_network(rng=session.seed)
-    _headline(session, "3. May it be published? A new network like it, attacked before release")
+    _headline(session, "3. Can it be published? A similar new network, attacked before its release")
     with session.progress("releasing") as callback, stopwatch() as seconds:
         release = Anonymizer(rng=session.seed).release(
             people, engine=session.engine(), callback=callback
@@ -137,12 +152,12 @@ def _release(session: Session, out: Path) -> dict[str, Any]:
     if release.refused:
         session.show("Refused: " + "; ".join(release.reasons))
         return {"refused": True, "reasons": release.reasons, "seconds": seconds()}
-    folder = _free(out)
+    folder = _unused_name(out)
     release.write(folder)
     session.show(likeness_table(release.utility))
     session.show(
-        f"The new network and a report to open in a browser: {folder}/report.html\n"
-        f"What must stay private (seed, all figures) is beside it in {folder}.private/."
+        f"The new network: {folder}/graph.csv. Report: {folder}/report.html (open it in a "
+        f"browser).\nFiles that must stay private (seed, audit): {folder}.private/"
     )
     return {
         "refused": False,
@@ -154,8 +169,8 @@ def _release(session: Session, out: Path) -> dict[str, Any]:
     }
 
 
-def _free(folder: Path) -> Path:
-    """The folder, or the first of folder-2, folder-3 … that is new: nothing is overwritten."""
+def _unused_name(folder: Path) -> Path:
+    """Return the folder, or the first of folder-2, folder-3 … that does not exist."""
     number, free = 1, folder
     while free.exists() or Path(f"{free}.private").exists():
         number += 1
@@ -164,4 +179,6 @@ def _free(folder: Path) -> Path:
 
 
 def _headline(session: Session, text: str) -> None:
-    session.show(f"\n[bold]{text}[/bold]")
+    from rich.text import Text
+
+    session.show(Text(f"\n{text}", style="bold"))

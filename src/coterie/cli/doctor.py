@@ -1,4 +1,4 @@
-"""`coterie doctor`: what this installation is made of, for a bug report."""
+"""`coterie doctor`: versions and settings of this installation, for a bug report."""
 
 from __future__ import annotations
 
@@ -20,10 +20,16 @@ _REQUIRED = (
 )
 _OPTIONAL = ("distributed", "networkx", "igraph", "pandas", "polars", "sklearn")
 
+EXAMPLES = "Example: coterie doctor --json > doctor.json"
 
-@command
+
+@command(unused=("seed",))
 def run(session: Session) -> dict[str, Any]:
-    """Versions, cores, memory, Numba's threading layer and cache."""
+    """Check the installation and print versions.
+
+    Shows versions of packages, cores, memory and the compiler's cache, and lists problems with
+    their solutions. Add the output to a bug report.
+    """
     import os
     import platform
     import shutil
@@ -31,7 +37,7 @@ def run(session: Session) -> dict[str, Any]:
     import coterie
     from coterie.base.machine import available_cores, physical_memory
 
-    session.say("asking Numba to compile a small kernel …")
+    session.say("compiling a small function with Numba …")
     findings: dict[str, Any] = {
         "coterie": coterie.__version__,
         "python": platform.python_version(),
@@ -61,7 +67,7 @@ def _version(module: str) -> str | None:
 
 
 def _numba() -> dict[str, Any]:
-    """Does a kernel compile, does its cache work, and which layer would Numba's own threads use?"""
+    """Compile a kernel and report whether the cache works."""
     import os
     import time
 
@@ -74,14 +80,14 @@ def _numba() -> dict[str, Any]:
     start = time.perf_counter()
     uniform_block(np.uint64(1), 8)
     stats = uniform_block.stats  # type: ignore[attr-defined]
-    cache = stats.cache_path or ""  # none where Numba found no folder that it may write
+    cache = stats.cache_path or ""  # empty where Numba found no writable folder
     folder = cache if os.path.isdir(cache) else os.path.dirname(cache)
     return {
         "compile_seconds": round(time.perf_counter() - start, 3),
         "cached": bool(stats.cache_hits),
         "cache_path": cache,
         "cache_writable": os.access(folder, os.W_OK),
-        "threading_layer": f"{layer}, not used: the engine brings threads",
+        "threading_layer": f"{layer} (not used: coterie has its own threads)",
     }
 
 
@@ -93,8 +99,8 @@ def _problems(findings: dict[str, Any]) -> list[str]:
     ]
     if not findings["numba"]["cache_writable"]:
         problems.append(
-            f"Numba cannot keep compiled kernels in {findings['numba']['cache_path']}: "
-            "set NUMBA_CACHE_DIR to a folder you may write"
+            f"Numba cannot store compiled kernels in {findings['numba']['cache_path']}: "
+            "set NUMBA_CACHE_DIR to a folder that you can write to"
         )
     return problems
 

@@ -24,25 +24,35 @@ class Where(StrEnum):
     dask = "dask"
 
 
-EngineOption = Annotated[Where, typer.Option("--engine", help="Where the work runs.")]
+EngineOption = Annotated[
+    Where,
+    typer.Option(
+        "--engine", help="Where the work runs: on the threads of this process, or on Dask workers."
+    ),
+]
 SchedulerOption = Annotated[
     str | None,
-    typer.Option("--scheduler", help="A Dask scheduler, tcp://…; without one a cluster is made."),
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Address of a running Dask scheduler (default: start a Dask cluster on this "
+        "machine). Example: --engine dask --scheduler tcp://10.0.0.5:8786",
+    ),
 ]
 
 
 @contextmanager
 def engine_of(session: Session, where: Where, scheduler: str | None) -> Iterator[Engine]:
-    """The engine for the length of a block."""
+    """Yield the engine and close it at the end of the block."""
     if scheduler is not None and where is not Where.dask:
-        raise InputError("--scheduler is for Dask", remedy="add --engine dask")
+        raise InputError("--scheduler requires Dask", remedy="add --engine dask")
     if where is Where.local:
         engine = session.engine()
     else:
         from coterie.engine.dask import DaskEngine
 
         engine = DaskEngine(scheduler, workers=session.threads)
-        session.say(f"Dask shows what it is doing at {engine.dashboard}")
+        session.say(f"Dask dashboard: {engine.dashboard}")
     try:
         yield engine
     finally:

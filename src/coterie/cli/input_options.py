@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,23 +17,100 @@ if TYPE_CHECKING:
 GraphArgument = Annotated[
     str,
     typer.Argument(
-        metavar="GRAPH", help="Edge list, Parquet, GraphML, GML, or a folder of shards; - is stdin."
+        metavar="GRAPH",
+        help="Edge list (text or .gz), Parquet, GraphML or GML file, or a folder made by "
+        "`coterie shard`; - reads stdin.",
     ),
 ]
 RatingsArgument = Annotated[
     str,
     typer.Argument(
-        metavar="RATINGS", help="user, item, rating[, timestamp], or shards of them; - is stdin."
+        metavar="RATINGS",
+        help="Table of user, item, rating and optionally timestamp (text, .gz or Parquet), or a "
+        "folder made by `coterie shard`; - reads stdin.",
     ),
 ]
 FormatOption = Annotated[
     str | None,
-    typer.Option("--format", help="text, parquet, graphml or gml, where the suffix does not say."),
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="File format: text, parquet, graphml or gml (default: from the file name).",
+    ),
 ]
 SeparatorOption = Annotated[
     str | None,
-    typer.Option("--separator", help='Between fields: ",", "::", tab, whitespace … (found out).'),
+    typer.Option(
+        "--separator",
+        metavar="TEXT",
+        help="Field separator of a text file: comma, semicolon, tab, whitespace or '::' "
+        "(auto-detected). Example: --separator ';'",
+    ),
 ]
+
+
+class Contents(StrEnum):
+    """What the rows of an input are."""
+
+    simple = "simple"
+    directed = "directed"
+    weighted = "weighted"
+    ratings = "ratings"
+
+
+ContentsOption = Annotated[
+    Contents,
+    typer.Option(
+        "--objective",
+        "--kind",
+        help="What the input contains: simple (undirected edges without weights), directed, "
+        "weighted (the third column is a count), or ratings (user, item, rating).",
+    ),
+]
+
+
+class HardObjective(StrEnum):
+    """What the input contains and how a hard clustering models it."""
+
+    simple = "simple"
+    degree_corrected = "degree-corrected"
+    directed = "directed"
+    weighted = "weighted"
+    ratings = "ratings"
+    binomial = "binomial"
+    likes = "likes"
+
+
+_RATINGS = ("ratings", "binomial", "likes")  # objectives whose input has users and items
+
+
+def load_data(
+    session: Session,
+    path: str,
+    objective: Contents | HardObjective,
+    *,
+    format: str | None = None,
+    separator: str | None = None,
+) -> Any:
+    """Load what a command's argument names: a graph or ratings, in memory or in shards."""
+    if Path(path).is_dir():
+        return load_shards(path, format=format, separator=separator)
+    if objective.value in _RATINGS:
+        return load_ratings(
+            session,
+            path,
+            likes=objective.value == "likes",
+            format=format,
+            separator=separator,
+        )
+    return load_graph(
+        session,
+        path,
+        directed=objective.value == "directed",
+        weighted=objective.value == "weighted",
+        format=format,
+        separator=separator,
+    )
 
 
 def load_graph(
@@ -44,7 +122,7 @@ def load_graph(
     format: str | None = None,
     separator: str | None = None,
 ) -> Graph:
-    """The graph of a command's argument; what was cleaned or not read is said."""
+    """Load the graph of a command's argument; remarks about cleaning are printed."""
     from coterie.data.readers import read_graph
 
     return read_graph(
@@ -58,22 +136,25 @@ def load_graph(
 
 
 def load_shards(path: str, *, holds: str | None = None, **options: Any) -> Any:
-    """A folder that `coterie shard` made, as the models take it; what it `holds` may matter.
+    """Open a folder that `coterie shard` made; `holds` restricts it to graphs or ratings.
 
-    It says by itself how its data are to be read, so options about that are refused."""
+    The folder records how its data were read, so options about reading are refused.
+    """
     from coterie.engine.sharded_data import RATINGS, ShardedRatings, open_shards
 
     for name, value in options.items():
         if value:
             raise InputError(
-                f"--{name} is for files, and this is a folder of shards",
+                f"--{name} applies to files, and this is a folder of shards",
                 path=path,
-                remedy=f"leave --{name} out",
+                remedy=f"leave out --{name}",
             )
     data = open_shards(path)
     if holds is not None and isinstance(data, ShardedRatings) != (holds == RATINGS):
         raise InputError(
-            f"its shards hold no {holds}", path=path, remedy=f"name a file or shards of {holds}"
+            f"the shards hold no {holds}",
+            path=path,
+            remedy=f"give a file of {holds}, or shards of one",
         )
     return data
 
@@ -87,7 +168,7 @@ def load_ratings(
     format: str | None = None,
     separator: str | None = None,
 ) -> Ratings:
-    """The ratings of a command's argument; what was merged or not read is said."""
+    """Load the ratings of a command's argument; remarks about merging are printed."""
     from coterie.data.readers import read_ratings
 
     if Path(path).is_dir():
@@ -104,16 +185,39 @@ def load_ratings(
     )
 
 
+def refuse_report_of_shards(report: Path | None, path: str) -> None:
+    """Refuse --report for a folder of shards: the page draws data in memory."""
+    if report is not None and Path(path).is_dir():
+        raise InputError(
+            "--report is not available for a folder of shards", remedy="use --out instead"
+        )
+
+
 def parse_groups(text: str) -> int | tuple[int, int]:
-    """ "10" or "10,5" (users and items) as numbers.
+    """Parse "10", or "10,5" for users and items, as the value of --groups.
 
     >>> parse_groups("10,5")
     (10, 5)
     """
+    return _parse_counts("--groups", text, "give K, or K,L for users and items")
+
+
+def parse_blocks(text: str) -> int | tuple[int, int] | str:
+    """Parse "10", "10,5" or "auto" as the value of --blocks.
+
+    >>> parse_blocks("10,5"), parse_blocks("auto")
+    ((10, 5), 'auto')
+    """
+    if text == "auto":
+        return text
+    return _parse_counts("--blocks", text, "give K, K,L for users and items, or auto")
+
+
+def _parse_counts(option: str, text: str, remedy: str) -> int | tuple[int, int]:
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         numbers = []
     if len(numbers) not in (1, 2) or min(numbers) < 1:
-        raise InputError(f"--groups {text}", remedy="give a number, or K,L for users and items")
+        raise InputError(f"{option} {text} is not a positive number", remedy=remedy)
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])

@@ -1,4 +1,4 @@
-"""`coterie reproduce`: the paper's tables and figures, made again on this machine."""
+"""`coterie reproduce`: compute the tables and figures of the paper on this machine."""
 
 from __future__ import annotations
 
@@ -9,27 +9,68 @@ import typer
 
 from coterie.cli.session import Session, command
 
+_BUDGET, _QUICK_BUDGET = 15.0, 1.0  # seconds per fit
+
+EXAMPLES = """\b
+Names of tables and figures:
+  table2, table3     Tables 2 and 3
+  fig4, fig5         Figures 3 and 4: entropy over time
+  fig-alpha-caida    Figure 5: nodes moved at once, CAIDA
+  fig-alpha-astroph  Figure 6: nodes moved at once, astro-ph
+  fig-entropy        Figure 7: entropy against the number of blocks
+  fig-apl            Figure 8: average path length of released graphs
+  fig-gcc            Figure 9: global clustering of released graphs
+  fig-degree         Figure 10: degree distribution of released graphs
+  fig-tradeoff       the trade-off between utility and anonymity (no figure in the paper)
+
+\b
+Examples:
+  coterie reproduce table2 --out results
+  coterie reproduce all --quick --out results
+"""
+
 
 @command
 def run(
     session: Session,
-    what: Annotated[str, typer.Argument(help="fig4, table2, fig-gcc … or all.")],
-    out: Annotated[Path, typer.Option(help="Folder for index.html, CSV, JSON and SVG files.")],
-    quick: Annotated[bool, typer.Option("--quick", help="A first look in two minutes.")] = False,
+    what: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Table or figure (see the names below), or all."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="DIR", help="Folder for index.html and the CSV, JSON and SVG files."),
+    ],
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="Run fewer folds, sizes and iterations: about two minutes for all."
+        ),
+    ] = False,
     budget: Annotated[
-        float | None, typer.Option(min=0.1, help="Seconds a fit, equal for all (15; quick: 1).")
+        float | None,
+        typer.Option(
+            min=0.1,
+            metavar="SECONDS",
+            help="Seconds per fit, equal for all methods "
+            f"(default: {_BUDGET:g}; with --quick {_QUICK_BUDGET:g}).",
+        ),
     ] = None,
 ) -> dict[str, Any]:
-    """Make tables and figures of the paper again, and say which of its claims hold."""
+    """Reproduce the tables and figures of the paper.
+
+    Runs the experiments of Prost & Yoon on the same data and reports which of the paper's claims
+    hold.
+    """
     from coterie.reproduce import reproduce
     from coterie.reproduce.settings import Setting
 
-    seconds = budget if budget is not None else 1.0 if quick else 15.0
+    seconds = budget if budget is not None else _QUICK_BUDGET if quick else _BUDGET
     with session.engine() as engine, session.progress("reproduce") as callback:  # type: ignore[attr-defined]
         setting = Setting(session.seed, seconds, quick, engine, callback)
         result = reproduce(what, setting, out)
     _show(session, result)
-    session.show(f"\nThe page: {out / 'index.html'}")
+    session.show(f"\nreport: {out / 'index.html'}")
     return result
 
 

@@ -1,7 +1,8 @@
-"""What every command shares: its five options, its errors and exit codes, its output.
+"""What every command shares: five options, error messages, exit codes and output.
 
-A command is a function that takes a Session first and returns the dictionary that `--json`
-prints; `@command` adds the shared options to its signature and turns errors into exit codes.
+A command is a function that takes a Session first and returns what `--json` prints (a dictionary
+or a dataclass). `@command` adds the shared options to its signature and turns errors into exit
+codes.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import typer
 
@@ -43,35 +44,72 @@ INTERRUPTED = 130
 
 # Options whose name differs from the parameter of the library
 _OPTION_NAMES = {
-    "n_blocks": "blocks",
-    "n_groups": "groups",
+    "absent": "absent-pairs",
+    "directed": "objective directed",
     "max_iter": "iterations",
-    "n_sweeps": "iterations",
-    "n_init": "runs",
+    "n_blocks": "blocks",
     "n_chains": "runs",
+    "n_groups": "groups",
+    "n_init": "runs",
+    "n_sweeps": "iterations",
+    "negatives_per_rating": "negatives",
     "rng": "seed",
     "sep": "separator",
+    "weighted": "objective weighted",
 }
 _PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
 
-_SHARED = {
-    "seed": (Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")], 0),
-    "threads": (
-        Annotated[int | None, typer.Option(min=1, help="Threads; all cores if not given.")],
-        None,
-    ),
-    "json_": (
-        Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")],
-        False,
-    ),
-    "quiet": (Annotated[bool, typer.Option("--quiet", help="Say nothing but the result.")], False),
-    "debug": (Annotated[bool, typer.Option("--debug", help="Show tracebacks.")], False),
-}
+_COMPILING = "compiling (slow only the first time)"
+_SEED_HELP = "Random seed. The same seed gives the same result, for any number of threads."
+
+
+def _shared_options(
+    seed_help: str, unused: Sequence[str]
+) -> dict[str, tuple[Any, int | bool | None]]:
+    """Annotation and default of the options that every command has, by parameter name."""
+    return {
+        "seed": (
+            Annotated[
+                int,
+                typer.Option(min=0, metavar="N", help=seed_help, hidden="seed" in unused),
+            ],
+            0,
+        ),
+        "threads": (
+            Annotated[
+                int | None,
+                typer.Option(
+                    min=1,
+                    metavar="N",
+                    help="Number of threads (default: all cores).",
+                    hidden="threads" in unused,
+                ),
+            ],
+            None,
+        ),
+        "json_": (
+            Annotated[
+                bool,
+                typer.Option("--json", help="Print one JSON object on stdout and nothing else."),
+            ],
+            False,
+        ),
+        "quiet": (
+            Annotated[
+                bool, typer.Option("--quiet", help="Print only the result: no progress, no notes.")
+            ],
+            False,
+        ),
+        "debug": (
+            Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")],
+            False,
+        ),
+    }
 
 
 @dataclass
 class Session:
-    """One run of a command: its shared options, and where it may speak."""
+    """One run of a command: its shared options, and where it prints."""
 
     seed: int = 0
     threads: int | None = None
@@ -79,41 +117,45 @@ class Session:
     quiet: bool = False
     debug: bool = False
     interrupted: bool = False  # set by a command that stopped early but kept its results
-    assumed: list[str] = field(default_factory=list)  # what the library remarked on, for reports
+    assumed: list[str] = field(default_factory=list)  # remarks of the library, for reports
     _said: set[str] = field(default_factory=set)
 
     def say(self, text: str) -> None:
-        """A line for the person, once, on stderr."""
+        """Print a line on stderr, once, unless --quiet was given."""
         if not self.quiet and text not in self._said:
             self._said.add(text)
-            self.errors.print(text, markup=False, highlight=False, soft_wrap=True)
+            self.errors.print(text, highlight=False, soft_wrap=True)
 
     def show(self, renderable: Any) -> None:
-        """The human form of the result (text or a rich table) on stdout; nothing with --json."""
+        """Print the result for people (text or a rich table) on stdout; nothing with --json."""
         if not self.json:
             self.output.print(renderable)
 
     @functools.cached_property
     def errors(self) -> Console:
+        """The console on stderr: progress, notes and errors."""
         from rich.console import Console
 
-        return Console(stderr=True)
+        return Console(stderr=True, markup=False)
 
     @functools.cached_property
     def output(self) -> Console:
+        """The console on stdout: results."""
         from rich.console import Console
 
-        return Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+        # no markup: titles and ids of the user may contain square brackets
+        width = None if sys.stdout.isatty() else 160
+        return Console(highlight=False, markup=False, width=width)
 
     def engine(self) -> Engine:
-        """The threads of this process."""
+        """Return an engine that runs on the threads of this process."""
         from coterie.engine import LocalEngine
 
         return LocalEngine(self.threads)
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[[Progress], None]]:
-        """A callback for the library: a bar with entropy and time left, only on a terminal."""
+        """Yield a callback that draws a bar with entropy and remaining time, on a terminal only."""
         from coterie.base.progress import silent
 
         if self.quiet or not sys.stderr.isatty():
@@ -133,10 +175,11 @@ class Session:
             task = bar.add_task(title, total=None, what="")
 
             def update(p: Progress) -> None:
-                entropy = "" if p.entropy is None else f"S = {p.entropy:,.1f}"
+                entropy = "" if p.entropy is None else f"entropy {p.entropy:,.1f}"
+                stage = _COMPILING if p.stage == "compiling" else p.stage
                 bar.update(
                     task,
-                    description=f"{title}: {p.stage}",
+                    description=f"{title}: {stage}",
                     completed=p.done,
                     total=p.total,
                     what=" ".join(part for part in (entropy, p.note) if part),
@@ -145,12 +188,37 @@ class Session:
             yield update
 
 
-def command(run: Callable[..., dict[str, Any]]) -> Callable[..., None]:
-    """Make a command of `run(session, ...) -> dict`: shared options, exit codes, JSON."""
+Body = Callable[..., Any]  # run(session, ...) -> what --json prints
+
+
+@overload
+def command(run: Body) -> Callable[..., None]: ...
+
+
+@overload
+def command(
+    *, seed_help: str = ..., unused: Sequence[str] = ...
+) -> Callable[[Body], Callable[..., None]]: ...
+
+
+def command(
+    run: Body | None = None, *, seed_help: str = _SEED_HELP, unused: Sequence[str] = ()
+) -> Callable[..., Any]:
+    """Make a command of `run(session, ...)`: add shared options, exit codes and JSON output.
+
+    `seed_help` replaces the help text of --seed; options in `unused` ("seed", "threads") are
+    accepted but not shown in --help.
+    """
+    if run is None:
+        return functools.partial(_make_command, seed_help=seed_help, unused=unused)
+    return _make_command(run, seed_help=seed_help, unused=unused)
+
+
+def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callable[..., None]:
     own = list(inspect.signature(run, eval_str=True).parameters.values())[1:]
     shared = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-        for name, (kind, default) in _SHARED.items()
+        for name, (kind, default) in _shared_options(seed_help, unused).items()
     ]
 
     @functools.wraps(run)
@@ -179,16 +247,17 @@ def command(run: Callable[..., dict[str, Any]]) -> Callable[..., None]:
 
 @contextmanager
 def remarks(session: Session) -> Iterator[None]:
-    """What the library assumed or cleaned is said to the person, each once, as it happens."""
+    """Print what the library assumed or cleaned, each remark once, as it happens."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", AssumptionWarning)
         usual = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, AssumptionWarning):
-                session.say(str(message))
-                if str(message) not in session.assumed:
-                    session.assumed.append(str(message))
+                remark = spell_options(str(message))
+                session.say(remark)
+                if remark not in session.assumed:
+                    session.assumed.append(remark)
             else:
                 usual(message, category, *place, **more)
 
@@ -198,7 +267,7 @@ def remarks(session: Session) -> Iterator[None]:
 
 @contextmanager
 def exit_codes(session: Session) -> Iterator[None]:
-    """The one place where an error becomes a message and an exit code."""
+    """Turn errors into a message and an exit code; the only place that does."""
     try:
         yield
     except (typer.Exit, typer.Abort):
@@ -207,16 +276,16 @@ def exit_codes(session: Session) -> Iterator[None]:
         _fail(session, "interrupted; nothing was written", INTERRUPTED)
     except CoterieError as error:
         _fail(session, spell_options(str(error)), _exit_code(error))
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+    except BrokenPipeError:  # the program that reads our output ended, as `| head` does
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  the interpreter flushes it at exit
         raise typer.Exit(FAILED) from None
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         _fail(session, f"{name}{error.strerror or error}", BAD_INPUT)
     except MemoryError:
-        _fail(session, "out of memory; try a smaller input or fewer blocks", FAILED)
+        _fail(session, "out of memory; use a smaller input or fewer blocks", FAILED)
     except Exception as error:
-        _fail(session, f"{type(error).__name__}: {error} (--debug shows where)", FAILED)
+        _fail(session, f"{type(error).__name__}: {error} (run with --debug to see where)", FAILED)
 
 
 def spell_options(message: str) -> str:
@@ -224,6 +293,8 @@ def spell_options(message: str) -> str:
 
     >>> spell_options("use fewer blocks, for example `n_blocks=20`, or set `force`")
     'use fewer blocks, for example --blocks 20, or set --force'
+    >>> spell_options("set `weighted=True` to read column 3")
+    'set --objective weighted to read column 3'
     """
 
     def option(match: re.Match[str]) -> str:
@@ -242,12 +313,12 @@ def _exit_code(error: CoterieError) -> int:
 def _fail(session: Session, message: str, code: int) -> None:
     if session.debug:
         session.errors.print_exception()
-    session.errors.print(f"coterie: {message}", markup=False, highlight=False, soft_wrap=True)
+    session.errors.print(f"coterie: {message}", highlight=False, soft_wrap=True)
     raise typer.Exit(code)
 
 
 @contextmanager
 def stopwatch() -> Iterator[Callable[[], float]]:
-    """Seconds since the block began."""
+    """Yield a function that returns the seconds since the block began."""
     start = time.perf_counter()
     yield lambda: time.perf_counter() - start

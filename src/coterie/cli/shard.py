@@ -1,40 +1,47 @@
-"""`coterie shard`: fixed shards of an input, on storage that every worker of a cluster reads."""
+"""`coterie shard`: split an input into shards on storage that every worker of a cluster reads."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from coterie.cli.input_options import SeparatorOption
+from coterie.cli.input_options import Contents, ContentsOption, SeparatorOption
 from coterie.cli.session import Session, command, stopwatch
 
-
-class Objective(StrEnum):
-    """What the rows of the input are."""
-
-    simple = "simple"
-    directed = "directed"
-    weighted = "weighted"
-    ratings = "ratings"
+EXAMPLES = """\b
+Examples:
+  coterie shard edges.txt.gz --out shards
+  coterie shard ratings.csv --objective ratings --shards 16 --out shards
+  coterie cluster shards --blocks 100 --engine dask
+"""
 
 
-@command
+@command(unused=("seed",))
 def run(
     session: Session,
-    data: Annotated[Path, typer.Argument(metavar="INPUT", help="An edge list or ratings.")],
-    out: Annotated[Path, typer.Option("--out", help="A new folder that every worker reaches.")],
+    data: Annotated[
+        Path, typer.Argument(metavar="INPUT", help="Edge list or ratings (text, .gz or Parquet).")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="New folder that every worker can read."),
+    ],
+    objective: ContentsOption = Contents.simple,
     shards: Annotated[
-        int | None, typer.Option("--shards", min=1, help="How many; follows from the size if not.")
+        int | None,
+        typer.Option(
+            "--shards", min=1, metavar="N", help="Number of shards (default: from the input size)."
+        ),
     ] = None,
-    objective: Annotated[
-        Objective, typer.Option("--objective", "--kind", help="What the rows are.")
-    ] = Objective.simple,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Cut an input of any size into shards by rows, in two streaming passes."""
+    """Split an input larger than memory into shards.
+
+    Reads the input twice and needs little memory. The folder can be given to `coterie cluster`,
+    `coterie soft` and `coterie recommend fit` in place of a file.
+    """
     from coterie.engine.sharding import shard_graph, shard_ratings
 
     with session.progress("sharding") as callback, stopwatch() as seconds:
@@ -44,18 +51,22 @@ def run(
             "threads": session.threads,
             "callback": callback,
         }
-        if objective is Objective.ratings:
+        if objective is Contents.ratings:
             made = shard_ratings(data, out, **options)
         else:
             made = shard_graph(
                 data,
                 out,
-                directed=objective is Objective.directed,
-                weighted=objective is Objective.weighted,
+                directed=objective is Contents.directed,
+                weighted=objective is Contents.weighted,
                 **options,
             )
     entries = made.get("n_edges", made.get("n_ratings"))
+    what = "ratings" if objective is Contents.ratings else "edges"
     if made.get("self_loops") or made["merged"]:
-        session.say(f"{made.get('self_loops', 0):,} self-loops dropped, {made['merged']:,} merged")
-    session.show(f"{made['shards']} shards of {made['rows']:,} rows, {entries:,} entries in {out}")
+        loops = f"{made.get('self_loops', 0):,} self-loops dropped"
+        session.say(f"{loops}, {made['merged']:,} repeated {what} merged")
+    session.show(
+        f"{entries:,} {what} of {made['rows']:,} nodes written as {made['shards']} shards to {out}"
+    )
     return made | {"seconds": seconds()}

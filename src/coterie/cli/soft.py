@@ -1,7 +1,8 @@
-"""`coterie soft`: to which groups does each node belong, and how much?"""
+"""`coterie soft`: soft clustering (mixed memberships) of a graph or of ratings."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,14 +12,17 @@ import typer
 from coterie.base.errors import InputError
 from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, saving
 from coterie.cli.engine_options import EngineOption, SchedulerOption, Where, engine_of
+from coterie.cli.fit_options import IterationsOption, ReportOption, RunsOption, ToleranceOption
+from coterie.cli.fit_output import Counts, FitOutcome, show_fit, write_page
 from coterie.cli.input_options import (
+    Contents,
+    ContentsOption,
     FormatOption,
     GraphArgument,
     SeparatorOption,
-    load_graph,
-    load_ratings,
-    load_shards,
+    load_data,
     parse_groups,
+    refuse_report_of_shards,
 )
 from coterie.cli.session import Session, command, stopwatch
 
@@ -26,101 +30,171 @@ if TYPE_CHECKING:
     from coterie.engine import Engine
     from coterie.models.soft.estimator import SoftModel
 
+EXAMPLES = """\b
+Examples:
+  coterie soft friends.csv --groups 5 --out memberships.csv --report report.html
+  coterie soft ratings.csv --groups 10,12 --objective ratings --runs 4
+  coterie soft friends.csv --groups 5 --method monte-carlo --samples 50
+"""
+
 
 class Method(StrEnum):
+    """How memberships are updated."""
+
     exact = "exact"
     monte_carlo = "monte-carlo"
 
 
-class Absent(StrEnum):
+class AbsentPairs(StrEnum):
+    """How pairs without an edge enter the fit."""
+
     auto = "auto"
     exact = "exact"
     sampled = "sampled"
     ignored = "ignored"
 
 
-class Objective(StrEnum):
-    simple = "simple"
-    directed = "directed"
-    weighted = "weighted"
-    ratings = "ratings"
-
-
-_DRAWS = 30
+_SAMPLES = 30  # default of --samples
 
 
 @command
 def run(
     session: Session,
     graph: GraphArgument,
-    groups: Annotated[str, typer.Option(help="How many groups; K,L for users and items.")],
-    method: Annotated[Method, typer.Option(help="The update: exact, or drawn.")] = Method.exact,
+    groups: Annotated[
+        str,
+        typer.Option(
+            metavar="K|K,L",
+            help="Number of groups: one number, or two for users and items (--groups 10,12).",
+        ),
+    ],
+    objective: ContentsOption = Contents.simple,
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="Update of the memberships: exact (MMSBM), or estimated from random samples "
+            "(MCMMSBM of Prost & Yoon)."
+        ),
+    ] = Method.exact,
     samples: Annotated[
-        int | None, typer.Option(min=1, help=f"Draws a pair, monte-carlo only ({_DRAWS}).")
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Monte Carlo samples per pair; requires --method monte-carlo "
+            f"(default: {_SAMPLES}).",
+        ),
     ] = None,
-    absent: Annotated[
-        Absent,
-        typer.Option(help="Absent pairs: all, sampled, or (weighted) ignored; auto by size."),
-    ] = Absent.auto,
-    iterations: Annotated[int, typer.Option(min=0, help="At most so many.")] = 500,
-    tol: Annotated[
-        float, typer.Option(min=0, help="Stop below this relative gain; 0: run all.")
-    ] = 1e-6,
-    prior: Annotated[float, typer.Option(min=0, help="A pseudo-count on everything.")] = 0.0,
-    runs: Annotated[int, typer.Option(min=1, help="Starts; the best is kept.")] = 1,
-    objective: Annotated[
-        Objective, typer.Option("--objective", "--kind", help="What the file contains.")
-    ] = Objective.simple,
+    absent_pairs: Annotated[
+        AbsentPairs,
+        typer.Option(
+            "--absent-pairs",
+            "--absent",
+            help="How pairs without an edge are used: exact (all of them), sampled (a random "
+            "part), ignored (weighted graphs only), or auto (by the size of the graph).",
+        ),
+    ] = AbsentPairs.auto,
+    iterations: IterationsOption = 500,
+    tol: ToleranceOption = 1e-6,
+    prior: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            metavar="X",
+            help="Pseudo-count added to every membership and probability; larger values "
+            "smooth more.",
+        ),
+    ] = 0.0,
+    runs: RunsOption = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="Write the memberships of every node: columns node,g_0,g_1,…",
+        ),
+    ] = None,
+    report: ReportOption = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
-    report: Annotated[Path | None, typer.Option(help="Write a report: FILE.html.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write node,g_0,g_1…: FILE.csv.")] = None,
     engine: EngineOption = Where.local,
     scheduler: SchedulerOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Mixed membership of a graph (or of ratings): a little of each group for every node."""
+    """Give every node a share of each group (soft clustering).
+
+    Fits a mixed membership stochastic block model to a graph or to ratings. Prints the entropy
+    (lower is better).
+    """
     from coterie.models.soft.mcmmsbm import MCMMSBM
     from coterie.models.soft.mmsbm import MMSBM
 
     kept = saving(checkpoint, resume)
     if samples is not None and method is Method.exact:
         raise InputError(
-            "--samples has no meaning for the exact update", remedy="add --method monte-carlo"
+            "--samples has no effect on the exact method", remedy="add --method monte-carlo"
         )
-    data = _read(session, graph, objective, format, separator)
-    if report is not None and Path(graph).is_dir():
-        raise InputError("--report shows data in memory, not in shards", remedy="use --out")
+    data = load_data(session, graph, objective, format=format, separator=separator)
+    refuse_report_of_shards(report, graph)
     options: dict[str, Any] = {
         "n_groups": parse_groups(groups),
         "max_iter": iterations,
         "tol": tol,
         "prior": prior,
         "n_init": runs,
-        "absent": absent.value,
+        "absent": absent_pairs.value,
         "rng": session.seed,
     }
     model: SoftModel = (
         MMSBM(**options)
         if method is Method.exact
-        else MCMMSBM(samples=samples or _DRAWS, **options)
+        else MCMMSBM(samples=samples or _SAMPLES, **options)
     )
     with engine_of(session, engine, scheduler) as where:
         seconds = _fit(session, model, data, where, kept)
     if out is not None:
         from coterie.data.writers import write_table
 
-        write_table(out, _table(model, data))
+        write_table(out, _memberships_table(model, data))
     if report is not None:
-        from coterie.data.writers import atomic_write
         from coterie.report.soft_report import render
 
-        with atomic_write(report) as file:
-            file.write(render(model, data, name=Path(graph).name, assumed=session.assumed))
+        write_page(report, render(model, data, name=Path(graph).name, assumed=session.assumed))
     result = _result(model, data, seconds)
-    _show(session, model, result, out)
-    return result
+    show_fit(session, result.counts, result.outcome, files={"memberships": out, "report": report})
+    return result.as_json()
+
+
+@dataclass(frozen=True)
+class SoftResult:
+    """What the command prints."""
+
+    counts: Counts  # nodes, edges, groups
+    outcome: FitOutcome
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON output of the command."""
+        return {**self.counts, **self.outcome.json_keys()}
+
+
+def _result(model: SoftModel, data: Any, seconds: float) -> SoftResult:
+    groups = list(model.theta_.shape[:2])
+    counts: Counts = (
+        {"nodes": data.n_nodes, "edges": data.n_edges, "groups": groups[0]}
+        if hasattr(model, "memberships_")
+        else {"nodes": [data.n_users, data.n_items], "edges": len(data), "groups": groups}
+    )
+    return SoftResult(
+        counts,
+        FitOutcome(
+            entropy=model.entropy_,
+            history=model.history_,
+            converged=model.converged_,
+            interrupted=model.interrupted_,
+            seconds=seconds,
+            run_entropies=[run.entropy for run in model.runs_],
+        ),
+    )
 
 
 def _fit(
@@ -130,10 +204,10 @@ def _fit(
     engine: Engine,
     kept: dict[str, Any],
 ) -> float:
-    """Fit; the seconds it took, without compiling."""
+    """Fit the model and return the seconds it took, without compiling."""
     from coterie.base.progress import Progress
 
-    with session.progress("soft") as callback:
+    with session.progress("soft clustering") as callback:
         callback(Progress("compiling", 0))
         model.compile(data, engine)
         with stopwatch() as seconds:
@@ -143,26 +217,11 @@ def _fit(
     return taken
 
 
-def _read(
-    session: Session, path: str, objective: Objective, format: str | None, separator: str | None
-) -> Any:
-    """A graph or ratings, in memory or in shards."""
-    if Path(path).is_dir():
-        return load_shards(path, format=format, separator=separator)
-    if objective is Objective.ratings:
-        return load_ratings(session, path, format=format, separator=separator)
-    return load_graph(
-        session,
-        path,
-        directed=objective is Objective.directed,
-        weighted=objective is Objective.weighted,
-        format=format,
-        separator=separator,
-    )
+def _memberships_table(model: SoftModel, data: Any) -> dict[str, Any]:
+    """Make the columns of the memberships file, one row per node.
 
-
-def _table(model: SoftModel, data: Any) -> dict[str, Any]:
-    """One row a node; two node sets get a side, and empty cells where one has fewer groups."""
+    Users and items get a side, and empty cells where one side has fewer groups.
+    """
     import numpy as np
 
     if hasattr(model, "memberships_"):
@@ -178,42 +237,3 @@ def _table(model: SoftModel, data: Any) -> dict[str, Any]:
         parts = [side[:, i].tolist() if i < side.shape[1] else [""] * len(side) for side in sides]
         columns[f"g_{i}"] = np.array([*parts[0], *parts[1]], dtype=object)
     return columns
-
-
-def _result(model: SoftModel, data: Any, seconds: float) -> dict[str, Any]:
-    groups = list(model.theta_.shape[:2])
-    size: dict[str, Any] = (
-        {"nodes": data.n_nodes, "edges": data.n_edges, "groups": groups[0]}
-        if hasattr(model, "memberships_")
-        else {"nodes": [data.n_users, data.n_items], "edges": len(data), "groups": groups}
-    )
-    return size | {
-        "entropy": model.entropy_,
-        "iterations": len(model.history_),
-        "converged": model.converged_,
-        "interrupted": model.interrupted_,
-        "seconds": seconds,
-        "run_entropies": [run.entropy for run in model.runs_],
-        "history": [
-            {"iteration": i.iteration, "seconds": i.seconds, "entropy": i.entropy}
-            for i in model.history_
-        ],
-    }
-
-
-def _show(session: Session, model: SoftModel, result: dict[str, Any], out: Path | None) -> None:
-    from rich.table import Table
-
-    table = Table(show_header=False, box=None)
-    for name in ("nodes", "edges", "groups"):
-        sides = result[name] if isinstance(result[name], list) else [result[name]]
-        table.add_row(name, " and ".join(f"{count:,}" for count in sides))
-    table.add_row("entropy", f"{result['entropy']:,.2f}")
-    ended = "converged" if result["converged"] else "not converged: more --iterations would help"
-    if result["interrupted"]:
-        ended = "interrupted; the best state so far was kept"
-    table.add_row("iterations", f"{result['iterations']:,} ({ended})")
-    table.add_row("seconds", f"{result['seconds']:.2f}")
-    if out is not None:
-        table.add_row("memberships", str(out))
-    session.show(table)

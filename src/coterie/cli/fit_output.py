@@ -1,0 +1,106 @@
+"""How `cluster` and `soft` report a fit: the common JSON keys, the table, the report file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coterie.cli.session import Session
+
+if TYPE_CHECKING:
+    from coterie.base.progress import Iteration
+
+Counts = Mapping[str, int | Sequence[int]]  # nodes, edges, blocks … ; two numbers for two sides
+
+
+@dataclass(frozen=True)
+class FitOutcome:
+    """How a fit ended."""
+
+    entropy: float
+    history: Sequence[Iteration]
+    converged: bool
+    interrupted: bool
+    seconds: float
+    run_entropies: Sequence[float]
+    hard: bool = False  # hard clustering counts moved nodes and checks local optimality
+    locally_optimal: bool | None = None
+
+    def json_keys(self) -> dict[str, Any]:
+        """Return the keys of the JSON output that every fit has."""
+        keys: dict[str, Any] = {
+            "entropy": self.entropy,
+            "iterations": len(self.history),
+            "converged": self.converged,
+            "locally_optimal": self.locally_optimal,
+            "interrupted": self.interrupted,
+            "seconds": self.seconds,
+            "run_entropies": list(self.run_entropies),
+            "history": [
+                {
+                    "iteration": entry.iteration,
+                    "seconds": entry.seconds,
+                    "entropy": entry.entropy,
+                    **({"moved": entry.moved} if self.hard else {}),
+                }
+                for entry in self.history
+            ],
+        }
+        if not self.hard:
+            del keys["locally_optimal"]
+        return keys
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the rows of the printed table that every fit has."""
+        rows = [
+            ("entropy", f"{self.entropy:,.2f} nats (lower is better)"),
+            ("iterations", f"{len(self.history):,} ({self._ending()})"),
+        ]
+        if self.hard and not self.interrupted:
+            rows.append(("locally optimal", self._optimality()))
+        return [*rows, ("seconds", f"{self.seconds:.2f}")]
+
+    def _ending(self) -> str:
+        if self.interrupted:
+            return "interrupted; the best result so far was kept"
+        if self.converged:
+            return "converged"
+        return "not converged; increase --iterations"
+
+    def _optimality(self) -> str:
+        if self.locally_optimal:
+            return "yes: moving any single node would not lower the entropy"
+        return "no: moving a single node would lower the entropy; try --search best or more --runs"
+
+
+def show_fit(
+    session: Session,
+    counts: Counts,
+    outcome: FitOutcome,
+    *,
+    more: Sequence[tuple[str, str]] = (),
+    files: Mapping[str, Path | None],
+) -> None:
+    """Print the result of a fit: what was read and found, how it ended, which files it wrote."""
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None)
+    for name, value in counts.items():
+        sides = [value] if isinstance(value, int) else value
+        table.add_row(name, " and ".join(f"{side:,}" for side in sides))
+    for row in (*outcome.rows(), *more):
+        table.add_row(*row)
+    for name, path in files.items():
+        if path is not None:
+            table.add_row(name, str(path))
+    session.show(table)
+
+
+def write_page(path: Path, html: str) -> None:
+    """Write a report; the file appears whole or not at all."""
+    from coterie.data.atomic_files import atomic_write
+
+    with atomic_write(path) as file:
+        file.write(html)
