@@ -1,1 +1,1 @@
-"""The estimators, one file an algorithm."""
+"""The estimators: hard, soft and additive block models, and tools to compare their results."""

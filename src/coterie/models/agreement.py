@@ -1,15 +1,15 @@
-"""How far two clusterings of the same elements agree, corrected for chance."""
+"""Agreement of two clusterings of the same elements, corrected for chance."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.special import gammaln
 
-_SPREAD = 15.0  # standard deviations of the hypergeometric law beyond which nothing is left
+_SPREAD = 15.0  # standard deviations of the hypergeometric distribution that are summed
 
 
 def adjusted_rand(a: np.ndarray, b: np.ndarray) -> float:
-    """Hubert and Arabie's index: 1 for the same clustering, about 0 for independent ones.
+    """Return Hubert and Arabie's index: 1 for equal clusterings, about 0 for independent ones.
 
     >>> adjusted_rand(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))
     1.0
@@ -24,7 +24,7 @@ def adjusted_rand(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def adjusted_mutual_information(a: np.ndarray, b: np.ndarray) -> float:
-    """Vinh, Epps and Bailey's index, with the arithmetic mean of the two entropies.
+    """Return Vinh, Epps and Bailey's index, normalised by the mean of the two entropies.
 
     >>> round(adjusted_mutual_information(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])), 3)
     -0.5
@@ -43,7 +43,7 @@ def adjusted_mutual_information(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _contingency(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sizes of the common blocks (those that are not empty), of a's blocks and of b's."""
+    """Return the sizes of the non-empty intersections, of a's blocks and of b's blocks."""
     _, x = np.unique(a, return_inverse=True)
     _, y = np.unique(b, return_inverse=True)
     common = np.unique(x.astype(np.int64) * (y.max(initial=0) + 1) + y, return_counts=True)[1]
@@ -55,8 +55,10 @@ def _entropy(p: np.ndarray) -> float:
 
 
 def _expected_information(in_a: np.ndarray, in_b: np.ndarray, n: float) -> float:
-    """The mutual information of random clusterings with these block sizes: the overlap of two
-    blocks is hypergeometric. Blocks of equal size share one sum."""
+    """Return the expected mutual information of random clusterings with these block sizes.
+
+    The overlap of two blocks is hypergeometric. Blocks of equal size share one sum.
+    """
     total = 0.0
     log_n = gammaln(n + 1)
     for s, times_s in zip(*np.unique(in_a, return_counts=True), strict=True):

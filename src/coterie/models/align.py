@@ -1,4 +1,4 @@
-"""Groups have no names: which group of one run is which of another?"""
+"""Match the groups of two runs: group numbers are arbitrary, so run a's 0 may be run b's 3."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 def matching(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """order such that b[:, order] is most like a: the assignment of the largest shared membership.
+    """Return the order for which b[:, order] shares the most membership with a.
 
-    `a` and `b` are memberships (nodes × groups) or labels of the same nodes. Groups of b that
-    match nothing (b has more) come last.
+    `a` and `b` are memberships (nodes × groups) or labels of the same nodes. If b has more groups,
+    those without a match come last.
 
     >>> matching(np.array([0, 0, 1]), np.array([1, 1, 0]))
     array([1, 0])
@@ -34,11 +34,33 @@ def matching(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def align(a: Any, b: T) -> T:
-    """`b` with its groups renumbered so that they match those of `a`.
+    """Renumber the groups of `b` so that they match those of `a`.
 
-    Both are memberships (nodes × groups), labels, or fitted models of the same nodes; what comes
-    back is a new array or model of b's kind, its theta renumbered too (`runs_` stays as it was).
+    Group numbers are arbitrary and differ from run to run. The match maximises the shared
+    membership (linear assignment).
 
+    Parameters
+    ----------
+    a : ndarray or fitted MMSBM or MCMMSBM
+        The groups to match: memberships (nodes × groups), integer labels, or a fitted model.
+    b : ndarray or fitted MMSBM or MCMMSBM
+        The groups to renumber, of the same kind and of the same nodes.
+
+    Returns
+    -------
+    ndarray or model
+        A copy of `b` with its groups renumbered. In a model, memberships and `theta_` are
+        renumbered; `runs_` is not.
+
+    Raises
+    ------
+    InputError
+        If `a` and `b` have different numbers of nodes, or if `b` has no memberships.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import align
     >>> align(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[0.0, 1.0], [1.0, 0.0]]))
     array([[1., 0.],
            [0., 1.]])
@@ -55,14 +77,14 @@ def align(a: Any, b: T) -> T:
         )
     aligned: Any = copy.copy(b)
     if hasattr(b, "memberships_"):
-        row_order = column_order = matching(a.memberships_, b.memberships_)
-        aligned.memberships_ = b.memberships_[:, row_order]
+        user_order = item_order = matching(a.memberships_, b.memberships_)
+        aligned.memberships_ = b.memberships_[:, user_order]
     else:
-        row_order = matching(a.user_memberships_, aligned.user_memberships_)
-        column_order = matching(a.item_memberships_, aligned.item_memberships_)
-        aligned.user_memberships_ = aligned.user_memberships_[:, row_order]
-        aligned.item_memberships_ = aligned.item_memberships_[:, column_order]
-    aligned.theta_ = aligned.theta_[np.ix_(row_order, column_order)]
+        user_order = matching(a.user_memberships_, aligned.user_memberships_)
+        item_order = matching(a.item_memberships_, aligned.item_memberships_)
+        aligned.user_memberships_ = aligned.user_memberships_[:, user_order]
+        aligned.item_memberships_ = aligned.item_memberships_[:, item_order]
+    aligned.theta_ = aligned.theta_[np.ix_(user_order, item_order)]
     return aligned  # type: ignore[no-any-return]
 
 

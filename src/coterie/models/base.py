@@ -1,4 +1,4 @@
-"""Scikit-learn's manners: `__init__` only stores, `fit` returns self, learnt names end in `_`."""
+"""scikit-learn conventions: `__init__` only stores, `fit` returns self, fitted names end in `_`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from coterie.base import renderers
 
 
 class Estimator:
-    """Parameters by name, so that `sklearn.base.clone` and model selection work.
+    """Base class of models: parameters by name, so that `sklearn.base.clone` works.
 
+    Every model has `fit(data, engine, callback)` and stores what it learned in attributes whose
+    names end in an underscore.
+
+    Examples
+    --------
     >>> class Half(Estimator):
     ...     def __init__(self, share=0.5): self.share = share
     >>> Half(0.25), Half().set_params(share=0.75).get_params()
@@ -22,9 +27,38 @@ class Estimator:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters of the constructor.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Accepted for scikit-learn; has no effect, because no parameter is an estimator.
+
+        Returns
+        -------
+        dict
+            Value of each parameter by name.
+        """
         return {name: getattr(self, name) for name in self._parameter_names()}
 
     def set_params(self, **params: Any) -> Self:
+        """Set parameters of the constructor.
+
+        Parameters
+        ----------
+        **params : Any
+            New values by name.
+
+        Returns
+        -------
+        self
+            The model.
+
+        Raises
+        ------
+        ValueError
+            If the model has no parameter of that name.
+        """
         known = self._parameter_names()
         for name, value in params.items():
             if name not in known:
@@ -42,5 +76,5 @@ class Estimator:
         return f"{type(self).__name__}({shown})"
 
     def _repr_html_(self) -> str | None:
-        """A small report of a fitted model; Jupyter shows the repr where this is None."""
+        """Return a small report of a fitted model; Jupyter shows the repr if this is None."""
         return renderers.render(renderers.NOTEBOOK, self)

@@ -1,4 +1,4 @@
-"""A short name for exactly these observations, so that a checkpoint knows its data."""
+"""A hash of the data, with which a checkpoint recognises the data it belongs to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 
 
 def data_digest(data: Ratings | Graph | ShardedRatings | ShardedGraph | np.ndarray) -> str:
-    """The same for the same data, in memory or in the same shards.
+    """Return a hash of the data. Sharded data are hashed by the checksums of their shards.
 
     >>> a, b = Graph.from_edges([0, 1], [1, 2]), Graph.from_edges([1, 2], [0, 1])
     >>> data_digest(a) == data_digest(b), data_digest(a) == data_digest(np.zeros((2, 1)))
@@ -29,7 +29,7 @@ def data_digest(data: Ratings | Graph | ShardedRatings | ShardedGraph | np.ndarr
 
 
 def digest(parts: Iterable[Any]) -> str:
-    """Of arrays and texts; what is None is left out."""
+    """Return a hash of arrays and texts; None is skipped."""
     made = hashlib.blake2b(digest_size=16)
     for part in parts:
         if part is not None:

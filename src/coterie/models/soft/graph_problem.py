@@ -106,7 +106,7 @@ class GraphProblem:
         return SoftState(nodes, nodes, theta), self._count_pairs_once(sums.entropy)
 
     def entropy(self, engine_state: SoftState) -> float:
-        """Return the entropy: an unbiased estimate with a fixed seed if absent pairs are sampled."""
+        """Return the entropy; an unbiased estimate with fixed seed if absent pairs are sampled."""
         common = self._common(engine_state, draws=False)
         fixed = np.random.default_rng(0)
         (entropy,) = self._reduced(self.views[0], common, fixed, block_entropy, plus)

@@ -1,4 +1,4 @@
-"""MMSBM: mixed membership by exact EM (cl:alg3), without the k·l factor an observation."""
+"""MMSBM: mixed membership by exact EM (Algorithm 8 of Prost & Yoon)."""
 
 from __future__ import annotations
 
@@ -9,40 +9,105 @@ from coterie.models.soft.estimator import SoftModel
 
 
 class MMSBM(SoftModel):
-    """Every node belongs to several groups, a little to each; exact EM (cl:alg3).
+    """Mixed-membership stochastic block model, fitted by exact EM.
+
+    Every user and item (or every node of a graph) belongs to several groups, with memberships that
+    sum to 1. The probability of a rating is the average of `theta_` over the groups of the user
+    and the item. Use it for recommendations with explainable groups, or to find overlapping groups
+    in a network.
 
     Parameters
     ----------
-    n_groups
-        Groups of users and of items, or of nodes; one number for both.
-    max_iter, tol
-        At most so many iterations; fewer once the best entropy has not improved by `tol`
-        (relative) for ten of them. `tol=0` runs them all.
-    prior
-        A pseudo-count on every membership and every cell of theta: Dirichlet(1 + prior), the
-        update its mode. 0 is the paper's maximum likelihood.
-    n_init
-        Runs from different starts; the best is shown, all are in `runs_`.
-    init
-        "random"; labels of a hard clustering (one array for a graph, a pair for ratings, or a
-        fitted clustering); or a fitted soft model of the same shape.
-    absent
-        Graphs: what becomes of absent pairs. "exact" visits all of them, "sampled" estimates
-        their sums without bias from `absent_samples` draws a node, "auto" chooses by size (exact
-        up to 5,000 nodes), "ignored" learns from the weights of the edges alone.
-    negatives_per_rating
-        Ratings: so many unrated pairs for each rating are observations of one more
-        configuration, "not rated". `theta_` then sums to less than 1 over the values: what is
-        missing is the probability of not being rated.
-    validation, patience
-        Ratings: this share is held out, and the fit stops when their entropy has not improved
-        for `patience` iterations; the state that was best for them is kept.
-    warm_start
-        Begin where the last `fit` ended.
-    rng
-        A seed (0 included), a Generator, or None. The same seed gives the same floats for any
-        number of threads.
+    n_groups : int or (int, int), default=10
+        Number of user groups and of item groups, or one number for both. For a graph, the number
+        of groups of nodes.
+    max_iter : int, default=500
+        Maximum number of iterations per run.
+    tol : float, default=1e-6
+        Stop when the lowest entropy has improved by less than this relative amount within the
+        last ten iterations. 0 always runs `max_iter` iterations.
+    prior : float, default=0.0
+        Pseudo-count added to every membership and every cell of theta (the mode of a
+        Dirichlet(1 + prior) posterior). 0 is maximum likelihood, as in the paper.
+    n_init : int, default=1
+        Number of runs from different random starts. The attributes are those of the best run; all
+        runs are in `runs_`.
+    init : "random", labels or fitted model, default="random"
+        Start of a run: random, the labels of a hard clustering (an array for a graph, a pair of
+        arrays for ratings, or a fitted clustering), or a fitted soft model of the same shape.
+    absent : {"auto", "exact", "sampled", "ignored"}, default="auto"
+        Graphs only: how pairs without an edge are used. "exact" visits all of them, "sampled"
+        estimates their sums without bias from `absent_samples` draws per node, "ignored" learns
+        from the weights of edges alone, "auto" is "exact" up to 5,000 nodes and "sampled" above.
+    absent_samples : int, default=100
+        Graphs only: number of draws per node if absent pairs are sampled.
+    negatives_per_rating : float, default=0.0
+        Ratings only: number of unrated pairs per rating that are used as observations of one more
+        level, "not rated". `theta_` then sums to less than 1 over the values; the rest is the
+        probability of not being rated.
+    validation : float, default=0.0
+        Ratings only: share of the ratings that is held out. The fit keeps the state with the
+        lowest entropy on them.
+    patience : int, default=10
+        Ratings only: with `validation`, stop when the held-out entropy has not improved for this
+        many iterations.
+    warm_start : bool, default=False
+        Start from the result of the previous `fit`.
+    rng : int, numpy.random.Generator or None, default=0
+        Seed of the random numbers. The same seed gives the same result for any number of threads.
+        None uses a fresh seed.
 
+    Attributes
+    ----------
+    user_memberships_ : ndarray of shape (n_users, n_user_groups)
+        Memberships of users; every row sums to 1. Only after a fit to ratings.
+    item_memberships_ : ndarray of shape (n_items, n_item_groups)
+        Memberships of items; every row sums to 1. Only after a fit to ratings.
+    memberships_ : ndarray of shape (n_nodes, n_groups)
+        Memberships of nodes; every row sums to 1. Only after a fit to a graph.
+    theta_ : ndarray of shape (n_user_groups, n_item_groups, n_values)
+        Probability of each value for each pair of groups.
+    values_ : ndarray of shape (n_values,)
+        The values to which the last axis of `theta_` refers: distinct ratings, or for a graph 0
+        (absent) and 1 (present) or the distinct weights.
+    entropy_ : float
+        Entropy S = -log likelihood of the training data in nats.
+    history_ : list of Iteration
+        `iteration`, `seconds` and `entropy` of each iteration of the best run.
+    converged_ : bool
+        Whether the best run met `tol` (or `patience`) before `max_iter`.
+    interrupted_ : bool
+        Whether Ctrl-C stopped the fit.
+    validation_history_ : list of float
+        Held-out entropy after each iteration. Only after a fit to ratings; empty without
+        `validation`.
+    runs_ : list of SoftRun
+        Memberships, theta, entropy and history of every run. A `Recommender` averages the
+        predictions of all runs.
+    ratings_ : Ratings
+        The training data. Only after a fit to a `Ratings` table.
+
+    See Also
+    --------
+    MCMMSBM : The same model with a sampled update.
+    GeneralizedKMeans : Hard clustering: every node in one block.
+    Recommender : Predictions, rankings and explanations from a fitted model.
+    align : Match the groups of two runs.
+
+    Notes
+    -----
+    An iteration costs O(|X| l + G k l) for |X| observations, k and l groups and G distinct pairs of
+    user and value, instead of O(|X| k l) as printed. The update is the same.
+
+    References
+    ----------
+    .. [1] A. Godoy-Lorite, R. Guimerà, C. Moore and M. Sales-Pardo, "Accurate and scalable social
+       recommendation using mixed-membership stochastic block models", PNAS 113 (50), 2016.
+    .. [2] F. Prost and J. Yoon, "Parallel Clustering of Graphs for Anonymization and Recommender
+       Systems", Algorithm 8.
+
+    Examples
+    --------
     >>> import coterie as ct
     >>> ratings = ct.Ratings.from_arrays([0, 0, 1, 1, 2], [0, 1, 0, 1, 1], [5, 1, 5, 1, 4])
     >>> model = ct.MMSBM(n_groups=2, max_iter=50, rng=0).fit(ratings)
