@@ -22,6 +22,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_docstrings.py
+	$(BIN)/python benchmarks/tables.py --check
 
 # The test suite with every direct dependency at the lower bound that pyproject.toml promises.
 lowest: $(VENV)/.installed-dev

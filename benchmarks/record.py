@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import platform
 import shlex
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie.base.json_values import json_value
-from coterie.reproduce.settings import hardware
+from coterie.base.machine import available_cores, physical_memory, processor_name
 
 RESULTS = Path(__file__).resolve().parent / "results"
 _ALWAYS = ("coterie", "numpy", "scipy", "numba")
@@ -162,8 +163,13 @@ def commit() -> str:
 
 def machine() -> dict[str, Any]:
     """Return processor, cores, memory, operating system and Python version."""
-    found: dict[str, Any] = json_value(hardware(0))
-    return {key: value for key, value in found.items() if key != "threads"}
+    return {
+        "cpu": processor_name(),
+        "cores": available_cores(),
+        "memory_gb": round(physical_memory() / 1e9, 1),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+    }
 
 
 def installed(names: Iterable[str]) -> dict[str, str]:

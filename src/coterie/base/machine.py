@@ -1,8 +1,9 @@
-"""What this machine has: cores and memory."""
+"""What this machine has: processor, cores and memory."""
 
 from __future__ import annotations
 
 import os
+import platform
 
 _UNKNOWN_MEMORY = 2**36  # bytes assumed where the operating system does not say
 
@@ -20,3 +21,15 @@ def physical_memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return _UNKNOWN_MEMORY
+
+
+def processor_name() -> str:
+    """Return the name of the processor as the operating system gives it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            found = [
+                line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")
+            ]
+    except OSError:
+        found = []
+    return found[0] if found else platform.processor() or platform.machine()

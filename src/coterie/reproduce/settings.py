@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from coterie.base.machine import available_cores, physical_memory
+from coterie.base.machine import available_cores, physical_memory, processor_name
 from coterie.base.progress import Callback, Progress, silent
 from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine
@@ -102,21 +102,10 @@ class TimeLimit:
 def hardware(threads: int) -> dict[str, Any]:
     """The machine, as the paper's Table 1 gives its own."""
     return {
-        "cpu": _cpu(),
+        "cpu": processor_name(),
         "cores": available_cores(),
         "threads": threads,
         "memory_gb": round(physical_memory() / 1e9, 1),
         "system": platform.platform(),
         "python": platform.python_version(),
     }
-
-
-def _cpu() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            found = [
-                line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")
-            ]
-    except OSError:
-        found = []
-    return found[0] if found else platform.processor() or platform.machine()

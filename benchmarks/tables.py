@@ -1,0 +1,586 @@
+"""Write the tables of README.md and docs/ from benchmarks/results/*.json.
+
+    python benchmarks/tables.py            # rewrite every table between its markers
+    python benchmarks/tables.py --check    # exit 1 if a table differs from the results
+    python benchmarks/tables.py --list     # names that can stand between markers
+
+A page says where a table goes, and this script fills it in:
+
+    <!-- table:cluster-best -->
+    <!-- /table -->
+
+Below each table stand the conditions of the run: what was asked, data, threads, versions, machine,
+date and command. A figure therefore exists in one place only, the results file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import string
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+_MARKED = re.compile(r"<!-- table:(?P<name>[^>]*?) -->\n.*?<!-- /table -->", re.DOTALL)
+_OPEN = re.compile(r"<!-- table:[^>]*-->")
+_EMPTY = "–"
+_GRAPHS = {"as-caida": "CAIDA", "ca-astroph": "astro-ph"}
+
+Row = Mapping[str, Any]
+Sections = Mapping[tuple[str, str], Mapping[str, Any]]  # (file, section) -> what was recorded
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of one or more sections.
+
+    `columns` maps a header to a format of the row's values, such as "{seconds:.1f} s"; without it
+    a table has the row's own keys and values. The conditions are those of the first section.
+    """
+
+    file: str
+    sections: tuple[str, ...]
+    columns: Mapping[str, str] | None = None
+
+    def render(self, results: Sections) -> str:
+        parts = [results[self.file, section] for section in self.sections]
+        rows = [row for part in parts for row in part["rows"]]
+        columns = self.columns or {str(key): f"{{{key}}}" for key in rows[0]}
+        if not self.columns:
+            cells = [[_text(row[key]) for key in rows[0]] for row in rows]
+        else:
+            cells = [[_formatted(form, row) for form in columns.values()] for row in rows]
+        return markdown([*columns], cells) + "\n\n" + conditions(parts[0])
+
+
+def _one(file: str, section: str, columns: Mapping[str, str] | None = None) -> Table:
+    return Table(file, (section,), columns)
+
+
+_FOLDS = {
+    "model": "{model}",
+    "settings": "{settings}",
+    "RMSE": "{rmse:.4f}",
+    "MAE": "{mae:.4f}",
+    "log-loss": "{log_loss:.3f}",
+    "accuracy": "{accuracy:.3f}",
+    "seconds per fold": "{wall:.0f}",
+    "CPU seconds per fold": "{cpu:.1f}",
+}
+TABLES: dict[str, Table] = {
+    "cluster-best": _one(
+        "cluster",
+        "best",
+        {
+            "graph": "{graph}",
+            "k": "{k}",
+            "library": "{library}",
+            "minimises": "{minimises}",
+            "threads": "{threads}",
+            "S": "{entropy:,.0f}",
+            "seconds": "{seconds:.2f}",
+        },
+    ),
+    "cluster-paper": _one(
+        "cluster",
+        "paper",
+        {
+            "graph": "{graph}",
+            "k": "{k}",
+            "score": "{score}",
+            "iterations": "{iterations}",
+            "S": "{entropy:,.0f}",
+            "seconds": "{seconds:.2f}",
+            "seconds in the paper (32 cores)": "{paper_seconds}",
+        },
+    ),
+    "cluster-threads": _one(
+        "cluster",
+        "threads",
+        {
+            "graph": "{graph}",
+            "k": "{k}",
+            "threads": "{threads}",
+            "seconds": "{seconds:.2f}",
+            "speed-up": "{speedup:.2f}",
+            "same labels": "{same_labels}",
+        },
+    ),
+    "cluster-growth": _one(
+        "cluster", "growth", {"k": "{k}", "milliseconds per iteration": "{milliseconds:.1f}"}
+    ),
+    "cluster-million": _one(
+        "cluster",
+        "million",
+        {
+            "nodes": "{nodes:,}",
+            "edges": "{edges:,}",
+            "k": "{k}",
+            "iterations": "{iterations}",
+            "seconds": "{seconds:.1f}",
+            "peak memory (GB)": "{peak_gb:.2f}",
+        },
+    ),
+    "cluster-iteration-parts": _one("cluster", "iteration-parts"),
+    "cluster-auto": _one("cluster", "auto"),
+    "soft-iteration": _one(
+        "soft",
+        "iteration",
+        {
+            "k = l": "{k}",
+            "coterie (CPU ms)": "{coterie_ms:.1f}",
+            "mmsbm (CPU ms)": "{mmsbm_ms:.1f}",
+            "mmsbm / coterie": "{ratio:.1f}",
+        },
+    ),
+    "soft-growth": _one(
+        "soft",
+        "growth",
+        {
+            "k = l": "{k}",
+            "CPU ms per iteration": "{coterie_ms:.1f}",
+            "compared with k = 10": "{times_k10:.1f} times",
+        },
+    ),
+    "soft-paper": _one(
+        "soft",
+        "paper",
+        {"task": "{what}", "S": "{entropy:,.0f}", "seconds": "{seconds:.2f}"},
+    ),
+    "soft-monte-carlo": _one(
+        "soft",
+        "monte-carlo",
+        {
+            "k = l": "{k}",
+            "update": "{update}",
+            "CPU ms, update": "{update_ms:.1f}",
+            "CPU ms, with entropy": "{with_entropy_ms:.1f}",
+            "S after the given time": "{entropy_after:,.0f}",
+        },
+    ),
+    "soft-monte-carlo-200": _one("soft", "monte-carlo-200"),
+    "soft-scale": _one(
+        "soft",
+        "scale",
+        {
+            "ratings": "{ratings:,}",
+            "users": "{users:,}",
+            "items": "{items:,}",
+            "seconds per iteration": "{seconds:.3f}",
+            "peak memory (GB)": "{peak_gb:.2f}",
+        },
+    ),
+    "soft-graphs": _one(
+        "soft",
+        "graphs",
+        {
+            "graph": "{graph}",
+            "absent pairs": "{absent}",
+            "k": "{k}",
+            "seconds per iteration": "{seconds:.2f}",
+        },
+    ),
+    "recommend-folds": _one("recommend", "folds", _FOLDS),
+    "recommend-folds-seed-1": _one("recommend", "folds-seed-1", _FOLDS),
+    "recommend-shapes": _one(
+        "recommend",
+        "shapes",
+        {
+            "shape": "{shape}",
+            "table": "{table}",
+            "RMSE of best minus RMSE of tuned offsets": "{difference:+.4f}",
+        },
+    ),
+    "recommend-million": _one(
+        "recommend",
+        "million",
+        {
+            "settings": "{settings}",
+            "chains": "{chains}",
+            "sweeps": "{sweeps}",
+            "seconds": "{seconds:.0f}",
+            "CPU seconds": "{cpu_seconds:.0f}",
+            "peak memory (GB)": "{peak_gb:.2f}",
+        },
+    ),
+    "recommend-mmsbm-prior": _one("recommend", "mmsbm-prior"),
+    "recommend-unseen": _one("recommend", "unseen"),
+    "recommend-ranking": _one("recommend", "ranking"),
+    "additive-tuning": _one("additive_defaults", "tuning"),
+    "additive-check": _one(
+        "additive_defaults",
+        "movielens",
+        {"setting": "{setting}", "RMSE": "{rmse:.4f}", "log-loss": "{log_loss:.4f}"},
+    ),
+    "anonymize-attacks": _one(
+        "anonymize",
+        "attacks",
+        {
+            "graph": "{graph}",
+            "attack": "{attack}",
+            "found in a release": "{correct:,.1f}",
+            "expected": "{expected:,.1f}",
+            "found in a copy without names": "{naive:,.0f}",
+            "the same, 10 % of the edges deleted": "{deleted:,.0f}",
+        },
+    ),
+    "anonymize-known-degrees": _one("anonymize", "known-degrees"),
+    "anonymize-known-degrees-stronger": _one("anonymize", "known-degrees-stronger"),
+    "anonymize-edge-inference": _one("anonymize", "edge-inference"),
+    "anonymize-spread-astro-ph": _one("anonymize", "spread-astro-ph"),
+    "anonymize-spread-caida": _one("anonymize", "spread-caida"),
+    "anonymize-steps-astro-ph": _one("anonymize", "steps-astro-ph"),
+    "anonymize-steps-caida": _one("anonymize", "steps-caida"),
+    "anonymize-techniques-astro-ph": _one("anonymize", "techniques-astro-ph"),
+    "anonymize-techniques-caida": _one("anonymize", "techniques-caida"),
+    "anonymize-kinds": _one("anonymize", "kinds"),
+    "anonymize-unseen": _one("anonymize", "unseen"),
+    "anonymize-draw": _one(
+        "anonymize",
+        "draw",
+        {"graph": "{what}", "seconds": "{seconds:.1f}", "peak memory (GB)": "{peak_gb:.1f}"},
+    ),
+    "scaling-dask": Table(
+        "distributed",
+        ("mmsbm", "hard"),
+        {
+            "model": "{model}",
+            "threads (s per iteration)": "{local_seconds:.3f}",
+            "Dask (s per iteration)": "{dask_seconds:.3f}",
+            "ratio": "{ratio:.2f}",
+            "MB per iteration": "{megabytes:.2f}",
+            "MB by the formula": "{formula_megabytes:.2f}",
+        },
+    ),
+    "scaling-shard": _one(
+        "distributed",
+        "shard",
+        {
+            "input": "{input}",
+            "shards": "{shards}",
+            "seconds": "{seconds:.0f}",
+            "peak memory (GB)": "{peak_gb:.1f}",
+        },
+    ),
+    "scaling-shard-text": _one(
+        "distributed",
+        "shard-text",
+        {
+            "input": "{input}",
+            "shards": "{shards}",
+            "seconds": "{seconds:.0f}",
+            "peak memory (GB)": "{peak_gb:.1f}",
+        },
+    ),
+    "scaling-malloc": _one("distributed", "malloc"),
+    "io-read": _one(
+        "io",
+        "read",
+        {
+            "file": "{file}",
+            "coterie (s)": "{seconds:.2f}",
+            "coterie, one thread (s)": "{seconds_one_thread:.2f}",
+            "pandas (s)": "{pandas_seconds:.2f}",
+            "peak memory of coterie (MB)": "{peak_mb:.0f}",
+            "of which the graph (MB)": "{final_mb:.0f}",
+        },
+    ),
+    "reproduction-machine": _one("reproduction", "machine"),
+    "reproduction-claims": _one("reproduction", "claims"),
+    "reproduction-extensions": _one("reproduction", "extensions"),
+    "reproduction-table2": _one("reproduction", "table2"),
+    "reproduction-table3": _one("reproduction", "table3"),
+    "reproduction-degrees": _one("reproduction", "degrees"),
+    "reproduction-tradeoff": _one("reproduction", "tradeoff"),
+}
+
+
+def comparison(results: Sections) -> str:
+    """The summary of README.md: one row per task, each with its own conditions."""
+    clustering = results["cluster", "best"]
+    rows = [
+        [
+            f"Hard clustering of {_GRAPHS[graph]}, {k} blocks: entropy S (lower is better)",
+            *_clustering_cells(clustering["rows"], graph),
+            _script(clustering),
+        ]
+        for graph, k in dict.fromkeys((row["graph"], row["k"]) for row in clustering["rows"])
+    ]
+    soft = results["soft", "iteration"]
+    peer = f"mmsbm {soft['versions'].get('mmsbm', '')}".strip()
+    ours, theirs = (
+        " / ".join(_formatted(form, row) for row in soft["rows"])
+        for form in ("{coterie_ms:.1f}", "{mmsbm_ms:.1f}")
+    )
+    sizes = " / ".join(str(row["k"]) for row in soft["rows"])
+    rows.append(
+        [
+            f"One exact MMSBM iteration, MovieLens-100k, {sizes} groups per side, CPU time",
+            f"{ours} ms (1 thread)",
+            f"{peer}, same model, numba backend: {theirs} ms (1 thread)",
+            _script(soft),
+        ]
+    )
+    folds = results["recommend", "folds"]
+    scored = sorted(folds["rows"], key=lambda row: float(row["rmse"]))
+    best = next(row for row in folds["rows"] if row["model"] == "coterie best")
+    peers = [row for row in scored if not row["model"].startswith("coterie")]
+    rows.append(
+        [
+            "Predicting ratings, MovieLens-100k, five folds: RMSE",
+            f"{best['rmse']:.4f} (`best`, {_formatted('{cpu:.0f}', best)} CPU s per fold)",
+            "; ".join(
+                f"{row['model']} {row['rmse']:.4f}"
+                + (" (ids only, rank 10)" if row["model"] == "myFM" else "")
+                for row in peers
+            ),
+            _script(folds),
+        ]
+    )
+    reading = results["io", "read"]
+    first = reading["rows"][0]
+    rows.append(
+        [
+            f"Reading {first['file']}",
+            f"{first['seconds']:.2f} s to a graph ({reading['threads'].split(' ')[0]} threads)",
+            f"pandas.read_csv: {first['pandas_seconds']:.2f} s to two columns (1 thread)",
+            _script(reading),
+        ]
+    )
+    used = (clustering, soft, folds, reading)
+    dates = sorted({part["date"] for part in used})
+    loud = [name for name, part in zip(_SUMMARY, used, strict=True) if not part["quiet"]]
+    noise = (
+        f"Timings of {', '.join(loud)} were taken while other work ran on the machine"
+        if loud
+        else "Nothing else ran on the machine"
+    )
+    text = (
+        f"Machine: {_machine(clustering)}. {noise}. coterie {clustering['versions']['coterie']}; "
+        f"{' to '.join([dates[0], dates[-1]] if len(dates) > 1 else dates)}. graph-tool minimises "
+        "the description length with the number of blocks fixed, coterie the entropy S; both "
+        "labellings are scored by S. Peers run with their default settings unless the cell says "
+        "otherwise."
+    )
+    head = ["task", "coterie", "peer", "command"]
+    return markdown(head, rows) + "\n\n" + text
+
+
+_SUMMARY = ("clustering", "the MMSBM iteration", "the recommenders", "reading")
+
+
+def _clustering_cells(rows: Iterable[Row], graph: str) -> tuple[str, str]:
+    """The fit of each library; with the same number of threads if such a pair was measured."""
+    found: dict[str, dict[int, Row]] = {}
+    for row in rows:
+        if row["graph"] == graph:
+            name = str(row["library"]).split(" ")[0]
+            found.setdefault(name, {})[int(row["threads"])] = row
+    shared = set.intersection(*(set(each) for each in found.values()))
+    cells = {}
+    for name, each in found.items():
+        row = each[max(shared)] if shared else each[max(each)]
+        plural = "" if row["threads"] == 1 else "s"
+        cells[name] = (
+            f"{row['entropy']:,.0f} in {row['seconds']:.2f} s ({row['threads']} thread{plural})"
+        )
+        if name != "coterie":
+            cells[name] = f"{row['library']}: {cells[name]}"
+    peer = "; ".join(cell for name, cell in cells.items() if name != "coterie")
+    return cells["coterie"], peer or "not measured"
+
+
+def releases(results: Sections) -> str:
+    """What eight releases of each graph keep, and whom the attacks identify."""
+    rows = []
+    for graph, people in (("astro-ph", 18_772), ("CAIDA", 26_475)):
+        spread = {r["measure"]: r for r in results["anonymize", f"spread-{graph.lower()}"]["rows"]}
+        attacks = [r for r in results["anonymize", "attacks"]["rows"] if r["graph"] == graph]
+        seeded = spread["people found, seeded attack, 200 known"]
+        gcc, path = spread["global clustering"], spread["average path length"]
+        everyone = attacks[2]
+        rows.append(
+            [
+                f"{graph}, {people:,} people",
+                f"{gcc['original']} → {gcc['mean']} (sd {gcc['sd']})",
+                f"{path['original']} → {path['mean']} (sd {path['sd']})",
+                f"at most {float(seeded['max']):.0f} in each release; "
+                f"{attacks[0]['naive']:,.0f} in a copy without names",
+                f"{everyone['correct']:.1f} right on average, {everyone['expected']:.1f} expected "
+                f"from class sizes; {everyone['naive']:,.0f} in a copy without names",
+            ]
+        )
+    head = [
+        "network",
+        "global clustering",
+        "average path length",
+        "people found by the seeded attack (200 people known)",
+        "people found by an attacker who knows nobody and guesses for everyone",
+    ]
+    part = results["anonymize", "spread-astro-ph"]
+    both = results["anonymize", "attacks"]["data"]
+    return markdown(head, rows) + "\n\n" + conditions({**part, "data": both})
+
+
+def verdicts(results: Sections) -> str:
+    """How many claims of the paper hold in the recorded run."""
+    part = results["reproduction", "claims"]
+    counts: dict[str, int] = {}
+    for row in part["rows"]:
+        counts[row["verdict"]] = counts.get(row["verdict"], 0) + 1
+    order = ("holds", "holds with a remark", "does not hold")
+    cells = [[verdict, str(counts.get(verdict, 0))] for verdict in order]
+    total = ["all claims", str(len(part["rows"]))]
+    return markdown(["verdict", "claims"], [*cells, total]) + "\n\n" + conditions(part)
+
+
+SUMMARIES: dict[str, Callable[[Sections], str]] = {
+    "comparison": comparison,
+    "releases": releases,
+    "reproduction-verdicts": verdicts,
+}
+
+
+def conditions(part: Mapping[str, Any]) -> str:
+    """The paragraph below a table: everything a reader needs to judge or repeat it."""
+    versions = ", ".join(f"{name} {number}" for name, number in part["versions"].items())
+    quiet = "nothing else running" if part["quiet"] else "shared with other work"
+    measured = "" if part["source"].startswith("measured") else f", {part['source']}"
+    said = [
+        f"Data: {part['data']}",
+        f"Asked: {part['asked']}",
+        f"Threads: {part['threads']}",
+        f"Versions: {versions}" if versions else "",
+        f"Machine: {_machine(part)}, {quiet}",
+        f"Date: {part['date']} (commit {part['commit']}){measured}",
+        f"Command: {_command(part)}",
+        part["remarks"],
+    ]
+    return ". ".join(words.rstrip(".") for words in said if words) + "."
+
+
+def _machine(part: Mapping[str, Any]) -> str:
+    found = part["machine"]
+    return f"{found['cpu']}, {found['cores']} cores"
+
+
+def _command(part: Mapping[str, Any]) -> str:
+    words = str(part["command"])
+    runs = words.startswith(("python ", "coterie "))
+    return f"`{words}`" if runs else words
+
+
+def _script(part: Mapping[str, Any]) -> str:
+    """The script alone, where the full command stands in the documentation."""
+    return "`" + " ".join(str(part["command"]).split(" ")[:2]) + "`"
+
+
+def _formatted(form: str, row: Row) -> str:
+    """Fill in one cell; a value that was not recorded is a dash."""
+    names = [name for _, name, _, _ in string.Formatter().parse(form) if name]
+    values = {name: row.get(name) for name in names}
+    if any(value is None for value in values.values()):
+        return _EMPTY
+    plain = {"True": "yes", "False": "no"}
+    if values.get("graph") in _GRAPHS:
+        values["graph"] = _GRAPHS[str(values["graph"])]
+    text = form.format_map(values)
+    return plain.get(text, text)
+
+
+def _text(value: Any) -> str:
+    if value is None or value == "":
+        return ""
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def read_results(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """Read every section of every results file."""
+    found = {}
+    for path in sorted(folder.glob("*.json")):
+        for name, section in json.loads(path.read_text(encoding="utf-8"))["sections"].items():
+            found[path.stem, name] = section
+    return found
+
+
+def render(name: str, results: Sections) -> str:
+    """Return the Markdown of one table.
+
+    Raises
+    ------
+    KeyError
+        If there is no table of that name, or no results for it.
+    """
+    if name in SUMMARIES:
+        return SUMMARIES[name](results)
+    if name not in TABLES:
+        raise KeyError(f"there is no table {name!r}; `python benchmarks/tables.py --list` has all")
+    return TABLES[name].render(results)
+
+
+def filled(text: str, results: Sections) -> str:
+    """Return a page with every marked table written from the results."""
+
+    def fill(found: re.Match[str]) -> str:
+        name = found["name"].strip()
+        return f"<!-- table:{name} -->\n\n{render(name, results)}\n\n<!-- /table -->"
+
+    if len(_OPEN.findall(text)) != len(_MARKED.findall(text)):
+        raise ValueError("a table marker has no <!-- /table --> after it")
+    return _MARKED.sub(fill, text)
+
+
+def pages(root: Path) -> list[Path]:
+    """Return README.md and every page below docs/."""
+    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 on drift")
+    parser.add_argument("--list", action="store_true", help="print the names of all tables")
+    given = parser.parse_args()
+    if given.list:
+        print(*sorted([*TABLES, *SUMMARIES]), sep="\n")
+        return 0
+    results = read_results(RESULTS)
+    wrong = 0
+    for page in pages(ROOT):
+        text = page.read_text(encoding="utf-8")
+        try:
+            new = filled(text, results)
+        except (KeyError, ValueError) as error:
+            print(f"{page.relative_to(ROOT)}: {error}", file=sys.stderr)
+            wrong += 1
+            continue
+        if new == text:
+            continue
+        if given.check:
+            print(
+                f"{page.relative_to(ROOT)}: a table differs from benchmarks/results; "
+                "run `python benchmarks/tables.py`",
+                file=sys.stderr,
+            )
+            wrong += 1
+        else:
+            page.write_text(new, encoding="utf-8")
+            print(f"{page.relative_to(ROOT)}: tables rewritten")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
