@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,6 +14,17 @@ from coterie.data.ids import number_ids
 if TYPE_CHECKING:
     import pandas
     import polars
+
+
+class NodeRatings(NamedTuple):
+    """All ratings of one user (or item), known to a model or new.
+
+    New users and items have the numbers that follow the last known one, without gaps.
+    """
+
+    number: int
+    others: np.ndarray  # int64, the rated items (or the users who rated)
+    levels: np.ndarray  # int64, positions of the ratings in the sorted distinct values
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,1 +1,1 @@
-"""Predict, rank, fold in, evaluate."""
+"""Recommendations from fitted models: predict, rank, add users, explain, evaluate and save."""

@@ -1,107 +1,130 @@
-"""The one narrow interface between the Recommender and a family of models.
+"""The interface between the Recommender and a family of models.
 
-An adapter holds what a fitted model knows, as plain arrays, and speaks in user, item and level
-numbers. It never changes: folding somebody in gives a new adapter.
+An adapter holds what a fitted model has learned, as arrays, and works with user, item and level
+numbers instead of ids. It is immutable: adding users or items returns a new adapter.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, Protocol, Self
+from enum import StrEnum
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from coterie.data import Ratings
+from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
 
 
-class Contribution(NamedTuple):
-    """One reason of a prediction: weight * rating is its share, and the shares add up to it."""
+class Source(StrEnum):
+    """What a contribution to a prediction comes from."""
 
-    user_group: str
-    item_group: str
+    BASELINE = "baseline"  # the same for every user and item
+    USER = "user"  # how high this user rates in general
+    ITEM = "item"  # how high this item is rated in general
+    GROUPS = "groups"  # a user group and an item group
+
+
+class GroupPair(NamedTuple):
+    """A user group and an item group, and where they were found."""
+
+    user_group: int
+    item_group: int
+    run: int | None = None  # run or chain, if there is more than one
+    partition: int | None = None  # additive model only
+
+
+class Contribution(NamedTuple):
+    """One term of an expected rating: the sum of weight * rating over all terms is the rating."""
+
+    source: Source
     weight: float
     rating: float
+    groups: GroupPair | None = None  # only if the source is GROUPS
 
-
-class Newcomer(NamedTuple):
-    """A user (or item) number, known or the next new one, and all its ratings."""
-
-    number: int
-    others: np.ndarray  # int64, the items (or users) at the other end
-    levels: np.ndarray  # int64, places in the adapter's values
+    @property
+    def share(self) -> float:
+        """What this term adds to the expected rating."""
+        return self.weight * self.rating
 
 
 class Adapter(Protocol):
     """What each family of models implements."""
 
-    kind: ClassVar[str]
+    kind: ClassVar[str]  # its name in saved files
+
+    @classmethod
+    def from_model(cls, model: Any, ratings: Ratings) -> Self:
+        """Build from a model that was fitted to these ratings."""
+        ...
 
     @property
     def values(self) -> np.ndarray:
-        """The ratings a prediction spreads over, rising."""
+        """The possible ratings, in increasing order."""
         ...
 
     def levels(self, ratings: np.ndarray) -> np.ndarray:
-        """The place of each rating in `values`; the nearest where it is not one of them."""
+        """Return the position of each rating in `values`; the nearest if it is not among them."""
         ...
 
     def distributions(
         self, users: np.ndarray, items: np.ndarray, engine: str | Engine | None
     ) -> np.ndarray:
-        """P(value) of pairs: pairs x values."""
+        """Return P(value) of each pair: pairs x values."""
         ...
 
     def scores(self, users: np.ndarray, engine: str | Engine | None) -> np.ndarray:
-        """Expected ratings of every item for these users: users x items."""
+        """Return the expected rating of every item for these users: users x items."""
         ...
 
-    def with_users(self, newcomers: list[Newcomer]) -> Self:
-        """Take users in, everything else held fixed."""
+    def with_users(self, nodes: list[NodeRatings]) -> Self:
+        """Return an adapter with these users placed by their ratings, everything else fixed."""
         ...
 
-    def with_items(self, newcomers: list[Newcomer]) -> Self:
-        """Take items in, everything else held fixed."""
+    def with_items(self, nodes: list[NodeRatings]) -> Self:
+        """Return an adapter with these items placed by their ratings, everything else fixed."""
         ...
 
     def contributions(self, user: int, item: int) -> list[Contribution]:
-        """Why the expected rating is what it is; weight * rating adds up to it."""
+        """Return the terms that add up to the expected rating."""
         ...
 
-    def item_group(self, name: str) -> np.ndarray:
-        """How much each item belongs to the item group that a contribution named."""
+    def item_membership(self, groups: GroupPair) -> np.ndarray:
+        """Return how much each item belongs to the item group of this pair."""
         ...
 
-    def likeness(self, item: int) -> np.ndarray:
-        """How like `item` every item is to the model; at most 1."""
+    def item_similarity(self, item: int) -> np.ndarray:
+        """Return the similarity of every item to `item`; at most 1."""
         ...
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Everything, for a file."""
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return everything as arrays, to be saved."""
         ...
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
-        """The adapter that gave these arrays."""
+        """Build from what `to_arrays` returned."""
         ...
 
 
-def nearest(values: np.ndarray, ratings: np.ndarray) -> np.ndarray:
-    """The place in `values` nearest to each rating.
+def nearest_level(values: np.ndarray, ratings: np.ndarray) -> np.ndarray:
+    """Return the position in `values` that is nearest to each rating.
 
-    >>> nearest(np.array([1.0, 2.0, 5.0]), np.array([0.0, 2.0, 4.0]))
+    >>> nearest_level(np.array([1.0, 2.0, 5.0]), np.array([0.0, 2.0, 4.0]))
     array([0, 1, 2])
     """
     return np.searchsorted((values[1:] + values[:-1]) / 2, ratings)
 
 
-def pointers(newcomers: list[Newcomer]) -> np.ndarray:
-    """Where each newcomer's ratings begin when all are laid end to end."""
-    return np.concatenate(([0], np.cumsum([len(new.others) for new in newcomers]))).astype(np.int64)
+def rating_offsets(nodes: list[NodeRatings]) -> np.ndarray:
+    """Return where the ratings of each node begin when all are concatenated."""
+    return np.concatenate(([0], np.cumsum([len(node.others) for node in nodes]))).astype(np.int64)
 
 
-def placed(rows: np.ndarray, newcomers: list[Newcomer], new: np.ndarray) -> np.ndarray:
-    """A copy of a table (a row a node) with the newcomers' rows set, made longer where needed."""
-    size = max([len(rows), *(newcomer.number + 1 for newcomer in newcomers)])
-    out = np.zeros((size, *rows.shape[1:]), rows.dtype)
-    out[: len(rows)] = rows
-    out[[newcomer.number for newcomer in newcomers]] = new
+def with_rows(table: np.ndarray, nodes: list[NodeRatings], rows: np.ndarray) -> np.ndarray:
+    """Return a copy of a table (one row per node) with these nodes' rows set or appended."""
+    size = max([len(table), *(node.number + 1 for node in nodes)])
+    out = np.zeros((size, *table.shape[1:]), table.dtype)
+    out[: len(table)] = table
+    out[[node.number for node in nodes]] = rows
     return out

@@ -1,20 +1,24 @@
-"""The additive block model for the Recommender."""
+"""Recommendations from the additive block model."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from coterie.data import Ratings
+from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
 from coterie.kernels.additive.predict import Samples, explanations, item_similarities
 from coterie.models.additive import AdditiveBlockModel
-from coterie.models.additive.predict import pair_distributions, with_item, with_user
+from coterie.models.additive.predict import pair_distributions, with_items, with_users
 from coterie.models.additive.rating_scale import RatingScale
-from coterie.recommend.adapter import Contribution, Newcomer
+from coterie.recommend.adapter import Contribution, GroupPair, Source
+from coterie.recommend.registry import register_adapter
 
 
+@register_adapter(AdditiveBlockModel)
 @dataclass(frozen=True)
 class AdditiveAdapter:
     """Samples of several chains; a prediction averages over all of them."""
@@ -25,7 +29,7 @@ class AdditiveAdapter:
     kind: ClassVar[str] = "additive"
 
     @classmethod
-    def of(cls, model: AdditiveBlockModel) -> Self:
+    def from_model(cls, model: Any, ratings: Ratings) -> Self:
         return cls(model.scale_, model.samples_, model.chain_of_sample_)
 
     @property
@@ -45,60 +49,53 @@ class AdditiveAdapter:
         p = self.distributions(np.repeat(users, m), np.tile(np.arange(m), len(users)), engine)
         return np.asarray((p @ self.values).reshape(len(users), m))
 
-    def with_users(self, newcomers: list[Newcomer]) -> Self:
-        samples = self.samples
-        for new in newcomers:
-            samples = with_user(samples, new.number, new.others, new.levels, new.number)
+    def with_users(self, nodes: list[NodeRatings]) -> Self:
+        samples = with_users(self.samples, nodes)
         return type(self)(self.scale, samples, self.chain_of_sample)
 
-    def with_items(self, newcomers: list[Newcomer]) -> Self:
-        samples = self.samples
-        for new in newcomers:
-            samples = with_item(samples, new.number, new.others, new.levels, new.number)
+    def with_items(self, nodes: list[NodeRatings]) -> Self:
+        samples = with_items(self.samples, nodes)
         return type(self)(self.scale, samples, self.chain_of_sample)
 
     def contributions(self, user: int, item: int) -> list[Contribution]:
-        """The scale's middle, the two offsets, and each partition of each chain.
+        """Return the middle of the scale, the two offsets, and each partition of each chain.
 
-        A group is named chain.partition.group; the group is the one the node is in most often.
+        The groups of a partition are those that the user and the item are in most often.
         """
         chains = int(self.chain_of_sample[-1]) + 1
         partitions = self.samples.effects.shape[1]
-        alone = np.zeros(3)
-        parts: list[Contribution] = []
+        offsets = np.zeros(3)
+        terms: list[Contribution] = []
         for chain in range(chains):
             own = np.flatnonzero(self.chain_of_sample == chain)
             begin, end = int(own[0]), int(own[-1]) + 1
             shares = explanations(self.samples, self.values, user, item, begin, end)
             shares /= end - begin
-            alone += shares[:3] / chains
+            offsets += shares[:3] / chains
             for s in range(partitions):
                 i = np.bincount(self.samples.user_labels[begin:end, user, s]).argmax()
                 j = np.bincount(self.samples.item_labels[begin:end, item, s]).argmax()
-                name = f"{chain}.{s}"
-                parts.append(
-                    Contribution(f"{name}.{i}", f"{name}.{j}", 1 / chains, float(shares[3 + s]))
-                )
-        middle, mine, its = (float(x) for x in alone)
+                groups = GroupPair(int(i), int(j), chain, s)
+                rating = float(shares[3 + s])
+                terms.append(Contribution(Source.GROUPS, 1 / chains, rating, groups))
+        middle, of_user, of_item = (float(x) for x in offsets)
         return [
-            Contribution("any", "any", 1.0, middle),
-            Contribution("this user", "any", 1.0, mine),
-            Contribution("any", "this item", 1.0, its),
-            *parts,
+            Contribution(Source.BASELINE, 1.0, middle),
+            Contribution(Source.USER, 1.0, of_user),
+            Contribution(Source.ITEM, 1.0, of_item),
+            *terms,
         ]
 
-    def item_group(self, name: str) -> np.ndarray:
-        if name in ("any", "this item"):
-            return np.ones(self.samples.item_labels.shape[1])
-        chain, s, group = (int(part) for part in name.split("."))
-        labels = self.samples.item_labels[self.chain_of_sample == chain, :, s]
-        return np.asarray((labels == group).mean(axis=0))
+    def item_membership(self, groups: GroupPair) -> np.ndarray:
+        chain = self.chain_of_sample == groups.run
+        labels = self.samples.item_labels[chain, :, groups.partition]
+        return np.asarray((labels == groups.item_group).mean(axis=0))
 
-    def likeness(self, item: int) -> np.ndarray:
-        """Correlation of what the user groups think of two items."""
+    def item_similarity(self, item: int) -> np.ndarray:
+        """Correlate the effects of the user groups on the two items."""
         return np.asarray(item_similarities(self.samples, item))
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def to_arrays(self) -> dict[str, np.ndarray]:
         return {
             "values": self.scale.values,
             "bounds": self.scale.bounds,
@@ -108,11 +105,6 @@ class AdditiveAdapter:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
-        drawn = {  # files of format 1 hold the offsets as they were drawn
-            f"samples.{side}_spreads": np.zeros_like(arrays[f"samples.{side}_offsets"])
-            for side in ("user", "item")
-        }
-        samples = Samples(*((drawn | arrays)[f"samples.{name}"] for name in Samples._fields))
-        return cls(
-            RatingScale(arrays["values"], arrays["bounds"]), samples, arrays["chain_of_sample"]
-        )
+        scale = RatingScale(arrays["values"], arrays["bounds"])
+        samples = Samples(*(arrays[f"samples.{name}"] for name in Samples._fields))
+        return cls(scale, samples, arrays["chain_of_sample"])

@@ -1,4 +1,4 @@
-"""Why a prediction is what it is, in numbers that add up and in words."""
+"""Explain a prediction: the terms that add up to it, and the same in sentences."""
 
 from __future__ import annotations
 
@@ -8,22 +8,34 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from coterie.base.errors import InputError
-from coterie.recommend.adapter import Adapter, Contribution
-from coterie.recommend.id_lookup import Names
-from coterie.recommend.rating_table import RatingTable
+from coterie.recommend.adapter import Contribution, Source
+from coterie.recommend.fitted_state import FittedState
+from coterie.recommend.id_lookup import IdLookup
 
-_EXAMPLES = 3
+_EXAMPLES = 3  # items named per group
 
 
 class Reason(NamedTuple):
-    """A contribution, and the items best known of its item group."""
+    """One of the largest contributions, with well-known items of its item group."""
 
     contribution: Contribution
     examples: list[Any]
 
 
 class Explanation(NamedTuple):
-    """`rating` is the sum of weight * rating over `contributions`; `reasons` are the largest."""
+    """Why the expected rating of a user for an item is what it is.
+
+    Attributes
+    ----------
+    user, item : hashable
+        The ids.
+    rating : float
+        The expected rating: the sum of weight * rating over `contributions`.
+    contributions : list of Contribution
+        All terms, the largest first.
+    reasons : list of Reason
+        The largest terms, with items of their item groups as examples.
+    """
 
     user: Any
     item: Any
@@ -32,66 +44,99 @@ class Explanation(NamedTuple):
     reasons: list[Reason]
 
     def words(self, titles: Mapping[Any, str] | None = None) -> list[str]:
-        """The reasons as sentences, items by their titles where there are some."""
+        """Return the explanation as lines of text.
+
+        Parameters
+        ----------
+        titles : mapping from item id to str, optional
+            Titles to show instead of ids.
+
+        Returns
+        -------
+        list of str
+            The expected rating, then one line per reason, then the sum of the others.
+        """
         named = titles or {}
         item = named.get(self.item, self.item)
-        lines = [f"user {self.user} is expected to rate {item} {self.rating:.2f}"]
-        for (who, what, weight, rating), examples in self.reasons:
-            share = weight * rating
-            like = ", ".join(str(named.get(example, example)) for example in examples)
-            if who == what == "any":
-                lines.append(f"{share:+.2f}  everybody, everything")
-            elif who == "this user":
-                lines.append(f"{share:+.2f}  how this user rates on the whole")
-            elif what == "this item":
-                lines.append(f"{share:+.2f}  how this item is rated on the whole")
-            elif "." in who:
-                lines.append(f"{share:+.2f}  users of group {who} with items like {like}")
-            else:
-                lines.append(
-                    f"{share:+.2f}  {weight:.0%} user group {who} with item group {what}, which it "
-                    f"rates {rating:.2f} ({like})"
-                )
-        rest = self.rating - sum(c.weight * c.rating for c, _ in self.reasons)
-        if len(self.contributions) > len(self.reasons):
-            lines.append(
-                f"{rest:+.2f}  {len(self.contributions) - len(self.reasons)} smaller reasons"
-            )
+        lines = [f"Expected rating of user {self.user} for item {item}: {self.rating:.2f}"]
+        for contribution, examples in self.reasons:
+            shown = ", ".join(str(named.get(example, example)) for example in examples)
+            lines.append(f"{contribution.share:+.2f}  {_sentence(contribution, shown)}")
+        others = len(self.contributions) - len(self.reasons)
+        if others > 0:
+            rest = self.rating - sum(reason.contribution.share for reason in self.reasons)
+            lines.append(f"{rest:+.2f}  all {others} smaller contributions together")
         return lines
 
 
-def explain(
-    adapter: Adapter,
-    table: RatingTable,
-    users: Names,
-    items: Names,
-    user: Any,
-    item: Any,
-    most: int = 6,
-) -> Explanation:
+def _sentence(contribution: Contribution, examples: str) -> str:
+    """Say in words what a contribution comes from."""
+    groups = contribution.groups
+    if groups is None:
+        return {
+            Source.BASELINE: "the starting point, the same for every user and item",
+            Source.USER: "how high this user rates in general",
+            Source.ITEM: "how high this item is rated in general",
+        }[contribution.source]
+    if groups.partition is not None:
+        return (
+            f"user group {groups.user_group} on items such as {examples} "
+            f"(chain {groups.run}, partition {groups.partition})"
+        )
+    run = "" if groups.run is None else f"run {groups.run}: "
+    return (
+        f"{run}user group {groups.user_group} rates item group {groups.item_group} "
+        f"(such as {examples}) {contribution.rating:.2f} on average; weight "
+        f"{contribution.weight:.0%}"
+    )
+
+
+def group_labels(contribution: Contribution) -> tuple[str, str]:
+    """Return short names of the user group and the item group of a contribution, for JSON.
+
+    >>> group_labels(Contribution(Source.GROUPS, 1.0, 0.5, GroupPair(2, 0, run=1, partition=3)))
+    ('1.3.2', '1.3.0')
+    >>> group_labels(Contribution(Source.USER, 1.0, 0.5))
+    ('this user', 'any')
+    """
+    groups = contribution.groups
+    if groups is None:
+        user = "this user" if contribution.source is Source.USER else "any"
+        return user, "this item" if contribution.source is Source.ITEM else "any"
+    prefix = ""
+    if groups.partition is not None:
+        prefix = f"{groups.run}.{groups.partition}."
+    elif groups.run is not None:
+        prefix = f"{groups.run}:"
+    return f"{prefix}{groups.user_group}", f"{prefix}{groups.item_group}"
+
+
+def explain(state: FittedState, user: Any, item: Any, max_reasons: int = 6) -> Explanation:
     """Explain the expected rating of a user and an item that the model has seen."""
-    u, v = int(users.numbers([user])[0]), int(items.numbers([item])[0])
-    for kind, name, number, counts in (
+    table = state.table
+    u, v = int(state.users.numbers([user])[0]), int(state.items.numbers([item])[0])
+    for kind, id_, number, counts in (
         ("user", user, u, table.user_counts),
         ("item", item, v, table.item_counts),
     ):
         if number < 0 or not counts[number].any():
             raise InputError(
-                f"{kind} {name!r} has no rating in this model, so there is nothing to explain",
-                remedy="take it in with fold_in first",
+                f"{kind} {id_!r} has no rating in this model, so there is nothing to explain",
+                remedy="add its ratings with fold_in first",
             )
-    parts = sorted(adapter.contributions(u, v), key=lambda c: -abs(c.weight * c.rating))
+    terms = sorted(state.adapter.contributions(u, v), key=lambda term: -abs(term.share))
     popularity = table.item_counts.sum(axis=1)
-    reasons = [
-        Reason(part, _examples(adapter.item_group(part.item_group), popularity, items))
-        for part in parts[:most]
-    ]
-    rating = float(sum(part.weight * part.rating for part in parts))
-    return Explanation(user, item, rating, parts, reasons)
+    reasons = []
+    for term in terms[:max_reasons]:
+        everyone = np.ones(table.n_items)
+        belongs = everyone if term.groups is None else state.adapter.item_membership(term.groups)
+        reasons.append(Reason(term, _examples(belongs, popularity, state.items)))
+    rating = float(sum(term.share for term in terms))
+    return Explanation(user, item, rating, terms, reasons)
 
 
-def _examples(membership: np.ndarray, popularity: np.ndarray, items: Names) -> list[Any]:
-    """Items that belong to a group and that many people know."""
+def _examples(membership: np.ndarray, popularity: np.ndarray, items: IdLookup) -> list[Any]:
+    """Return items that belong to a group and that many users rated."""
     known = membership * np.sqrt(popularity)
     best: list[Any] = items.ids[np.argsort(-known, kind="stable")[:_EXAMPLES]].tolist()
     return best

@@ -1,81 +1,83 @@
-"""Newcomers: users and items placed by their ratings, everything else held fixed."""
+"""Add users and items to a fitted recommender without refitting the model.
+
+They are placed by their ratings, with everything else fixed.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.data import Ratings
-from coterie.recommend.adapter import Adapter, Newcomer
-from coterie.recommend.id_lookup import Names
-from coterie.recommend.likes import UNLIKED_A_LIKE
+from coterie.data.negatives import negatives_of_one
+from coterie.data.ratings import NodeRatings
+from coterie.recommend.fitted_state import FittedState
+from coterie.recommend.likes import NEGATIVES_PER_LIKE
 from coterie.recommend.rating_table import RatingTable
 
 
-def folded_in(
-    adapter: Adapter,
-    table: RatingTable,
-    users: Names,
-    items: Names,
-    ratings: Ratings,
-    likes: bool,
-) -> tuple[Adapter, RatingTable, Names, Names]:
-    """Everything with these ratings taken in; nothing given is changed.
+def with_ratings(state: FittedState, ratings: Ratings) -> FittedState:
+    """Return a state that includes these ratings.
 
-    Users are placed by the items that are known, then new items by their users, then again the
-    users who rated those.
+    Users are placed by the items that are known already, then new items by their users, then the
+    users who rated new items once more.
     """
     if not len(ratings):
-        raise InputError("there are no ratings to fold in", remedy="give at least one")
-    old_users, old_items = len(users), len(items)
-    users, user_of = users.joined(ratings.user_ids)
-    items, item_of = items.joined(ratings.item_ids)
+        raise InputError("there are no ratings to add", remedy="give at least one rating")
+    adapter, known_users, known_items = state.adapter, len(state.users), len(state.items)
+    users, user_of = state.users.with_ids(ratings.user_ids)
+    items, item_of = state.items.with_ids(ratings.item_ids)
     u, v = user_of[ratings.users], item_of[ratings.items]
     levels = adapter.levels(ratings.ratings)
-    table = table.with_rows(u, v, levels, len(users), len(items))
-    newcomers = _Newcomers(table, likes)
-    placed = np.union1d(u[v < old_items], u[u >= old_users])
+    table = state.table.with_rows(u, v, levels, len(users), len(items))
+    placed = np.union1d(u[v < known_items], u[u >= known_users])
     if len(placed):
-        adapter = adapter.with_users(newcomers.users(placed, old_items))
-    added = np.arange(old_items, len(items))
-    if len(added):
-        adapter = adapter.with_items(newcomers.items(added, len(users)))
-        adapter = adapter.with_users(newcomers.users(np.unique(u[v >= old_items]), len(items)))
-    return adapter, table, users, items
+        adapter = adapter.with_users(_ratings_of_users(table, placed, known_items, state.likes))
+    new_items = np.arange(known_items, len(items))
+    if len(new_items):
+        adapter = adapter.with_items(_ratings_of_items(table, new_items, len(users), state.likes))
+        placed = np.unique(u[v >= known_items])
+        adapter = adapter.with_users(_ratings_of_users(table, placed, len(items), state.likes))
+    return replace(state, adapter=adapter, table=table, users=users, items=items)
 
 
-class _Newcomers:
-    """Their ratings as a model wants them: of likes, with unliked pairs beside them."""
+def _ratings_of_users(
+    table: RatingTable, users: np.ndarray, known_items: int, likes: bool
+) -> list[NodeRatings]:
+    """Return the ratings that each user gave to the first `known_items` items."""
+    rows = table.rows_of_users(users)
+    return _node_ratings(users, rows, table.items, table.levels, known_items, likes)
 
-    def __init__(self, table: RatingTable, likes: bool) -> None:
-        self._table = table
-        self._likes = likes
 
-    def users(self, users: np.ndarray, items_known: int) -> list[Newcomer]:
-        """These users, with their ratings of the items that have a place already."""
-        return self._newcomers(users, True, self._table.items, items_known)
+def _ratings_of_items(
+    table: RatingTable, items: np.ndarray, known_users: int, likes: bool
+) -> list[NodeRatings]:
+    """Return the ratings that each item got from the first `known_users` users."""
+    rows = table.rows_of_items(items)
+    return _node_ratings(items, rows, table.users, table.levels, known_users, likes)
 
-    def items(self, items: np.ndarray, users_known: int) -> list[Newcomer]:
-        return self._newcomers(items, False, self._table.users, users_known)
 
-    def _newcomers(
-        self, nodes: np.ndarray, users: bool, others: np.ndarray, known: int
-    ) -> list[Newcomer]:
-        found = []
-        for node, rows in zip(nodes, self._table.rows_among(users, nodes), strict=True):
-            mine = rows[others[rows] < known]
-            ends, levels = others[mine], self._table.levels[mine]
-            if self._likes and len(mine):
-                ends, levels = self._with_unliked(int(node), ends, levels, others, known)
-            found.append(Newcomer(int(node), ends, levels))
-        return found
-
-    def _with_unliked(
-        self, node: int, mine: np.ndarray, levels: np.ndarray, others: np.ndarray, known: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        rng = np.random.default_rng(node)
-        drawn = others[rng.integers(0, len(others), int(UNLIKED_A_LIKE * len(mine)))]
-        even = rng.integers(0, known, len(drawn))
-        absent = np.unique(np.where(rng.random(len(drawn)) < 0.5, even, drawn))
-        absent = absent[(absent < known) & ~np.isin(absent, mine)]
-        return np.concatenate([mine, absent]), np.concatenate([levels, np.zeros_like(absent)])
+def _node_ratings(
+    nodes: np.ndarray,
+    rows_of_nodes: list[np.ndarray],
+    others: np.ndarray,
+    levels: np.ndarray,
+    n_known: int,
+    likes: bool,
+) -> list[NodeRatings]:
+    """Return each node's ratings; for likes, with unliked pairs drawn at level 0."""
+    found = []
+    for node, rows in zip(nodes, rows_of_nodes, strict=True):
+        own = rows[others[rows] < n_known]
+        ends, own_levels = others[own], levels[own]
+        if likes and len(own):
+            # The number is the seed, so a user gets the same negatives whoever is added with it.
+            rng = np.random.default_rng(int(node))
+            count = int(NEGATIVES_PER_LIKE * len(own))
+            unliked = negatives_of_one(rng, ends, others, n_known, count)
+            ends = np.concatenate([ends, unliked])
+            own_levels = np.concatenate([own_levels, np.zeros_like(unliked)])
+        found.append(NodeRatings(int(node), ends, own_levels))
+    return found

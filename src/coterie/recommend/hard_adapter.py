@@ -1,7 +1,8 @@
-"""Hard co-clustering (Generalized k-means on ratings) for the Recommender.
+"""Recommendations from hard co-clustering (generalized k-means on ratings).
 
-A pair of groups has the distribution of its own ratings, d_ijr / d_ij. (cl:alg5, Table 3 of the
-paper); groups that never met have the distribution of all ratings.
+A pair of blocks has the distribution of its own ratings (the likelihood of Algorithm 5 of Prost &
+Yoon, compared in their Table 3); a pair of blocks without ratings has the distribution of all
+ratings.
 """
 
 from __future__ import annotations
@@ -12,24 +13,34 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from coterie.data import Ratings
+from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
-from coterie.recommend.adapter import Contribution, Newcomer, nearest, placed
+from coterie.models.hard.estimator import GeneralizedKMeans
+from coterie.recommend.adapter import (
+    Contribution,
+    GroupPair,
+    Source,
+    nearest_level,
+    with_rows,
+)
+from coterie.recommend.registry import register_adapter
 
-_SMOOTHING = 1.0  # ratings of the whole table added to each pair of groups
+_SMOOTHING = 1.0  # ratings of the whole table added to each pair of blocks
 
 
+@register_adapter(GeneralizedKMeans)
 @dataclass(frozen=True)
 class HardAdapter:
-    """One group a node."""
+    """One block per user and per item, and how often each rating occurs in each cell."""
 
     values: np.ndarray
-    users: np.ndarray  # int32, group of each user
-    items: np.ndarray
-    counts: np.ndarray  # float64, user groups x item groups x values
+    users: np.ndarray  # int32, block of each user
+    items: np.ndarray  # int32, block of each item
+    counts: np.ndarray  # float64, user blocks x item blocks x values
     kind: ClassVar[str] = "hard"
 
     @classmethod
-    def of(cls, model: Any, ratings: Ratings) -> Self:
+    def from_model(cls, model: Any, ratings: Ratings) -> Self:
         users, items = np.asarray(model.user_labels_), np.asarray(model.item_labels_)
         k, l = int(users.max()) + 1, int(items.max()) + 1  # noqa: E741
         R = len(ratings.values)
@@ -40,13 +51,13 @@ class HardAdapter:
 
     @property
     def theta(self) -> np.ndarray:
-        """P(value | groups), with one rating's worth of the whole table added."""
+        """P(value | blocks), with the distribution of all ratings added as one rating."""
         whole = self.counts.sum(axis=(0, 1))
         p = self.counts + _SMOOTHING * whole / whole.sum()
         return np.asarray(p / p.sum(axis=2, keepdims=True))
 
     def levels(self, ratings: np.ndarray) -> np.ndarray:
-        return nearest(self.values, ratings)
+        return nearest_level(self.values, ratings)
 
     def distributions(
         self, users: np.ndarray, items: np.ndarray, engine: str | Engine | None
@@ -56,34 +67,35 @@ class HardAdapter:
     def scores(self, users: np.ndarray, engine: str | Engine | None) -> np.ndarray:
         return np.asarray((self.theta @ self.values)[self.users[users]][:, self.items])
 
-    def with_users(self, newcomers: list[Newcomer]) -> Self:
+    def with_users(self, nodes: list[NodeRatings]) -> Self:
         log = np.log(self.theta)
-        best = [log[:, self.items[n.others], n.levels].sum(axis=1).argmax() for n in newcomers]
-        users = placed(self.users, newcomers, np.array(best, np.int32))
+        best = [log[:, self.items[n.others], n.levels].sum(axis=1).argmax() for n in nodes]
+        users = with_rows(self.users, nodes, np.array(best, np.int32))
         return type(self)(self.values, users, self.items, self.counts)
 
-    def with_items(self, newcomers: list[Newcomer]) -> Self:
+    def with_items(self, nodes: list[NodeRatings]) -> Self:
         log = np.log(self.theta).transpose(1, 0, 2)
-        best = [log[:, self.users[n.others], n.levels].sum(axis=1).argmax() for n in newcomers]
-        items = placed(self.items, newcomers, np.array(best, np.int32))
+        best = [log[:, self.users[n.others], n.levels].sum(axis=1).argmax() for n in nodes]
+        items = with_rows(self.items, nodes, np.array(best, np.int32))
         return type(self)(self.values, self.users, items, self.counts)
 
     def contributions(self, user: int, item: int) -> list[Contribution]:
         i, j = int(self.users[user]), int(self.items[item])
-        return [Contribution(str(i), str(j), 1.0, float(self.theta[i, j] @ self.values))]
+        rating = float(self.theta[i, j] @ self.values)
+        return [Contribution(Source.GROUPS, 1.0, rating, GroupPair(i, j))]
 
-    def item_group(self, name: str) -> np.ndarray:
-        return np.asarray(self.items == int(name), np.float64)
+    def item_membership(self, groups: GroupPair) -> np.ndarray:
+        return np.asarray(self.items == groups.item_group, np.float64)
 
-    def likeness(self, item: int) -> np.ndarray:
-        """Correlation of what the user groups think of two items' groups."""
+    def item_similarity(self, item: int) -> np.ndarray:
+        """Correlate the expected ratings that the user blocks give to the two items' blocks."""
         taste = self.theta @ self.values
         taste = taste - taste.mean(axis=0)
         size = np.sqrt((taste**2).sum(axis=0))
         unit = taste / np.where(size > 0, size, 1.0)
         return np.asarray((unit.T @ unit[:, self.items[item]])[self.items])
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def to_arrays(self) -> dict[str, np.ndarray]:
         return {
             "values": self.values,
             "users": self.users,

@@ -1,39 +1,59 @@
-"""How good predictions are: of ratings (eq:rmse) and of rankings."""
+"""How good predictions are: errors of ratings and quality of rankings."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 
+class RatingMetrics(NamedTuple):
+    """Errors of predicted ratings."""
+
+    rmse: float  # root mean squared error of the expected rating
+    mae: float  # mean absolute error of the median
+    accuracy: float  # share of ratings that were the most likely one
+    log_loss: float  # mean of -log P(true rating), in nats
+
+
+class RankingMetrics(NamedTuple):
+    """Quality of rankings, averaged over the users with a relevant item."""
+
+    ndcg: float  # normalized discounted cumulative gain of the first n
+    precision: float  # share of the first n that are relevant
+    recall: float  # share of the relevant items among the first n
+    coverage: float  # share of all items that appear in any ranking
+
+
 def rating_metrics(
     p: np.ndarray, values: np.ndarray, levels: np.ndarray, truth: np.ndarray
-) -> dict[str, float]:
-    """RMSE of the mean, MAE of the median, accuracy of the mode, and mean log-loss.
+) -> RatingMetrics:
+    """Compare predicted distributions `p` (pairs x values) with the true ratings.
 
-    IN p: pairs x values; levels: the true rating's place in values; truth: the rating itself.
+    `levels` are the positions of the true ratings in `values`, `truth` the ratings themselves.
 
     >>> p, values = np.array([[0.2, 0.8]]), np.array([1.0, 2.0])
     >>> m = rating_metrics(p, values, np.array([1]), np.array([2.0]))
-    >>> {name: round(x, 3) for name, x in m.items()}
+    >>> {name: round(x, 3) for name, x in m._asdict().items()}
     {'rmse': 0.2, 'mae': 0.0, 'accuracy': 1.0, 'log_loss': 0.223}
     """
     own = p[np.arange(len(p)), levels]
-    return {
-        "rmse": float(np.sqrt(np.mean((p @ values - truth) ** 2))),
-        "mae": float(np.mean(np.abs(values[medians(p)] - truth))),
-        "accuracy": float(np.mean(p.argmax(axis=1) == levels)),
-        "log_loss": float(-np.mean(np.log(np.maximum(own, 1e-15)))),
-    }
+    return RatingMetrics(
+        rmse=float(np.sqrt(np.mean((p @ values - truth) ** 2))),
+        mae=float(np.mean(np.abs(values[medians(p)] - truth))),
+        accuracy=float(np.mean(p.argmax(axis=1) == levels)),
+        log_loss=float(-np.mean(np.log(np.maximum(own, 1e-15)))),
+    )
 
 
 def medians(p: np.ndarray) -> np.ndarray:
-    """The median's place in each distribution: the first where half of it is reached."""
+    """Return the position of each distribution's median: the first where half is reached."""
     reached = np.cumsum(p, axis=1) >= 0.5 * p.sum(axis=1, keepdims=True)
     return np.asarray(reached.argmax(axis=1))
 
 
 def ndcg(gains: np.ndarray, all_gains: np.ndarray, n: int) -> float:
-    """Discounted gain of a ranking's first n, over that of the best possible ranking.
+    """Return the discounted gain of a ranking's first n, divided by the best possible one.
 
     >>> round(ndcg(np.array([0.0, 1.0]), np.array([1.0]), 2), 4)
     0.6309
@@ -46,12 +66,11 @@ def ndcg(gains: np.ndarray, all_gains: np.ndarray, n: int) -> float:
 
 def ranking_metrics(
     ranked: list[np.ndarray], relevant: list[np.ndarray], n_items: int, n: int
-) -> dict[str, float]:
-    """NDCG@n, precision@n and recall@n over the users with something relevant; and the share of
-    all items that appears in any list.
+) -> RankingMetrics:
+    """Compare each user's ranking with the items that are relevant for that user.
 
     >>> m = ranking_metrics([np.array([3, 1])], [np.array([1])], 4, 2)
-    >>> m["precision"], m["recall"], m["coverage"]
+    >>> m.precision, m.recall, m.coverage
     (0.5, 1.0, 0.5)
     """
     totals = np.zeros(3)
@@ -69,9 +88,6 @@ def ranking_metrics(
         )
         counted += 1
     mean = totals / max(counted, 1)
-    return {
-        "ndcg": float(mean[0]),
-        "precision": float(mean[1]),
-        "recall": float(mean[2]),
-        "coverage": len(shown) / max(n_items, 1),
-    }
+    return RankingMetrics(
+        float(mean[0]), float(mean[1]), float(mean[2]), len(shown) / max(n_items, 1)
+    )

@@ -1,7 +1,7 @@
-"""Saved recommenders: a safetensors file whose header says what it is, with a checksum.
+"""Saved recommenders: a safetensors file with a JSON header and a checksum.
 
-Loading one runs no code. A file that was cut short, changed, or written by a newer format is
-refused. The same recommender gives the same bytes.
+Loading a file runs no code. A file that was truncated, changed, or written in an unknown format is
+refused. The same recommender always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -20,31 +20,40 @@ from safetensors.numpy import save as write_tensors
 from coterie.base.errors import InputError
 from coterie.data.writers import atomic_write
 from coterie.models.base import Estimator
-from coterie.recommend.id_lookup import Names
+from coterie.recommend.fitted_state import FittedState
+from coterie.recommend.id_lookup import IdLookup
 from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.recommender import Recommender
-from coterie.recommend.registry import adapter_class
+from coterie.recommend.registry import adapter_of_kind, model_class_named
 
-FORMAT = 2
+FORMAT = 3
+OLDEST_FORMAT = 2
 _KEY = "coterie"
 
+# Parameters that had another name in files of format 2
+_RENAMED_AFTER_2 = {"absent_ratio": "negatives_per_rating", "absent_share": "negatives_per_rating"}
 
-def save(recommender: Recommender, path: str | os.PathLike[str]) -> None:
-    """Write a fitted recommender; the file appears whole or not at all."""
-    table = recommender.table_
+
+def save(state: FittedState, path: str | os.PathLike[str]) -> None:
+    """Write a fitted recommender; the file appears complete or not at all."""
+    table = state.table
     tensors = {
-        **{f"model.{name}": array for name, array in recommender.adapter_.arrays().items()},
+        **{f"model.{name}": array for name, array in state.adapter.to_arrays().items()},
         "table.users": table.users,
         "table.items": table.items,
         "table.levels": table.levels,
         "table.unrated_users": table.unrated[0],
         "table.unrated_items": table.unrated[1],
-        **_packed("users", recommender.users_),
-        **_packed("items", recommender.items_),
+        **_packed_ids("users", state.users),
+        **_packed_ids("items", state.items),
     }
     tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    header = {"kind": recommender.adapter_.kind, **_described(recommender.model_)}
-    header["format"] = FORMAT
+    header = {
+        "kind": state.adapter.kind,
+        "estimator": type(state.model).__name__,
+        "parameters": _plain_parameters(state.model),
+        "format": FORMAT,
+    }
     header["sha256"] = _digest(header, tensors)
     content = write_tensors(tensors, {_KEY: json.dumps(header, sort_keys=True)})
     with atomic_write(path, "wb") as file:
@@ -52,7 +61,34 @@ def save(recommender: Recommender, path: str | os.PathLike[str]) -> None:
 
 
 def load_recommender(path: str | os.PathLike[str]) -> Recommender:
-    """A recommender from a file that `Recommender.save` wrote."""
+    """Read a recommender that `Recommender.save` or `coterie recommend fit` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    Recommender
+        A fitted recommender with the same predictions. `fit` refits the same model.
+
+    Raises
+    ------
+    InputError
+        If the file is not a saved recommender, was truncated or changed, or has a format that
+        this version does not read.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> from tempfile import TemporaryDirectory
+    >>> ratings = ct.Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5])
+    >>> with TemporaryDirectory() as folder:
+    ...     ct.Recommender(ct.MMSBM(n_groups=2)).fit(ratings).save(f"{folder}/model")
+    ...     ct.load_recommender(f"{folder}/model")
+    Recommender(MMSBM(n_groups=2))
+    """
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -62,20 +98,20 @@ def load_recommender(path: str | os.PathLike[str]) -> Recommender:
         tensors = read_tensors(content)
     except SafetensorError as error:
         raise InputError(
-            f"was cut short or changed ({error})", path=path, remedy="save the model again"
+            f"was truncated or changed ({error})", path=path, remedy="save the model again"
         ) from error
     expected = header.pop("sha256", None)
     if _digest(header, tensors) != expected:
         raise InputError(
-            "was changed after it was saved: its checksum does not fit",
+            "was changed after it was saved: the checksum is wrong",
             path=path,
             remedy="save the model again",
         )
-    return _restored(header, tensors)
+    return Recommender._from_state(_state(header, tensors, path))
 
 
 def _header(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The JSON header, or a message that says why this is no model of ours."""
+    """Return the JSON header of a file in a format that can be read."""
     length = int.from_bytes(content[:8], "little")
     try:
         outer = json.loads(content[8 : 8 + length]) if length <= len(content) else None
@@ -83,27 +119,38 @@ def _header(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
         version = int(header["format"])
     except (ValueError, TypeError, KeyError, UnicodeDecodeError):
         raise InputError(
-            "is not a saved model of coterie, or was cut short",
+            "is not a saved model of coterie, or was truncated",
             path=path,
-            remedy="give a file that `coterie recommend fit --out` wrote",
+            remedy="give a file that `coterie recommend fit` or Recommender.save wrote",
         ) from None
-    if version > FORMAT:
+    if not OLDEST_FORMAT <= version <= FORMAT:
         raise InputError(
-            f"has format {version}, and this version of coterie reads up to {FORMAT}",
+            f"has format {version}, but this version of coterie reads formats {OLDEST_FORMAT} to "
+            f"{FORMAT}",
             path=path,
-            remedy="upgrade coterie",
+            remedy="upgrade coterie" if version > FORMAT else "fit the model again",
         )
     return header
 
 
-def _restored(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Recommender:
+def _state(
+    header: dict[str, Any], tensors: dict[str, np.ndarray], path: str | os.PathLike[str]
+) -> FittedState:
+    """Return the state that a file holds."""
+    adapter_class = adapter_of_kind(header["kind"])
+    if adapter_class is None:
+        raise InputError(
+            f"holds a model of an unknown kind {header['kind']!r}",
+            path=path,
+            remedy="upgrade coterie",
+        )
     arrays = {
         name.removeprefix("model."): array
         for name, array in tensors.items()
         if name.startswith("model.")
     }
-    adapter = adapter_class(header["kind"]).from_arrays(arrays)
-    users, items = _unpacked("users", tensors), _unpacked("items", tensors)
+    adapter = adapter_class.from_arrays(arrays)
+    users, items = _unpacked_ids("users", tensors), _unpacked_ids("items", tensors)
     table = RatingTable(
         tensors["table.users"],
         tensors["table.items"],
@@ -113,60 +160,61 @@ def _restored(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Recomme
         len(adapter.values),
         (tensors["table.unrated_users"], tensors["table.unrated_items"]),
     )
-    model = _estimator(header["estimator"], header["parameters"])
-    recommender = Recommender(model)
-    recommender._settle(model, adapter, table, users, items)
-    return recommender
+    return FittedState(_estimator(header, path), adapter, table, users, items)
 
 
-def _described(model: Any) -> dict[str, Any]:
-    """The estimator's name and those parameters that a file can hold."""
-    plain = {
+def _plain_parameters(model: Estimator) -> dict[str, Any]:
+    """Return those parameters of a model that a file can hold."""
+    return {
         name: value
         for name, value in model.get_params().items()
         if value is None or isinstance(value, int | float | str | tuple | list)
     }
-    return {"estimator": type(model).__name__, "parameters": plain}
 
 
-def _estimator(name: str, parameters: dict[str, Any]) -> Estimator:
-    import coterie
-
-    known = ("AdditiveBlockModel", "GeneralizedKMeans", "MCMMSBM", "MMSBM")
-    if name not in known:
-        raise InputError(f"the file names an unknown model {name!r}", remedy="upgrade coterie")
-    pairs = {key: tuple(x) if isinstance(x, list) else x for key, x in parameters.items()}
-    model: Estimator = getattr(coterie, name)(**pairs)
-    return model
-
-
-def _packed(side: str, names: Names) -> dict[str, np.ndarray]:
-    """Integer ids as they are; text as one run of UTF-8 and where each id ends."""
-    if names.ids.dtype.kind in "iu":
-        return {f"{side}.ids": names.ids.astype(np.int64)}
-    if odd := [name for name in names.ids.tolist() if not isinstance(name, str)]:
+def _estimator(header: dict[str, Any], path: str | os.PathLike[str]) -> Estimator:
+    """Return the unfitted estimator that a header describes."""
+    model_class = model_class_named(header["estimator"])
+    if model_class is None:
         raise InputError(
-            f"the id {odd[0]!r} is neither a number nor text, and cannot be saved",
+            f"holds an unknown model {header['estimator']!r}", path=path, remedy="upgrade coterie"
+        )
+    renamed = _RENAMED_AFTER_2 if header["format"] == 2 else {}
+    parameters = {
+        renamed.get(name, name): tuple(value) if isinstance(value, list) else value
+        for name, value in header["parameters"].items()
+    }
+    return model_class(**parameters)
+
+
+def _packed_ids(side: str, lookup: IdLookup) -> dict[str, np.ndarray]:
+    """Return integer ids as they are; text as UTF-8 and where each id ends."""
+    if lookup.ids.dtype.kind in "iu":
+        return {f"{side}.ids": lookup.ids.astype(np.int64)}
+    if unsupported := [id_ for id_ in lookup.ids.tolist() if not isinstance(id_, str)]:
+        raise InputError(
+            f"the id {unsupported[0]!r} is neither an integer nor text and cannot be saved",
             remedy="use integers or text as ids",
         )
-    encoded = [name.encode() for name in names.ids.tolist()]
+    encoded = [id_.encode() for id_ in lookup.ids.tolist()]
     return {
         f"{side}.text": np.frombuffer(b"".join(encoded), np.uint8),
-        f"{side}.ends": np.cumsum([len(name) for name in encoded], dtype=np.int64),
+        f"{side}.ends": np.cumsum([len(id_) for id_ in encoded], dtype=np.int64),
     }
 
 
-def _unpacked(side: str, tensors: dict[str, np.ndarray]) -> Names:
+def _unpacked_ids(side: str, tensors: dict[str, np.ndarray]) -> IdLookup:
+    """Return the ids that `_packed_ids` packed."""
     if f"{side}.ids" in tensors:
-        return Names(tensors[f"{side}.ids"])
+        return IdLookup(tensors[f"{side}.ids"])
     text, ends = tensors[f"{side}.text"].tobytes(), tensors[f"{side}.ends"].tolist()
     ids = np.empty(len(ends), object)
     ids[:] = [text[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
-    return Names(ids)
+    return IdLookup(ids)
 
 
 def _digest(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> str:
-    """A checksum of everything in the file but itself."""
+    """Return a checksum of everything in the file except the checksum itself."""
     sum_ = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(tensors):
         array = tensors[name]

@@ -1,4 +1,4 @@
-"""What a Recommender remembers of its ratings: who rated what, and how often each value came."""
+"""The ratings that a Recommender keeps: who rated what, and how often each level occurs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
-_LEAST_TRUST, _MOST_TRUST = 1.0, 1000.0
+_MIN_WEIGHT, _MAX_WEIGHT = 1.0, 1000.0  # ratings
 
 
 @dataclass(frozen=True, eq=False)
 class RatingTable:
     """Rated pairs by number, each with the level of its rating.
 
-    `unrated` pairs (users, items) were shown to the model at the lowest level although nobody
-    rated them: the other half of likes. They count in the distributions, not as rated.
+    `unrated` (users, items) are the unliked pairs that were drawn for a table of likes. The model
+    saw them at the lowest level. They count in the distributions, but not as rated.
     """
 
     users: np.ndarray  # int64
@@ -33,6 +33,7 @@ class RatingTable:
 
     @cached_property
     def item_counts(self) -> np.ndarray:
+        """How often each item got each level: items x levels."""
         return self._counts(self.items, self.unrated[1], self.n_items)
 
     def _counts(self, nodes: np.ndarray, unrated: np.ndarray, size: int) -> np.ndarray:
@@ -41,29 +42,34 @@ class RatingTable:
 
     @cached_property
     def everybody(self) -> np.ndarray:
-        """The distribution of all ratings; never quite 0, so that no rating is impossible."""
+        """The distribution of all ratings; never 0, so that no rating is impossible."""
         counts = self.user_counts.sum(axis=0) + 0.5
         return np.asarray(counts / counts.sum())
 
     def user_distributions(self, users: np.ndarray) -> np.ndarray:
-        """Each user's own ratings, mixed with everybody's; -1 is a stranger."""
-        return self._mixed(self.user_counts, self._user_trust, users)
+        """Return the distribution of each user's ratings, mixed with that of all ratings.
+
+        The number -1 stands for an unknown user.
+        """
+        return self._mixed(self.user_counts, self._user_prior_weight, users)
 
     def item_distributions(self, items: np.ndarray) -> np.ndarray:
-        return self._mixed(self.item_counts, self._item_trust, items)
+        """Return the distribution of each item's ratings, mixed with that of all ratings."""
+        return self._mixed(self.item_counts, self._item_prior_weight, items)
 
     @cached_property
-    def _user_trust(self) -> float:
-        return trust(self.user_counts)
+    def _user_prior_weight(self) -> float:
+        return prior_weight(self.user_counts)
 
     @cached_property
-    def _item_trust(self) -> float:
-        return trust(self.item_counts)
+    def _item_prior_weight(self) -> float:
+        return prior_weight(self.item_counts)
 
-    def _mixed(self, counts: np.ndarray, trust: float, nodes: np.ndarray) -> np.ndarray:
+    def _mixed(self, counts: np.ndarray, weight: float, nodes: np.ndarray) -> np.ndarray:
         padded = np.vstack([counts, np.zeros((1, self.n_levels))])
-        own = padded[nodes]  # -1 is the row of zeros
-        return np.asarray((own + trust * self.everybody) / (own.sum(axis=1, keepdims=True) + trust))
+        own = padded[nodes]  # -1 selects the row of zeros
+        total = own.sum(axis=1, keepdims=True) + weight
+        return np.asarray((own + weight * self.everybody) / total)
 
     @cached_property
     def _by_user(self) -> tuple[np.ndarray, np.ndarray]:
@@ -72,18 +78,17 @@ class RatingTable:
         return begins, order
 
     def rows_of_user(self, user: int) -> np.ndarray:
-        """Rows with this user's ratings."""
+        """Return the rows with this user's ratings."""
         begins, order = self._by_user
         return order[begins[user] : begins[user + 1]]
 
-    def rows_among(self, users: bool, wanted: np.ndarray) -> list[np.ndarray]:
-        """The rows of each wanted user (or item), without an index of all of them."""
-        column = self.users if users else self.items
-        rows = np.flatnonzero(np.isin(column, wanted))
-        rows = rows[np.argsort(column[rows], kind="stable")]
-        begins = np.searchsorted(column[rows], wanted, side="left")
-        ends = np.searchsorted(column[rows], wanted, side="right")
-        return [rows[a:b] for a, b in zip(begins, ends, strict=True)]
+    def rows_of_users(self, users: np.ndarray) -> list[np.ndarray]:
+        """Return the rows of each of these users; for a few users, without an index of all."""
+        return _rows_of(self.users, users)
+
+    def rows_of_items(self, items: np.ndarray) -> list[np.ndarray]:
+        """Return the rows of each of these items."""
+        return _rows_of(self.items, items)
 
     def with_rows(
         self,
@@ -93,7 +98,7 @@ class RatingTable:
         n_users: int,
         n_items: int,
     ) -> RatingTable:
-        """More ratings, no pair twice; one of a pair that is there already replaces it."""
+        """Return a table with more ratings; a new rating of a known pair replaces the old one."""
         touched = np.flatnonzero(np.isin(self.users, users))
         pairs = self.users[touched] * n_items + self.items[touched]
         replaced = touched[np.isin(pairs, users * n_items + items)]
@@ -108,11 +113,22 @@ class RatingTable:
         )
 
 
-def trust(counts: np.ndarray) -> float:
-    """How many ratings of everybody a node's own ratings are to be mixed with: the variance of
-    levels inside a node over the variance of the nodes' means (the moments of a one-way layout).
+def _rows_of(column: np.ndarray, wanted: np.ndarray) -> list[np.ndarray]:
+    """Return the rows in which `column` has each of the wanted numbers."""
+    rows = np.flatnonzero(np.isin(column, wanted))
+    rows = rows[np.argsort(column[rows], kind="stable")]
+    begins = np.searchsorted(column[rows], wanted, side="left")
+    ends = np.searchsorted(column[rows], wanted, side="right")
+    return [rows[a:b] for a, b in zip(begins, ends, strict=True)]
 
-    >>> trust(np.array([[9, 1], [1, 9]])), trust(np.array([[5, 5], [5, 5]]))
+
+def prior_weight(counts: np.ndarray) -> float:
+    """Return how many ratings the distribution of all ratings counts for, next to a node's own.
+
+    It is the variance of levels within nodes divided by the variance between the nodes' means
+    (the moment estimates of a one-way layout).
+
+    >>> prior_weight(np.array([[9, 1], [1, 9]])), prior_weight(np.array([[5, 5], [5, 5]]))
     (1.0, 1000.0)
     """
     n = counts.sum(axis=1)
@@ -120,12 +136,12 @@ def trust(counts: np.ndarray) -> float:
     level = np.arange(counts.shape[1])
     total, nodes = n.sum(), len(n)
     if nodes < 2 or total <= nodes:
-        return _MOST_TRUST
+        return _MAX_WEIGHT
     mean = counts @ level / n
     inside = float((counts @ level**2 - n * mean**2).sum() / (total - nodes))
     spread = float(n @ (mean - n @ mean / total) ** 2 / (nodes - 1))
     size = (total - n @ n / total) / (nodes - 1)
     between = (spread - inside) / size
-    if between <= inside / _MOST_TRUST:
-        return _MOST_TRUST
-    return float(max(inside / between, _LEAST_TRUST))
+    if between <= inside / _MAX_WEIGHT:
+        return _MAX_WEIGHT
+    return float(max(inside / between, _MIN_WEIGHT))

@@ -1,4 +1,4 @@
-"""Recommender: predictions that people can use, from any of the block models."""
+"""Recommender: predict ratings and rank items with any of the block models."""
 
 from __future__ import annotations
 
@@ -17,42 +17,92 @@ from coterie.engine.sharded_data import ShardedRatings
 from coterie.models.base import Estimator
 from coterie.recommend.adapter import Adapter
 from coterie.recommend.explanation import Explanation, explain
-from coterie.recommend.fold_in import folded_in
-from coterie.recommend.id_lookup import Names
-from coterie.recommend.likes import is_likes, with_unliked
-from coterie.recommend.pair_input import columns_of, ratings_of
+from coterie.recommend.fitted_state import FittedState
+from coterie.recommend.fold_in import with_ratings
+from coterie.recommend.id_lookup import IdLookup
+from coterie.recommend.likes import read_as_likes, with_unliked_pairs
 from coterie.recommend.ranking import top_items
 from coterie.recommend.rating_table import RatingTable
-from coterie.recommend.registry import adapter_of, fits_shards, make_model
+from coterie.recommend.registry import adapter_for, fits_shards, make_model
+
+
+class NotFittedError(InputError, AttributeError):
+    """A Recommender was used before `fit`."""
 
 
 class Recommendation(NamedTuple):
-    """An item and its expected rating (of likes: how likely a like is)."""
+    """An item and its expected rating (of likes: the probability of a like)."""
 
     item: Any
     rating: float
 
 
 class Recommender(Estimator):
-    """Predicts ratings, ranks items, takes newcomers in, says why.
+    """Predict ratings, rank items, add new users and items, and explain predictions.
 
-    `model` is "best" (the additive block model), "mmsbm", "mcmmsbm", "hard", or a model of
-    coterie, fitted (used as it is) or not. A table whose ratings are all 1 is one of likes.
+    A Recommender wraps one of the models of coterie and works with the ids of the data. Users and
+    items without ratings are answered from the ratings of the item, of the user, or of everybody.
 
-    >>> ratings = Ratings.from_arrays([1, 1, 2, 2, 3], [7, 8, 7, 9, 8], [5, 1, 5, 4, 2])
-    >>> from coterie.models.soft.mmsbm import MMSBM
-    >>> rec = Recommender(MMSBM(n_groups=2)).fit(ratings)
+    Parameters
+    ----------
+    model : {"best", "mmsbm", "mcmmsbm", "hard"} or estimator, default="best"
+        The model. "best" is `AdditiveBlockModel`, which has the lowest errors; "mmsbm" and
+        "mcmmsbm" are the mixed-membership models with 10 groups per side; "hard" is
+        `GeneralizedKMeans` with 15 blocks per side. An estimator can be unfitted: `fit` then fits
+        a copy of it. Or it can be fitted to `Ratings`: then the Recommender can be used without
+        calling `fit`.
+    likes : bool, optional
+        Whether the table holds likes: pairs of a user and an item, without ratings. A prediction
+        is then the probability of a like. By default, a table in which every rating is 1 is read
+        as likes, with a warning.
+
+    Attributes
+    ----------
+    model_ : estimator
+        The fitted model.
+    values_ : ndarray of shape (n_values,)
+        The possible ratings in increasing order: the columns of `predict_proba`.
+    likes_ : bool
+        Whether it was fitted to likes.
+    users_, items_ : IdLookup
+        The ids of the users and items, `users_.ids` and `items_.ids`, in the order of their
+        numbers, including those that `fold_in` added.
+    adapter_ : Adapter
+        What the model has learned, as arrays.
+    table_ : RatingTable
+        The ratings that users gave.
+
+    See Also
+    --------
+    load_recommender : Read a saved recommender.
+    Ratings : The table of ratings.
+
+    References
+    ----------
+    A. Godoy-Lorite, R. Guimerà, C. Moore and M. Sales-Pardo. Accurate and scalable social
+    recommendation using mixed-membership stochastic block models. PNAS 113(50), 2016.
+
+    A. Beutel, A. Ahmed and A. J. Smola. ACCAMS: Additive co-clustering to approximate matrices
+    succinctly. WWW 2015.
+
+    Prost & Yoon evaluate mixed-membership and hard block models as recommenders.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> ratings = ct.Ratings.from_arrays([1, 1, 2, 2, 3], [7, 8, 7, 9, 8], [5, 1, 5, 4, 2])
+    >>> rec = ct.Recommender(ct.MMSBM(n_groups=2)).fit(ratings)
     >>> rec.predict([1, 99], [9, 7]).shape, rec.unseen([1, 99], [9, 7])
     ((2,), array([False,  True]))
     >>> [r.item for r in rec.recommend(1, n=5)]
     [9]
     """
 
-    def __init__(self, model: str | Estimator = "best") -> None:
+    _state: FittedState | None = None
+
+    def __init__(self, model: str | Estimator = "best", *, likes: bool | None = None) -> None:
         self.model = model
-        learnt_from = getattr(model, "ratings_", None)
-        if learnt_from is not None:
-            self._adopt(model, learnt_from, learnt_from)
+        self.likes = likes
 
     def fit(
         self,
@@ -61,81 +111,184 @@ class Recommender(Estimator):
         *,
         engine: str | Engine | None = "local",
         callback: Callback = silent,
-        **saving: Any,
+        **fit_options: Any,
     ) -> Self:
-        """Learn from Ratings, or from X (user, item) and y as scikit-learn gives them.
+        """Fit the model to ratings.
 
-        Ratings in shards are loaded into this process, which ranks and predicts from them; a soft
-        model is fitted to the shards where they lie.
+        Parameters
+        ----------
+        ratings : Ratings, ShardedRatings or array-like of shape (n_ratings, 2)
+            The ratings; or rows of (user, item), with the ratings in `y`, as scikit-learn passes
+            them. Ratings in shards are loaded into memory for ranking; a mixed-membership model
+            is fitted to the shards themselves.
+        y : array-like of shape (n_ratings,), optional
+            The ratings, if `ratings` holds only users and items.
+        engine : {"local"} or Engine, default="local"
+            Where the fit runs.
+        callback : callable, optional
+            Called with a `Progress` after each iteration.
+        **fit_options : dict
+            Passed to the `fit` method of the model, for example `checkpoint` and `resume`.
 
-        `saving` goes to the model's own fit: `checkpoint` and `resume`, where it has them.
+        Returns
+        -------
+        Recommender
+            The fitted recommender itself.
+
+        Raises
+        ------
+        InputError
+            If there are no ratings, or the name of the model is unknown.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=1)).fit([["ann", "x"], ["bob", "x"]], [3, 5])
+        >>> rec.values_
+        array([3., 5.])
         """
-        given = ratings_of(ratings, y)
-        if not len(given):
+        rated = _as_ratings(ratings, y)
+        if not len(rated):
             raise InputError("there are no ratings to learn from", remedy="give at least one")
-        model = make_model(self.model) if isinstance(self.model, str) else _copy(self.model)
-        shown = given
-        if is_likes(given):
+        model = make_model(self.model) if isinstance(self.model, str) else _unfitted(self.model)
+        adapter_for(model)  # an unusable model is an error before the fit, not after it
+        training = rated
+        if read_as_likes(rated, self.likes):
             rng = model.get_params().get("rng", 0)
-            shown = with_unliked(given, as_generator(rng if isinstance(rng, int) else 0))
-        elif np.ptp(given.ratings) == 0:
+            training = with_unliked_pairs(rated, as_generator(rng if isinstance(rng, int) else 0))
+        elif np.ptp(rated.ratings) == 0:
             warnings.warn(
-                f"every rating is {given.ratings[0]:g}: so is every prediction",
+                f"every rating is {rated.ratings[0]:g}: so is every prediction",
                 AssumptionWarning,
                 stacklevel=2,
             )
-        where_they_lie = isinstance(ratings, ShardedRatings) and shown is given
-        learnt_from = ratings if where_they_lie and fits_shards(model) else shown
-        model.fit(learnt_from, engine=engine, callback=callback, **saving)  # type: ignore[attr-defined]
-        self._adopt(model, shown, given)
+        in_shards = isinstance(ratings, ShardedRatings) and training is rated and fits_shards(model)
+        data = ratings if in_shards else training
+        model.fit(data, engine=engine, callback=callback, **fit_options)  # type: ignore[attr-defined]
+        self._state = FittedState.from_model(model, training, rated)
         return self
 
     def compile(self, ratings: Ratings, engine: str | Engine | None = "local") -> Self:
-        """Have Numba compile what `fit` will run, so that its time is the fit's alone."""
+        """Compile what `fit` will run, so that compilation is not part of a measured time.
+
+        Parameters
+        ----------
+        ratings : Ratings or ShardedRatings
+            The data that `fit` will get; only their kind matters.
+        engine : {"local"} or Engine, default="local"
+            Where the fit will run.
+
+        Returns
+        -------
+        Recommender
+            The recommender itself, still unfitted.
+        """
         model = make_model(self.model) if isinstance(self.model, str) else self.model
         if hasattr(model, "compile"):
             model.compile(ratings, engine)
         return self
 
-    def _adopt(self, model: Any, shown: Ratings, given: Ratings) -> None:
-        """Use a fitted model: `shown` is what it saw, `given` what users really rated."""
-        adapter = adapter_of(model, shown)
-        extra = slice(len(given), None)  # of likes: the pairs drawn as not liked
-        table = RatingTable(
-            given.users.astype(np.int64),
-            given.items.astype(np.int64),
-            adapter.levels(given.ratings),
-            given.n_users,
-            given.n_items,
-            len(adapter.values),
-            (shown.users[extra].astype(np.int64), shown.items[extra].astype(np.int64)),
-        )
-        self._settle(model, adapter, table, Names(given.user_ids), Names(given.item_ids))
+    @classmethod
+    def _from_state(cls, state: FittedState) -> Self:
+        """Return a fitted recommender, as it is read from a file."""
+        recommender = cls(state.model, likes=True if state.likes else None)
+        recommender._state = state
+        return recommender
 
-    def _settle(
-        self, model: Any, adapter: Adapter, table: RatingTable, users: Names, items: Names
-    ) -> None:
-        self.model_, self.adapter_, self.table_ = model, adapter, table
-        self.users_, self.items_ = users, items
+    @property
+    def _fitted(self) -> FittedState:
+        """The state after `fit`, or that of a fitted model, built when it is first used."""
+        if self._state is None:
+            ratings = getattr(self.model, "ratings_", None)
+            if ratings is None:
+                raise NotFittedError(
+                    "this Recommender is not fitted", remedy="call fit(ratings) first"
+                )
+            self._state = FittedState.from_model(self.model, ratings, ratings)
+        return self._state
+
+    @property
+    def model_(self) -> Estimator:
+        """The fitted model."""
+        return self._fitted.model
+
+    @property
+    def adapter_(self) -> Adapter:
+        """What the model has learned, as arrays."""
+        return self._fitted.adapter
+
+    @property
+    def table_(self) -> RatingTable:
+        """The ratings that users gave."""
+        return self._fitted.table
+
+    @property
+    def users_(self) -> IdLookup:
+        """The ids of the users."""
+        return self._fitted.users
+
+    @property
+    def items_(self) -> IdLookup:
+        """The ids of the items."""
+        return self._fitted.items
+
+    @property
+    def values_(self) -> np.ndarray:
+        """The possible ratings in increasing order: the columns of `predict_proba`."""
+        return self._fitted.adapter.values
+
+    @property
+    def likes_(self) -> bool:
+        """Whether it was fitted to likes."""
+        return self._fitted.likes
 
     def __repr__(self) -> str:
-        return f"Recommender({self.model!r})"
+        likes = "" if self.likes is None else f", likes={self.likes}"
+        return f"Recommender({self.model!r}{likes})"
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks an estimator; only it calls this, so it is there to import."""
+        """Return scikit-learn's tags; only scikit-learn calls this, so it can be imported."""
         from sklearn.base import BaseEstimator
 
         return BaseEstimator.__sklearn_tags__(self)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The model, and with `deep` its own parameters as model__name."""
+        """Return the parameters, as scikit-learn's model selection needs them.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to add the parameters of the model as `model__name`.
+
+        Returns
+        -------
+        dict
+            Parameter names and values.
+        """
         own = super().get_params()
         if deep and isinstance(self.model, Estimator):
             own |= {f"model__{name}": x for name, x in self.model.get_params().items()}
         return own
 
     def set_params(self, **params: Any) -> Self:
-        """Set the model, or one of its parameters as model__name."""
+        """Set parameters; those of the model are called `model__name`.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameter names and values.
+
+        Returns
+        -------
+        Recommender
+            The recommender itself.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ct.Recommender(ct.MMSBM(n_groups=2)).set_params(model__n_groups=3)
+        Recommender(MMSBM(n_groups=3))
+        """
         inner = {
             name.removeprefix("model__"): params.pop(name)
             for name in list(params)
@@ -148,48 +301,94 @@ class Recommender(Estimator):
             self.model.set_params(**inner)
         return self
 
-    @property
-    def values_(self) -> np.ndarray:
-        """The ratings that `predict_proba` spreads over, one a column."""
-        self._require_fit()
-        return self.adapter_.values
-
-    @property
-    def likes_(self) -> bool:
-        """Whether it was fitted to likes."""
-        self._require_fit()
-        return len(self.table_.unrated[0]) > 0
-
     def predict_proba(
         self, users: Any, items: Any = None, *, engine: str | Engine | None = "local"
     ) -> np.ndarray:
-        """The distribution over `values_` for each pair; one row a pair, in order.
+        """Return the distribution of the rating of each pair.
 
-        Whom or what the model has not seen falls back on the item's, the user's, or everybody's
-        distribution; `unseen` tells which rows those are. With one argument: rows of (user, item).
+        Pairs with a user or an item without ratings get the distribution of the item's ratings,
+        else of the user's, else of all ratings; `unseen` says which pairs these are.
+
+        Parameters
+        ----------
+        users : array-like of shape (n_pairs,) or (n_pairs, 2)
+            The ids of the users; or rows of (user, item), if `items` is not given.
+        items : array-like of shape (n_pairs,), optional
+            The ids of the items.
+        engine : {"local"} or Engine, default="local"
+            Where the computation runs.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs, n_values)
+            The probability of each of `values_`, in the order of the pairs.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=2)).fit(ratings)
+        >>> rec.predict_proba([2, 2], [7, 8]).sum(axis=1).round(6)
+        array([1., 1.])
         """
-        u, v = self._numbers(users, items)
-        user_seen, item_seen = self._seen(u, v)
+        state = self._fitted
+        u, v = self._pair_numbers(users, items)
+        user_seen, item_seen = self._has_ratings(u, v)
         known = user_seen & item_seen
         p = np.empty((len(u), len(self.values_)))
         if known.any():
-            p[known] = self.adapter_.distributions(u[known], v[known], engine)
-        for rows, nodes, source in (
-            (~known & item_seen, v, self.table_.item_distributions),
-            (~known & ~item_seen, np.where(user_seen, u, -1), self.table_.user_distributions),
-        ):
-            p[rows] = source(nodes[rows])
+            p[known] = state.adapter.distributions(u[known], v[known], engine)
+        from_item = ~known & item_seen
+        p[from_item] = state.table.item_distributions(v[from_item])
+        from_user = ~known & ~item_seen
+        p[from_user] = state.table.user_distributions(np.where(user_seen, u, -1)[from_user])
         return p
 
     def predict(
         self, users: Any, items: Any = None, *, engine: str | Engine | None = "local"
     ) -> np.ndarray:
-        """The expected rating of each pair (eq:estimate)."""
+        """Return the expected rating of each pair: the mean of its distribution.
+
+        Parameters
+        ----------
+        users : array-like of shape (n_pairs,) or (n_pairs, 2)
+            The ids of the users; or rows of (user, item), if `items` is not given.
+        items : array-like of shape (n_pairs,), optional
+            The ids of the items.
+        engine : {"local"} or Engine, default="local"
+            Where the computation runs.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+            The expected ratings, in the order of the pairs.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=2)).fit(ratings)
+        >>> rec.predict([1, 1], [7, 8]).round(1)
+        array([5., 1.])
+        """
         return np.asarray(self.predict_proba(users, items, engine=engine) @ self.values_)
 
     def unseen(self, users: Any, items: Any = None) -> np.ndarray:
-        """Whether a pair's user or item had no rating to learn from."""
-        user_seen, item_seen = self._seen(*self._numbers(users, items))
+        """Return which pairs have a user or an item without ratings.
+
+        Parameters
+        ----------
+        users : array-like of shape (n_pairs,) or (n_pairs, 2)
+            The ids of the users; or rows of (user, item), if `items` is not given.
+        items : array-like of shape (n_pairs,), optional
+            The ids of the items.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_pairs,)
+            True where the model could not be used.
+        """
+        user_seen, item_seen = self._has_ratings(*self._pair_numbers(users, items))
         return np.asarray(~(user_seen & item_seen))
 
     def recommend(
@@ -200,62 +399,188 @@ class Recommender(Estimator):
         exclude_seen: bool = True,
         engine: str | Engine | None = "local",
     ) -> Any:
-        """The n best items of a user: a list of (item, rating), or one list for each user."""
+        """Return the items with the highest expected ratings for one or more users.
+
+        Parameters
+        ----------
+        users : id or array-like of ids
+            One user, or several. An unknown user gets the items that are rated highest in general.
+        n : int, default=10
+            The maximum number of items per user.
+        exclude_seen : bool, default=True
+            Whether to leave out items that the user has rated.
+        engine : {"local"} or Engine, default="local"
+            Where the computation runs.
+
+        Returns
+        -------
+        list of Recommendation, or list of such lists
+            Named tuples (item, rating), the best first. One list per user if several were given.
+
+        Raises
+        ------
+        InputError
+            If `n` is less than 1.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=2)).fit(ratings)
+        >>> [found.item for found in rec.recommend(2)]
+        [8]
+        """
+        state = self._fitted
         single = np.ndim(users) == 0
-        wanted = [users] if single else users
-        self._require_fit()
-        u = self.users_.numbers(wanted)
-        found = top_items(self.adapter_, self.table_, u, n, exclude_seen, engine)
+        numbers = state.users.numbers([users] if single else users)
+        found = top_items(state.adapter, state.table, numbers, n, exclude_seen, engine)
         lists = [
             [
                 Recommendation(item, float(rating))
-                for item, rating in zip(self.items_.ids[best].tolist(), ratings, strict=True)
+                for item, rating in zip(state.items.ids[best].tolist(), ratings, strict=True)
             ]
             for best, ratings in found
         ]
         return lists[0] if single else lists
 
     def fold_in(self, ratings: Any, y: Any = None) -> Self:
-        """Take in new users, new items, or new ratings of old ones, without a refit.
+        """Add new users, new items, or new ratings of known ones, without refitting.
 
-        Users are placed first, by the items the model knows; then new items, by their users.
+        Users are placed first, by the items that the model knows; then new items, by their users.
+        The groups themselves and the other users and items do not change.
+
+        Parameters
+        ----------
+        ratings : Ratings or array-like of shape (n_ratings, 2)
+            The new ratings; or rows of (user, item), with the ratings in `y`. A new rating of a
+            pair that was rated before replaces the old one.
+        y : array-like of shape (n_ratings,), optional
+            The ratings, if `ratings` holds only users and items.
+
+        Returns
+        -------
+        Recommender
+            The recommender itself.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=2)).fit(ratings)
+        >>> rec.fold_in([["new", 7]], [5]).unseen(["new"], [8])
+        array([False])
         """
-        self._require_fit()
-        given = ratings_of(ratings, y)
-        adapter, table, users, items = folded_in(
-            self.adapter_, self.table_, self.users_, self.items_, given, self.likes_
-        )
-        self._settle(self.model_, adapter, table, users, items)
+        self._state = with_ratings(self._fitted, _as_ratings(ratings, y))
         return self
 
     def explain(self, user: Any, item: Any) -> Explanation:
-        """Which groups make the prediction, with what weight; the shares add up to it."""
-        self._require_fit()
-        return explain(self.adapter_, self.table_, self.users_, self.items_, user, item)
+        """Explain the expected rating of one user for one item.
+
+        Parameters
+        ----------
+        user : hashable
+            The id of a user with ratings.
+        item : hashable
+            The id of an item with ratings.
+
+        Returns
+        -------
+        Explanation
+            The contributions that add up to the expected rating; its method `words` returns them
+            as text.
+
+        Raises
+        ------
+        InputError
+            If the user or the item has no ratings.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=1)).fit(ratings)
+        >>> for line in rec.explain(2, 8).words():
+        ...     print(line)
+        Expected rating of user 2 for item 8: 3.67
+        +3.67  user group 0 rates item group 0 (such as 7, 8) 3.67 on average; weight 100%
+        """
+        return explain(self._fitted, user, item)
 
     def similar_items(self, item: Any, n: int = 10) -> list[tuple[Any, float]]:
-        """The n items that the model holds most alike, with how alike (at most 1)."""
-        self._require_fit()
-        number = self._known_item(item)
-        like = np.where(self.table_.item_counts.sum(axis=1) > 0, self.adapter_.likeness(number), -2)
-        like[number] = -2
-        order = [v for v in np.argsort(-like, kind="stable")[:n] if like[v] > -2]
-        return list(zip(self.items_.ids[order].tolist(), like[order].tolist(), strict=True))
+        """Return the items that are most similar to an item according to the model.
+
+        Parameters
+        ----------
+        item : hashable
+            The id of an item with ratings.
+        n : int, default=10
+            The maximum number of items.
+
+        Returns
+        -------
+        list of (item, similarity)
+            The most similar first; a similarity is at most 1.
+
+        Raises
+        ------
+        InputError
+            If the item has no ratings, or `n` is less than 1.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2, 2], [7, 8, 7, 8], [5, 1, 5, 1])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=1)).fit(ratings)
+        >>> rec.similar_items(7)
+        [(8, 1.0)]
+        """
+        if n < 1:
+            raise InputError(f"n must be at least 1, not {n}")
+        state = self._fitted
+        number = self._rated_item(item)
+        has_ratings = state.table.item_counts.sum(axis=1) > 0
+        similarity = np.where(has_ratings, state.adapter.item_similarity(number), -2)
+        similarity[number] = -2
+        order = [v for v in np.argsort(-similarity, kind="stable")[:n] if similarity[v] > -2]
+        return list(zip(state.items.ids[order].tolist(), similarity[order].tolist(), strict=True))
 
     def score(self, ratings: Any, y: Any = None) -> float:
-        """-RMSE, so that more is better, as scikit-learn's model selection wants it."""
-        given = ratings_of(ratings, y)
+        """Return the negative RMSE of the predictions, for scikit-learn's model selection.
+
+        Parameters
+        ----------
+        ratings : Ratings or array-like of shape (n_ratings, 2)
+            The true ratings; or rows of (user, item), with the ratings in `y`.
+        y : array-like of shape (n_ratings,), optional
+            The ratings, if `ratings` holds only users and items.
+
+        Returns
+        -------
+        float
+            The negative root mean squared error: higher is better.
+        """
+        given = _as_ratings(ratings, y)
         users, items = given.user_ids[given.users], given.item_ids[given.items]
         return -float(np.sqrt(np.mean((self.predict(users, items) - given.ratings) ** 2)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted recommender to a file that `coterie.load_recommender` reads."""
+        """Write the fitted recommender to a file.
+
+        Parameters
+        ----------
+        path : path-like
+            The file. It appears complete or not at all.
+
+        See Also
+        --------
+        load_recommender : Read the file.
+        """
         from coterie.recommend.model_file import save
 
-        self._require_fit()
-        save(self, path)
+        save(self._fitted, path)
 
-    def _known_item(self, item: Any) -> int:
+    def _rated_item(self, item: Any) -> int:
+        """Return the number of an item that has ratings."""
         number = int(self.items_.numbers([item])[0])
         if number < 0 or not self.table_.item_counts[number].any():
             raise InputError(
@@ -264,25 +589,53 @@ class Recommender(Estimator):
             )
         return number
 
-    def _seen(self, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rated = np.append(self.table_.user_counts.any(axis=1), False)
-        shown = np.append(self.table_.item_counts.any(axis=1), False)
-        return rated[u], shown[v]
+    def _has_ratings(self, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return whether each user and each item has ratings; the number -1 has none."""
+        users = np.append(self.table_.user_counts.any(axis=1), False)
+        items = np.append(self.table_.item_counts.any(axis=1), False)
+        return users[u], items[v]
 
-    def _numbers(self, users: Any, items: Any) -> tuple[np.ndarray, np.ndarray]:
-        self._require_fit()
+    def _pair_numbers(self, users: Any, items: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of the users and items of pairs."""
         if items is None:
-            users, items = columns_of(users)
+            users, items = _pair_columns(users)
         u, v = self.users_.numbers(users), self.items_.numbers(items)
         if len(u) != len(v):
-            raise InputError(f"{len(u)} users and {len(v)} items do not line up")
+            raise InputError(
+                f"{len(u)} users and {len(v)} items", remedy="give one item for each user"
+            )
         return u, v
 
-    def _require_fit(self) -> None:
-        if not hasattr(self, "adapter_"):
-            raise InputError("this Recommender is not fitted", remedy="call fit(ratings) first")
 
-
-def _copy(model: Estimator) -> Estimator:
-    """An unfitted model of the same parameters, so that fit leaves what it was given alone."""
+def _unfitted(model: Estimator) -> Estimator:
+    """Return an unfitted model with the same parameters, so that `fit` leaves its input alone."""
     return type(model)(**model.get_params())
+
+
+def _pair_columns(pairs: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the users and the items of rows (user, item)."""
+    if hasattr(pairs, "to_numpy"):
+        pairs = pairs.to_numpy()
+    rows = pairs if isinstance(pairs, np.ndarray) else [tuple(pair) for pair in pairs]
+    table = rows if isinstance(rows, np.ndarray) else np.array(rows, object).reshape(-1, 2)
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise InputError(
+            f"the pairs have the shape {table.shape}",
+            remedy="give rows of (user, item), or users and items separately",
+        )
+    return table[:, 0], table[:, 1]
+
+
+def _as_ratings(ratings: Any, y: Any) -> Ratings:
+    """Return Ratings, from shards or from rows of (user, item) and y if necessary."""
+    if isinstance(ratings, Ratings):
+        return ratings
+    if isinstance(ratings, ShardedRatings):
+        return ratings.load()
+    if y is None:
+        raise InputError(
+            f"a {type(ratings).__name__} without ratings cannot be used",
+            remedy="give coterie.Ratings, or rows of (user, item) and their ratings as y",
+        )
+    users, items = _pair_columns(ratings)
+    return Ratings.from_arrays(users, items, y)

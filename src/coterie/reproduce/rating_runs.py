@@ -131,8 +131,8 @@ def predict(model: Any, train: Ratings, test: Ratings) -> np.ndarray:
         h, w = model.user_memberships_[test.users], model.item_memberships_[test.items]
         expected = model.theta_[..., : len(train.values)] @ train.values
         return np.asarray(np.einsum("ni,ij,nj->n", h, expected, w, optimize=True))
-    from coterie.recommend.registry import adapter_of
+    from coterie.recommend.registry import adapter_for
 
-    adapter = adapter_of(model, train)
+    adapter = adapter_for(model).from_model(model, train)
     p = adapter.distributions(test.users.astype(np.int64), test.items.astype(np.int64), "local")
     return np.asarray(p @ adapter.values)

@@ -1,4 +1,4 @@
-"""`coterie recommend …`: one file a command."""
+"""`coterie recommend …`: one file per command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import typer
 from coterie.cli.recommend import evaluate, explain, fit, predict, similar, top
 
 app = typer.Typer(
-    help="Predict ratings and rank items; take new people in; say why.",
+    help="Predict ratings, rank items, add new users, and explain predictions.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -1,7 +1,8 @@
-"""`coterie recommend evaluate`: how well a model predicts ratings it has not seen."""
+"""`coterie recommend evaluate`: how well a model predicts ratings that it has not seen."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +11,12 @@ import typer
 from coterie.base.errors import InputError
 from coterie.cli.input_options import FormatOption, SeparatorOption
 from coterie.cli.recommend.options import (
-    AbsentOption,
     GroupsOption,
     IterationsOption,
-    KindOption,
     LikesOption,
-    Model,
+    ModelName,
+    ModelOption,
+    NegativesOption,
     PriorOption,
     RunsOption,
     SamplesOption,
@@ -26,6 +27,7 @@ from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
     from coterie.data import Ratings
+    from coterie.models.base import Estimator
     from coterie.recommend.evaluation import Evaluation
 
 
@@ -33,109 +35,126 @@ if TYPE_CHECKING:
 def run(
     session: Session,
     ratings: Annotated[
-        str | None, typer.Argument(metavar="[RATINGS]", help="user, item, rating; - is stdin.")
+        str | None,
+        typer.Argument(
+            metavar="[RATINGS]",
+            help="Table of user, item and rating, divided into --folds; - reads stdin.",
+        ),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Parts, each tested once.")] = 5,
-    train: Annotated[str | None, typer.Option(help="Fit to this file …")] = None,
-    test: Annotated[str | None, typer.Option(help="… and test on this one.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="Length of the rankings measured.")] = 10,
-    model: KindOption = Model.best,
+    folds: Annotated[
+        int,
+        typer.Option(
+            min=2,
+            metavar="N",
+            help="Number of parts; each is predicted by a model fitted to the others.",
+        ),
+    ] = 5,
+    train: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Fit to this table instead, and test on --test."),
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Table to test on, with --train.")
+    ] = None,
+    top: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Length of the rankings for NDCG, precision, recall and coverage.",
+        ),
+    ] = 10,
+    model: ModelOption = ModelName.best,
     groups: GroupsOption = None,
     samples: SamplesOption = None,
     iterations: IterationsOption = None,
     runs: RunsOption = None,
     prior: PriorOption = None,
-    absent: AbsentOption = None,
-    likes: LikesOption = False,
-    report: Annotated[Path | None, typer.Option(help="Write a report: FILE.html.")] = None,
+    negatives: NegativesOption = None,
+    likes: LikesOption = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Write a report to open in a browser."),
+    ] = None,
     titles: TitlesOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Cross-validate, or fit to --train and test on --test."""
+    """Measure how well a model predicts: by cross-validation, or on a test table."""
     from coterie.cli.input_options import load_ratings
     from coterie.cli.recommend.titles import read_titles
-    from coterie.recommend.evaluation import evaluate, evaluate_split, summarised
+    from coterie.recommend.evaluation import Evaluation, evaluate, evaluate_split
 
     files = (train is not None) + (test is not None)
     if files == 1 or (ratings is None) == (files == 0):
-        raise InputError("give RATINGS to be cut into folds, or both --train FILE and --test FILE")
-    estimator = make(session, model, groups, samples, iterations, runs, prior, absent)
-    names = None if titles is None else read_titles(titles)  # before the work, not after it
+        raise InputError("give RATINGS to divide into folds, or both --train FILE and --test FILE")
+    estimator = make(session, model, groups, samples, iterations, runs, prior, negatives)
+    title_of = None if titles is None else read_titles(titles)  # errors come before the work
 
-    def fresh() -> Any:
+    def unfitted() -> Estimator:
         return type(estimator)(**estimator.get_params())
 
     def read(path: str) -> Ratings:
-        return load_ratings(session, path, likes=likes, format=format, separator=separator)
+        return load_ratings(session, path, likes=bool(likes), format=format, separator=separator)
 
     engine = session.engine()
     try:
         with session.progress("evaluate") as callback:
             if ratings is not None:
                 found = evaluate(
-                    fresh,
+                    unfitted,
                     read(ratings),
                     folds=folds,
                     seed=session.seed,
                     top=top,
+                    likes=likes,
                     engine=engine,
                     callback=callback,
                 )
             else:
                 assert train is not None and test is not None
-                split = evaluate_split(fresh(), read(train), read(test), top, engine)
-                found = summarised([split.figures], split)
+                split = evaluate_split(
+                    unfitted(), read(train), read(test), top=top, likes=likes, engine=engine
+                )
+                found = Evaluation.from_folds([split.metrics], split)
     finally:
         engine.close()
-    result = {"model": model.value, **found.mean, "spread": found.spread, "folds": found.folds}
     if report is not None:
-        _write_report(report, result, found, str(ratings or train), names, session.assumed)
+        name = Path(str(ratings or train)).name
+        _write_report(report, found, name, model.value, title_of, session.assumed)
     _show(session, found)
-    return result
+    return {"model": model.value, **found.to_json()}
 
 
 def _write_report(
     path: Path,
-    result: dict[str, Any],
     found: Evaluation,
-    source: str,
+    name: str,
+    method: str,
     titles: dict[Any, str] | None,
     assumed: list[str],
 ) -> None:
     from coterie.data.writers import atomic_write
     from coterie.report.recommender_report import render
 
-    last = found.last
-    same_scale = len(last.recommender.values_) == len(last.train.values)
     with atomic_write(path) as file:
-        file.write(
-            render(
-                result,
-                name=Path(source).name,
-                model=last.recommender.model_,
-                ratings=last.train,
-                test=(last.levels, last.p) if same_scale else None,
-                titles=titles,
-                assumed=assumed,
-            )
-        )
+        file.write(render(found, name=name, method=method, titles=titles, assumed=assumed))
 
 
 def _show(session: Session, found: Evaluation) -> None:
     from rich.table import Table
 
+    several = len(found.folds) > 1
     table = Table(box=None)
     table.add_column("")
     table.add_column("mean", justify="right")
-    if len(found.folds) > 1:
-        table.add_column("±", justify="right")
+    if several:
+        table.add_column("std", justify="right")
         for number in range(len(found.folds)):
             table.add_column(f"fold {number + 1}", justify="right")
-    for name, mean in found.mean.items():
-        cells = [mean]
-        if len(found.folds) > 1:
-            cells += [found.spread[name], *(fold[name] for fold in found.folds)]
+    spreads, folds = asdict(found.spreads), [asdict(metrics) for metrics in found.folds]
+    for name, mean in asdict(found.means).items():
+        cells = [mean, spreads[name], *(fold[name] for fold in folds)] if several else [mean]
         digits = 1 if name == "entropy" else 4
         table.add_row(name.replace("_", " "), *(f"{cell:,.{digits}f}" for cell in cells))
     session.show(table)

@@ -6,7 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from coterie.cli.recommend.options import ModelArgument, TitlesOption, as_given, known, load_model
+from coterie.cli.recommend.options import (
+    ModelArgument,
+    TitlesOption,
+    check_known,
+    id_as_in_data,
+    load_model,
+)
 from coterie.cli.session import Session, command
 
 
@@ -14,26 +20,38 @@ from coterie.cli.session import Session, command
 def run(
     session: Session,
     model: ModelArgument,
-    user: Annotated[str, typer.Option(help="The user.")],
-    item: Annotated[str, typer.Option(help="The item.")],
+    user: Annotated[str, typer.Option(metavar="ID", help="Id of the user.")],
+    item: Annotated[str, typer.Option(metavar="ID", help="Id of the item.")],
     titles: TitlesOption = None,
 ) -> dict[str, Any]:
-    """Which groups make the prediction, with what weight; the shares add up to it."""
+    """Show which groups and offsets add up to the expected rating of a user for an item."""
     from coterie.cli.recommend.titles import Titles, read_titles
+    from coterie.recommend.explanation import group_labels
 
     recommender = load_model(model)
-    names = read_titles(titles) if titles is not None else Titles()
-    known(recommender, user, item)
-    why = recommender.explain(
-        as_given(recommender.users_, user), as_given(recommender.items_, item)
+    title_of = read_titles(titles) if titles is not None else Titles()
+    check_known(recommender, user, item)
+    explanation = recommender.explain(
+        id_as_in_data(recommender.users_, user), id_as_in_data(recommender.items_, item)
     )
-    lines = why.words(names)
+    lines = explanation.words(title_of)
     for line in lines:
         session.show(line)
+    contributions = []
+    for term in explanation.contributions:
+        user_group, item_group = group_labels(term)
+        contributions.append(
+            {
+                "user_group": user_group,
+                "item_group": item_group,
+                "weight": term.weight,
+                "rating": term.rating,
+            }
+        )
     return {
-        "user": why.user,
-        "item": why.item,
-        "rating": why.rating,
-        "contributions": [part._asdict() for part in why.contributions],
+        "user": explanation.user,
+        "item": explanation.item,
+        "rating": explanation.rating,
+        "contributions": contributions,
         "words": lines,
     }

@@ -1,4 +1,4 @@
-"""`coterie recommend fit`: learn from ratings, write a model."""
+"""`coterie recommend fit`: fit a model to ratings and write it to a file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, savin
 from coterie.cli.engine_options import EngineOption, SchedulerOption, Where, engine_of
 from coterie.cli.input_options import FormatOption, RatingsArgument, SeparatorOption
 from coterie.cli.recommend.options import (
-    AbsentOption,
     GroupsOption,
     IterationsOption,
-    KindOption,
     LikesOption,
-    Model,
+    ModelName,
+    ModelOption,
+    NegativesOption,
     PriorOption,
     RunsOption,
     SamplesOption,
@@ -29,15 +29,15 @@ from coterie.cli.session import Session, command, stopwatch
 def run(
     session: Session,
     ratings: RatingsArgument,
-    out: Annotated[Path, typer.Option(help="Where to write the model.")],
-    model: KindOption = Model.best,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Model file to write.")],
+    model: ModelOption = ModelName.best,
     groups: GroupsOption = None,
     samples: SamplesOption = None,
     iterations: IterationsOption = None,
     runs: RunsOption = None,
     prior: PriorOption = None,
-    absent: AbsentOption = None,
-    likes: LikesOption = False,
+    negatives: NegativesOption = None,
+    likes: LikesOption = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
     engine: EngineOption = Where.local,
@@ -45,26 +45,26 @@ def run(
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Learn a recommender from ratings and write it to a file."""
+    """Fit a model to ratings and write it to a file."""
     from coterie.cli.input_options import load_ratings, load_shards
     from coterie.recommend.recommender import Recommender
 
-    kept = saving(checkpoint, resume)
-    estimator = make(session, model, groups, samples, iterations, runs, prior, absent)
-    how: dict[str, Any] = {"likes": likes, "format": format, "separator": separator}
+    fit_options = saving(checkpoint, resume)
+    estimator = make(session, model, groups, samples, iterations, runs, prior, negatives)
+    reading: dict[str, Any] = {"format": format, "separator": separator}
     if Path(ratings).is_dir():
-        data = load_shards(ratings, holds="ratings", **how)
+        data = load_shards(ratings, holds="ratings", **reading)
     else:
-        data = load_ratings(session, ratings, **how)
+        data = load_ratings(session, ratings, likes=bool(likes), **reading)
     with (
         engine_of(session, engine, scheduler) as worker,
         session.progress("recommend") as callback,
     ):
-        recommender = Recommender(estimator).compile(data, worker)
+        recommender = Recommender(estimator, likes=likes).compile(data, worker)
         with stopwatch() as seconds:
-            recommender.fit(data, engine=worker, callback=callback, **kept)
+            recommender.fit(data, engine=worker, callback=callback, **fit_options)
             taken = seconds()
-    fitted = recommender.model_
+    fitted: Any = recommender.model_
     session.interrupted = bool(getattr(fitted, "interrupted_", False))
     recommender.save(out)
     result = {
@@ -88,9 +88,9 @@ def _show(session: Session, result: dict[str, Any]) -> None:
     table = Table(show_header=False, box=None)
     for name in ("users", "items", "ratings"):
         table.add_row(name, f"{result[name]:,}")
-    table.add_row("entropy", f"{result['entropy']:,.1f} (training)")
-    ended = " (interrupted; what there was is kept)" if result["interrupted"] else ""
-    table.add_row("iterations", f"{result['iterations']:,}{ended}")
+    table.add_row("entropy", f"{result['entropy']:,.1f} nats (training ratings)")
+    ending = " (interrupted; the best result so far was kept)" if result["interrupted"] else ""
+    table.add_row("iterations", f"{result['iterations']:,}{ending}")
     table.add_row("seconds", f"{result['seconds']:.2f}")
-    table.add_row("model", result["out"])
+    table.add_row("model file", result["out"])
     session.show(table)

@@ -1,4 +1,4 @@
-"""What the commands of `recommend` share: options, the model they make, titles."""
+"""Options that the commands of `recommend` share, and the model that they describe."""
 
 from __future__ import annotations
 
@@ -14,47 +14,116 @@ from coterie.cli.session import Session
 
 if TYPE_CHECKING:
     from coterie.models.base import Estimator
+    from coterie.recommend.id_lookup import IdLookup
     from coterie.recommend.recommender import Recommender
 
 
-class Model(StrEnum):
+class ModelName(StrEnum):
+    """The models that can be fitted."""
+
     best = "best"
     mmsbm = "mmsbm"
     mcmmsbm = "mcmmsbm"
     hard = "hard"
 
 
-ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="What `fit --out` wrote.")]
-KindOption = Annotated[Model, typer.Option("--model", help="The model; best predicts best.")]
-GroupsOption = Annotated[str | None, typer.Option(help="Groups: K, or K,L for users and items.")]
-SamplesOption = Annotated[int | None, typer.Option(min=1, help="Draws a rating (mcmmsbm).")]
-IterationsOption = Annotated[int | None, typer.Option(min=1, help="Iterations (best: sweeps).")]
+ModelArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="Model file that `coterie recommend fit` wrote.")
+]
+ModelOption = Annotated[
+    ModelName,
+    typer.Option(
+        "--model",
+        help="Model to fit: best (additive block model, the lowest errors), mmsbm or mcmmsbm "
+        "(mixed membership), hard (one block per user and item).",
+    ),
+]
+GroupsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="K|K,L",
+        help="Number of groups, or of user groups and item groups (default: 6,10 for best, 10 for "
+        "mmsbm and mcmmsbm, 15 for hard). Example: --groups 10,8",
+    ),
+]
+SamplesOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Monte Carlo samples per rating and iteration (mcmmsbm only; default: 30).",
+    ),
+]
+IterationsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Maximum number of iterations; for best, sweeps per chain (default: 200 for mmsbm and "
+        "mcmmsbm, 300 for hard, from the number of ratings for best).",
+    ),
+]
 RunsOption = Annotated[
     int | None,
-    typer.Option(min=1, help="Runs to average (best: chains; hard: the best run is kept)."),
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Number of random starts. mmsbm and mcmmsbm average them, best averages as many "
+        "chains, hard keeps the best one (default: 1; for best, 10).",
+    ),
 ]
-PriorOption = Annotated[float | None, typer.Option(min=0, help="Pseudo-count (mmsbm, mcmmsbm).")]
-AbsentOption = Annotated[
-    float | None, typer.Option(min=0, help="Unrated pairs to learn from, for each rating.")
+PriorOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        metavar="X",
+        help="Pseudo-count added to every group membership (mmsbm and mcmmsbm; default: 0.1).",
+    ),
 ]
-LikesOption = Annotated[bool, typer.Option("--likes", help="Pairs user, item without ratings.")]
+NegativesOption = Annotated[
+    float | None,
+    typer.Option(
+        "--negatives",
+        "--absent",
+        min=0,
+        metavar="X",
+        help="Unrated pairs to learn from, per rating (default: 1 for best, 0 for mmsbm and "
+        "mcmmsbm; not for hard).",
+    ),
+]
+LikesOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--likes/--no-likes",
+        help="Read pairs of user and item without ratings: predictions are then probabilities of "
+        "a like. --no-likes reads ratings even if all of them are 1 (default: likes if all "
+        "ratings are 1).",
+    ),
+]
 TitlesOption = Annotated[
-    Path | None, typer.Option(help="id and title of each item, such as MovieLens's u.item.")
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Table of item id and title, such as u.item or movies.csv of MovieLens; titles are "
+        "shown next to the ids.",
+    ),
 ]
-OutOption = Annotated[Path | None, typer.Option(help="CSV or .parquet; stdout if not given.")]
+CountOption = Annotated[
+    int, typer.Option("-n", min=1, metavar="N", help="Maximum number of items to show.")
+]
 
 
 def make(
     session: Session,
-    model: Model,
+    model: ModelName,
     groups: str | None,
     samples: int | None,
     iterations: int | None,
     runs: int | None,
     prior: float | None,
-    absent: float | None,
+    negatives: float | None,
 ) -> Estimator:
-    """The model that the options of fit and evaluate describe."""
+    """Return the model that the options of `fit` and `evaluate` describe."""
     from coterie.recommend.registry import make_model
 
     return make_model(
@@ -64,33 +133,39 @@ def make(
         iterations=iterations,
         runs=runs,
         prior=prior,
-        absent=absent,
+        negatives_per_rating=negatives,
         rng=session.seed,
     )
 
 
 def load_model(path: str) -> Recommender:
-    """The recommender in a file."""
+    """Read the recommender in a file."""
     from coterie.recommend.model_file import load_recommender
 
     return load_recommender(path)
 
 
-def known(recommender: Recommender, user: str | None = None, item: str | None = None) -> None:
-    """Refuse a user or item that the model has never seen."""
-    for kind, name, names, remedy in (
-        ("user", user, recommender.users_, "--ratings FILE takes a new user in"),
+def check_known(recommender: Recommender, user: str | None = None, item: str | None = None) -> None:
+    """Refuse a user or item that the model does not know."""
+    for kind, id_, lookup, remedy in (
+        ("user", user, recommender.users_, "add a new user with `top --ratings FILE`"),
         ("item", item, recommender.items_, "use an item of the ratings it was fitted to"),
     ):
-        if name is not None and names.numbers([name])[0] < 0:
-            example = names.ids[0] if len(names) else "nothing"
+        if id_ is not None and lookup.numbers([id_])[0] < 0:
+            example = f", such as {lookup.ids[0]}" if len(lookup) else ""
             raise InputError(
-                f"the model knows no {kind} {name!r} (it knows {len(names):,}, such as {example})",
+                f"the model has no {kind} {id_!r} (it has {len(lookup):,} {kind}s{example})",
                 remedy=remedy,
             )
 
 
-def as_given(names: Any, name: str) -> Any:
-    """The id that a text on the command line names, as the data had it."""
-    number = int(names.numbers([name])[0])
-    return names.ids[number : number + 1].tolist()[0] if number >= 0 else name
+def id_as_in_data(lookup: IdLookup, text: str) -> Any:
+    """Return the id that an option names, with the type that it has in the data."""
+    number = int(lookup.numbers([text])[0])
+    return lookup.ids[number : number + 1].tolist()[0] if number >= 0 else text
+
+
+def item_row(item: Any, titles: dict[Any, str], **figures: float) -> dict[str, Any]:
+    """Return one row of JSON about an item, with its title if it has one."""
+    title = titles.get(item)
+    return {"item": item, **figures, **({"title": title} if title else {})}

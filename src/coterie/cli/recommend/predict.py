@@ -1,13 +1,14 @@
-"""`coterie recommend predict`: the rating of each pair, with its whole distribution."""
+"""`coterie recommend predict`: the expected rating of each pair, with its distribution."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from coterie.cli.input_options import FormatOption, SeparatorOption
-from coterie.cli.recommend.options import ModelArgument, OutOption, load_model
+from coterie.cli.recommend.options import ModelArgument, load_model
 from coterie.cli.session import Session, command
 
 
@@ -15,12 +16,21 @@ from coterie.cli.session import Session, command
 def run(
     session: Session,
     model: ModelArgument,
-    pairs: Annotated[str, typer.Argument(metavar="PAIRS", help="user, item; - is stdin.")],
-    out: OutOption = None,
+    pairs: Annotated[
+        str, typer.Argument(metavar="PAIRS", help="Table of user and item; - reads stdin.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File to write, .csv or .parquet (default: stdout)."),
+    ] = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """One row for each input row, in order: user,item,rating,p_<value>…,unseen."""
+    """Predict one row per input row, in order: user, item, rating, p_<value> …, unseen.
+
+    p_<value> is the probability of that rating. unseen is True if the user or the item has no
+    ratings; such rows are predicted from the other ratings of the item, of the user, or of all.
+    """
     from coterie.data.readers import read_columns
     from coterie.data.writers import write_table
 
@@ -46,7 +56,7 @@ def run(
         write_table("-" if out is None else out, columns)
     if unseen.any():
         session.say(
-            f"{int(unseen.sum()):,} of {len(p):,} rows have a user or item without ratings: "
-            "answered from the item's, the user's or all ratings"
+            f"{int(unseen.sum()):,} of {len(p):,} rows have a user or an item without ratings; "
+            "they were predicted from the other ratings of the item, of the user, or of all"
         )
     return {"rows": len(p), "unseen": int(unseen.sum())}

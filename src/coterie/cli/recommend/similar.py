@@ -1,4 +1,4 @@
-"""`coterie recommend similar`: items that the model holds alike."""
+"""`coterie recommend similar`: items that are similar according to the model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from coterie.cli.recommend.options import ModelArgument, TitlesOption, as_given, known, load_model
+from coterie.cli.recommend.options import (
+    CountOption,
+    ModelArgument,
+    TitlesOption,
+    check_known,
+    id_as_in_data,
+    item_row,
+    load_model,
+)
 from coterie.cli.session import Session, command
 
 
@@ -14,28 +22,32 @@ from coterie.cli.session import Session, command
 def run(
     session: Session,
     model: ModelArgument,
-    item: Annotated[str, typer.Option(help="The item.")],
-    n: Annotated[int, typer.Option("-n", min=1, help="How many items.")] = 10,
+    item: Annotated[str, typer.Option(metavar="ID", help="Id of the item.")],
+    n: CountOption = 10,
     titles: TitlesOption = None,
 ) -> dict[str, Any]:
-    """The items that groups of users see most alike."""
+    """List the items that groups of users rate most like this one.
+
+    The similarity of two items is at most 1.
+    """
     from rich.table import Table
 
     from coterie.cli.recommend.titles import Titles, read_titles
 
     recommender = load_model(model)
-    names = read_titles(titles) if titles is not None else Titles()
-    known(recommender, item=item)
-    wanted = as_given(recommender.items_, item)
+    title_of = read_titles(titles) if titles is not None else Titles()
+    check_known(recommender, item=item)
+    wanted = id_as_in_data(recommender.items_, item)
     items = [
-        {"item": other, "likeness": like, **({"title": names[other]} if names.get(other) else {})}
-        for other, like in recommender.similar_items(wanted, n)
+        item_row(other, title_of, likeness=similarity)
+        for other, similarity in recommender.similar_items(wanted, n)
     ]
-    table = Table(box=None, title=f"like {names.get(wanted, wanted)}", title_justify="left")
-    for heading in ("item", "title", "likeness") if names else ("item", "likeness"):
-        table.add_column(heading)
+    heading = f"items similar to {title_of.get(wanted, wanted)}"
+    table = Table(box=None, title=heading, title_justify="left")
+    for name in ("item", "title", "similarity") if title_of else ("item", "similarity"):
+        table.add_column(name)
     for row in items:
-        title = [row.get("title", "")] if names else []
+        title = [row.get("title", "")] if title_of else []
         table.add_row(str(row["item"]), *title, f"{row['likeness']:.3f}")
     session.show(table)
     return {"item": wanted, "items": items}

@@ -1,4 +1,4 @@
-"""Titles of items: a table of ids and names, such as MovieLens's u.item or movies.csv."""
+"""Titles of items: a table of ids and titles, such as u.item or movies.csv of MovieLens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SEPARATORS = ("::", "|", "\t", ";", ",")
 
 
 class Titles(dict[Any, str]):
-    """Id to title. An id is found as a number or as text.
+    """A mapping from item id to title; ids are found as numbers or as text.
 
     >>> Titles({"7": "Twelve Monkeys"})[7]
     'Twelve Monkeys'
@@ -26,7 +26,7 @@ class Titles(dict[Any, str]):
 
 
 def read_titles(path: str | Path) -> Titles:
-    """The first two columns of a text table: id and title."""
+    """Read the first two columns of a text table: id and title."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -34,7 +34,7 @@ def read_titles(path: str | Path) -> Titles:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text = content.decode("latin-1")  # MovieLens's own files
+        text = content.decode("latin-1")  # the original MovieLens files
     titles = Titles()
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
@@ -52,6 +52,7 @@ def read_titles(path: str | Path) -> Titles:
 
 
 def _fields(line: str) -> list[str]:
+    """Return the fields of a line, by the first separator that occurs in it."""
     separator = next((mark for mark in _SEPARATORS if mark in line), ",")
     if separator == "::":
         return line.split(separator)

@@ -1,4 +1,4 @@
-"""`coterie recommend top`: the best items of a user, known or new."""
+"""`coterie recommend top`: the best items for a user, known or new."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ import typer
 
 from coterie.base.errors import InputError
 from coterie.cli.input_options import FormatOption, SeparatorOption
-from coterie.cli.recommend.options import ModelArgument, TitlesOption, as_given, known, load_model
+from coterie.cli.recommend.options import (
+    CountOption,
+    ModelArgument,
+    TitlesOption,
+    check_known,
+    id_as_in_data,
+    item_row,
+    load_model,
+)
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -19,42 +27,50 @@ if TYPE_CHECKING:
 def run(
     session: Session,
     model: ModelArgument,
-    user: Annotated[str | None, typer.Option(help="Whose list.")] = None,
-    n: Annotated[int, typer.Option("-n", min=1, help="How many items.")] = 10,
+    user: Annotated[
+        str | None, typer.Option(metavar="ID", help="Id of the user to recommend items to.")
+    ] = None,
+    n: CountOption = 10,
     ratings: Annotated[
-        str | None, typer.Option(help="item, rating of a new user, or more of a known one.")
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table of item and rating (of likes: item alone): the ratings of a new user, or "
+            "more ratings of --user. They are added without refitting the model.",
+        ),
     ] = None,
     titles: TitlesOption = None,
-    rated: Annotated[bool, typer.Option("--rated", help="Rank items already rated, too.")] = False,
+    rated: Annotated[
+        bool, typer.Option("--rated", help="Include items that the user has rated already.")
+    ] = False,
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Ranked items that the user has not rated; --ratings takes a new user in."""
+    """Rank the items that a user has not rated by their expected ratings."""
     from coterie.cli.recommend.titles import Titles, read_titles
 
     if user is None and ratings is None:
-        raise InputError("whose list?", remedy="give --user U, or --ratings FILE of a new user")
+        raise InputError(
+            "no user given", remedy="add --user ID, or --ratings FILE with ratings of a new user"
+        )
     recommender = load_model(model)
-    names = read_titles(titles) if titles is not None else Titles()
-    who: Any = as_given(recommender.users_, user) if user is not None else "new user"
+    title_of = read_titles(titles) if titles is not None else Titles()
+    who: Any = id_as_in_data(recommender.users_, user) if user is not None else "new user"
     if ratings is not None:
-        _take_in(session, recommender, who, ratings, format, separator)
+        _fold_in(session, recommender, who, ratings, format, separator)
     else:
-        known(recommender, user=user)
+        check_known(recommender, user=user)
     engine = session.engine()
     try:
         found = recommender.recommend(who, n, exclude_seen=not rated, engine=engine)
     finally:
         engine.close()
-    items = [
-        {"item": item, "rating": rating, **({"title": names[item]} if names.get(item) else {})}
-        for item, rating in found
-    ]
+    items = [item_row(item, title_of, rating=rating) for item, rating in found]
     _show(session, who, items, recommender.likes_)
     return {"user": who, "items": items}
 
 
-def _take_in(
+def _fold_in(
     session: Session,
     recommender: Recommender,
     who: Any,
@@ -62,7 +78,7 @@ def _take_in(
     format: str | None,
     separator: str | None,
 ) -> None:
-    """Fold a user in from a file of item, rating (of likes: item alone)."""
+    """Add a user's ratings from a file of item and rating (of likes: item alone)."""
     import numpy as np
 
     from coterie.data import Ratings
@@ -74,16 +90,16 @@ def _take_in(
     )
     items = given["item"]
     values = np.ones(len(items)) if recommender.likes_ else given["rating"]
-    strange = int((recommender.items_.numbers(items) < 0).sum())
-    if strange == len(items):
+    unknown = int((recommender.items_.numbers(items) < 0).sum())
+    if unknown == len(items):
         raise InputError(
             f"the model knows none of the {len(items):,} items", path=path, remedy="check the ids"
         )
-    if strange:
-        session.say(f"{strange:,} of {len(items):,} items are unknown to the model")
+    if unknown:
+        session.say(f"the model does not know {unknown:,} of the {len(items):,} items")
     low, high = float(recommender.values_[0]), float(recommender.values_[-1])
     if values.min() < low or values.max() > high:
-        session.say(f"ratings outside {low:g}..{high:g} are taken for the nearest")
+        session.say(f"ratings outside {low:g} to {high:g} are replaced by the nearest of the two")
     users = np.empty(len(items), object)
     users[:] = [who] * len(items)
     recommender.fold_in(Ratings.from_arrays(users, items, values))
@@ -92,12 +108,13 @@ def _take_in(
 def _show(session: Session, who: Any, items: list[dict[str, Any]], likes: bool) -> None:
     from rich.table import Table
 
-    table = Table(box=None, title=f"for {who}", title_justify="left")
+    table = Table(box=None, title=f"best items for {who}", title_justify="left")
     table.add_column("item")
-    if any("title" in row for row in items):
+    titled = any("title" in row for row in items)
+    if titled:
         table.add_column("title")
-    table.add_column("likely" if likes else "rating", justify="right")
+    table.add_column("P(like)" if likes else "rating", justify="right")
     for row in items:
-        title = [row.get("title", "")] if len(table.columns) == 3 else []
+        title = [row.get("title", "")] if titled else []
         table.add_row(str(row["item"]), *title, f"{row['rating']:.2f}")
     session.show(table)

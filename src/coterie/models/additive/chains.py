@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.data.negatives import popular_negative_pairs
 from coterie.kernels.additive.chain import Chain, Schedule
 from coterie.kernels.additive.predict import Samples
 from coterie.kernels.additive.sweep import Edges
@@ -68,19 +69,6 @@ def in_user_order(users: np.ndarray, items: np.ndarray, n: int) -> tuple[Edges, 
     return Edges(begins.astype(np.int64), items[order].astype(np.uint32)), order
 
 
-def absent_pairs(
-    rng: np.random.Generator, users: np.ndarray, items: np.ndarray, m: int, count: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs that nobody rated: users as active as they are, items half evenly, half as popular."""
-    if not len(users):
-        return users, items
-    u = users[rng.integers(0, len(users), count)].astype(np.int64)
-    popular = items[rng.integers(0, len(items), count)]
-    v = np.where(rng.random(count) < 0.5, rng.integers(0, m, count), popular)
-    absent = ~np.isin(u * m + v, users.astype(np.int64) * m + items)
-    return u[absent], v[absent].astype(np.int64)
-
-
 def presence(
     rng: np.random.Generator, observed: Observed, negatives_per_rating: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -88,8 +76,8 @@ def presence(
     count = int(negatives_per_rating * len(observed.level))
     if not count:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    away = absent_pairs(rng, observed.users, observed.items, observed.n_items, count)
-    users, items = np.r_[observed.users, away[0]], np.r_[observed.items, away[1]]
+    u, v = popular_negative_pairs(rng, observed.users, observed.items, observed.n_items, count)
+    users, items = np.r_[observed.users, u], np.r_[observed.items, v]
     y = np.arange(len(users)) < len(observed.users)
     return users, items, y - y.mean()
 

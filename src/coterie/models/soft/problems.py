@@ -10,6 +10,7 @@ from numpy.random import Generator
 
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.data import Graph, Ratings
+from coterie.data.negatives import uniform_negative_pairs
 from coterie.engine import Engine
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.soft.column_blocked_problem import in_column_blocks
@@ -26,7 +27,6 @@ from coterie.models.soft.state import SoftShape
 
 EXACT_UP_TO = 5_000  # nodes: above, visiting all absent pairs takes too long
 _MAX_WEIGHT_VALUES = 100
-_ROUNDS = 100
 
 
 class ProblemSetup(NamedTuple):
@@ -73,32 +73,22 @@ def set_up_sharded_ratings(
 
 
 def with_absent(pairs: Pairs, count: int, rng: Generator) -> Pairs:
-    """`count` pairs that were not rated as observations of one more configuration, the last.
+    """Add `count` unrated pairs as observations of one more class, the last.
 
-    Rows are drawn as active as they are, columns evenly: so who rates much is no surprise, and
-    what is rated often is.
+    Users are drawn in proportion to their number of ratings and items uniformly: the model then
+    explains why some items are rated often, but not why some users rate a lot.
     """
-    rated = np.unique(pairs.rows.astype(np.int64) * pairs.n_columns + pairs.columns)
-    drawn = np.empty(0, np.int64)
-    for _ in range(_ROUNDS):
-        missing = count - len(drawn)
-        if missing == 0:
-            break
-        row = pairs.rows[rng.integers(len(pairs.rows), size=missing)].astype(np.int64)
-        pair = row * pairs.n_columns + rng.integers(pairs.n_columns, size=missing)
-        place = np.minimum(np.searchsorted(rated, pair), len(rated) - 1)
-        drawn = np.concatenate([drawn, pair[rated[place] != pair]])
-    if len(drawn) < count:
+    row, column = uniform_negative_pairs(rng, pairs.rows, pairs.columns, pairs.n_columns, count)
+    if len(row) < count:
         warnings.warn(
-            f"only {len(drawn)} of {count} unrated pairs were found: nearly all pairs are rated",
+            f"only {len(row)} of {count} unrated pairs were found: nearly all pairs are rated",
             AssumptionWarning,
             stacklevel=2,
         )
-    row, column = np.divmod(drawn, pairs.n_columns)
     return Pairs(
         np.concatenate([pairs.rows, row.astype(np.int32)]),
         np.concatenate([pairs.columns, column.astype(np.int32)]),
-        np.concatenate([pairs.codes, np.full(len(drawn), pairs.n_codes, np.int32)]),
+        np.concatenate([pairs.codes, np.full(len(row), pairs.n_codes, np.int32)]),
         pairs.n_rows,
         pairs.n_columns,
         pairs.n_codes + 1,

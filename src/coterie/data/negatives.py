@@ -1,0 +1,88 @@
+"""Negative sampling: draw pairs of a user and an item that nobody rated.
+
+Models that learn from who rated what need examples of the opposite. Every sampler takes user and
+item numbers (not ids) and draws from the generator it is given, so that a seed fixes the result.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+_MAX_ROUNDS = 100  # of drawing again until enough pairs are found
+_UNIFORM_SHARE = 0.5  # of the items; the others follow popularity
+
+
+def popular_negative_pairs(
+    rng: Generator, users: np.ndarray, items: np.ndarray, n_items: int, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw about `count` unrated pairs, half of the items uniformly and half by popularity.
+
+    Users are drawn in proportion to their number of ratings. Candidates that are rated are
+    dropped, so fewer than `count` pairs may come back; a pair can come back more than once.
+
+    >>> rng = np.random.default_rng(0)
+    >>> popular_negative_pairs(rng, np.array([0, 1]), np.array([0, 1]), 2, 4)
+    (array([1, 1, 1]), array([0, 0, 0]))
+    """
+    if not len(users):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    u = users[rng.integers(0, len(users), count)].astype(np.int64)
+    popular = items[rng.integers(0, len(items), count)]
+    uniform = rng.random(count) < _UNIFORM_SHARE
+    v = np.where(uniform, rng.integers(0, n_items, count), popular)
+    unrated = ~np.isin(u * n_items + v, users.astype(np.int64) * n_items + items)
+    return u[unrated], v[unrated].astype(np.int64)
+
+
+def distinct_negative_pairs(
+    rng: Generator, users: np.ndarray, items: np.ndarray, n_items: int, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw as `popular_negative_pairs` does, and return each pair once, sorted by user and item."""
+    u, v = popular_negative_pairs(rng, users, items, n_items, count)
+    pairs = np.unique(u * n_items + v)
+    return pairs // n_items, pairs % n_items
+
+
+def uniform_negative_pairs(
+    rng: Generator, users: np.ndarray, items: np.ndarray, n_items: int, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw exactly `count` unrated pairs if there are enough of them, items uniformly.
+
+    Users are drawn in proportion to their number of ratings. Rated candidates are drawn again, up
+    to 100 times: fewer pairs come back only if nearly all pairs are rated. A pair can come back
+    more than once.
+
+    >>> rng = np.random.default_rng(0)
+    >>> uniform_negative_pairs(rng, np.array([0, 1]), np.array([0, 1]), 2, 3)
+    (array([1, 1, 1]), array([0, 0, 0]))
+    """
+    rated = np.unique(users.astype(np.int64) * n_items + items)
+    pairs = np.empty(0, np.int64)
+    for _ in range(_MAX_ROUNDS):
+        missing = count - len(pairs)
+        if missing == 0:
+            break
+        u = users[rng.integers(len(users), size=missing)].astype(np.int64)
+        candidates = u * n_items + rng.integers(n_items, size=missing)
+        place = np.minimum(np.searchsorted(rated, candidates), len(rated) - 1)
+        pairs = np.concatenate([pairs, candidates[rated[place] != candidates]])
+    return pairs // n_items, pairs % n_items
+
+
+def negatives_of_one(
+    rng: Generator, rated: np.ndarray, all_rated: np.ndarray, n_known: int, count: int
+) -> np.ndarray:
+    """Draw about `count` items that one user did not rate (or users who did not rate one item).
+
+    `rated` are the items of this user, `all_rated` the item of every rating in the table; half of
+    the candidates follow its popularities, half are uniform among the first `n_known` items. Each
+    item comes back once, sorted.
+
+    >>> negatives_of_one(np.random.default_rng(0), np.array([1]), np.array([0, 1, 2, 2]), 4, 3)
+    array([2])
+    """
+    popular = all_rated[rng.integers(0, len(all_rated), count)]
+    uniform = rng.integers(0, n_known, len(popular))
+    drawn = np.unique(np.where(rng.random(len(popular)) < _UNIFORM_SHARE, uniform, popular))
+    return np.asarray(drawn[(drawn < n_known) & ~np.isin(drawn, rated)])

@@ -1,0 +1,51 @@
+"""What a fitted Recommender knows: model, adapter, rated pairs and ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from coterie.data import Ratings
+from coterie.models.base import Estimator
+from coterie.recommend.adapter import Adapter
+from coterie.recommend.id_lookup import IdLookup
+from coterie.recommend.rating_table import RatingTable
+from coterie.recommend.registry import adapter_for
+
+
+@dataclass(frozen=True)
+class FittedState:
+    """Everything that predictions need. It is immutable: adding ratings gives a new state."""
+
+    model: Estimator
+    adapter: Adapter
+    table: RatingTable
+    users: IdLookup
+    items: IdLookup
+
+    @classmethod
+    def from_model(cls, model: Any, training: Ratings, rated: Ratings) -> Self:
+        """Build from a fitted model.
+
+        `training` is what the model was fitted to. `rated` are the ratings that users gave: for
+        likes, the first rows of `training`, which the unliked pairs follow.
+        """
+        adapter = adapter_for(model).from_model(model, training)
+        unliked = slice(len(rated), None)
+        table = RatingTable(
+            rated.users.astype(np.int64),
+            rated.items.astype(np.int64),
+            adapter.levels(rated.ratings),
+            rated.n_users,
+            rated.n_items,
+            len(adapter.values),
+            (training.users[unliked].astype(np.int64), training.items[unliked].astype(np.int64)),
+        )
+        return cls(model, adapter, table, IdLookup(rated.user_ids), IdLookup(rated.item_ids))
+
+    @property
+    def likes(self) -> bool:
+        """Whether the model was fitted to likes."""
+        return len(self.table.unrated[0]) > 0
