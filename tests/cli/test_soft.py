@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import csv
-import json
-import os
 import signal
-import subprocess
-import sys
-import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.command_line import coterie, result_of, started, wait_for_file
 
 from coterie.data.generators import mmsbm_ratings, planted_partition
 from coterie.data.writers import write_graph, write_table
 
-COMMAND = [sys.executable, "-m", "coterie", "soft"]
-
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("soft")
     graph, _ = planted_partition(60, 2, mean_degree=12, mixing=0.1, rng=0)
     write_graph(graph, folder / "graph.csv")
@@ -32,42 +27,52 @@ def files(tmp_path_factory):
     return folder
 
 
-def soft(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=170, check=False
+def test_json_and_memberships_of_a_graph(files: Path, tmp_path: Path) -> None:
+    out = tmp_path / "memberships.csv"
+    result = result_of(
+        "soft", files / "graph.csv", "--groups", 2, "--iterations", 300, "--out", out
     )
-
-
-def result(*arguments: object) -> dict[str, object]:
-    done = soft(*arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def test_a_graph(files, tmp_path):
-    out, report = tmp_path / "memberships.csv", tmp_path / "report.html"
-    told = result(
-        files / "graph.csv", "--groups", 2, "--iterations", 300, "--out", out, "--report", report
-    )
-    assert told["nodes"] == 60 and told["groups"] == 2
-    assert told["iterations"] == len(told["history"])
-    assert told["history"][0].keys() == {"iteration", "seconds", "entropy"}
-    assert told["entropy"] <= told["history"][-1]["entropy"]
-    assert told["seconds"] > 0
+    assert result["nodes"] == 60 and result["groups"] == 2
+    assert result["iterations"] == len(result["history"])
+    assert result["history"][0].keys() == {"iteration", "seconds", "entropy"}
+    assert result["entropy"] <= result["history"][-1]["entropy"]
+    assert result["seconds"] > 0 and "locally_optimal" not in result
     rows = list(csv.DictReader(out.open()))
     assert list(rows[0]) == ["node", "g_0", "g_1"] and len(rows) == 60
     np.testing.assert_allclose([float(r["g_0"]) + float(r["g_1"]) for r in rows], 1)
+
+
+def test_report_is_written_and_its_path_printed(files: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    done = coterie(
+        "soft", files / "graph.csv", "--groups", 2, "--iterations", 3, "--report", report
+    )
+    assert done.returncode == 0, done.stderr
+    assert str(report) in done.stdout
     assert "<html" in report.read_text()
 
 
-def test_ratings_and_threads(files, tmp_path):
-    given = (files / "ratings.csv", "--objective", "ratings", "--groups", "2,3", "--iterations", 20)
+def test_absent_is_a_second_name_of_absent_pairs(files: Path) -> None:
+    given = ("soft", files / "graph.csv", "--groups", 2, "--iterations", 3)
+    entropies = [
+        result_of(*given, option, "sampled")["entropy"] for option in ("--absent-pairs", "--absent")
+    ]
+    assert entropies[0] == entropies[1]
+
+
+def test_ratings_give_the_same_memberships_on_any_number_of_threads(
+    files: Path, tmp_path: Path
+) -> None:
+    given = (
+        *("soft", files / "ratings.csv", "--objective", "ratings", "--groups", "2,3"),
+        *("--iterations", 20, "--method", "monte-carlo"),
+    )
     tables = []
     for threads in (1, 2):
         out = tmp_path / f"{threads}.csv"
-        told = result(*given, "--threads", threads, "--out", out, "--method", "monte-carlo")
+        result = result_of(*given, "--threads", threads, "--out", out)
         tables.append(out.read_text())
-    assert told["groups"] == [2, 3] and told["nodes"] == [200, 100]
+    assert result["groups"] == [2, 3] and result["nodes"] == [200, 100]
     assert tables[0] == tables[1]
     rows = list(csv.DictReader(tables[0].splitlines()))
     assert list(rows[0]) == ["side", "node", "g_0", "g_1", "g_2"]
@@ -81,44 +86,31 @@ def test_ratings_and_threads(files, tmp_path):
         (["--groups", "two"], "--groups"),
         (["--groups", "2", "--resume"], "--checkpoint"),
         (["--groups", "2", "--samples", "5"], "monte-carlo"),
-        (["--groups", "2", "--absent", "ignored"], "looks the same"),
-        (["--groups", "2,3"], "share one set"),
+        (["--groups", "2", "--absent-pairs", "ignored"], "--absent-pairs"),
+        (["--groups", "2,3"], "--groups"),
     ],
 )
-def test_bad_usage_is_exit_2_and_says_why(files, arguments, word):
-    done = soft(files / "graph.csv", *arguments)
+def test_bad_usage_exits_2_and_names_the_option(
+    files: Path, arguments: list[str], word: str
+) -> None:
+    done = coterie("soft", files / "graph.csv", *arguments)
     assert done.returncode == 2
     assert word in done.stderr and "Traceback" not in done.stderr
 
 
-def test_killed_and_resumed(files, tmp_path):
-    """SIGKILL in the middle of a Monte-Carlo fit; the resumed run ends as if nothing had been."""
+def test_killed_and_resumed_run_equals_an_uninterrupted_one(files: Path, tmp_path: Path) -> None:
     file = tmp_path / "run.ckpt"
     given = [
-        *(
-            files / "ratings.csv",
-            "--objective",
-            "ratings",
-            "--groups",
-            3,
-            "--method",
-            "monte-carlo",
-        ),
-        *("--samples", 20, "--iterations", 150, "--tol", 0, "--seed", 3),
+        *("soft", files / "ratings.csv", "--objective", "ratings", "--groups", 3),
+        *("--method", "monte-carlo", "--samples", 20, "--iterations", 150, "--tol", 0, "--seed", 3),
     ]
-    whole = result(*given)
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, given), "--checkpoint", str(file)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 120
-    while not file.exists() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
-    os.kill(process.pid, signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL  # it was still at work
-    resumed = result(*given, "--checkpoint", file, "--resume")
+    whole = result_of(*given)
+    process = started(*given, "--checkpoint", file)
+    wait_for_file(file, process)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL  # it was still running
+    resumed = result_of(*given, "--checkpoint", file, "--resume")
     assert resumed["iterations"] == whole["iterations"] == 150
     assert resumed["entropy"] == whole["entropy"]
-    entropies = [[i["entropy"] for i in told["history"]] for told in (resumed, whole)]
+    entropies = [[i["entropy"] for i in result["history"]] for result in (resumed, whole)]
     assert entropies[0] == entropies[1]
