@@ -23,7 +23,7 @@ from coterie.report import soft_report as soft
 from coterie.report.block_matrix import arrange
 from coterie.report.cluster_summary import summarize
 from coterie.report.page import Page, Panel, Section, Verdict, write
-from coterie.report.prediction_quality import calibration_error, outcome
+from coterie.report.prediction_quality import prediction_quality
 from coterie.report.shared_sections import convergence
 
 
@@ -138,23 +138,23 @@ def test_curves_come_from_the_measures_of_compare() -> None:
     assert "steps 1 original: 0.75 release: 0.75" in text
 
 
-def test_calibration_of_honest_and_of_boastful_claims() -> None:
+def test_calibration_error_of_true_and_of_overconfident_probabilities() -> None:
     rng = np.random.default_rng(0)
     p = rng.dirichlet([1, 1, 1], 20_000)
     truth = np.array([rng.choice(3, p=row) for row in p])
     values = np.array([1.0, 2.0, 3.0])
-    honest = calibration_error(outcome(truth, p, values))
-    sure = np.eye(3)[p.argmax(1)]
-    boastful = calibration_error(outcome(truth, sure, values))
-    assert honest < 0.01 < 0.2 < boastful
+    calibrated = prediction_quality(truth, p, values).calibration_error
+    certain = np.eye(3)[p.argmax(1)]
+    overconfident = prediction_quality(truth, certain, values).calibration_error
+    assert calibrated < 0.01 < 0.2 < overconfident
 
 
-def test_outcome_counts_every_row() -> None:
+def test_prediction_quality_counts_every_rating() -> None:
     truth = np.array([0, 1, 1])
     p = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
-    result = outcome(truth, p, np.array([1.0, 5.0]))
-    assert result["mode_by_truth"].tolist() == [[1, 0], [1, 1]]
-    assert result["mean_by_truth"].tolist() == pytest.approx([1.4, (4.2 + 2.6) / 2])
+    quality = prediction_quality(truth, p, np.array([1.0, 5.0]))
+    assert quality.mode_by_truth.tolist() == [[1, 0], [1, 1]]
+    assert quality.mean_by_truth.tolist() == pytest.approx([1.4, (4.2 + 2.6) / 2])
 
 
 def test_recommend_report_with_and_without_a_model() -> None:
@@ -172,7 +172,7 @@ def test_recommend_report_with_and_without_a_model() -> None:
     assert "Film &amp; &lt;" in full and "Film & <" not in full
     assert "Mean rating by group" in words(full)
     bare = words(recommend.render(made_up.evaluation()))
-    assert "Fold by fold" in bare and "Mean rating by group" not in bare
+    assert "Results by fold" in bare and "Mean rating by group" not in bare
 
 
 def test_recommend_report_of_an_additive_model_lists_both_sides() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,30 +15,15 @@ from coterie.data import Ratings
 from coterie.engine import Engine
 from coterie.engine.resolve import running_engine
 from coterie.models.base import Estimator
-from coterie.recommend.metrics import RankingMetrics, ranking_metrics, rating_metrics
+from coterie.recommend.metrics import (
+    METRIC_NAMES,
+    Metrics,
+    RankingMetrics,
+    ranking_metrics,
+    rating_metrics,
+)
 from coterie.recommend.ranking import top_items
 from coterie.recommend.recommender import Recommender
-
-
-@dataclass(frozen=True)
-class Metrics:
-    """The figures of one fold, or their means or standard deviations over the folds."""
-
-    rmse: float
-    mae: float
-    accuracy: float
-    log_loss: float
-    entropy: float  # of the training ratings; NaN if the model has none
-    fit_seconds: float
-    fit_cpu_seconds: float
-    predict_seconds: float
-    ndcg: float
-    precision: float
-    recall: float
-    coverage: float
-
-
-METRIC_NAMES = tuple(field.name for field in fields(Metrics))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The figures of one fold, or their means or standard deviations over the folds."""
+
+    rmse: float
+    mae: float
+    accuracy: float
+    log_loss: float
+    entropy: float  # of the training ratings; NaN if the model has none
+    fit_seconds: float
+    fit_cpu_seconds: float
+    predict_seconds: float
+    ndcg: float
+    precision: float
+    recall: float
+    coverage: float
+
+
+METRIC_NAMES = tuple(field.name for field in fields(Metrics))
 
 
 class RatingMetrics(NamedTuple):

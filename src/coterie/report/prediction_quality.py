@@ -1,8 +1,8 @@
-"""How good predicted distributions are: against the truth, and against their own claims."""
+"""How good predicted distributions are: compared with the true ratings, and calibration."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,64 +10,83 @@ from coterie.report.charts import Axis, Series, heatmap, short, xy
 from coterie.report.page import Figure, Section
 
 _BINS = 12
+_FEW_VALUES = 12  # up to so many, each value gets a marker and a row of the heat map
 
 
-def outcome(truth: np.ndarray, probabilities: np.ndarray, values: np.ndarray) -> dict[str, Any]:
-    """Sums over test rows, small whatever their number.
+@dataclass(frozen=True, eq=False)
+class PredictionQuality:
+    """Sums over the test ratings; their size does not depend on the number of ratings.
 
-    `truth[i]` is the place of row i's rating in `values`, `probabilities[i]` its predicted
-    distribution over them. `calibration`: of all the claims "this rating, with probability p",
-    gathered by p, how many came true.
+    Every test rating gives one predicted probability per value. `predictions`, `predicted` and
+    `observed` group these probabilities into bins of equal width.
+    """
+
+    n_ratings: int
+    values: np.ndarray
+    counts: np.ndarray  # test ratings per true value
+    mode_by_truth: np.ndarray  # true value x most likely value
+    mean_by_truth: np.ndarray  # mean expected rating per true value …
+    spread_by_truth: np.ndarray  # … and its standard deviation
+    predictions: np.ndarray  # probabilities per bin
+    predicted: np.ndarray  # mean predicted probability per bin …
+    observed: np.ndarray  # … and the share of them whose value was the true one
+
+    @property
+    def calibration_error(self) -> float:
+        """Mean distance between predicted and observed probability, over all probabilities."""
+        distance = np.abs(self.predicted - self.observed)
+        return float((distance * self.predictions).sum() / max(self.predictions.sum(), 1))
+
+
+def prediction_quality(
+    truth: np.ndarray, probabilities: np.ndarray, values: np.ndarray
+) -> PredictionQuality:
+    """Compare predicted distributions (ratings x values) with the true ratings.
+
+    `truth` holds the position of each true rating in `values`.
     """
     truth, probabilities = np.asarray(truth), np.asarray(probabilities, np.float64)
     r = len(values)
     mean = probabilities @ values
-    rows = np.arange(r)
-    given = np.bincount(truth, minlength=r)
-    by_truth = np.zeros((r, r))
-    np.add.at(by_truth, (truth, probabilities.argmax(1)), 1)
-    first = np.bincount(truth, mean, r)
-    second = np.bincount(truth, mean**2, r)
-    seen = np.maximum(given, 1)
-    claimed = probabilities.ravel()
-    came_true = (truth[:, None] == rows[None, :]).ravel()
-    place = np.minimum((claimed * _BINS).astype(int), _BINS - 1)
-    claims = np.bincount(place, minlength=_BINS)
-    return {
-        "rows": len(truth),
-        "values": np.asarray(values, np.float64),
-        "given": given,
-        "mode_by_truth": by_truth,
-        "mean_by_truth": first / seen,
-        "spread_by_truth": np.sqrt(np.maximum(second / seen - (first / seen) ** 2, 0)),
-        "claims": claims,
-        "claimed": np.bincount(place, claimed, _BINS) / np.maximum(claims, 1),
-        "came_true": np.bincount(place, came_true, _BINS) / np.maximum(claims, 1),
-    }
+    counts = np.bincount(truth, minlength=r)
+    mode_by_truth = np.zeros((r, r))
+    np.add.at(mode_by_truth, (truth, probabilities.argmax(1)), 1)
+    at_least_one = np.maximum(counts, 1)
+    first = np.bincount(truth, mean, r) / at_least_one
+    second = np.bincount(truth, mean**2, r) / at_least_one
+    predicted = probabilities.ravel()
+    is_true = (truth[:, None] == np.arange(r)[None, :]).ravel()
+    bin_ = np.minimum((predicted * _BINS).astype(int), _BINS - 1)
+    predictions = np.bincount(bin_, minlength=_BINS)
+    return PredictionQuality(
+        n_ratings=len(truth),
+        values=np.asarray(values, np.float64),
+        counts=counts,
+        mode_by_truth=mode_by_truth,
+        mean_by_truth=first,
+        spread_by_truth=np.sqrt(np.maximum(second - first**2, 0)),
+        predictions=predictions,
+        predicted=np.bincount(bin_, predicted, _BINS) / np.maximum(predictions, 1),
+        observed=np.bincount(bin_, is_true, _BINS) / np.maximum(predictions, 1),
+    )
 
 
-def calibration_error(result: dict[str, Any]) -> float:
-    """Mean distance between what was claimed and what came true, claims weighing the same."""
-    gap = np.abs(result["claimed"] - result["came_true"])
-    return float((gap * result["claims"]).sum() / max(result["claims"].sum(), 1))
-
-
-def quality(result: dict[str, Any]) -> Section:
-    """Predicted against true, and calibration."""
-    values = result["values"]
-    seen = result["given"] > 0
-    few = len(values) <= 12
+def quality_section(quality: PredictionQuality) -> Section:
+    """Draw predicted against true ratings, and the calibration."""
+    values, given = quality.values, quality.counts > 0
+    few = len(values) <= _FEW_VALUES
+    used = quality.predictions > 0
     figures = [
         Figure(
-            "Predicted against true",
+            "Predicted and true ratings",
             xy(
                 [
                     Series(
                         "mean prediction",
-                        values[seen],
-                        result["mean_by_truth"][seen],
+                        values[given],
+                        quality.mean_by_truth[given],
                         "both" if few else "line",
-                        result["spread_by_truth"][seen],
+                        quality.spread_by_truth[given],
                     )
                 ],
                 Axis("true rating"),
@@ -75,44 +94,45 @@ def quality(result: dict[str, Any]) -> Section:
                 description="Mean predicted rating for each true rating, with its spread.",
                 diagonal=True,
             ),
-            "The dashed line would be perfect. Bars: one standard deviation. Predictions are drawn "
-            "to the middle, as they should be when a rating is uncertain.",
+            "Perfect predictions would lie on the dashed line. Bars show one standard deviation. "
+            "The more uncertain a rating is, the closer its prediction is to the mean.",
         ),
         Figure(
-            "Calibration of the distribution",
+            "Calibration",
             xy(
                 [
                     Series(
-                        "claims",
-                        result["claimed"][result["claims"] > 0],
-                        result["came_true"][result["claims"] > 0],
+                        "predicted probabilities",
+                        quality.predicted[used],
+                        quality.observed[used],
                         "both",
                     )
                 ],
                 Axis("predicted probability", lo=0.0, hi=1.0),
-                Axis("share that came true", lo=0.0, hi=1.0),
-                description="Of ratings predicted with probability p, the share that came true.",
+                Axis("observed frequency", lo=0.0, hi=1.0),
+                description="How often a rating occurred, by its predicted probability.",
                 diagonal=True,
             ),
-            f"On the dashed line a claim of 30 % comes true 30 times in 100. Mean distance: "
-            f"{100 * calibration_error(result):.1f} points.",
+            "On the dashed line, ratings predicted with a probability of 30 % occur in 30 of 100 "
+            f"cases. Mean distance from it: {100 * quality.calibration_error:.1f} percentage "
+            "points.",
         ),
     ]
     if few:
-        figures.append(_confusion(result))
+        figures.append(_most_likely_ratings(quality))
     return Section(
         "How good the predictions are",
-        f"Every figure here is from {result['rows']:,} ratings that the model had not seen.",
+        f"Measured on {quality.n_ratings:,} ratings that the model had not seen.",
         figures,
     )
 
 
-def _confusion(result: dict[str, Any]) -> Figure:
-    names = [short(float(v)) for v in result["values"]]
-    shares = 100 * result["mode_by_truth"] / np.maximum(result["given"], 1)[:, None]
-    shares = shares.round(1)
+def _most_likely_ratings(quality: PredictionQuality) -> Figure:
+    """Draw how often each value was the most likely one, for each true value."""
+    names = [short(float(value)) for value in quality.values]
+    shares = (100 * quality.mode_by_truth / np.maximum(quality.counts, 1)[:, None]).round(1)
     chart = heatmap(
-        np.where(result["given"][:, None] > 0, shares, np.nan),
+        np.where(quality.counts[:, None] > 0, shares, np.nan),
         names,
         names,
         value="% of the row",
@@ -121,9 +141,7 @@ def _confusion(result: dict[str, Any]) -> Figure:
         column_title="most likely rating",
         tip=lambda i, j: (
             f"true {names[i]}, predicted {names[j]}\n{shares[i, j]:.1f} % of "
-            f"{result['given'][i]:,.0f}"
+            f"{quality.counts[i]:,.0f}"
         ),
     )
-    return Figure(
-        "The most likely rating", chart, "Rows: the true rating. Each row adds up to 100."
-    )
+    return Figure("The most likely rating", chart, "One row per true rating; a row sums to 100.")

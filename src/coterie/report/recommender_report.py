@@ -1,28 +1,40 @@
-"""The report of a recommender's evaluation: is it good, is it honest, what are its groups."""
+"""The report of a recommender's evaluation: its errors, its calibration and its groups."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from coterie.base.progress import Iteration
 from coterie.data import Ratings
-from coterie.report import additive_partitions as additive
-from coterie.report import cluster_ratings_report as cluster_ratings
+from coterie.recommend.metrics import Metrics
+from coterie.report.additive_partitions import (
+    PartitionSummary,
+    partitions_section,
+    summarize_partitions,
+)
 from coterie.report.assumptions import FOLDS, model_assumptions
 from coterie.report.charts import Axis, ChartTable, Series, short, xy
 from coterie.report.charts.drawing import Cell
+from coterie.report.cluster_ratings_report import RatingBlocks, block_sections, summarize_blocks
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
-from coterie.report.prediction_quality import outcome, quality
+from coterie.report.prediction_quality import (
+    PredictionQuality,
+    prediction_quality,
+    quality_section,
+)
 from coterie.report.shared_sections import assumptions, convergence, parameters
-from coterie.report.soft_report import rating_sections, summarize_ratings
+from coterie.report.soft_report import RatingGroups, rating_sections, summarize_ratings
 
-_METRICS = {
+# Titles of the metrics, in the order of the table
+_TITLES = {
     "rmse": "RMSE",
     "mae": "MAE",
     "accuracy": "accuracy",
-    "log_loss": "log-loss",
+    "log_loss": "log loss",
     "ndcg": "NDCG",
     "precision": "precision",
     "recall": "recall",
@@ -32,19 +44,46 @@ _METRICS = {
     "fit_cpu_seconds": "fit (CPU s)",
     "predict_seconds": "predict (s)",
 }
-
+_PERCENT = ("accuracy", "precision", "recall", "coverage")
 _DECIMALS = {"entropy": 1, "fit_seconds": 2, "fit_cpu_seconds": 2, "predict_seconds": 2}
+_MAX_FACTS = 8
 _GLOSSARY = (
-    "RMSE, MAE: root mean square and mean absolute error, in steps of the rating. Accuracy: how "
-    "often the most likely rating is the true one. Log-loss: minus the log of the probability "
-    "given to the true rating, mean in nats. NDCG, precision, recall: of the items ranked first "
-    "for a user (ten, or --top), against those rated well in the test part. Coverage: share of the "
-    "items that are recommended to anybody. Spread: standard deviation over the folds."
+    "RMSE and MAE: root mean squared error and mean absolute error, in units of the rating. "
+    "Accuracy: how often the most likely rating is the true one. Log loss: mean of minus the "
+    "natural logarithm of the probability of the true rating, in nats. NDCG, precision and recall "
+    "compare the items ranked first for a user (10 by default) with the test items that the user "
+    "rated at least as high as the mean. Coverage: share of all items that are recommended to "
+    "anyone. Std: standard deviation over the folds."
 )
 
 
+@dataclass(frozen=True, eq=False)
+class RecommenderSummary:
+    """Everything that the report of an evaluation shows."""
+
+    name: str  # of the data
+    folds: tuple[Metrics, ...]
+    estimator: str  # class name of the model, "" if no model was given
+    parameters: Mapping[str, Any]
+    history: tuple[Iteration, ...]
+    assumed: tuple[str, ...]
+    rating_std: float | None = None  # of the training ratings
+    quality: PredictionQuality | None = None
+    groups: RatingGroups | RatingBlocks | tuple[PartitionSummary, ...] | None = None
+
+    def metric(self, name: str) -> list[float]:
+        """Return the values of a metric in the folds that have it."""
+        values = [float(getattr(fold, name)) for fold in self.folds]
+        return [value for value in values if np.isfinite(value)]
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean of each metric that was measured."""
+        return {name: float(np.mean(self.metric(name))) for name in _TITLES if self.metric(name)}
+
+
 def render(
-    evaluation: Mapping[str, Any],
+    folds: Sequence[Metrics],
     *,
     name: str = "the ratings",
     model: Any = None,
@@ -53,16 +92,35 @@ def render(
     titles: Mapping[str, str] | None = None,
     assumed: Sequence[str] = (),
 ) -> str:
-    """The report of an evaluation as HTML.
+    """Render the report of an evaluation as one HTML file.
 
-    `evaluation`: what `recommend evaluate --json` prints. `model`: a fitted model whose groups
-    are shown, with the `ratings` it was fitted to. `test`: the true rating's place in
-    `ratings.values` and the predicted distribution, for rows the model had not seen.
+    Parameters
+    ----------
+    folds : sequence of Metrics
+        The metrics of each fold; a metric that was not measured is NaN.
+    name : str, default="the ratings"
+        What the page calls the data.
+    model : estimator, optional
+        A fitted model whose groups are shown.
+    ratings : Ratings, optional
+        The ratings that it was fitted to.
+    test : tuple of two arrays, optional
+        For ratings that the model had not seen: the positions of the true ratings in
+        `ratings.values`, and the predicted distributions (ratings x values).
+    titles : mapping of str to str, optional
+        Titles of the items by their ids.
+    assumed : sequence of str, default=()
+        Remarks to list under "What was assumed", such as the text of AssumptionWarnings.
+
+    Returns
+    -------
+    str
+        A complete HTML page that fetches nothing.
     """
     return write(
         compose(
             summarize(
-                evaluation,
+                folds,
                 name=name,
                 model=model,
                 ratings=ratings,
@@ -75,7 +133,7 @@ def render(
 
 
 def summarize(
-    evaluation: Mapping[str, Any],
+    folds: Sequence[Metrics],
     *,
     name: str = "the ratings",
     model: Any = None,
@@ -83,148 +141,144 @@ def summarize(
     test: tuple[np.ndarray, np.ndarray] | None = None,
     titles: Mapping[str, str] | None = None,
     assumed: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Everything the report shows."""
-    folds = [dict(f) for f in evaluation.get("folds", [])]
-    summary: dict[str, Any] = {
-        "name": name,
-        "method": evaluation.get("model") or (type(model).__name__ if model is not None else ""),
-        "estimator": type(model).__name__ if model is not None else "",
-        "metrics": _measured(evaluation),
-        "folds": [_measured(f) for f in folds],
-        "history": list(getattr(model, "history_", [])),
-        "parameters": model.get_params() if hasattr(model, "get_params") else {},
-        "assumed": list(assumed),
-    }
-    if len(folds) > 1:
-        summary["assumed"].append(FOLDS)
+) -> RecommenderSummary:
+    """Summarize an evaluation; see `render` for the arguments."""
+    remarks = [*assumed, *([FOLDS] if len(folds) > 1 else [])]
     if ratings is not None:
-        summary["spread"] = float(np.std(ratings.ratings))
-        summary["assumed"] = model_assumptions(model, ratings, summary["assumed"])
-        summary["sizes"] = (ratings.n_users, ratings.n_items, len(ratings))
-        if test is not None:
-            summary["outcome"] = outcome(*test, ratings.values)
-        if hasattr(model, "user_memberships_"):
-            summary["groups"] = summarize_ratings(model, ratings, titles)
-        elif hasattr(model, "samples_"):  # before labels: an additive model has them too
-            summary["partitions"] = additive.summarize(model, ratings, titles)
-        elif hasattr(model, "user_labels_"):
-            summary["blocks"] = cluster_ratings.summarize_blocks(model, ratings, titles)
-    return summary
+        remarks = model_assumptions(model, ratings, remarks)
+    return RecommenderSummary(
+        name=name,
+        folds=tuple(folds),
+        estimator=type(model).__name__ if model is not None else "",
+        parameters=model.get_params() if model is not None else {},
+        history=tuple(getattr(model, "history_", ())),
+        assumed=tuple(remarks),
+        rating_std=None if ratings is None else float(np.std(ratings.ratings)),
+        quality=(
+            None if ratings is None or test is None else prediction_quality(*test, ratings.values)
+        ),
+        groups=None if ratings is None else _summarize_groups(model, ratings, titles),
+    )
 
 
-def _measured(figures: Mapping[str, Any]) -> dict[str, float]:
-    """The metrics that are there and are numbers (an additive model has no entropy)."""
-    found = {key: figures[key] for key in _METRICS if figures.get(key) is not None}
-    return {key: float(value) for key, value in found.items() if np.isfinite(value)}
+def _summarize_groups(
+    model: Any, ratings: Ratings, titles: Mapping[str, str] | None
+) -> RatingGroups | RatingBlocks | tuple[PartitionSummary, ...] | None:
+    """Summarize the groups of a model, whichever kind it has."""
+    if hasattr(model, "user_memberships_"):
+        return summarize_ratings(model, ratings, titles)
+    if hasattr(model, "samples_"):  # before labels: an additive model has those too
+        return summarize_partitions(model, ratings, titles)
+    if hasattr(model, "user_labels_"):
+        return summarize_blocks(model, ratings, titles)
+    return None
 
 
-def compose(summary: dict[str, Any]) -> Page:
-    """Sections and charts from a summary."""
-    sections = [_folds(summary)]
-    if "outcome" in summary:
-        sections.insert(0, quality(summary["outcome"]))
-    if "groups" in summary:
-        sections += rating_sections(summary["groups"])
-    if "blocks" in summary:
-        sections += cluster_ratings.block_sections(summary["blocks"])
-    if "partitions" in summary:
-        sections.append(additive.section(summary["partitions"]))
+def compose(summary: RecommenderSummary) -> Page:
+    """Compose the page from a summary."""
+    sections = [_folds_section(summary)]
+    if summary.quality is not None:
+        sections.insert(0, quality_section(summary.quality))
+    if isinstance(summary.groups, RatingGroups):
+        sections += rating_sections(summary.groups)
+    elif isinstance(summary.groups, RatingBlocks):
+        sections += block_sections(summary.groups)
+    elif summary.groups is not None:
+        sections.append(partitions_section(summary.groups))
     return Page(
         "recommender report",
-        f"Predicting {summary['name']}",
+        f"Predicting {summary.name}",
         _verdict(summary),
         _facts(summary),
         [
             *sections,
-            convergence(summary["history"]),
-            assumptions(summary["assumed"]),
-            parameters(summary["parameters"], summary["estimator"]),
+            convergence(summary.history),
+            assumptions(summary.assumed),
+            parameters(summary.parameters, summary.estimator),
         ],
     )
 
 
-def _verdict(summary: dict[str, Any]) -> Verdict:
-    metrics, spread = summary["metrics"], summary.get("spread")
-    if "rmse" not in metrics:
-        rank = f"NDCG {short(metrics['ndcg'])}" if "ndcg" in metrics else "no figure"
-        return Verdict(f"Ranking unseen items: {rank}.")
-    text = f"A prediction is off by {metrics['rmse']:.3f} on average (root mean square)"
+def _verdict(summary: RecommenderSummary) -> Verdict:
+    """Say in one sentence how good the predictions are."""
+    means = summary.means
+    if "rmse" not in means:
+        ndcg = f"NDCG {short(means['ndcg'])}" if "ndcg" in means else "not measured"
+        return Verdict(f"Ranking of unseen items: {ndcg}.")
+    text = f"The root mean squared error of the predictions is {means['rmse']:.3f}"
     tone = ""
-    if spread:
-        gain = 1 - metrics["rmse"] / spread
+    if summary.rating_std:
+        gain = 1 - means["rmse"] / summary.rating_std
         text += (
-            f", {100 * gain:.0f} % less than always saying the mean rating"
+            f", {100 * gain:.0f} % lower than that of always predicting the mean rating"
             if gain > 0
-            else ", no better than always saying the mean rating"
+            else ", not lower than that of always predicting the mean rating"
         )
         tone = "good" if gain > 0 else "bad"
-    if "accuracy" in metrics:
-        text += (
-            f"; the most likely rating is the true one in {100 * metrics['accuracy']:.0f} of 100"
-        )
+    if "accuracy" in means:
+        text += f". The most likely rating is the true one in {100 * means['accuracy']:.0f} %"
+        text += " of the cases"
     return Verdict(text + ".", tone)
 
 
-def _facts(summary: dict[str, Any]) -> list[Fact]:
-    metrics = summary["metrics"]
-    percent = {"accuracy", "precision", "recall", "coverage"}
-    facts = [
-        Fact(
-            title,
-            f"{100 * metrics[key]:.1f} %"
-            if key in percent
-            else short(metrics[key], 4 if key == "rmse" else 3),
-            _between(summary["folds"], key, key in percent),
-        )
-        for key, title in _METRICS.items()
-        if key in metrics
-    ]
-    return facts[:8]
+def _facts(summary: RecommenderSummary) -> list[Fact]:
+    """Return the first metrics as figures on top of the page."""
+    facts = []
+    for name, mean in summary.means.items():
+        percent = name in _PERCENT
+        figure = f"{100 * mean:.1f} %" if percent else short(mean, 4 if name == "rmse" else 3)
+        facts.append(Fact(_TITLES[name], figure, _range_over_folds(summary, name, percent)))
+    return facts[:_MAX_FACTS]
 
 
-def _between(folds: list[dict[str, Any]], key: str, percent: bool) -> str:
-    found = [float(f[key]) * (100 if percent else 1) for f in folds if key in f]
-    if len(found) < 2:
+def _range_over_folds(summary: RecommenderSummary, name: str, percent: bool) -> str:
+    """Say between which values a metric lies in the folds."""
+    values = [value * (100 if percent else 1) for value in summary.metric(name)]
+    if len(values) < 2:
         return ""
     unit = " %" if percent else ""
-    return f"{short(min(found))} to {short(max(found))}{unit} over the folds"
+    return f"{short(min(values))} to {short(max(values))}{unit} over the folds"
 
 
-def _folds(summary: dict[str, Any]) -> Section:
-    folds = summary["folds"]
-    used = [key for key in _METRICS if any(key in f for f in folds)]
+def _folds_section(summary: RecommenderSummary) -> Section:
+    """Tabulate the metrics of each fold."""
+    used = list(summary.means)
     if not used:
-        return Section("Fold by fold")
+        return Section("Results by fold")
     rows: list[list[Cell]] = [
-        [f"fold {i + 1}", *(_written(key, f.get(key)) for key in used)] for i, f in enumerate(folds)
+        [f"fold {number}", *(_formatted(name, getattr(fold, name)) for name in used)]
+        for number, fold in enumerate(summary.folds, start=1)
     ]
-    if len(folds) > 1:
-        for word, reduce in (("mean", np.mean), ("spread", np.std)):
-            column = [[float(f[key]) for f in folds if key in f] for key in used]
-            found = (float(reduce(values)) for values in column)
-            rows.append([word, *map(_written, used, found)])
     figures = []
-    if len(folds) > 1 and "rmse" in used:
-        at = np.arange(1, len(folds) + 1)
-        series = [
-            Series(_METRICS[key], at, [float(f[key]) for f in folds], "both")
-            for key in ("rmse", "mae")
-            if key in used
+    if len(summary.folds) > 1:
+        reductions: tuple[tuple[str, Callable[[list[float]], Any]], ...] = (
+            ("mean", np.mean),
+            ("std", np.std),
+        )
+        for word, reduce in reductions:
+            column = (float(reduce(summary.metric(name))) for name in used)
+            rows.append([word, *map(_formatted, used, column)])
+        errors = [
+            Series(
+                _TITLES[name], np.arange(1, len(summary.folds) + 1), summary.metric(name), "both"
+            )
+            for name in ("rmse", "mae")
+            if len(summary.metric(name)) == len(summary.folds)
         ]
-        chart = xy(series, Axis("fold"), Axis("error"), description="RMSE and MAE of each fold.")
-        figures.append(Figure("Error by fold", chart))
-    table = ChartTable(["", *(_METRICS[key] for key in used)], rows)
+        if errors:
+            chart = xy(
+                errors, Axis("fold"), Axis("error"), description="RMSE and MAE of each fold."
+            )
+            figures.append(Figure("Error by fold", chart))
+    table = ChartTable(["", *(_TITLES[name] for name in used)], rows)
     return Section(
-        "Fold by fold",
-        "Each fold was predicted by a model that had seen only the others.",
+        "Results by fold",
+        "Each fold was predicted by a model that was fitted to the others.",
         figures,
         [Panel("", table, _GLOSSARY)],
     )
 
 
-def _written(key: str, value: float | None) -> str | None:
-    """Four decimals: folds differ in the third."""
-    if value is None:
-        return None
-    return f"{value:,.{_DECIMALS.get(key, 4)}f}"
+def _formatted(name: str, value: float) -> str | None:
+    """Return a value with four decimals: folds differ in the third."""
+    return f"{value:,.{_DECIMALS.get(name, 4)}f}" if np.isfinite(value) else None

@@ -121,7 +121,7 @@ def run(
         engine.close()
     if report is not None:
         name = Path(str(ratings or train)).name
-        _write_report(report, found, name, model.value, title_of, session.assumed)
+        _write_report(report, found, name, title_of, session.assumed)
     _show(session, found)
     return {"model": model.value, **found.to_json()}
 
@@ -130,15 +130,25 @@ def _write_report(
     path: Path,
     found: Evaluation,
     name: str,
-    method: str,
     titles: dict[Any, str] | None,
     assumed: list[str],
 ) -> None:
     from coterie.data.writers import atomic_write
     from coterie.report.recommender_report import render
 
+    last = found.last
+    same_scale = len(last.recommender.values_) == len(last.train.values)
+    page = render(
+        found.folds,
+        name=name,
+        model=last.recommender.model_,
+        ratings=last.train,
+        test=(last.levels, last.probabilities) if same_scale else None,
+        titles=titles,
+        assumed=assumed,
+    )
     with atomic_write(path) as file:
-        file.write(render(found, name=name, method=method, titles=titles, assumed=assumed))
+        file.write(page)
 
 
 def _show(session: Session, found: Evaluation) -> None:
