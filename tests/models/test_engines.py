@@ -67,7 +67,7 @@ def test_any_cut_of_the_rows_gives_the_statistics_and_plans_of_the_whole(
         plans = []
         for objective, state in zip((whole, parts), states, strict=True):
             objective.prepare(state, 0, engine)
-            plans.append(objective.plan(state, 0, batch, engine))
+            plans.append(objective.plan_moves(state, 0, batch, engine))
             objective.apply(state, 0, batch, plans[-1].wanted, 20)
         assert np.array_equal(plans[0].wanted, plans[1].wanted)
         assert np.array_equal(plans[0].gains, plans[1].gains)

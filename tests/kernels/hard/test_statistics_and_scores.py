@@ -175,7 +175,7 @@ def test_a_plan_takes_the_best_label_and_knows_its_gain(engine, case):
     before = case.entropy(case.labels)
     for side, labels in enumerate(case.labels):
         objective.prepare(state, side, engine)
-        plan = objective.plan(state, side, np.arange(len(labels)), engine)
+        plan = objective.plan_moves(state, side, np.arange(len(labels)), engine)
         for v, a in enumerate(labels):
             costs = [case.entropy(case.with_label(side, v, y)) for y in range(case.n_blocks[side])]
             assert costs[plan.wanted[v]] == pytest.approx(min(costs), abs=1e-8)
@@ -230,7 +230,7 @@ def test_fixed_scores_are_the_likelihood_with_theta_held(engine, kind, seed, n, 
     objective.score = "fixed"
     state = objective.start(case.labels, case.n_blocks)
     objective.prepare(state, 0, engine)
-    wanted = objective.plan(state, 0, np.arange(n), engine).wanted
+    wanted = objective.plan_moves(state, 0, np.arange(n), engine).wanted
     z = case.labels[0]
     d, D = {
         "simple": (ref.block_edges, ref.block_pairs),

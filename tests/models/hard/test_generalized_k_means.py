@@ -118,7 +118,7 @@ def test_no_block_is_smaller_than_asked():
             graph
         )
         assert np.bincount(model.labels_, minlength=8).min() >= 9
-    with pytest.raises(InputError, match="the largest min_block_size is 12"):
+    with pytest.raises(InputError, match="at most `min_block_size=12`"):
         ct.GeneralizedKMeans(8, search="paper", min_block_size=13).fit(graph)
 
 

@@ -1,10 +1,8 @@
-"""Checkpoints of a hard clustering: the finished runs, and the one on its way."""
+"""Checkpoints of a hard clustering: the finished runs, and the one in progress."""
 
 from __future__ import annotations
 
-from os import PathLike
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.random import Generator
@@ -12,123 +10,118 @@ from numpy.random import Generator
 from coterie.base.progress import Iteration
 from coterie.base.randomness import RandomState, as_generator
 from coterie.engine.checkpoint import (
+    RunCheckpoint,
     generator_from,
     generator_state,
-    load_checkpoint,
-    require_same,
-    save_checkpoint,
+    in_order,
+    iterations,
+    numbered,
 )
 from coterie.models.data_digest import digest
-from coterie.models.hard.objectives.interface import Objective
+from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.search import SearchResult
 from coterie.models.hard.search.paper import PaperTrace
-from coterie.models.hard.search.result import SearchResult
 
 KIND = "hard clustering"
 
 
-class Keeper:
-    """Where the runs of a fit stand; with a path it is on disk too, every few iterations."""
+@dataclass(frozen=True)
+class UnfinishedRun:
+    """A run that a checkpoint interrupted, independent of any engine."""
 
-    def __init__(
-        self,
-        rng: Generator,
-        path: str | PathLike[str] | None = None,
-        every: int = 10,
-        fingerprint: dict[str, Any] | None = None,
-    ) -> None:
-        self.rng, self.path, self.every = rng, path, every
-        self.fingerprint = fingerprint or {}
-        self.finished: list[SearchResult] = []
-        self._begun: dict[str, Any] | None = None
+    labels: Labels
+    best: Labels
+    statistics: tuple[np.ndarray, ...]  # stored because sums of fractions depend on their order
+    lowest: list[float]
+    history: list[Iteration]
+    seconds: float
+    converged: bool
 
-    def load(self) -> None:
-        """Take up what an earlier fit left behind, if it left anything."""
-        if self.path is None or not Path(self.path).exists():
-            return
-        arrays, facts = load_checkpoint(self.path, KIND)
-        require_same(self.path, facts["fingerprint"], self.fingerprint)
-        self.rng = generator_from(facts["rng"])
-        for n, told in enumerate(facts["finished"]):
-            told["history"] = _iterations(told["history"])
-            self.finished.append(SearchResult(tuple(_numbered(arrays, f"run{n}")), **told))
-        self._begun = facts["begun"]
-        if self._begun is not None:
-            self._begun |= {name: _numbered(arrays, name) for name in ("now", "best", "statistics")}
-            self._begun["history"] = _iterations(self._begun["history"])
-
-    def resumed(self, objective: Objective, n_blocks: tuple[int, ...]) -> PaperTrace | None:
-        """The unfinished run, ready to go on; None if there is none."""
-        begun, self._begun = self._begun, None
-        if begun is None:
-            return None
-        state = objective.start(tuple(begun.pop("now")), n_blocks)
-        for array, saved in zip(state.statistics, begun.pop("statistics"), strict=True):
+    def trace(self, objective: Objective, n_blocks: tuple[int, ...]) -> PaperTrace:
+        """Return the trace with which the search continues this run."""
+        state = objective.start(self.labels, n_blocks)
+        for array, saved in zip(state.statistics, self.statistics, strict=True):
             array[...] = saved
-        return PaperTrace(state, tuple(begun.pop("best")), **begun)
+        return PaperTrace(state, self.best, self.lowest, self.history, self.seconds, self.converged)
 
-    def each(self, trace: PaperTrace) -> None:
-        """After an iteration: save if it is time."""
-        if len(trace.history) % self.every == 0:
-            self.save(trace)
 
-    def add(self, result: SearchResult) -> None:
-        """A run is over. Of one that was interrupted the last checkpoint stays, since its state
-        may stand in the middle of an iteration."""
-        self.finished.append(result)
-        if not result.interrupted:
-            self.save()
+@dataclass
+class HardFitState:
+    """A fit in progress: everything a checkpoint stores to continue with the same numbers."""
 
-    def save(self, trace: PaperTrace | None = None) -> None:
-        """Replace the checkpoint by where the fit stands now."""
-        if self.path is None:
-            return
-        arrays: dict[str, np.ndarray] = {}
-        for n, run in enumerate(self.finished):
-            arrays |= _named(f"run{n}", run.labels)
-        begun = None
-        if trace is not None:
-            arrays |= _named("now", trace.state.labels) | _named("best", trace.best)
-            arrays |= _named("statistics", trace.state.statistics)
-            begun = {
-                "lowest": trace.lowest,
-                "history": [list(entry) for entry in trace.history],
-                "seconds": trace.seconds,
-                "converged": trace.converged,
-            }
-        told = [
-            {"entropy": run.entropy, "history": run.history, "converged": run.converged}
-            for run in self.finished
-        ]
-        facts = {
-            "fingerprint": self.fingerprint,
-            "rng": generator_state(self.rng),
-            "finished": told,
-            "begun": begun,
+    rng: Generator
+    finished: list[SearchResult] = field(default_factory=list)
+    unfinished: UnfinishedRun | None = None
+
+    def take_unfinished(self) -> UnfinishedRun | None:
+        """Return the unfinished run once; None from then on."""
+        unfinished, self.unfinished = self.unfinished, None
+        return unfinished
+
+
+def save_fit(file: RunCheckpoint, fit: HardFitState, trace: PaperTrace | None = None) -> None:
+    """Write the finished runs, and the run in progress if its trace is given."""
+    if file.path is None:
+        return
+    arrays: dict[str, np.ndarray] = {}
+    for number, run in enumerate(fit.finished):
+        arrays |= numbered(f"run{number}", run.labels)
+    unfinished = None
+    if trace is not None:
+        arrays |= numbered("labels", trace.state.labels) | numbered("best", trace.best)
+        arrays |= numbered("statistics", trace.state.statistics)
+        unfinished = {
+            "lowest": trace.lowest,
+            "history": [list(entry) for entry in trace.history],
+            "seconds": trace.seconds,
+            "converged": trace.converged,
         }
-        save_checkpoint(self.path, KIND, arrays, facts)
+    finished = [
+        {
+            "entropy": run.entropy,
+            "history": [list(entry) for entry in run.history],
+            "converged": run.converged,
+        }
+        for run in fit.finished
+    ]
+    facts = {"rng": generator_state(fit.rng), "finished": finished, "unfinished": unfinished}
+    file.write(arrays, facts)
+
+
+def load_fit(file: RunCheckpoint) -> HardFitState | None:
+    """Return the fit that an earlier process saved; None if there is no file."""
+    saved = file.read()
+    if saved is None:
+        return None
+    arrays, facts = saved
+    fit = HardFitState(generator_from(facts["rng"]))
+    for number, run in enumerate(facts["finished"]):
+        labels = tuple(in_order(arrays, f"run{number}"))
+        history = iterations(run["history"])
+        fit.finished.append(SearchResult(labels, run["entropy"], history, run["converged"]))
+    if facts["unfinished"] is not None:
+        run = facts["unfinished"]
+        fit.unfinished = UnfinishedRun(
+            tuple(in_order(arrays, "labels")),
+            tuple(in_order(arrays, "best")),
+            tuple(in_order(arrays, "statistics")),
+            run["lowest"],
+            iterations(run["history"]),
+            run["seconds"],
+            run["converged"],
+        )
+    return fit
 
 
 def seed_name(rng: RandomState) -> int | str | None:
-    """What tells one seed from another: a number, or where a generator stands; None stands for
-    fresh entropy, of which the checkpoint has a whole generator.
+    """Return what distinguishes one seed from another: a number, or the state of a generator.
+
+    None stands for fresh entropy; the checkpoint then stores the whole generator.
 
     >>> seed_name(3), seed_name(np.random.default_rng(3)) == seed_name(np.random.default_rng(4))
     (3, False)
     """
     if isinstance(rng, Generator):
         return digest([str(generator_state(rng))])
-    as_generator(rng)  # refuses what is no seed
+    as_generator(rng)  # raises if the seed is invalid
     return None if rng is None else int(rng)
-
-
-def _named(prefix: str, arrays: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
-    return {f"{prefix}.{place}": array for place, array in enumerate(arrays)}
-
-
-def _numbered(arrays: dict[str, np.ndarray], prefix: str) -> list[np.ndarray]:
-    count = sum(name.startswith(f"{prefix}.") for name in arrays)
-    return [arrays[f"{prefix}.{place}"] for place in range(count)]
-
-
-def _iterations(rows: list[list[Any]]) -> list[Iteration]:
-    return [Iteration(*row) for row in rows]

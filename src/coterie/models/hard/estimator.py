@@ -1,63 +1,163 @@
-"""Generalized k-means: hard clustering of graphs, ratings and points (cl:alg5)."""
+"""Generalized k-means: hard clustering of graphs, ratings and points.
+
+`fit` reads from top to bottom: check the parameters (`validation.py`), build the objective where
+the engine works (`objectives/`), search (`search/`), describe the result (`results.py`).
+"""
 
 from __future__ import annotations
 
 import time
 from os import PathLike
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.random import Generator
 
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine, running_engine
+from coterie.engine.checkpoint import RunCheckpoint
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest, digest
-from coterie.models.hard.checkpoint import Keeper, seed_name
-from coterie.models.hard.objectives import make_objective
-from coterie.models.hard.objectives.interface import Labels
-from coterie.models.hard.objectives.sharded import ShardedObjective, place, sharded
-from coterie.models.hard.results import describe, no_move_helps
+from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fit, seed_name
+from coterie.models.hard.objectives import (
+    BlockObjective,
+    GaussianObjective,
+    ShardedObjective,
+    make_objective,
+    objective_for,
+)
+from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.objectives.sharded import distribute
+from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult, auto_k, best, paper
-from coterie.models.hard.validation import block_counts, check_options, check_saving, given_labels
+from coterie.models.hard.search.paper import PaperTrace
+from coterie.models.hard.validation import (
+    block_counts,
+    check_checkpoint,
+    check_options,
+    check_placement,
+    given_labels,
+)
 
-_NOT_PART_OF_THE_RUN = ("max_iter", "tol", "rng")
-_TINY = 6  # nodes of the graph that the kernels are compiled on
+_MAY_CHANGE_ON_RESUME = ("max_iter", "tol", "rng")  # of rng the checkpoint has its own record
+_TINY = 6  # nodes of the graph on which kernels are compiled
+
+
+class _SearchTask(NamedTuple):
+    """What all runs of a fit share."""
+
+    objective: Objective
+    n_blocks: tuple[int, ...]  # per side
+    start: Labels | None  # the first labels; None: the search chooses them
+    engine: Engine
+    callback: Callback
 
 
 class GeneralizedKMeans(Estimator):
-    """Hard clustering: every element in one block, the entropy S = -log likelihood made small.
+    """Hard clustering of graphs, ratings and points with stochastic block models.
+
+    Every node is assigned to exactly one block such that the entropy S, the negative
+    log-likelihood of the data given the blocks, is as low as possible. Nodes of one block have
+    similar neighbours; a block need not be densely connected inside. With ``objective="gaussian"``
+    this is k-means.
 
     Parameters
     ----------
-    n_blocks : how many blocks, "auto", or (users, items) for two node sets
-    objective : "simple", "degree-corrected", "directed", "weighted" (Graph); "ratings", "binomial",
-        "likes" (Ratings); "gaussian" (array of points)
-    search : "paper" is Generalized k-means from a random start; "best" the lowest S we can reach
-    score : "exact" (the change of S), "fixed" (the paper's approximation, theta held fixed), or
-        "auto": fixed for Gaussian points, where it is Lloyd's k-means, exact for all others
-    alpha : the share of the elements that an iteration of the paper's search looks at
-    max_iter, tol : at most so many iterations; stop when about 1/alpha of them have not lowered
-        the best S by `tol` (relative). tol=0 runs all
-    init : "random", or labels of your own (two arrays for two node sets)
-    n_init : starts; the best result is kept
-    min_block_size : no block of the result is smaller
-    rng : seed (0 included), Generator or None
+    n_blocks : int, tuple of (int, int) or "auto", default=10
+        Number of blocks. For ratings one number for users and items, or a tuple
+        ``(user blocks, item blocks)``. ``"auto"`` chooses the number with the shortest description
+        length [3]_; it needs the whole graph on one machine.
+    objective : str, default="simple"
+        The model of the data. For a :class:`Graph`: ``"simple"`` (undirected, unweighted),
+        ``"degree-corrected"`` [2]_, ``"directed"`` or ``"weighted"``. For :class:`Ratings`:
+        ``"ratings"`` (one distribution over rating levels per cell), ``"binomial"`` or ``"likes"``
+        (ignores the rating, models which pairs occur). For an array of points: ``"gaussian"``.
+    search : {"best", "paper"}, default="best"
+        ``"best"`` merges single nodes, moves them and perturbs the result; it finds the lowest
+        entropy. ``"paper"`` is Generalized k-means from random labels (Algorithm 4 of [1]_); it
+        supports checkpoints, shards and the Dask engine.
+    score : {"auto", "exact", "fixed"}, default="auto"
+        How ``search="paper"`` scores a move: by the exact change of S, or with the parameters held
+        fixed, the approximation of [1]_. ``"auto"`` is ``"fixed"`` for points, which gives Lloyd's
+        k-means, and ``"exact"`` for everything else.
+    alpha : float, default=0.1
+        Share of the nodes that one iteration of ``search="paper"`` moves at once, in (0, 1].
+    max_iter : int, default=300
+        Maximum number of iterations per run.
+    tol : float, default=1e-6
+        Stop if the lowest entropy has not fallen by this share within about ``1 / alpha``
+        iterations. 0 runs all iterations.
+    init : "random" or array-like of shape (n,), default="random"
+        The first labels. For ratings a tuple of two arrays.
+    n_init : int, default=1
+        Number of runs; the one with the lowest entropy is kept.
+    min_block_size : int, default=0
+        Minimum number of nodes per block.
+    rng : int, numpy.random.Generator or None, default=0
+        Seed. The same seed gives the same result for any number of threads. None uses fresh
+        entropy from the operating system.
 
-    Learnt
-    ------
-    labels_ (user_labels_, item_labels_ for two node sets), entropy_, n_blocks_ (non-empty),
-    history_ (entropy after each iteration's moves), converged_, locally_optimal_ (a full pass
-    found no single move that lowers S), interrupted_, seconds_ (the search alone),
-    run_entropies_ (one a
-    start), block_edges_, block_pairs_, block_probabilities_ (graphs, ratings), centers_ (points),
-    description_lengths_ (n_blocks="auto": nats by the numbers of blocks that were tried)
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,), int32
+        Block of each node or point. Not set for ratings.
+    user_labels_ : ndarray of shape (n_users,), int32
+        Block of each user (ratings only).
+    item_labels_ : ndarray of shape (n_items,), int32
+        Block of each item (ratings only).
+    entropy_ : float
+        Entropy S of the result in nats.
+    n_blocks_ : int or tuple of int
+        Number of blocks that are not empty.
+    block_edges_ : ndarray of shape (k, k), or (k, q, levels) for ratings
+        Edges between blocks, those inside a block counted once; total weights for
+        ``"weighted"``; ratings per level for ``"ratings"``. Not set for points.
+    block_pairs_ : ndarray of shape (k, k) or (k, q)
+        Pairs of nodes per cell; for ``"ratings"`` the number of ratings. Not set for points.
+    block_probabilities_ : ndarray of the shape of block_edges_
+        ``block_edges_ / block_pairs_``, 0 for cells without pairs. Not set for points.
+    centers_ : ndarray of shape (k, n_features)
+        Mean of each block (points only).
+    history_ : list of Iteration
+        ``iteration``, ``seconds``, ``entropy`` and ``moved`` of each iteration of the best run.
+    run_entropies_ : list of float
+        Entropy of each run.
+    description_lengths_ : dict of tuple to float
+        Description length in nats of every number of blocks that was tried (``n_blocks="auto"``).
+    converged_ : bool
+        Whether the search stopped by itself rather than at `max_iter`.
+    locally_optimal_ : bool
+        Whether no single move lowers S, verified by a pass over all nodes.
+    interrupted_ : bool
+        Whether Ctrl-C ended the search; the other attributes describe the best result so far.
+    seconds_ : float
+        Time of the search, without compiling.
+    ratings_ : Ratings
+        The ratings that the model was fitted to, with the ids that a recommender needs.
 
-    >>> g = Graph.from_edges([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
-    >>> m = GeneralizedKMeans(2, n_init=5, rng=0).fit(g)
+    See Also
+    --------
+    MMSBM : Soft clustering, each node with a distribution over groups.
+    Anonymizer : Publish a graph that is drawn from the blocks of another.
+
+    References
+    ----------
+    .. [1] F. Prost and J. Yoon, "Parallel Clustering of Graphs for Anonymization and Recommender
+       Systems".
+    .. [2] B. Karrer and M. E. J. Newman, "Stochastic blockmodels and community structure in
+       networks", Physical Review E 83, 016107 (2011).
+    .. [3] T. P. Peixoto, "Nonparametric Bayesian inference of the microcanonical stochastic block
+       model", Physical Review E 95, 012317 (2017).
+
+    Examples
+    --------
+    Two triangles that share one edge:
+
+    >>> import coterie as ct
+    >>> g = ct.Graph.from_edges([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
+    >>> m = ct.GeneralizedKMeans(2, rng=0).fit(g)
     >>> bool(m.labels_[0] == m.labels_[2] != m.labels_[3] == m.labels_[5])
     True
     >>> m.block_edges_.astype(int).tolist(), m.locally_optimal_
@@ -101,53 +201,124 @@ class GeneralizedKMeans(Estimator):
         checkpoint_every: int = 10,
         resume: bool = False,
     ) -> Self:
-        """Cluster. Ctrl-C keeps the best labels so far and sets `interrupted_`.
+        """Cluster the data.
 
-        With `checkpoint` the paper's search is saved to that file every few iterations; with
-        `resume` it goes on from there, to the same numbers as if it had never stopped.
+        Ctrl-C ends the search early, keeps the best labels so far and sets `interrupted_`.
+
+        Parameters
+        ----------
+        data : Graph, Ratings, ShardedGraph, ShardedRatings or array of shape (n, n_features)
+            The data that `objective` requires. Shards and the Dask engine require
+            ``search="paper"``.
+        engine : str or Engine, default="local"
+            Where the work runs: ``"local"`` (threads of this process), ``"dask"`` (a cluster that
+            is started on this machine), or a :class:`LocalEngine` or :class:`DaskEngine`.
+        callback : callable, optional
+            Called with a :class:`Progress` after each iteration. By default nothing is reported.
+        checkpoint : path-like, optional
+            File to which the search is saved. Requires ``search="paper"``.
+        checkpoint_every : int, default=10
+            Number of iterations between two saves.
+        resume : bool, default=False
+            Continue from `checkpoint` if the file exists. The result is the same as without
+            interruption. `max_iter` and `tol` may differ from the earlier fit.
+
+        Returns
+        -------
+        GeneralizedKMeans
+            The fitted model itself.
+
+        Raises
+        ------
+        InputError
+            If a parameter is invalid, does not fit the data, or does not fit the checkpoint.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> g = ct.Graph.from_edges([0, 0, 1], [1, 2, 2])
+        >>> ct.GeneralizedKMeans(1).fit(g).labels_
+        array([0, 0, 0], dtype=int32)
         """
         check_options(self)
-        keeper = Keeper(as_generator(self.rng))
+        check_placement(self, data, engine)
+        check_checkpoint(self, checkpoint, checkpoint_every, resume)
+        rng = as_generator(self.rng)
+        file = RunCheckpoint(KIND)
         if checkpoint is not None:
-            check_saving(self, checkpoint_every)
-            keeper = Keeper(keeper.rng, checkpoint, checkpoint_every, self._fingerprint(data))
-        if resume:
-            keeper.load()
+            file = RunCheckpoint(KIND, checkpoint, checkpoint_every, self._fingerprint(data))
+        fit = load_fit(file) if resume else None
+        if fit is None:
+            fit = HardFitState(rng)
         if isinstance(data, ShardedRatings):
-            data = data.load()  # both node sets need their rows, and shards have the users' only
+            data = data.load()  # both node sets need their rows, and shards hold rows of users only
         if isinstance(data, Ratings):
-            self.ratings_ = data  # a Recommender of this model needs the names
-        score = None if self.score == "auto" else self.score
+            self.ratings_ = data
+
         with running_engine(engine) as running:
-            objective = place(self.objective, data, score, running)
-            auto = self.n_blocks == "auto"
-            if not auto:
-                counts = block_counts(self.n_blocks, objective.n_elements, self.min_block_size)
-                start = given_labels(self.init, objective.n_elements, counts, self.min_block_size)
+            objective = objective_for(self.objective, data, self.score, running)
+            if self.n_blocks != "auto":
+                sizes, least = objective.n_elements, self.min_block_size
+                n_blocks = block_counts(self.n_blocks, sizes, least)
+                start = given_labels(self.init, sizes, n_blocks, least)
             callback(Progress("compiling", 0))
             self._compile(objective)
+
             began = time.perf_counter()
-            if auto:
-                counts, start = self._choose(objective, keeper.rng, running, callback)
-            runs = self._runs(objective, counts, start, keeper, running, callback)
+            if self.n_blocks == "auto":
+                n_blocks, start = self._choose_blocks(objective, fit, running, callback)
+            task = _SearchTask(objective, n_blocks, start, running, callback)
+            self.interrupted_ = self._search(task, fit, file)
             self.seconds_ = time.perf_counter() - began
-            chosen = min(runs, key=lambda run: run.entropy)
-            self.interrupted_ = runs[-1].interrupted
+
+            chosen = min(fit.finished, key=lambda run: run.entropy)
             callback(Progress("checking", 0, entropy=chosen.entropy))
-            self._keep(objective, chosen, counts, running)
-        self.run_entropies_ = [run.entropy for run in runs]
+            self._set_results(task, chosen)
+        self.run_entropies_ = [run.entropy for run in fit.finished]
         return self
 
     def fit_predict(self, data: Graph | Ratings | np.ndarray, **options: Any) -> np.ndarray:
-        """Fit and give the labels; of two node sets those of the rows (users)."""
+        """Cluster the data and return the labels.
+
+        Parameters
+        ----------
+        data : Graph, Ratings or array of shape (n, n_features)
+            The data that `objective` requires.
+        **options
+            Passed to :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,), int32
+            Block of each node; for ratings, of each user.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ct.GeneralizedKMeans(1).fit_predict(ct.Graph.from_edges([0, 1], [1, 2]))
+        array([0, 0, 0], dtype=int32)
+        """
         self.fit(data, **options)
         return self.labels_ if hasattr(self, "labels_") else self.user_labels_
 
     def labels_by_id(self, data: Graph | Ratings) -> dict[Any, int] | tuple[dict[Any, int], ...]:
-        """The block of every node by the name the user gave it; two dictionaries for ratings.
+        """Return the block of each node by its original id.
 
-        >>> g = Graph.from_edges([0], [1], ids=np.array(["ann", "bob"]))
-        >>> GeneralizedKMeans(1).fit(g).labels_by_id(g)
+        Parameters
+        ----------
+        data : Graph or Ratings
+            The data that the model was fitted to.
+
+        Returns
+        -------
+        dict, or tuple of two dict
+            Block by id; for ratings one dictionary for users and one for items.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> g = ct.Graph.from_edges([0], [1], ids=np.array(["ann", "bob"]))
+        >>> ct.GeneralizedKMeans(1).fit(g).labels_by_id(g)
         {'ann': 0, 'bob': 0}
         """
         if isinstance(data, Graph):
@@ -157,48 +328,41 @@ class GeneralizedKMeans(Estimator):
             dict(zip(data.item_ids.tolist(), self.item_labels_.tolist(), strict=True)),
         )
 
-    def _choose(
-        self, objective: Any, rng: Generator, engine: Engine, callback: Callback
+    def _choose_blocks(
+        self, objective: Objective, fit: HardFitState, engine: Engine, callback: Callback
     ) -> tuple[tuple[int, ...], Labels | None]:
-        """The number of blocks with the shortest description, and where the search starts."""
-        least = self.min_block_size
+        """Return the numbers of blocks with the shortest description, and the first labels."""
         tried = auto_k.choose(
-            objective, rng=rng, engine=engine, min_block_size=least, callback=callback
+            objective,
+            rng=fit.rng,
+            engine=engine,
+            min_block_size=self.min_block_size,
+            callback=callback,
         )
         self.description_lengths_ = {c.n_blocks: c.description_length for c in tried}
         return tried[0].n_blocks, tried[0].labels if self.search == "best" else None
 
-    def _runs(
-        self,
-        objective: Any,
-        counts: tuple[int, ...],
-        start: Labels | None,
-        keeper: Keeper,
-        engine: Engine,
-        callback: Callback,
-    ) -> list[SearchResult]:
-        runs = keeper.finished
-        while len(runs) < self.n_init and not (runs and runs[-1].interrupted):
+    def _search(self, task: _SearchTask, fit: HardFitState, file: RunCheckpoint) -> bool:
+        """Make the runs that are not finished; return whether Ctrl-C stopped them."""
+        while len(fit.finished) < self.n_init:
             try:
-                keeper.add(self._run(objective, counts, start, keeper, engine, callback))
+                result = self._run(task, fit, file)
+                fit.finished.append(result)
+                if result.interrupted:
+                    # The last checkpoint stays: this state may be in the middle of an iteration.
+                    return True
+                save_fit(file, fit)
             except KeyboardInterrupt:
-                if not runs:
+                if not fit.finished:
                     raise
-                best_yet = min(runs, key=lambda run: run.entropy)
-                keeper.add(best_yet._replace(interrupted=True))
-        return runs
+                return True
+        return False
 
-    def _run(
-        self,
-        objective: Any,
-        counts: tuple[int, ...],
-        start: Labels | None,
-        keeper: Keeper,
-        engine: Engine,
-        callback: Callback,
-    ) -> SearchResult:
+    def _run(self, task: _SearchTask, fit: HardFitState, file: RunCheckpoint) -> SearchResult:
+        """Make one run of the search, or continue the one that a checkpoint interrupted."""
+        objective, n_blocks, start, engine, callback = task
         common: dict[str, Any] = {
-            "rng": keeper.rng,
+            "rng": fit.rng,
             "engine": engine,
             "max_iter": self.max_iter,
             "tol": self.tol,
@@ -206,56 +370,68 @@ class GeneralizedKMeans(Estimator):
             "callback": callback,
         }
         if self.search == "best":
-            return best.run(objective, counts, start, **common)
-        trace = keeper.resumed(objective, counts)
-        if trace is None:
-            sizes, least = objective.n_elements, self.min_block_size
-            labels = start or paper.random_labels(sizes, counts, keeper.rng, least)
-            trace = paper.begin(objective, counts, labels)
-        return paper.run(objective, trace, alpha=self.alpha, each=keeper.each, **common)
+            return best.run(objective, n_blocks, start, **common)
+
+        def save_if_due(trace: PaperTrace) -> None:
+            if file.due(len(trace.history)):
+                save_fit(file, fit, trace)
+
+        unfinished = fit.take_unfinished()
+        if unfinished is not None:
+            trace = unfinished.trace(objective, n_blocks)
+        else:
+            labels = start or paper.random_labels(
+                objective.n_elements, n_blocks, fit.rng, self.min_block_size
+            )
+            trace = paper.begin(objective, n_blocks, labels)
+        return paper.run(objective, trace, alpha=self.alpha, after_iteration=save_if_due, **common)
+
+    def _set_results(self, task: _SearchTask, found: SearchResult) -> None:
+        """Set the fitted attributes that describe the best clustering."""
+        if len(found.labels) == 1:
+            self.labels_ = found.labels[0]
+        else:
+            self.user_labels_, self.item_labels_ = found.labels
+        objective = task.objective
+        state = objective.start(found.labels, task.n_blocks)
+        self.entropy_: float = objective.entropy(state)
+        self.history_: list[Iteration] = found.history
+        self.converged_ = found.converged
+        occupied = tuple(int((sizes > 0).sum()) for sizes in state.sizes)
+        self.n_blocks_ = occupied[0] if len(occupied) == 1 else occupied
+        if isinstance(objective, GaussianObjective):
+            self.centers_ = objective.centers(state)
+        if isinstance(objective, BlockObjective):
+            blocks = block_summary(objective, state)
+            self.block_edges_, self.block_pairs_ = blocks.edges, blocks.pairs
+            self.block_probabilities_ = blocks.probabilities
+        self.locally_optimal_ = not found.interrupted and is_locally_optimal(
+            objective, state, task.engine, self.min_block_size
+        )
 
     def _fingerprint(self, data: Any) -> dict[str, Any]:
-        """What a checkpoint must agree with; iterations and tol may change on the way."""
-        given = {n: v for n, v in self.get_params().items() if n not in _NOT_PART_OF_THE_RUN}
+        """Return what a checkpoint must agree with: the data and the parameters of the run."""
+        given = {n: v for n, v in self.get_params().items() if n not in _MAY_CHANGE_ON_RESUME}
         given["n_blocks"] = np.ravel(self.n_blocks).tolist()
         if not isinstance(self.init, str):
             given["init"] = digest(self.init if isinstance(self.init, tuple) else [self.init])
         seed = seed_name(self.rng)
         return {"model": type(self).__name__, "data": data_digest(data), "seed": seed, **given}
 
-    def _compile(self, objective: Any) -> None:
-        """Have Numba compile what the search will run; every block model shares its kernels."""
-        if objective.name == "gaussian":
+    def _compile(self, objective: Objective) -> None:
+        """Run a tiny fit so that Numba compiles the kernels; all block models share them."""
+        if isinstance(objective, GaussianObjective):
             tiny = make_objective("gaussian", np.arange(_TINY * 1.0)[:, None], objective.score)
         else:
             ring = np.arange(_TINY)
-            tiny = make_objective("simple", Graph.from_edges(ring, (ring + 1) % _TINY))
-            tiny.score = objective.score
+            graph = Graph.from_edges(ring, (ring + 1) % _TINY)
+            tiny = make_objective("simple", graph, objective.score)
         with LocalEngine(1) as engine:
             if isinstance(objective, ShardedObjective):
-                tiny = sharded(tiny, engine)
-            few = type(self)(**{**self.get_params(), "max_iter": 1, "min_block_size": 0})
+                tiny = distribute(tiny, engine)
+            model = type(self)(**{**self.get_params(), "max_iter": 1, "min_block_size": 0})
+            fit = HardFitState(np.random.default_rng(0))
             if self.n_blocks == "auto":
-                few._choose(tiny, np.random.default_rng(0), engine, silent)
-            keeper = Keeper(np.random.default_rng(0))
-            found = few._run(tiny, (2,), None, keeper, engine, silent)
-            few._keep(tiny, found, (2,), engine)
-
-    def _keep(
-        self, objective: Any, found: SearchResult, counts: tuple[int, ...], engine: Engine
-    ) -> None:
-        if len(found.labels) == 1:
-            self.labels_ = found.labels[0]
-        else:
-            self.user_labels_, self.item_labels_ = found.labels
-        state = objective.start(found.labels, counts)
-        self.entropy_: float = objective.entropy(state)
-        self.history_: list[Iteration] = found.history
-        self.converged_ = found.converged
-        occupied = tuple(int((sizes > 0).sum()) for sizes in state.sizes)
-        self.n_blocks_ = occupied[0] if len(occupied) == 1 else occupied
-        for name, value in describe(objective, state).items():
-            setattr(self, name, value)
-        self.locally_optimal_ = not found.interrupted and no_move_helps(
-            objective, state, engine, self.min_block_size
-        )
+                model._choose_blocks(tiny, HardFitState(np.random.default_rng(0)), engine, silent)
+            task = _SearchTask(tiny, (2,), None, engine, silent)
+            model._set_results(task, model._run(task, fit, RunCheckpoint(KIND)))

@@ -1,33 +1,41 @@
-"""What a finished clustering says about its blocks, and the proof that no move helps."""
+"""What a finished clustering reports: its block matrix, and whether any single move helps."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from coterie.engine import Engine
-from coterie.models.hard.objectives import BlockObjective, GaussianObjective
+from coterie.models.hard.objectives.block_objective import BlockObjective, BlockState
+from coterie.models.hard.objectives.interface import ClusterState, Objective
 
 _CHUNK = 1 << 18  # elements scored at once
 
 
-def describe(objective: Any, state: Any) -> dict[str, Any]:
-    """The learnt attributes about blocks, by name.
+@dataclass(frozen=True)
+class BlockSummary:
+    """The block matrix of a clustering; one row and one column per block.
 
-    block_edges_ counts what a cell holds (inner edges once; weights; ratings of each value, in a
-    third dimension), block_pairs_ how many pairs (of ratings: how many ratings) that is out of,
-    and block_probabilities_ is their ratio, 0 for a cell without pairs.
+    For ratings the matrices are users' blocks x items' blocks, and `edges` has a third dimension,
+    the levels of the rating scale.
     """
-    if isinstance(objective, GaussianObjective):
-        return {"centers_": objective.centers(state)}
+
+    edges: np.ndarray  # total per cell: edges (inner ones once), weights, or ratings
+    pairs: np.ndarray  # pairs per cell; for ratings, the number of ratings
+    probabilities: np.ndarray  # edges / pairs, 0 for a cell without pairs
+
+
+def block_summary(objective: BlockObjective, state: BlockState) -> BlockSummary:
+    """Return the block matrix of a clustering."""
     edges, pairs = _cells(objective, state)
     out_of = np.broadcast_to(pairs if pairs.ndim == edges.ndim else pairs[:, :, None], edges.shape)
     ratio = np.divide(edges, out_of, out=np.zeros_like(edges), where=out_of > 0)
-    return {"block_edges_": edges, "block_pairs_": pairs, "block_probabilities_": ratio}
+    return BlockSummary(edges, pairs, ratio)
 
 
-def _cells(objective: BlockObjective, state: Any) -> tuple[np.ndarray, np.ndarray]:
+def _cells(objective: BlockObjective, state: BlockState) -> tuple[np.ndarray, np.ndarray]:
+    """Return (totals, pairs) of the cells."""
     counts = state.counts[0]
     if len(state.n_blocks) == 1:
         k = state.n_blocks[0]
@@ -45,19 +53,20 @@ def _cells(objective: BlockObjective, state: Any) -> tuple[np.ndarray, np.ndarra
     return channels[:, :, :-1].copy(), channels[:, :, -1].copy()
 
 
-def no_move_helps(objective: Any, state: Any, engine: Engine, min_block_size: int) -> bool:
-    """Whether no single move that `min_block_size` allows lowers S: a pass over all elements."""
-    score, objective.score = objective.score, "exact"
-    try:
-        for side, n in enumerate(objective.n_elements):
-            objective.prepare(state, side, engine)
-            sizes, labels = state.sizes[side], state.labels[side]
-            for start in range(0, n, _CHUNK):
-                elements = np.arange(start, min(n, start + _CHUNK))
-                elements = elements[sizes[labels[elements]] - 1 >= min_block_size]
-                plan = objective.plan(state, side, elements, engine)
-                if (plan.wanted != labels[elements]).any():
-                    return False
-        return True
-    finally:
-        objective.score = score
+def is_locally_optimal(
+    objective: Objective, state: ClusterState, engine: Engine, min_block_size: int
+) -> bool:
+    """Return whether no single move that `min_block_size` allows lowers S.
+
+    This takes one pass over all elements, with exact scores whatever the search used.
+    """
+    for side, n in enumerate(objective.n_elements):
+        objective.prepare(state, side, engine, score="exact")
+        sizes, labels = state.sizes[side], state.labels[side]
+        for start in range(0, n, _CHUNK):
+            elements = np.arange(start, min(n, start + _CHUNK))
+            elements = elements[sizes[labels[elements]] - 1 >= min_block_size]
+            plan = objective.plan_moves(state, side, elements, engine, score="exact")
+            if (plan.wanted != labels[elements]).any():
+                return False
+    return True

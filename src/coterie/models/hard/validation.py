@@ -1,4 +1,4 @@
-"""Where a hard clustering starts: options checked, block counts, first labels."""
+"""Check the parameters of a hard clustering, the numbers of blocks and the first labels."""
 
 from __future__ import annotations
 
@@ -7,50 +7,92 @@ from typing import Any
 import numpy as np
 
 from coterie.base.errors import InputError
+from coterie.engine import Engine, LocalEngine
+from coterie.engine.sharded_data import ShardedGraph
 from coterie.models.hard.objectives.interface import Labels
 
 
 def check_options(model: Any) -> None:
-    """Refuse what no search can use, by name and value."""
+    """Raise an error for a parameter that no search can use."""
     if model.search not in ("paper", "best"):
-        raise InputError(f"search={model.search!r} is unknown", remedy="take 'paper' or 'best'")
+        raise InputError(f"unknown search: {model.search!r}", remedy="choose best or paper")
     if model.score not in ("auto", "exact", "fixed"):
-        raise InputError(
-            f"score={model.score!r} is unknown", remedy="take 'exact', 'fixed' or 'auto'"
-        )
+        raise InputError(f"unknown score: {model.score!r}", remedy="choose exact, fixed or auto")
     if not 0.0 < model.alpha <= 1.0:
         raise InputError(
             f"alpha={model.alpha:g} is outside (0, 1]",
-            remedy="alpha is the share of the nodes in a batch: try 0.1",
+            remedy="alpha is the share of the nodes in a batch: try `alpha=0.1`",
         )
     if not model.tol >= 0.0:
-        raise InputError(f"tol={model.tol:g} is negative", remedy="give 0 to run all iterations")
+        raise InputError(
+            f"tol must not be negative: {model.tol:g}", remedy="set `tol=0` to run all iterations"
+        )
     if model.n_blocks == "auto" and not isinstance(model.init, str):
         raise InputError(
-            "n_blocks='auto' cannot start from labels of your own",
-            remedy="give the number of blocks, or init='random'",
+            "n_blocks='auto' cannot start from given labels",
+            remedy='give the number of blocks, or set `init="random"`',
         )
-    for name, least in (("max_iter", 0), ("n_init", 1), ("min_block_size", 0)):
+    for name, minimum in (("max_iter", 0), ("n_init", 1), ("min_block_size", 0)):
         value = getattr(model, name)
-        if not isinstance(value, int | np.integer) or value < least:
-            raise InputError(f"{name}={value!r}", remedy=f"give an integer of at least {least}")
+        if not isinstance(value, int | np.integer) or value < minimum:
+            raise InputError(
+                f"invalid {name}: {value!r}", remedy=f"give an integer of at least {minimum}"
+            )
 
 
-def check_saving(model: Any, every: int) -> None:
-    """Refuse a checkpoint of what keeps none."""
-    if model.search != "paper" or model.n_blocks == "auto":
-        what = f"search={model.search!r}" if model.search != "paper" else "n_blocks='auto'"
+def check_placement(model: Any, data: Any, engine: str | Engine | None) -> None:
+    """Raise an error if the search needs all data in this process and they are distributed."""
+    if isinstance(data, ShardedGraph):
+        where = "a graph in shards"
+    elif engine == "dask" or not (engine is None or isinstance(engine, str | LocalEngine)):
+        where = "the Dask engine"
+    else:
+        return
+    if model.objective == "gaussian":
         raise InputError(
-            f"{what} keeps no checkpoints", remedy="use search='paper' with a number of blocks"
+            "objective 'gaussian' runs on one machine only", remedy='use `engine="local"`'
+        )
+    if model.n_blocks == "auto":
+        raise InputError(
+            f"n_blocks='auto' needs the whole graph on one machine and does not support {where}",
+            remedy='use `search="paper"` with a number of blocks',
+        )
+    if model.search == "best":
+        raise InputError(
+            "search='best', the default, needs the whole graph on one machine and does not "
+            f"support {where}",
+            remedy='use `search="paper"`',
+        )
+
+
+def check_checkpoint(model: Any, checkpoint: Any, every: int, resume: bool) -> None:
+    """Raise an error if a checkpoint is requested that the search cannot write."""
+    if checkpoint is None:
+        if resume:
+            raise InputError(
+                "no checkpoint to resume from", remedy="set `checkpoint` to the file to resume"
+            )
+        return
+    if model.search != "paper":
+        raise InputError(
+            f"search={model.search!r}, the default, does not support checkpoints",
+            remedy='use `search="paper"`',
+        )
+    if model.n_blocks == "auto":
+        raise InputError(
+            "n_blocks='auto' does not support checkpoints",
+            remedy='use `search="paper"` with a number of blocks',
         )
     if every < 1:
-        raise InputError(f"checkpoint_every={every}", remedy="give an integer of at least 1")
+        raise InputError(
+            f"invalid checkpoint_every: {every}", remedy="give an integer of at least 1"
+        )
 
 
 def block_counts(
     n_blocks: int | str | tuple[int, ...], n_elements: tuple[int, ...], min_block_size: int
 ) -> tuple[int, ...]:
-    """How many blocks each side gets; one number serves both sides.
+    """Return the number of blocks per side; one number applies to both sides.
 
     >>> block_counts(3, (10, 5), 0)
     (3, 3)
@@ -58,22 +100,25 @@ def block_counts(
     given = n_blocks if isinstance(n_blocks, tuple | list) else (n_blocks,) * len(n_elements)
     if len(given) != len(n_elements):
         raise InputError(
-            f"n_blocks={n_blocks!r} for {len(n_elements)} node set(s)",
-            remedy="give one number, or one for users and one for items",
+            f"n_blocks={n_blocks!r} does not fit data with {len(n_elements)} node set(s)",
+            remedy="give one number, or for ratings one for users and one for items",
         )
     for k, n in zip(given, n_elements, strict=True):
         if not isinstance(k, int | np.integer) or k < 1:
-            raise InputError(f"n_blocks={k!r}", remedy="give an integer of at least 1, or 'auto'")
+            raise InputError(
+                f"invalid n_blocks: {k!r}", remedy="give an integer of at least 1, or auto"
+            )
         if k > n:
             raise InputError(
-                f"{k} blocks for {n} nodes", remedy=f"ask for at most {n} blocks" if n else None
+                f"{k} blocks are more than the {n} nodes",
+                remedy=f"ask for at most {n} blocks" if n else None,
             )
         if k * min_block_size > n:
             raise InputError(
-                f"{k} blocks of at least {min_block_size} nodes need {k * min_block_size:,}, "
+                f"{k} blocks of at least {min_block_size} nodes need {k * min_block_size:,} nodes, "
                 f"and there are {n:,}",
-                remedy=f"with {k} blocks the largest min_block_size is {n // k}; "
-                f"with min_block_size={min_block_size} the most blocks are {n // min_block_size}",
+                remedy=f"use at most `min_block_size={n // k}` or at most "
+                f"`n_blocks={n // min_block_size}`",
             )
     return tuple(int(k) for k in given)
 
@@ -84,33 +129,39 @@ def given_labels(
     n_blocks: tuple[int, ...],
     min_block_size: int,
 ) -> Labels | None:
-    """The user's own start, checked; None for "random"."""
+    """Return the labels given as `init`, checked; None for "random"."""
     if isinstance(init, str):
         if init != "random":
-            raise InputError(f"init={init!r} is unknown", remedy="give 'random' or labels")
+            raise InputError(
+                f"unknown init: {init!r}", remedy="give 'random' or an array of labels"
+            )
         return None
     sides = init if isinstance(init, tuple) else (init,)
     if len(sides) != len(n_elements):
         raise InputError(
             f"init has labels for {len(sides)} node set(s), the data have {len(n_elements)}",
-            remedy="give a tuple with an array for each",
+            remedy="give a tuple with one array per node set",
         )
     labels = []
     for side, n, k in zip(sides, n_elements, n_blocks, strict=True):
         z = np.asarray(side)
         if z.shape != (n,):
-            raise InputError(f"init has shape {z.shape}, the data have {n} elements")
+            raise InputError(
+                f"init has shape {z.shape}, the data have {n} elements",
+                remedy="give one label per element",
+            )
         bad = np.flatnonzero(~((z >= 0) & (z < k) & (z == np.floor(z))))
         if len(bad):
             raise InputError(
-                f"init[{bad[0]}] = {z[bad[0]]} is no block", remedy=f"labels run 0..{k - 1}"
+                f"invalid label: init[{bad[0]}] = {z[bad[0]]}",
+                remedy=f"labels must be integers from 0 to {k - 1}",
             )
         sizes = np.bincount(z.astype(np.int64), minlength=k)
         if sizes.min() < min_block_size:
             raise InputError(
-                f"init gives block {int(sizes.argmin())} {int(sizes.min())} nodes, under "
+                f"block {int(sizes.argmin())} of init has {int(sizes.min())} nodes, fewer than "
                 f"min_block_size={min_block_size}",
-                remedy="start with larger blocks",
+                remedy="start with larger blocks, or lower `min_block_size`",
             )
         labels.append(z.astype(np.int32))
     return tuple(labels)

@@ -1,40 +1,45 @@
-"""What Generalized k-means minimises: one objective a model of the data, one shape for all.
+"""What Generalized k-means minimises: one objective per model of the data, one interface for all.
 
-A search (`models/search/`) knows nothing of graphs or ratings. It holds a `State` and calls
+`objective_for` builds the objective by name, where the engine works. A search
+(`models/hard/search`) knows nothing about graphs or ratings. It holds a state and calls
 
-    objective.n_elements                    elements of each side: (n,) or (users, items)
-    state = objective.start(labels, k)      statistics counted from labels, one array a side
+    objective.n_elements                    elements per side: (n,) or (users, items)
+    state = objective.start(labels, k)      statistics counted from labels, one array per side
     S     = objective.entropy(state)        from the statistics alone, never from the data
-    S     = objective.prepare(state, side, engine)      the tables of an iteration; gives S for free
-    plan  = objective.plan(state, side, elements, engine)    the best label and its gain for each
+    S     = objective.prepare(state, side, engine)      the tables of an iteration; returns S
+    plan  = objective.plan_moves(state, side, elements, engine)     the best label and its gain per
                                             element against fixed statistics: a pure function
-    moved = objective.apply(state, side, elements, wanted, min_block_size)   statistics follow
+    moved = objective.apply(state, side, elements, wanted, min_block_size)   updates statistics
     moved, gained = objective.sweep(state, side, order, min_block_size)      sequential and exact:
-                                            a move sees all moves before it, S never rises
+                                            each move sees all moves before it, S never rises
 
-`prepare` must come before `plan` and after any `apply`; `sweep` prepares by itself and leaves valid
-tables behind. `gained` and the gains of a plan are exact changes of S, positive when S falls.
+Call `prepare` before `plan_moves` and after any `apply`; `sweep` prepares by itself and leaves
+valid tables. `gained` and the gains of a plan are changes of S, positive if S falls.
 
-For searches that need more than moves, a `BlockObjective` shows its statistics: in one node set
-`state.counts[0][j, y]` is the block matrix (float64 that hold integers; inner edges once),
-`state.sizes[0]` the block sizes; degree correction has one more row, the degree sums;
-`objective.model` is what kernels take first (`kernels/blocks.py` explains all of it,
-`kernels/cells.py` has the cost of a cell for every kind: a merge is a sum of `cell` differences).
+For searches that need more than moves, a `BlockObjective` exposes its statistics: with one node
+set `state.counts[0][j, y]` is the block matrix (float64 that hold integers; inner edges once) and
+`state.sizes[0]` the block sizes; degree correction has one more row, the degree sums.
+`objective.model` is the first argument of kernels (`kernels/hard/statistics.py` explains all of
+it, `kernels/hard/cell_costs.py` has the cost of a cell for every kind).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.data import Graph, Ratings
+from coterie.engine import Engine, LocalEngine
+from coterie.engine.sharded_data import ShardedGraph
+from coterie.models.foreign_data import conversion, type_name
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.gaussian import GaussianObjective
 from coterie.models.hard.objectives.graphs import degree_corrected, directed, simple, weighted
 from coterie.models.hard.objectives.interface import ClusterState, MovePlan, Objective
+from coterie.models.hard.objectives.sharded import ShardedObjective, distribute, from_shards
 from coterie.models.hard.objectives.two_node_sets import binomial, likes, multinomial
 
 __all__ = [
@@ -44,48 +49,76 @@ __all__ = [
     "GaussianObjective",
     "MovePlan",
     "Objective",
+    "ShardedObjective",
     "binomial",
     "degree_corrected",
     "directed",
     "likes",
     "make_objective",
     "multinomial",
+    "objective_for",
     "simple",
     "weighted",
 ]
 
-# what a user calls it -> what it is fitted to, and how it is made
-OBJECTIVES: dict[str, tuple[type, Callable[[Any], Any]]] = {
-    "simple": (Graph, simple),
-    "degree-corrected": (Graph, degree_corrected),
-    "directed": (Graph, directed),
-    "weighted": (Graph, weighted),
-    "ratings": (Ratings, multinomial),
-    "binomial": (Ratings, binomial),
-    "likes": (Ratings, likes),
-    "gaussian": (np.ndarray, GaussianObjective),
+
+class ObjectiveKind(NamedTuple):
+    """The data type that an objective is fitted to, and the function that builds it."""
+
+    data: type
+    build: Callable[[Any], Any]
+
+
+OBJECTIVES = {
+    "simple": ObjectiveKind(Graph, simple),
+    "degree-corrected": ObjectiveKind(Graph, degree_corrected),
+    "directed": ObjectiveKind(Graph, directed),
+    "weighted": ObjectiveKind(Graph, weighted),
+    "ratings": ObjectiveKind(Ratings, multinomial),
+    "binomial": ObjectiveKind(Ratings, binomial),
+    "likes": ObjectiveKind(Ratings, likes),
+    "gaussian": ObjectiveKind(np.ndarray, GaussianObjective),
 }
 
 
-def make_objective(name: str, data: Any, score: str | None = None) -> Any:
-    """The objective called `name` on `data`; without `score` its own default.
+def objective_for(name: str, data: Any, score: str, engine: Engine) -> Objective:
+    """Build the objective `name` where the engine works.
+
+    Threads work on rows in this process. For a cluster, and for data that are stored in shards,
+    the engine stores the rows. `score` is "exact", "fixed" or "auto" (the objective's default).
+    """
+    if isinstance(data, ShardedGraph):
+        no_weights = np.empty(0) if data.weighted else None
+        empty = Graph.from_edges([], [], weights=no_weights, directed=data.directed)
+        return from_shards(make_objective(name, empty, score), data, engine)
+    objective = make_objective(name, data, score)
+    if isinstance(engine, LocalEngine):
+        return objective  # type: ignore[no-any-return]
+    return distribute(objective, engine)
+
+
+def make_objective(name: str, data: Any, score: str = "auto") -> Any:
+    """Build the objective `name` on data in this process.
 
     >>> make_objective("simple", Graph.from_edges([0], [1])).score
     'exact'
     """
     if name not in OBJECTIVES:
-        raise InputError(f"objective={name!r} is unknown", remedy=f"take one of {list(OBJECTIVES)}")
-    if score not in (None, "exact", "fixed"):
-        raise InputError(f"score={score!r} is unknown", remedy="take 'exact' or 'fixed'")
-    kind, make = OBJECTIVES[name]
-    if kind is np.ndarray:
-        data = np.asarray(data)
-    if not isinstance(data, kind):
         raise InputError(
-            f"objective {name!r} is fitted to {kind.__name__}, not to {type(data).__name__}",
-            remedy=f"give a {kind.__name__}, or another objective",
+            f"unknown objective: {name!r}", remedy=f"choose one of {', '.join(OBJECTIVES)}"
         )
-    objective = make(data)
-    if score is not None:
+    if score not in ("auto", "exact", "fixed"):
+        raise InputError(f"unknown score: {score!r}", remedy="choose exact, fixed or auto")
+    kind = OBJECTIVES[name]
+    if kind.data is np.ndarray:
+        data = np.asarray(data)
+    if not isinstance(data, kind.data):
+        raise InputError(
+            f"objective {name!r} is fitted to {type_name(kind.data)}, not to "
+            f"{type_name(type(data))}",
+            remedy=conversion(data, kind.data) or "convert the data or choose another `objective`",
+        )
+    objective = kind.build(data)
+    if score != "auto":
         objective.score = score
     return objective

@@ -1,4 +1,7 @@
-"""The objective of every block model: graphs, ratings, likes. What differs is the `Model`."""
+"""The objective of every block model: graphs, ratings, likes. They differ in their `BlockModel`.
+
+Kernels: `kernels/hard/statistics.py`, `score_tables.py`, `scores.py` and `fixed_scores.py`.
+"""
 
 from __future__ import annotations
 
@@ -29,38 +32,40 @@ from coterie.kernels.hard.statistics import (
 )
 from coterie.models.hard.objectives.interface import Labels, MovePlan
 
-_KEPT_X = 17  # rows of tables.py are kept for x below this
-_KEPT_BYTES = 1 << 25  # … in at most this much memory a thread
+_KEPT_X = 17  # score rows are kept for x below this
+_KEPT_BYTES = 1 << 25  # … in at most this much memory per thread
 
 
 def planning_workspace(slots: int, k: int) -> Workspace:
-    """Buffers of one thread for `plan`, with room for the rows that come up again and again."""
+    """Allocate the buffers of one thread for `plan_moves`, with room for rows that are reused."""
     return workspace(slots, k, _KEPT_X, min(2 * slots * _KEPT_X, _KEPT_BYTES // (8 * k)))
 
 
 @dataclass
 class BlockState:
-    """Labels and block statistics; tables and buffers are made when first needed."""
+    """Labels and block statistics; tables and buffers are created when first needed."""
 
     labels: Labels
     n_blocks: tuple[int, ...]
-    counts: tuple[np.ndarray, ...]  # a side: float64 (slots, k)
-    sizes: tuple[np.ndarray, ...]  # a side: float64 (k,)
+    counts: tuple[np.ndarray, ...]  # per side: float64 (slots, k)
+    sizes: tuple[np.ndarray, ...]  # per side: float64 (k,)
     tables: dict[int, ScoreTables] = field(default_factory=dict)
     buffers: dict[int, list[Workspace]] = field(default_factory=dict)
 
     @property
     def statistics(self) -> tuple[np.ndarray, ...]:
+        """Everything that moves change besides the labels."""
         return (*self.counts, *self.sizes)
 
     def stats(self, side: int) -> BlockStats:
-        """The statistics as this side sees them."""
+        """Return the statistics as this side sees them."""
         other = len(self.labels) - 1 - side if len(self.labels) > 1 else side
         return BlockStats(
             self.counts[side], self.sizes[side], self.sizes[other], self.counts[other]
         )
 
     def copy(self) -> BlockState:
+        """Return an independent copy of labels and statistics."""
         return BlockState(
             tuple(z.copy() for z in self.labels),
             self.n_blocks,
@@ -70,11 +75,12 @@ class BlockState:
 
 
 class BlockObjective:
-    """A block model of fixed data; made by the functions of this package.
+    """A block model of fixed data; the functions of this package create it.
 
     `sides` holds the neighbours of each node set: one for a graph, two for ratings. `constant`
-    is the part of S that no clustering changes. `score` says how `plan` rates a label: "exact" is
-    the change of S, "fixed" the paper's approximation with theta held fixed.
+    is the part of S that no clustering changes. `score` is the default of `prepare` and
+    `plan_moves`: "exact" is the change of S, "fixed" the approximation of Prost & Yoon, with the
+    parameters theta held fixed.
     """
 
     def __init__(
@@ -95,13 +101,14 @@ class BlockObjective:
         self.n_elements = tuple(len(side.indptr) - 1 for side in sides)
 
     def slots(self, side: int, n_blocks: tuple[int, ...]) -> int:
-        """Rows of this side's counts."""
+        """Return the number of rows of this side's counts."""
         if self.model.layout == TWO_SETS:
             return len(self.model.signs) * n_blocks[1 - side]
         degree_slot = int(self.model.kind == PLAIN)
         return n_blocks[0] * (2 if self.model.layout == TWO_WAY else 1) + degree_slot
 
     def start(self, labels: Labels, n_blocks: tuple[int, ...]) -> BlockState:
+        """Return the state of these labels, with statistics counted from the data."""
         labels = tuple(np.array(z, np.int32) for z in labels)
         counts, sizes = [], []
         for side, adjacency in enumerate(self.sides):
@@ -120,12 +127,24 @@ class BlockObjective:
         return BlockState(labels, n_blocks, tuple(counts), tuple(sizes))
 
     def entropy(self, state: BlockState) -> float:
+        """Return S, from the statistics alone."""
         return self._refresh(state, 0, None, "exact")
 
-    def prepare(self, state: BlockState, side: int, engine: Engine) -> float:
-        return self._refresh(state, side, engine, self.score)
+    def prepare(
+        self, state: BlockState, side: int, engine: Engine, score: str | None = None
+    ) -> float:
+        """Compute the tables that `plan_moves` needs; return S."""
+        return self._refresh(state, side, engine, score or self.score)
 
-    def plan(self, state: BlockState, side: int, elements: np.ndarray, engine: Engine) -> MovePlan:
+    def plan_moves(
+        self,
+        state: BlockState,
+        side: int,
+        elements: np.ndarray,
+        engine: Engine,
+        score: str | None = None,
+    ) -> MovePlan:
+        """Find the best label of each element against fixed statistics."""
         wanted, gains = np.empty(len(elements), np.int32), np.empty(len(elements))
         cuts = self._cut(side, elements, engine.threads)
         parts = [slice(a, b) for a, b in pairwise(cuts)]
@@ -133,7 +152,7 @@ class BlockObjective:
         stats, tables = state.stats(side), state.tables[side]
         other = len(self.sides) - 1 - side
 
-        kernel = plan_moves if self.score == "exact" else plan_moves_fixed
+        kernel = plan_moves if (score or self.score) == "exact" else plan_moves_fixed
 
         def plan_part(part: slice, buffer: Workspace) -> None:
             kernel(
@@ -160,6 +179,7 @@ class BlockObjective:
         wanted: np.ndarray,
         min_block_size: int = 0,
     ) -> int:
+        """Move the elements to the wanted labels; return the number of moves made."""
         buffer = self._buffers(state, side, 1)[0]
         other = len(self.sides) - 1 - side
         moved = apply_moves(
@@ -179,6 +199,7 @@ class BlockObjective:
     def sweep(
         self, state: BlockState, side: int, order: np.ndarray, min_block_size: int = 0
     ) -> tuple[int, float]:
+        """Move the elements one by one, each exactly; return (moves made, entropy gained)."""
         self._refresh(state, side, None, "exact")
         slots, k = state.counts[side].shape
         other = len(self.sides) - 1 - side
@@ -196,6 +217,7 @@ class BlockObjective:
         return int(moved), float(gained)
 
     def _refresh(self, state: BlockState, side: int, engine: Engine | None, score: str) -> float:
+        """Recompute the tables of one side; return S."""
         stats = state.stats(side)
         slots, k = stats.counts.shape
         if side not in state.tables:
@@ -211,6 +233,7 @@ class BlockObjective:
         return float(tables.blocks[PARTS].sum()) + self.constant
 
     def _buffers(self, state: BlockState, side: int, parts: int) -> list[Workspace]:
+        """Return one workspace per part, created when first needed."""
         slots, k = state.counts[side].shape
         buffers = state.buffers.setdefault(side, [])
         while len(buffers) < parts:
@@ -218,8 +241,10 @@ class BlockObjective:
         return buffers[:parts]
 
     def _cut(self, side: int, elements: np.ndarray, parts: int) -> np.ndarray:
-        """Where to cut a batch into parts of about equal work. A plan is a pure function of each
-        element, so the cuts, unlike shards with random streams, may follow the threads."""
+        """Return where to cut a batch into parts of about equal work.
+
+        A plan is a pure function of each element, so the cuts may depend on the number of threads,
+        unlike shards with random streams."""
         indptr = self.sides[side].indptr
         work: np.ndarray = np.cumsum(indptr[elements + 1] - indptr[elements] + 4)
         if parts == 1 or not len(work):

@@ -1,4 +1,7 @@
-"""The objective of k-means: Gaussian blocks with unit covariance (cl:ex1.3)."""
+"""The objective of k-means: Gaussian blocks with unit covariance (Prost & Yoon, "k-means").
+
+Kernel: `kernels/hard/gaussian.py`.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +27,21 @@ class PointState:
 
     @property
     def statistics(self) -> tuple[np.ndarray, ...]:
+        """Everything that moves change besides the labels."""
         return (self.sums, *self.sizes)
 
     def copy(self) -> PointState:
+        """Return an independent copy."""
         return PointState(
             (self.labels[0].copy(),), self.n_blocks, self.sums.copy(), (self.sizes[0].copy(),)
         )
 
 
 class GaussianObjective:
-    """S = sum |x - mu|^2 / 2 + (N dim / 2) log 2 pi. score="fixed" is Lloyd's rule, the nearest
-    centre; "exact" is Hartigan's, which knows that the centre moves with the point.
+    """The entropy of points in Gaussian blocks: S = sum |x - mu|^2 / 2 + (N dim / 2) log 2 pi.
+
+    score="fixed" is Lloyd's rule, the nearest centre; "exact" is Hartigan's rule, which takes into
+    account that the centre moves with the point.
 
     >>> objective = GaussianObjective(np.array([[0.0], [2.0]]))
     >>> state = objective.start((np.array([0, 0]),), (1,))
@@ -48,19 +55,23 @@ class GaussianObjective:
         self.points = np.ascontiguousarray(points, np.float64)
         if self.points.ndim != 2:
             raise InputError(
-                f"points of shape {np.shape(points)}",
-                remedy="give one row a point, one column a feature",
+                f"points must be a 2-d array, got shape {np.shape(points)}",
+                remedy="give one row per point and one column per feature",
             )
         bad = np.argwhere(~np.isfinite(self.points))
         if len(bad):
-            raise InputError(f"point {bad[0][0]}, feature {bad[0][1]} is not finite")
+            raise InputError(
+                f"point {bad[0][0]}, feature {bad[0][1]} is not finite",
+                remedy="remove or replace NaN and infinite values",
+            )
         self.origin = self.points.mean(axis=0) if len(self.points) else 0.0
-        self.points = self.points - self.origin  # sums of squares then lose nothing
+        self.points = self.points - self.origin  # avoids cancellation in sums of squares
         self.score = score
         self.n_elements = (len(self.points),)
         self._squares = float((self.points**2).sum())
 
     def start(self, labels: Labels, n_blocks: tuple[int, ...]) -> PointState:
+        """Return the state of these labels."""
         z = np.array(labels[0], np.int32)
         sums = np.zeros((n_blocks[0], self.points.shape[1]))
         np.add.at(sums, z, self.points)
@@ -68,20 +79,32 @@ class GaussianObjective:
         return PointState((z,), n_blocks, sums, (sizes,))
 
     def entropy(self, state: PointState) -> float:
+        """Return S, from the sums alone."""
         sizes = np.maximum(state.sizes[0], 1.0)
         inner = self._squares - float(((state.sums**2).sum(axis=1) / sizes).sum())
         return inner / 2 + self.points.size / 2 * math.log(2 * math.pi)
 
     def centers(self, state: PointState) -> np.ndarray:
-        """The mean of each block; nan for an empty one."""
+        """Return the mean of each block; NaN for an empty one."""
         sizes = np.where(state.sizes[0] > 0, state.sizes[0], np.nan)
         centers: np.ndarray = state.sums / sizes[:, None] + self.origin
         return centers
 
-    def prepare(self, state: PointState, side: int, engine: Engine) -> float:
+    def prepare(
+        self, state: PointState, side: int, engine: Engine, score: str | None = None
+    ) -> float:
+        """Return S; points need no tables."""
         return self.entropy(state)
 
-    def plan(self, state: PointState, side: int, elements: np.ndarray, engine: Engine) -> MovePlan:
+    def plan_moves(
+        self,
+        state: PointState,
+        side: int,
+        elements: np.ndarray,
+        engine: Engine,
+        score: str | None = None,
+    ) -> MovePlan:
+        """Find the best block of each point against fixed centres."""
         wanted, gains = np.empty(len(elements), np.int32), np.empty(len(elements))
         cuts = np.linspace(0, len(elements), engine.threads + 1).astype(np.int64)
 
@@ -92,7 +115,7 @@ class GaussianObjective:
                 state.sizes[0],
                 state.labels[0],
                 elements[a:b],
-                self.score == "exact",
+                (score or self.score) == "exact",
                 wanted[a:b],
                 gains[a:b],
             )
@@ -108,14 +131,16 @@ class GaussianObjective:
         wanted: np.ndarray,
         min_block_size: int = 0,
     ) -> int:
+        """Move the points to the wanted blocks; return the number of moves made."""
         z, sizes = state.labels[0], state.sizes[0]
-        least = float(min_block_size)
-        return int(move_points(self.points, state.sums, sizes, z, elements, wanted, least))
+        min_size = float(min_block_size)
+        return int(move_points(self.points, state.sums, sizes, z, elements, wanted, min_size))
 
     def sweep(
         self, state: PointState, side: int, order: np.ndarray, min_block_size: int = 0
     ) -> tuple[int, float]:
+        """Move the points one by one (Hartigan); return (moves made, entropy gained)."""
         z, sizes = state.labels[0], state.sizes[0]
-        least = float(min_block_size)
-        moved, gained = sweep_points(self.points, state.sums, sizes, z, order, least)
+        min_size = float(min_block_size)
+        moved, gained = sweep_points(self.points, state.sums, sizes, z, order, min_size)
         return int(moved), float(gained)

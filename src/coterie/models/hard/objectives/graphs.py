@@ -17,7 +17,7 @@ _NO_CHANNELS, _NO_WEIGHTS = np.zeros(0, np.int32), np.zeros(0)
 
 
 def simple(graph: Graph) -> BlockObjective:
-    """Bernoulli cells (cl:eq21): S = sum over i <= j of F(d_ij, D_ij).
+    """Build the objective of simple graphs: Bernoulli cells, S = sum over i <= j of F(d_ij, D_ij).
 
     >>> objective = simple(Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]))
     >>> state = objective.start((np.array([0, 0, 0, 1]),), (2,))
@@ -28,30 +28,33 @@ def simple(graph: Graph) -> BlockObjective:
 
 
 def degree_corrected(graph: Graph) -> BlockObjective:
-    """Karrer & Newman's profile likelihood, constants dropped:
-    S = sum_r g(K_r) - (1/2) sum_rs g(e_rs)."""
+    """Build the degree-corrected objective: the profile likelihood of Karrer & Newman (2011).
+
+    S = sum_r g(K_r) - (1/2) sum_rs g(e_rs), without constants."""
     adjacency = _both_ways(graph, "degree-corrected")
     return BlockObjective("degree-corrected", PLAIN, ONE_WAY, (adjacency,))
 
 
 def weighted(graph: Graph) -> BlockObjective:
-    """Poisson cells; an absent pair has weight 0. Fractions make it a quasi-likelihood."""
+    """Build the objective of weighted graphs: Poisson cells; an absent pair has weight 0.
+
+    Fractional weights make it a quasi-likelihood."""
     if graph.weights is None:
         raise InputError(
             "objective 'weighted' needs weights and the graph has none",
-            remedy="read it with weights, or use objective 'simple'",
+            remedy='read the graph with its weights, or use `objective="simple"`',
         )
     bad = np.flatnonzero(~(np.isfinite(graph.weights) & (graph.weights >= 0)))
     if len(bad):
         v = int(np.searchsorted(graph.indptr, bad[0], side="right")) - 1
         pair = f"{graph.ids[v]}, {graph.ids[graph.indices[bad[0]]]}"
         raise InputError(
-            f"weight {graph.weights[bad[0]]:g} of edge ({pair}) is no count",
+            f"invalid weight of edge ({pair}): {graph.weights[bad[0]]:g}",
             remedy="weights must be finite and >= 0",
         )
     if (graph.weights != np.floor(graph.weights)).any():
         warnings.warn(
-            "some weights are fractions: the Poisson entropy is a quasi-likelihood then",
+            "some weights are fractions: the Poisson entropy is then a quasi-likelihood",
             AssumptionWarning,
             stacklevel=2,
         )
@@ -63,7 +66,9 @@ def weighted(graph: Graph) -> BlockObjective:
 
 
 def directed(graph: Graph) -> BlockObjective:
-    """Bernoulli cells of ordered pairs: S = sum over (i, j) of F(d_ij, D_ij)."""
+    """Build the objective of directed graphs: Bernoulli cells of ordered pairs.
+
+    S = sum over (i, j) of F(d_ij, D_ij)."""
     back = graph.reversed()
     degrees = np.diff(graph.indptr) + np.diff(back.indptr)
     indptr = np.zeros(graph.n_nodes + 1, np.int64)
@@ -79,7 +84,7 @@ def directed(graph: Graph) -> BlockObjective:
 
 
 def _without_zeros(adjacency: Adjacency) -> Adjacency:
-    """An edge of weight 0 says what an absent pair says; kernels rely on weights above 0."""
+    """Drop edges of weight 0: they mean the same as absent pairs, and kernels need weights > 0."""
     kept = adjacency.weights > 0
     before = np.concatenate([[0], np.cumsum(kept)])
     return adjacency._replace(
@@ -90,15 +95,16 @@ def _without_zeros(adjacency: Adjacency) -> Adjacency:
 
 
 def _both_ways(graph: Graph, name: str) -> Adjacency:
+    """Return the undirected adjacency; warn if directions are ignored."""
     if graph.directed:
         if graph.weights is not None:
             raise InputError(
-                f"objective {name!r} wants an undirected graph and this one is directed",
-                remedy="build it with directed=False, or use objective 'directed'",
+                f"objective {name!r} requires an undirected graph and this one is directed",
+                remedy='build the graph with directed=False, or use `objective="directed"`',
             )
         warnings.warn(
-            f"objective {name!r} knows no directions: they were ignored, a pair in both "
-            "directions is one edge ('directed' keeps them)",
+            f"objective {name!r} ignores the directions of edges: a pair in both directions is one "
+            "edge (objective 'directed' keeps them)",
             AssumptionWarning,
             stacklevel=4,
         )
@@ -109,5 +115,5 @@ def _both_ways(graph: Graph, name: str) -> Adjacency:
 
 
 def _own(array: np.ndarray, dtype: type) -> np.ndarray:
-    """The array as kernels are compiled for it: contiguous, writeable, of this type."""
+    """Return the array as kernels are compiled for it: contiguous, writeable, of this type."""
     return np.require(array, dtype, ["C", "A", "W"])

@@ -1,4 +1,4 @@
-"""The interface between a search and an objective; the package's docstring tells how to use it."""
+"""The interface between a search and an objective; the package docstring explains its use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from coterie.engine import Engine
 
-Labels = tuple[np.ndarray, ...]  # int32, one array a side
+Labels = tuple[np.ndarray, ...]  # int32, one array per side
 
 
 class ClusterState(Protocol):
@@ -19,43 +19,66 @@ class ClusterState(Protocol):
 
     @property
     def sizes(self) -> tuple[np.ndarray, ...]:
-        """float64, the number of elements in each block of each side"""
+        """The number of elements in each block of each side, float64."""
         ...
 
     @property
     def statistics(self) -> tuple[np.ndarray, ...]:
-        """All that moves change beside the labels; a checkpoint keeps it, since sums of fractions
-        do not come out the same when they are made anew."""
+        """Everything that moves change besides the labels.
+
+        A checkpoint stores it, because sums of fractions depend on the order of summation."""
         ...
 
-    def copy(self) -> Self: ...
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        ...
 
 
 class MovePlan(NamedTuple):
-    """What a batch wants, before anything moves."""
+    """The best label of each element of a batch, before any of them moves."""
 
-    wanted: np.ndarray  # int32, the best label; ties stay
-    gains: np.ndarray  # float64, by how much S would fall if this element alone moved
+    wanted: np.ndarray  # int32, the best label; on a tie the present one
+    gains: np.ndarray  # float64, how much S would fall if only this element moved
 
 
 class Objective(Protocol):
-    """Data and a model of them; everything that changes lives in the state."""
+    """A model of fixed data; everything that changes is in the state."""
 
     name: str
-    n_elements: tuple[int, ...]
+    score: str  # how moves are scored unless a call says otherwise: "exact" or "fixed"
+    n_elements: tuple[int, ...]  # elements per side: (n,) or (users, items)
 
-    def start(self, labels: Labels, n_blocks: tuple[int, ...]) -> Any: ...
+    def start(self, labels: Labels, n_blocks: tuple[int, ...]) -> Any:
+        """Return the state of these labels, with statistics counted from the data."""
+        ...
 
-    def entropy(self, state: Any) -> float: ...
+    def entropy(self, state: Any) -> float:
+        """Return S, from the statistics alone."""
+        ...
 
-    def prepare(self, state: Any, side: int, engine: Engine) -> float: ...
+    def prepare(self, state: Any, side: int, engine: Engine, score: str | None = None) -> float:
+        """Compute the tables that `plan_moves` needs; return S."""
+        ...
 
-    def plan(self, state: Any, side: int, elements: np.ndarray, engine: Engine) -> MovePlan: ...
+    def plan_moves(
+        self,
+        state: Any,
+        side: int,
+        elements: np.ndarray,
+        engine: Engine,
+        score: str | None = None,
+    ) -> MovePlan:
+        """Find the best label of each element against fixed statistics."""
+        ...
 
     def apply(
         self, state: Any, side: int, elements: np.ndarray, wanted: np.ndarray, min_block_size: int
-    ) -> int: ...
+    ) -> int:
+        """Move the elements to the wanted labels; return the number of moves made."""
+        ...
 
     def sweep(
         self, state: Any, side: int, order: np.ndarray, min_block_size: int
-    ) -> tuple[int, float]: ...
+    ) -> tuple[int, float]:
+        """Move the elements one by one, each exactly; return (moves made, entropy gained)."""
+        ...

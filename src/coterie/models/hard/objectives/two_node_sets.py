@@ -1,4 +1,4 @@
-"""Objectives of users and items, each side with labels of its own: likes, ratings, binomial."""
+"""Objectives of users and items, each with their own labels: likes, ratings, binomial."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coterie.models.hard.objectives.block_objective import BlockObjective
 
 
 def likes(ratings: Ratings) -> BlockObjective:
-    """Bernoulli cells: who liked what at all; a pair counts once, whatever the rating.
+    """Build the objective of likes: Bernoulli cells; a pair counts once, whatever its rating.
 
     >>> objective = likes(Ratings.from_arrays([0, 0, 1], [0, 1, 1], [1, 1, 1]))
     >>> state = objective.start((np.array([0, 0]), np.array([0, 0])), (1, 1))
@@ -30,8 +30,10 @@ def likes(ratings: Ratings) -> BlockObjective:
 
 
 def multinomial(ratings: Ratings) -> BlockObjective:
-    """A distribution over the rating values for every cell; unrated pairs do not count:
-    S = sum_ij [g(d_ij.) - sum_r g(d_ijr)]. A channel for each value, and one for their sum."""
+    """Build the objective of ratings: one distribution over the levels per cell.
+
+    S = sum_ij [g(d_ij.) - sum_r g(d_ijr)]; unrated pairs do not count. One channel per level, and
+    one for their sum."""
     values = len(ratings.values)
     total = np.full(len(ratings), values, np.int32)
     ones = np.ones(len(ratings))
@@ -40,7 +42,8 @@ def multinomial(ratings: Ratings) -> BlockObjective:
 
 
 def binomial(ratings: Ratings) -> BlockObjective:
-    """The paper's other choice: the rating's place among the R values is Binomial(R - 1, p_ij).
+    """Build the binomial objective: the number of a rating's level is Binomial(R - 1, p_ij).
+
     Three channels: successes, failures, and their sum."""
     top = len(ratings.values) - 1.0
     code = ratings.codes.astype(np.float64)
@@ -57,7 +60,7 @@ def _channels(
     signs: tuple[float, ...],
     constant: float,
 ) -> BlockObjective:
-    """An objective where rating i counts weights[i] in channels[i], for each of `parts`."""
+    """Build an objective where rating i counts weights[i] in channels[i], for each of `parts`."""
     users, items = np.tile(ratings.users, len(parts)), np.tile(ratings.items, len(parts))
     channels = np.concatenate([channel for channel, _ in parts]).astype(np.int32)
     weights = np.concatenate([weight for _, weight in parts])
@@ -73,6 +76,7 @@ def _channels(
 def _adjacency(
     rows: np.ndarray, columns: np.ndarray, channels: np.ndarray | None, weights: np.ndarray, n: int
 ) -> Adjacency:
+    """Return the entries as compressed sparse rows."""
     order = np.argsort(rows, kind="stable")
     indptr = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])

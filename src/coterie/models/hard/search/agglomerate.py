@@ -1,14 +1,13 @@
-"""From many blocks to few: the cheapest pairs of blocks are merged, level by level.
+"""Merge many blocks into few, level by level, the cheapest pairs of blocks first.
 
-From single elements down to a few blocks this already ends far below what moves from a random
-start reach, because twins meet first, then near-twins, and so on. A level merges disjoint pairs,
-and only those that are cheap among their kind: a level that must shrink by a fixed ratio forces
-the last, ill-matched blocks together, which no later move repairs.
+Kernel: `kernels/hard/agglomerate.py`. Merging single elements into a few blocks already gives a
+far lower entropy than moves from a random start, because identical elements are merged first, then
+nearly identical ones, and so on. A level merges disjoint pairs, and only the cheaper ones: a level
+that had to shrink by a fixed ratio would force badly matching blocks together, which later moves
+do not repair.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from numpy.random import Generator
@@ -23,9 +22,9 @@ from coterie.models.hard.label_tools import renumber_sides
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels
 
-_FEW = 4  # partners of a block that are scored exactly
+_PARTNERS = 4  # candidates per block that are scored exactly
 _CHEAP = 0.7  # a merge may cost as much as this quantile of the blocks' cheapest merges
-_ROWS_A_SHARD = 256
+_ROWS_PER_SHARD = 256
 
 
 def agglomerate(
@@ -34,24 +33,23 @@ def agglomerate(
     target: tuple[int, ...],
     rng: Generator,
     engine: Engine,
-    tell: Callable[[tuple[int, ...]], None] = lambda n_blocks: None,
 ) -> Labels:
-    """Merge blocks until each side has at most its target; sides take turns, the one that is
-    further from its target first. `tell` hears the numbers of blocks after each level."""
+    """Merge blocks until each side has at most its target number.
+
+    Each level merges blocks of the side that is furthest from its target."""
     labels, n_blocks = renumber_sides(labels)
     while any(k > goal for k, goal in zip(n_blocks, target, strict=True)):
         side = int(np.argmax([k / goal for k, goal in zip(n_blocks, target, strict=True)]))
         labels, n_blocks = merge_level(objective, labels, n_blocks, side, target[side], rng, engine)
-        tell(n_blocks)
     return labels
 
 
 def require_whole(objective: BlockObjective, what: str) -> None:
-    """Refuse data whose rows live elsewhere: any block may meet any other in a merge."""
+    """Raise an error for distributed data: a merge may need any two blocks."""
     if not hasattr(objective, "sides"):
         raise InputError(
-            f"{what} needs all the data in one process",
-            remedy="use engine='local', or search='paper' with a number of blocks",
+            f"{what} needs the whole graph on one machine",
+            remedy='use `engine="local"`, or `search="paper"` with a number of blocks',
         )
 
 
@@ -64,8 +62,10 @@ def merge_level(
     rng: Generator,
     engine: Engine,
 ) -> tuple[Labels, tuple[int, ...]]:
-    """Merge cheap disjoint pairs of one side's blocks, not below `target` blocks and at least one
-    pair; labels 0..n_blocks-1 must all be in use. Gives labels and numbers of blocks."""
+    """Merge cheap disjoint pairs of one side's blocks; return labels and numbers of blocks.
+
+    At least one pair is merged, and at least `target` blocks remain. Labels 0..n_blocks-1 must
+    all be in use."""
     k = n_blocks[side]
     costs, found = partners(objective, labels, n_blocks, side, rng, engine)
     order = np.argsort(costs, axis=None, kind="stable")
@@ -88,16 +88,16 @@ def partners(
     rng: Generator,
     engine: Engine,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(costs, found): for each block the few it is cheapest to merge with, the cheapest first."""
+    """Return (costs, found): per block the few that are cheapest to merge with, cheapest first."""
     k = n_blocks[side]
     rows = rows_of(objective, labels, n_blocks, side)
     mirror = rows
     if objective.model.layout == TWO_SETS:
         mirror = rows_of(objective, labels, n_blocks, 1 - side)
-    few = min(_FEW, k - 1)
-    found, costs = np.empty((k, few), np.int64), np.empty((k, few))
+    count = min(_PARTNERS, k - 1)
+    found, costs = np.empty((k, count), np.int64), np.empty((k, count))
     key = stream_keys(rng, 1)[0]
-    cuts = np.append(np.arange(0, k, _ROWS_A_SHARD), k)
+    cuts = np.append(np.arange(0, k, _ROWS_PER_SHARD), k)
 
     def search(start: int, stop: int) -> None:
         cheapest_partners(objective.model, rows, mirror, key, start, stop, found, costs)
@@ -109,6 +109,7 @@ def partners(
 def rows_of(
     objective: BlockObjective, labels: Labels, n_blocks: tuple[int, ...], side: int
 ) -> SparseRows:
+    """Return the statistics of one side's blocks as sparse rows."""
     other = len(labels) - 1 - side
     rows: SparseRows = contract(
         objective.model,

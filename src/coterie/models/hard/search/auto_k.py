@@ -1,9 +1,9 @@
-"""How many blocks: the number with the shortest description (`description`).
+"""Choose the number of blocks with the shortest description (`description_length.py`).
 
-Merging from single elements passes through every number of blocks anyway. The levels without any
-moves show where the shortest description is to be expected; from twice as many blocks the search
-goes down again, with moves, until the description has grown for a few levels, and then closes in
-on the best number: always the middle of the wider gap beside it.
+Merging single elements passes through every number of blocks. These levels, without any moves,
+show where to expect the shortest description. From twice as many blocks the search goes down
+again, with moves, until the description has grown for a few levels. Then it narrows the interval
+around the best number, trying the middle of the gaps above and below it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from coterie.models.hard.search.agglomerate import (
 from coterie.models.hard.search.checked_moves import settle
 from coterie.models.hard.search.description_length import description_length
 
-_ABOVE = 2.0  # moves begin at this many times the number that mere merging suggests
-_LEVEL = 1.3  # from level to level the blocks fall by this ratio
+_ABOVE = 2.0  # moves start at this many times the number that merging alone suggests
+_LEVEL = 1.3  # ratio of the numbers of blocks of two levels
 _PASSES = 3  # over the elements at each number of blocks
-_RISES = 3  # levels in a row that must be worse than the best before the search turns back
-_FINE = 0.01  # of the number of blocks: gaps below this share are not searched
+_RISES = 3  # consecutive levels worse than the best after which the descent stops
+_FINE = 0.01  # gaps below this share of the number of blocks are not searched
 
 
 class Candidate(NamedTuple):
@@ -50,7 +50,9 @@ def choose(
     min_block_size: int = 0,
     callback: Callback = silent,
 ) -> list[Candidate]:
-    """All that was tried, the shortest description first; its labels are a start for a search.
+    """Return every number of blocks that was tried, the shortest description first.
+
+    The labels of a candidate can start a search.
 
     >>> from coterie.engine import LocalEngine
     >>> from coterie.data.generators import planted_partition
@@ -62,25 +64,23 @@ def choose(
     """
     if not isinstance(objective, BlockObjective):
         raise InputError(
-            f"n_blocks='auto' cannot choose for objective {objective.name!r}",
+            f"n_blocks='auto' does not support objective {objective.name!r}",
             remedy="give a number of blocks: points have no description length without a scale",
         )
     require_whole(objective, "n_blocks='auto'")
     search = _Search(objective, rng, engine, min_block_size, callback)
-    score, objective.score = objective.score, "exact"
-    try:
-        search.descend()
-        chosen = None
-        while search.best is not chosen:
-            chosen = search.best
-            for side in range(len(objective.n_elements)):
-                search.close_in(side)
-    finally:
-        objective.score = score
+    search.descend()
+    chosen = None
+    while search.best is not chosen:
+        chosen = search.best
+        for side in range(len(objective.n_elements)):
+            search.close_in(side)
     return search.ranked()
 
 
 class _Search:
+    """The candidates so far, and how to try more."""
+
     def __init__(
         self,
         objective: BlockObjective,
@@ -90,21 +90,22 @@ class _Search:
         callback: Callback,
     ) -> None:
         self.objective, self.rng, self.engine, self.callback = objective, rng, engine, callback
-        self.most = tuple(max(1, n // max(1, min_block_size)) for n in objective.n_elements)
-        # by the number that was asked for and by the number that was found: moves empty blocks
+        self.max_blocks = tuple(max(1, n // max(1, min_block_size)) for n in objective.n_elements)
+        # by the requested number and by the number found: moves may empty blocks
         self.tried: dict[tuple[int, ...], Candidate] = {}
 
     @property
     def best(self) -> Candidate:
+        """The candidate with the shortest description."""
         return self.ranked()[0]
 
     def ranked(self) -> list[Candidate]:
-        """Every number of blocks that was found, the shortest description first"""
+        """Return every number of blocks that was found, the shortest description first."""
         found = (c for asked, c in self.tried.items() if asked == c.n_blocks)
         return sorted(found, key=lambda c: (c.description_length, c.n_blocks))
 
     def descend(self) -> None:
-        """Try levels from above where the best is expected until they only get worse."""
+        """Try levels from above the expected number downwards until they only get worse."""
         labels, n_blocks = self._expected()
         worse = 0
         while True:
@@ -116,8 +117,8 @@ class _Search:
             labels, n_blocks = here.labels, goal
 
     def close_in(self, side: int) -> None:
-        """Try numbers of one side's blocks between the best and its neighbours until none is
-        left (of large numbers: until the gaps are small)."""
+        """Try numbers of one side's blocks between the best and its neighbours until the gaps are
+        small (for small numbers: until none is left)."""
         while True:
             best = self.best
             k = best.n_blocks[side]
@@ -138,7 +139,7 @@ class _Search:
             self._try(labels, _replaced(best.n_blocks, side, middle))
 
     def _expected(self) -> tuple[Labels, tuple[int, ...]]:
-        """Merge from single elements without a move; labels of `_ABOVE` times the best level."""
+        """Merge single elements without moves; return labels of `_ABOVE` times the best level."""
         labels: Labels = tuple(np.arange(n, dtype=np.int32) for n in self.objective.n_elements)
         n_blocks = self.objective.n_elements
         levels = [(labels, n_blocks)]
@@ -153,14 +154,15 @@ class _Search:
             self.callback(Progress("choosing", len(levels), note=f"{sum(n_blocks):,} blocks"))
         at = int(np.argmin(lengths))
         wanted = tuple(
-            int(min(most, max(_ABOVE * k, 4)))
-            for k, most in zip(levels[at][1], self.most, strict=True)
+            int(min(highest, max(_ABOVE * k, 4)))
+            for k, highest in zip(levels[at][1], self.max_blocks, strict=True)
         )
         while at > 0 and any(k < w for k, w in zip(levels[at][1], wanted, strict=True)):
             at -= 1
         return levels[at][0], wanted
 
     def _try(self, labels: Labels, n_blocks: tuple[int, ...]) -> Candidate:
+        """Merge down to `n_blocks`, make moves, and record the candidate."""
         labels, found = renumber_sides(
             agglomerate(self.objective, labels, n_blocks, self.rng, self.engine)
         )
@@ -177,4 +179,5 @@ class _Search:
 
 
 def _replaced(sides: tuple[Any, ...], side: int, value: Any) -> tuple[Any, ...]:
+    """Return the tuple with the entry of one side replaced."""
     return (*sides[:side], value, *sides[side + 1 :])

@@ -1,10 +1,10 @@
-"""The lowest entropy we can reach: merge from single elements, settle, shake, keep the best.
+"""Find the lowest entropy: merge single elements, make moves, perturb, keep the best.
 
-1. Agglomerate from single elements to half as many blocks again as wanted (`agglomerate`).
-2. Go down to the wanted number in levels; moves between the levels (`settle`).
-3. Shake: cut every block at random into a few, go down again, keep what is better. A cut and its
-   way back are a merge and a split of all blocks at once; it repairs merges that came too early.
-4. Settle the best to the end: no single move improves it, and a full pass has shown that.
+1. Agglomerate single elements to 1.5 times the requested number of blocks (`agglomerate.py`).
+2. Merge down to the requested number in levels, with moves between them (`checked_moves.py`).
+3. Perturb: cut every block at random into a few pieces, merge down again, keep the better result.
+   This merges and splits all blocks at once and repairs merges that were made too early.
+4. Make moves in the best result until a full pass shows that no single move improves it.
 """
 
 from __future__ import annotations
@@ -21,20 +21,19 @@ from coterie.engine import Engine
 from coterie.models.hard.label_tools import renumber_sides
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels, Objective
-from coterie.models.hard.search import restarts
+from coterie.models.hard.search import SearchResult, restarts
 from coterie.models.hard.search.agglomerate import agglomerate, require_whole
 from coterie.models.hard.search.block_sizes import enlarge_small
 from coterie.models.hard.search.checked_moves import settle
-from coterie.models.hard.search.result import SearchResult
 
-_ABOVE = 1.5  # moves begin at this many times the wanted blocks
-_LEVEL = 1.25  # from level to level the blocks fall by this ratio
+_ABOVE = 1.5  # moves start at this many times the requested number of blocks
+_LEVEL = 1.25  # ratio of the numbers of blocks of two levels
 _PASSES = 3  # between levels
-_ENOUGH = 1e-4  # a pass that lowers S by less than this share ends a descent, but for the last
-_PIECES = 4  # of a block that is shaken
-_WORK = 12_000_000  # shakes times edges times blocks, but
-_SHAKES = (0, 50)  # … at least and at most so many (ca-astroph: one gains a part in 500)
-_PATIENCE = 8  # … and no more after so many that did not pay
+_MIN_GAIN = 1e-4  # a pass that lowers S by less than this share ends a descent, except the last
+_PIECES = 4  # per block that is cut
+_WORK = 12_000_000  # bounds perturbations x edges x blocks
+_PERTURBATIONS = (0, 50)  # minimum and maximum (ca-astroph: one lowers S by 1 part in 500)
+_PATIENCE = 8  # stop after this many perturbations in a row without improvement
 
 
 def run(
@@ -51,9 +50,9 @@ def run(
 ) -> SearchResult:
     """Search from single elements, or from the labels in `start`.
 
-    An entry of the history is one clustering with n_blocks blocks: the first, one for each shake,
-    and the best of them settled to the end. `max_iter` bounds all but the last; a shake that gains
-    less than `tol` (relative) did not pay, and after a few of these there are no more.
+    An entry of the history is one clustering with n_blocks blocks: the first, one per
+    perturbation, and the best of them after the final moves. `max_iter` bounds all but the last. A
+    perturbation that gains less than `tol` (relative) counts as no improvement.
     """
     if not isinstance(objective, BlockObjective):
         return restarts.run(
@@ -70,13 +69,13 @@ def run(
     singles = tuple(np.arange(n, dtype=np.int32) for n in objective.n_elements)
     descent = _Descent(objective, n_blocks, rng, engine, min_block_size)
     work = sum(len(side.indices) for side in objective.sides) * max(n_blocks)
-    shakes = min(max_iter - 1, int(np.clip(_WORK // max(work, 1), *_SHAKES)))
+    perturbations = min(max_iter - 1, int(np.clip(_WORK // max(work, 1), *_PERTURBATIONS)))
     try:
         trail.add(*descent.down(singles if start is None else start))
         idle = 0
-        while idle < _PATIENCE and len(trail.history) <= shakes:
+        while idle < _PATIENCE and len(trail.history) <= perturbations:
             before = trail.entropy
-            trail.add(*descent.down(shake(trail.labels, rng)))
+            trail.add(*descent.down(perturbed(trail.labels, rng)))
             idle = 0 if before - trail.entropy > tol * abs(before) else idle + 1
         trail.add(*descent.finish(trail.labels))
         return trail.result(converged=True)
@@ -87,22 +86,23 @@ def run(
 
 
 def _check(objective: BlockObjective) -> None:
+    """Raise an error for an objective that this search does not support."""
     if objective.score != "exact":
         raise InputError(
-            f"search='best' cannot use score={objective.score!r}",
-            remedy="leave score out or set it to 'exact'",
+            f"search='best' does not support score={objective.score!r}",
+            remedy='use `score="exact"` or `search="paper"`',
         )
     require_whole(objective, "search='best'")
 
 
-def shake(labels: Labels, rng: Generator) -> Labels:
-    """Every block cut at random into up to `_PIECES` blocks."""
+def perturbed(labels: Labels, rng: Generator) -> Labels:
+    """Return labels with every block cut at random into up to `_PIECES` blocks."""
     return tuple(z * _PIECES + rng.integers(0, _PIECES, len(z), dtype=np.int32) for z in labels)
 
 
 @dataclass
 class _Descent:
-    """The way from many blocks to a settled clustering with the wanted number."""
+    """From many blocks to a clustering with the requested number."""
 
     objective: BlockObjective
     n_blocks: tuple[int, ...]
@@ -111,7 +111,7 @@ class _Descent:
     min_block_size: int
 
     def down(self, labels: Labels) -> tuple[Labels, float, int]:
-        """(labels, entropy, moves made)"""
+        """Merge down with moves between levels; return (labels, entropy, moves made)."""
         goal, moved = self.n_blocks, 0
         labels = self._merge(labels, tuple(int(_ABOVE * k) for k in goal))
         labels, found = renumber_sides(labels)
@@ -122,33 +122,33 @@ class _Descent:
                 max(wanted, int(k / _LEVEL)) for k, wanted in zip(found, goal, strict=True)
             )
             labels, found = renumber_sides(self._merge(state.labels, level))
-        least = self.min_block_size
-        if least > 0:
-            labels = enlarge_small(self.objective, labels, goal, least, self.rng, self.engine)
-        labels, entropy, last = self.finish(labels, _ENOUGH)
+        min_size = self.min_block_size
+        if min_size > 0:
+            labels = enlarge_small(self.objective, labels, goal, min_size, self.rng, self.engine)
+        labels, entropy, last = self.finish(labels, _MIN_GAIN)
         return labels, entropy, moved + last
 
-    def finish(self, labels: Labels, enough: float = 0.0) -> tuple[Labels, float, int]:
-        """As `down`, from labels that have the wanted number of blocks; locally optimal unless
-        less is enough"""
+    def finish(self, labels: Labels, min_gain: float = 0.0) -> tuple[Labels, float, int]:
+        """Make moves only; return as `down`. The result is locally optimal if min_gain is 0."""
         state = self.objective.start(labels, self.n_blocks)
         moved = settle(
             self.objective,
             state,
             self.rng,
             self.engine,
-            enough=enough,
+            min_gain=min_gain,
             min_block_size=self.min_block_size,
         ).moved
         return state.labels, self.objective.entropy(state), moved
 
     def _merge(self, labels: Labels, target: tuple[int, ...]) -> Labels:
+        """Merge blocks until each side has at most its target number."""
         return agglomerate(self.objective, labels, target, self.rng, self.engine)
 
 
 @dataclass
 class _Trail:
-    """The best clustering so far, and the history of all."""
+    """The best clustering so far, and the history of all of them."""
 
     max_iter: int
     callback: Callback
@@ -158,6 +158,7 @@ class _Trail:
     began: float = field(default_factory=time.perf_counter)
 
     def add(self, labels: Labels, entropy: float, moved: int) -> None:
+        """Record one clustering and report it."""
         if entropy <= self.entropy:
             self.labels, self.entropy = labels, entropy
         done = len(self.history) + 1
@@ -165,4 +166,5 @@ class _Trail:
         self.callback(Progress("fit", done, self.max_iter, entropy, f"best {self.entropy:,.1f}"))
 
     def result(self, converged: bool, interrupted: bool = False) -> SearchResult:
+        """Return the best clustering with the history."""
         return SearchResult(self.labels, self.entropy, self.history, converged, interrupted)

@@ -1,4 +1,4 @@
-"""No block under a minimum size: small ones join their cheapest partner, large ones are cut."""
+"""Enforce a minimum block size: merge small blocks with their cheapest partner, cut large ones."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ def enlarge_small(
     objective: BlockObjective,
     labels: Labels,
     n_blocks: tuple[int, ...],
-    least: int,
+    min_size: int,
     rng: Generator,
     engine: Engine,
 ) -> Labels:
-    """Labels of which no block has fewer than `least` elements; n_blocks of them, which
-    takes n_blocks * least elements. Moves that respect `least` keep it so."""
+    """Return n_blocks blocks that have at least `min_size` elements each.
+
+    There must be at least n_blocks * min_size elements."""
     for side, wanted in enumerate(n_blocks):
         labels, found = renumber_sides(labels)
         while found[side] > 1:
-            small = np.flatnonzero(np.bincount(labels[side]) < least)
+            small = np.flatnonzero(np.bincount(labels[side]) < min_size)
             if not len(small):
                 break
             costs, nearest = partners(objective, labels, found, side, rng, engine)
             into = join_small(small, nearest[:, 0], costs[:, 0], found[side])
             labels = (*labels[:side], into[labels[side]], *labels[side + 1 :])
             labels, found = renumber_sides(labels)
-        full = refill(labels[side], found[side], wanted, least, rng)
+        full = refill(labels[side], found[side], wanted, min_size, rng)
         labels = (*labels[:side], full, *labels[side + 1 :])
     return labels
 
@@ -40,8 +41,9 @@ def enlarge_small(
 def join_small(
     small: np.ndarray, nearest: np.ndarray, costs: np.ndarray, n_blocks: int
 ) -> np.ndarray:
-    """into[r]: every small block becomes part of its partner, the cheapest first; one that was
-    joined by another small one meanwhile waits for the next round.
+    """Return into[r], the block that r becomes part of: its partner for a small block, else r.
+
+    The cheapest merges come first; a block that takes part in a merge waits for the next round.
 
     >>> join_small(np.array([0, 2]), np.array([1, 0, 0]), np.array([1.0, 1.0, 2.0]), 3)
     array([1, 1, 2])
@@ -56,9 +58,11 @@ def join_small(
     return into
 
 
-def refill(labels: np.ndarray, found: int, wanted: int, least: int, rng: Generator) -> np.ndarray:
-    """New blocks until there are `wanted`: half of the largest, or where halves would be too small
-    elements from all over that their blocks can spare.
+def refill(
+    labels: np.ndarray, found: int, wanted: int, min_size: int, rng: Generator
+) -> np.ndarray:
+    """Create new blocks until there are `wanted`: half of the largest block, or, if halves would be
+    too small, elements of several blocks that remain large enough.
 
     >>> labels = refill(np.zeros(8, np.int32), 1, 4, 2, np.random.default_rng(0))
     >>> np.bincount(labels).tolist()
@@ -68,17 +72,17 @@ def refill(labels: np.ndarray, found: int, wanted: int, least: int, rng: Generat
     for new in range(found, wanted):
         sizes = np.bincount(labels, minlength=wanted)
         largest = int(np.argmax(sizes))
-        if sizes[largest] >= 2 * least:
+        if sizes[largest] >= 2 * min_size:
             members = rng.permutation(np.flatnonzero(labels == largest))
             labels[members[: sizes[largest] // 2]] = new
         else:
-            labels[_spare(labels, sizes, least, rng)] = new
+            labels[_spare(labels, sizes, min_size, rng)] = new
     return labels
 
 
-def _spare(labels: np.ndarray, sizes: np.ndarray, least: int, rng: Generator) -> np.ndarray:
-    """`least` elements at random whose going leaves no block under `least`"""
+def _spare(labels: np.ndarray, sizes: np.ndarray, min_size: int, rng: Generator) -> np.ndarray:
+    """Return `min_size` random elements whose removal leaves `min_size` in each block."""
     order = rng.permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     rank = np.arange(len(order)) - np.searchsorted(labels[order], labels[order])
-    return rng.permutation(order[rank < sizes[labels[order]] - least])[:least]
+    return rng.permutation(order[rank < sizes[labels[order]] - min_size])[:min_size]

@@ -1,8 +1,8 @@
-"""Moves until nothing moves: batches planned by all threads, every move checked before it is made.
+"""Move elements until no move helps: threads plan batches, and every move is checked when made.
 
-The first pass looks at every element, later ones only at those with a neighbour that moved, and
-when these are quiet a pass over everything has the last word: if no element wants to move then,
-the clustering is locally optimal in the paper's sense (sec. cl:sec2.2).
+Kernel: `kernels/hard/checked_moves.py`. The first pass visits every element, later passes only
+those with a neighbour that moved. When these do not move any more, a pass over all elements
+decides: if no element moves, the clustering is locally optimal as Prost & Yoon define it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.engine import Engine
-from coterie.kernels.hard.checked_moves import mark_neighbours, apply_checked_moves
+from coterie.kernels.hard.checked_moves import apply_checked_moves, mark_neighbours
 from coterie.models.hard.objectives.block_objective import BlockObjective, BlockState
 
-_BATCHES = 5  # of a full pass: statistics go stale within one, tables are rebuilt for each
+_BATCHES = 5  # per full pass: statistics become outdated within a batch, tables are rebuilt after
 
 
 class Settled(NamedTuple):
+    """What `settle` achieved."""
+
     moved: int
-    gained: float
+    gained: float  # how much S fell
     locally_optimal: bool
 
 
@@ -32,31 +34,32 @@ def settle(
     engine: Engine,
     *,
     passes: int | None = None,
-    enough: float = 0.0,
+    min_gain: float = 0.0,
     min_block_size: int = 0,
 ) -> Settled:
-    """Sweep until locally optimal, or for `passes` passes over what is awake, or until one over
-    everything gains `enough` or less (as a share of S); S never rises."""
-    awake = [np.ones(n, np.bool_) for n in objective.n_elements]
+    """Make passes until no single move lowers S, at most `passes`; S never rises.
+
+    A pass over all elements that lowers S by less than the share `min_gain` also ends it."""
+    active = [np.ones(n, np.bool_) for n in objective.n_elements]
     moved, gained, done = 0, 0.0, 0
-    enough *= abs(objective.entropy(state)) if enough > 0.0 else 0.0
+    min_gain *= abs(objective.entropy(state)) if min_gain > 0.0 else 0.0
     while passes is None or done < passes:
-        everything = all(a.all() for a in awake)
-        stirred = [np.zeros(n, np.bool_) for n in objective.n_elements]
+        everything = all(a.all() for a in active)
+        touched = [np.zeros(n, np.bool_) for n in objective.n_elements]
         quiet, before = True, gained
-        for side, looking in enumerate(awake):
-            elements = rng.permutation(np.flatnonzero(looking))
+        for side, chosen in enumerate(active):
+            elements = rng.permutation(np.flatnonzero(chosen))
             movers, better = _pass(objective, state, side, elements, engine, min_block_size)
             quiet = quiet and not len(movers)
             moved += len(movers)
             gained += better
-            stirred[side][movers] = True
-            mark_neighbours(objective.sides[side], movers, stirred[len(stirred) - 1 - side])
+            touched[side][movers] = True
+            mark_neighbours(objective.sides[side], movers, touched[len(touched) - 1 - side])
         if quiet and everything:
             return Settled(moved, gained, True)
-        if everything and gained - before < enough:
+        if everything and gained - before < min_gain:
             break
-        awake = [np.ones_like(s) for s in stirred] if quiet else stirred
+        active = [np.ones_like(t) for t in touched] if quiet else touched
         done += 1
     return Settled(moved, gained, False)
 
@@ -69,20 +72,20 @@ def _pass(
     engine: Engine,
     min_block_size: int,
 ) -> tuple[np.ndarray, float]:
-    """(elements that moved, entropy gained) of one pass over `elements`, in their order"""
+    """Make one pass over `elements` in their order; return (those that moved, entropy gained)."""
     batches = -(-_BATCHES * len(elements) // max(1, objective.n_elements[side]))
     movers, gained = [], 0.0
     for batch in np.array_split(elements, max(1, batches)):
-        objective.prepare(state, side, engine)
-        wanted = objective.plan(state, side, batch, engine).wanted
+        objective.prepare(state, side, engine, score="exact")
+        wanted = objective.plan_moves(state, side, batch, engine, score="exact").wanted
         before = state.labels[side][batch]
-        keen = wanted != before
-        gained += _take(objective, state, side, batch[keen], wanted[keen], min_block_size)
+        moving = wanted != before
+        gained += _apply(objective, state, side, batch[moving], wanted[moving], min_block_size)
         movers.append(batch[state.labels[side][batch] != before])
     return np.concatenate(movers), gained
 
 
-def _take(
+def _apply(
     objective: BlockObjective,
     state: BlockState,
     side: int,
@@ -90,6 +93,7 @@ def _take(
     wanted: np.ndarray,
     min_block_size: int,
 ) -> float:
+    """Make the moves that still lower S; return the entropy gained."""
     slots = len(state.counts[side])
     _, gained = apply_checked_moves(
         objective.model,

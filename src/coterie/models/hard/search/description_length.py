@@ -1,17 +1,17 @@
-"""How many nats a clustering takes to describe, the data given it included: chooses k.
+"""The description length of a clustering in nats, which chooses the number of blocks.
 
-The entropy S falls with every further block, so it cannot choose their number. The description
-length counts everything a reader would need to restore the data: which block each element is in,
-the block matrix, and the data given both. Each part is a number of possibilities, all equally
-likely (Peixoto's microcanonical form of the integrated likelihood), so nothing has to be tuned:
+The entropy S falls with every additional block, so it cannot choose their number. The description
+length is the information needed to restore the data: the block of each element, the block matrix,
+and the data given both. Each part is the logarithm of a number of equally likely possibilities
+(the microcanonical form of the integrated likelihood, Peixoto), so there is nothing to tune:
 
-    labels    log n + log C(n-1, k-1) + log n!/(n_1! … n_k!), for each side
+    labels    log n + log C(n-1, k-1) + log n!/(n_1! … n_k!), per side
     matrix    log of the ways to spread E edges over B cells, C(B+E-1, E)
-    data      log C(D_ij, d_ij) for each cell
+    data      log C(D_ij, d_ij) per cell
 
-Where a model has no pairs the last two are: degree correction, the ways to wire the half-edges of
-the blocks, and each block's degree sequence; ratings, log C(d+R-1, R-1) d!/(d_1! … d_R!) a cell.
-Weights are spread over the pairs of a cell one by one: log D^W / W! each.
+Models without pairs replace the last two parts. Degree correction: the ways to wire the half-edges
+of the blocks, and the degree sequence of each block. Ratings: log C(d+R-1, R-1) d!/(d_1! … d_R!)
+per cell. Weights are distributed over the pairs of a cell one by one: log D^W / W! per cell.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from coterie.models.hard.search.agglomerate import rows_of
 def description_length(
     objective: BlockObjective, labels: Labels, n_blocks: tuple[int, ...]
 ) -> float:
-    """Nats to describe the data through this clustering; labels 0..n_blocks-1 all in use.
+    """Return the description length in nats; labels 0..n_blocks-1 must all be in use.
 
     >>> from coterie.data import Graph
     >>> from coterie.models.hard.objectives import simple
@@ -67,13 +67,14 @@ def description_length(
 
 
 def _labels(sizes: np.ndarray) -> float:
+    """Return the length of the labels of one side."""
     n, k = sizes.sum(), len(sizes)
     ways = gammaln(n + 1) - gammaln(sizes + 1).sum() + _log_choose(n - 1, k - 1)
     return float(ways) + math.log(n)
 
 
 def _ratings(rows: SparseRows, channels: int, others: np.ndarray) -> float:
-    """The last channel counts all ratings of a cell, the others one value each."""
+    """Return the length of ratings; the last channel counts all ratings, the others one level."""
     together = rows.slots >= (channels - 1) * len(others)
     d, each = rows.values[together], rows.values[~together]
     ways = gammaln(d + 1).sum() - gammaln(each + 1).sum()
@@ -81,14 +82,14 @@ def _ratings(rows: SparseRows, channels: int, others: np.ndarray) -> float:
 
 
 def _wiring(d: np.ndarray, inner: np.ndarray, rows: SparseRows) -> float:
-    """log of the ways to join the half-edges of blocks with these cells"""
+    """Return the log of the number of ways to wire the half-edges of blocks with these cells."""
     within = (d * math.log(2) + gammaln(d + 1))[inner].sum()
     return float(gammaln(rows.total + 1).sum() - within - gammaln(d + 1)[~inner].sum())
 
 
 def _degrees(objective: BlockObjective, labels: np.ndarray, rows: SparseRows) -> float:
-    """The degree sequence of each block: how often each degree occurs, then who has it; and less
-    what `_wiring` counted too much, the orders of a node's own half-edges."""
+    """Return the length of the degree sequences: how often each degree occurs, then which node has
+    it, minus the orders of a node's own half-edges, which `_wiring` counts additionally."""
     degrees = np.diff(objective.sides[0].indptr)
     classes = labels * np.int64(degrees.max(initial=0) + 1) + degrees
     often = np.unique(classes, return_counts=True)[1]
@@ -98,8 +99,10 @@ def _degrees(objective: BlockObjective, labels: np.ndarray, rows: SparseRows) ->
 
 
 def _log_partitions(total: np.ndarray, parts: np.ndarray) -> np.ndarray:
-    """log of the ways to write `total` as a sum of at most `parts` numbers, order aside: Hardy and
-    Ramanujan's for many parts, C(total+parts-1, parts-1) / parts! for few, whichever is less."""
+    """Return the log of the number of partitions of `total` into at most `parts` numbers.
+
+    The smaller of two approximations: Hardy and Ramanujan for many parts,
+    C(total+parts-1, parts-1) / parts! for few."""
     total = np.maximum(total, 1.0)
     many = math.pi * np.sqrt(2 * total / 3) - np.log(4 * math.sqrt(3) * total)
     few = _multisets(parts, total) - gammaln(parts + 1)
@@ -108,11 +111,12 @@ def _log_partitions(total: np.ndarray, parts: np.ndarray) -> np.ndarray:
 
 
 def _multisets(kinds: np.ndarray | int, n: np.ndarray | float) -> np.ndarray:
-    """log of the ways to spread n things over kinds of cells"""
+    """Return the log of the number of ways to distribute n things over `kinds` cells."""
     return _log_choose(np.asarray(n, np.float64) + kinds - 1, n)
 
 
 def _log_choose(n: np.ndarray | float, k: np.ndarray | float) -> np.ndarray:
+    """Return log C(n, k)."""
     n, k = np.asarray(n, np.float64), np.asarray(k, np.float64)
     ways: np.ndarray = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     return ways

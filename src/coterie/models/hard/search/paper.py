@@ -1,4 +1,4 @@
-"""Generalized k-means as the paper has it (cl:alg5, cl:alg8), its misprints mended."""
+"""Generalized k-means as published: Algorithms 4 and 5 of Prost & Yoon, misprints corrected."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from numpy.random import Generator
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.engine import Engine
 from coterie.models.hard.objectives.interface import ClusterState, Labels, Objective
-from coterie.models.hard.search.result import SearchResult
+from coterie.models.hard.search import SearchResult
 
 
 @dataclass
 class PaperTrace:
-    """One run on its way: with the generator, all that a checkpoint must hold to go on with the
-    same numbers."""
+    """A run in progress: with the generator, everything that is needed to continue it exactly."""
 
     state: ClusterState
     best: Labels
-    lowest: list[float] = field(default_factory=list)  # S so far: at the start, each iteration
+    lowest: list[float] = field(default_factory=list)  # S so far: at the start, per iteration
     history: list[Iteration] = field(default_factory=list)
     seconds: float = 0.0
     converged: bool = False
 
 
 def begin(objective: Objective, n_blocks: tuple[int, ...], labels: Labels) -> PaperTrace:
-    """A run from these labels."""
+    """Start a run from these labels."""
     state = objective.start(labels, n_blocks)
     return PaperTrace(state, _copied(state.labels))
 
@@ -46,14 +45,14 @@ def run(
     tol: float = 1e-6,
     min_block_size: int = 0,
     callback: Callback = silent,
-    each: Callable[[PaperTrace], None] | None = None,
+    after_iteration: Callable[[PaperTrace], None] | None = None,
 ) -> SearchResult:
-    """Sample a batch, plan all its moves against fixed statistics, then make them; again.
+    """Repeat: sample a batch, plan all its moves against fixed statistics, then make them.
 
-    With two node sets an iteration is a batch of each. It stops when the best entropy has not
-    fallen by `tol` (relative) within about 1/alpha iterations, the time in which every element
-    gets its turn; tol=0 makes all `max_iter` iterations. `each` is called after every iteration
-    (checkpoints).
+    With two node sets an iteration is one batch of each. The run stops if the lowest entropy has
+    not fallen by `tol` (relative) within about 1/alpha iterations, in which every element is
+    sampled about once; tol=0 makes all `max_iter` iterations. `after_iteration` is called with the
+    trace after every iteration (checkpoints).
     """
     window = max(3, math.ceil(1.0 / alpha))
     state, history, lowest = trace.state, trace.history, trace.lowest
@@ -69,7 +68,7 @@ def run(
                 if side > 0:
                     objective.prepare(state, side, engine)
                 batch = draw_batch(n, alpha, rng)
-                wanted = objective.plan(state, side, batch, engine).wanted
+                wanted = objective.plan_moves(state, side, batch, engine).wanted
                 moved += objective.apply(state, side, batch, wanted, min_block_size)
             entropy = objective.prepare(state, 0, engine)
             if entropy < lowest[-1]:
@@ -80,8 +79,8 @@ def run(
             if tol > 0.0 and len(history) >= window:
                 before = lowest[-1 - window]
                 trace.converged = before - lowest[-1] <= tol * abs(before)
-            if each is not None:
-                each(trace)
+            if after_iteration is not None:
+                after_iteration(trace)
             callback(Progress("fit", len(history), max_iter, entropy, f"{moved:,} moved"))
     except KeyboardInterrupt:
         interrupted = True
@@ -89,7 +88,7 @@ def run(
 
 
 def draw_batch(n: int, alpha: float, rng: Generator) -> np.ndarray:
-    """max(1, round(alpha n)) different elements, rising (a plan does not depend on the order).
+    """Return max(1, round(alpha n)) distinct elements in rising order.
 
     >>> draw_batch(5, 1.0, np.random.default_rng(0))
     array([0, 1, 2, 3, 4])
@@ -103,7 +102,7 @@ def draw_batch(n: int, alpha: float, rng: Generator) -> np.ndarray:
 def random_labels(
     n_elements: tuple[int, ...], n_blocks: tuple[int, ...], rng: Generator, min_block_size: int = 0
 ) -> Labels:
-    """A uniformly random clustering; with `min_block_size` every block first gets its share.
+    """Return uniformly random labels; every block has at least `min_block_size` elements.
 
     >>> z = random_labels((7,), (3,), np.random.default_rng(0), min_block_size=2)[0]
     >>> int(np.bincount(z).min()) >= 2
@@ -120,4 +119,5 @@ def random_labels(
 
 
 def _copied(labels: Labels) -> Labels:
+    """Return copies of the labels of each side."""
     return tuple(z.copy() for z in labels)

@@ -1,4 +1,4 @@
-"""The best of several descents, for objectives whose blocks cannot be merged (Gaussian data)."""
+"""Keep the best of several descents, for objectives whose blocks cannot be merged (points)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.random import Generator
 
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.search import SearchResult
 from coterie.models.hard.search.paper import random_labels
-from coterie.models.hard.search.result import SearchResult
 
 _RESTARTS = 10
 
@@ -25,9 +25,10 @@ def run(
     min_block_size: int = 0,
     callback: Callback = silent,
 ) -> SearchResult:
-    """Sequential exact sweeps (Hartigan's algorithm for Gaussian data) from `start`, if given, and
-    from random labels; every descent ends locally optimal unless `max_iter` sweeps cut it short.
-    An entry of the history is one descent."""
+    """Make sequential exact sweeps (for points: Hartigan's algorithm) from several starts.
+
+    The first start is `start` if given; the others are random. Every descent ends locally optimal
+    unless it needs more than `max_iter` sweeps. An entry of the history is one descent."""
     began = time.perf_counter()
     best, entropy = None, float("inf")
     history: list[Iteration] = []
@@ -55,7 +56,7 @@ def run(
 def _descend(
     objective: Objective, state: Any, rng: Generator, max_iter: int, min_block_size: int
 ) -> tuple[int, bool]:
-    """(moves made, whether a full sweep moved nothing)"""
+    """Sweep until nothing moves; return (moves made, whether the last sweep moved nothing)."""
     total = 0
     for _ in range(max_iter):
         moved = 0
