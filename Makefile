@@ -4,13 +4,20 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary=:all:
 
-.PHONY: demo test fuzz lint lowest clean clean-cache
+.PHONY: demo test docs fuzz lint lowest clean clean-cache
 
 demo: $(VENV)/.installed
 	$(BIN)/coterie demo
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+# The documentation site, to be opened as site/index.html. The variable silences a notice about the
+# end of life of Material for MkDocs in May 2027; docs/explanation/decisions.md says what then.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python tools/command_line_reference.py --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "open site/index.html"
 
 # The property tests with new random cases: `make test` repeats fixed ones.
 fuzz: $(VENV)/.installed-dev
@@ -36,7 +43,7 @@ clean-cache:
 	find src -name '*.nbi' -delete -o -name '*.nbc' -delete
 
 clean: clean-cache
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -49,4 +56,9 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	@echo "installing coterie and what its tests need into $(VENV) …"
 	$(PIP) --editable '.[dev]'
+	touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: pyproject.toml | $(VENV)/bin/python
+	@echo "installing coterie and what its documentation needs into $(VENV) …"
+	$(PIP) --editable '.[docs]'
 	touch $@ $(VENV)/.installed
