@@ -299,7 +299,8 @@ def spell_options(message: str) -> str:
 
     def option(match: re.Match[str]) -> str:
         name = _OPTION_NAMES.get(match[1], match[1]).replace("_", "-")
-        return f"--{name} {match[2]}" if match[2] not in (None, "True") else f"--{name}"
+        value = (match[2] or "True").strip("\"'")  # `search="paper"` is --search paper
+        return f"--{name}" if value == "True" else f"--{name} {value}"
 
     return _PARAMETER.sub(option, message)
 
