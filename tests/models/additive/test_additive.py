@@ -22,8 +22,16 @@ from coterie.kernels.additive import sweep as additive_sweep
 from coterie.kernels.additive.fold_in import fold_in
 from coterie.kernels.additive.predict import Samples, distributions, explanations
 from coterie.kernels.numba.random import stream
-from coterie.models.additive.chain_allocation import best_division
-from coterie.models.additive.chains import AdditiveShape, ChainKind, keep, observe, start_chain
+from coterie.models.additive.chain_allocation import best_allocation
+from coterie.models.additive.chains import (
+    AdditiveShape,
+    ChainInputs,
+    ChainKind,
+    PresenceSettings,
+    observe,
+    sample_of,
+    start_chain,
+)
 from coterie.models.additive.rating_scale import RatingScale
 
 STANDARD = NormalDist()
@@ -62,7 +70,8 @@ class State:
             ratings.n_items,
         )
         edges, shape = self.observed.edges, AdditiveShape(3, 2, 4, 3, len(ratings.values))
-        self.chain, self.seen = start_chain(seed, ChainKind(0.3, True), shape, self.observed, 0.5)
+        inputs = ChainInputs(shape, self.observed, PresenceSettings(0.3, 0.5))
+        self.chain, self.seen = start_chain(seed, ChainKind.PRESENCE, inputs)
         self.y = self._outcomes()
         schedule = additive_chain.Schedule(0.3, 2, 1, 1, 100.0, True)
         additive_chain.advance(self.chain, edges, self.observed.level, self.seen, schedule, sweeps)
@@ -366,7 +375,7 @@ def test_predictions_average_the_samples() -> None:
 
 def test_a_sample_holds_the_offsets_given_the_rest() -> None:
     state = State(1)
-    sample = keep(state.chain, state.observed)
+    sample = sample_of(state.chain, state.observed)
     for node in range(len(state.chain.b_user)):
         mean, variance = reference.additive_user_offset_conditional(
             state.latent, state.sample, node, state.chain.precision[0]
@@ -505,9 +514,9 @@ def test_a_division_of_chains_is_the_best_of_all() -> None:
     errors = np.array([0.5 * truth[0], 0.6 * truth[1]])[:, None] + chance * [[[1.0]], [[0.1]]]
     # w'Aw + noise / 10: A = diag(.25, .36), noise .64 and .0064, so kind 0 gets w of
     # .25 w^2 + .36 (1 - w)^2 + .064 w + .00064 (1 - w) -> w = .54
-    assert best_division(errors, 10) in {(5, 5), (6, 4)}
-    assert best_division(errors, 1) == (0, 1)  # the chance of one chain alone decides
-    assert best_division(errors[:1], 3) == (3,)
+    assert best_allocation(errors, 10) in {(5, 5), (6, 4)}
+    assert best_allocation(errors, 1) == (0, 1)  # the chance of one chain alone decides
+    assert best_allocation(errors[:1], 3) == (3,)
 
 
 @pytest.mark.parametrize(
@@ -565,10 +574,10 @@ def test_scale_of_many_values_is_binned() -> None:
         ({"n_partitions": 0}, "n_partitions=0"),
         ({"n_groups": (0, 3)}, r"n_groups\[0\]=0"),
         ({"n_styles": 300}, "n_styles=300"),
-        ({"burn_in": 50}, "keep no sample"),
-        ({"n_chains": 0}, "keep no sample"),
+        ({"burn_in": 50}, r"burn_in \(50\) must be less than n_sweeps \(40\)"),
+        ({"n_chains": 0}, "invalid n_chains=0"),
         ({"presence": -1.0}, "negative"),
-        ({"rng": -1}, "no seed"),
+        ({"rng": -1}, "-1"),
     ],
 )
 def test_impossible_parameters_are_refused(given: dict, what: str) -> None:

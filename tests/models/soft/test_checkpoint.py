@@ -1,4 +1,4 @@
-"""A soft fit that was stopped goes on to the same numbers."""
+"""A soft fit that was stopped continues to the same numbers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ GRAPH = planted_partition(80, 2, mean_degree=8, rng=0)[0]
 
 
 class PowerCutError(Exception):
-    """What no fit catches."""
+    """An error that no fit catches."""
 
 
-def cut_after(iterations: int):
-    """A callback under which the fit dies."""
+def fail_after(iterations: int):
+    """Return a callback that raises after so many iterations."""
     left = [iterations]
 
     def callback(progress: Progress) -> None:
@@ -54,25 +54,25 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("died_after", [3, 17, 47])
-def test_a_killed_fit_ends_with_the_same_numbers(case, died_after, tmp_path):
+@pytest.mark.parametrize("failed_after", [3, 17, 47])
+def test_resumed_fit_equals_an_uninterrupted_one(case, failed_after, tmp_path):
     data, make = CASES[case]
     file = tmp_path / "run.ckpt"
     whole = make().fit(data)
     with pytest.raises(PowerCutError):
-        make().fit(data, callback=cut_after(died_after), checkpoint=file, checkpoint_every=5)
-    assert file.exists() == (died_after >= 5)
+        make().fit(data, callback=fail_after(failed_after), checkpoint=file, checkpoint_every=5)
+    assert file.exists() == (failed_after >= 5)
     model = make().fit(data, checkpoint=file, resume=True)
     np.testing.assert_array_equal(model.theta_, whole.theta_)
     assert model.entropy_ == whole.entropy_
     assert [run.entropy for run in model.runs_] == [run.entropy for run in whole.runs_]
-    for ours, theirs in zip(model.runs_, whole.runs_, strict=True):
-        assert [i.entropy for i in ours.history] == [i.entropy for i in theirs.history]
-        assert ours.held_out == theirs.held_out
-        np.testing.assert_array_equal(ours.user_memberships, theirs.user_memberships)
+    for resumed, expected in zip(model.runs_, whole.runs_, strict=True):
+        assert [i.entropy for i in resumed.history] == [i.entropy for i in expected.history]
+        assert resumed.held_out == expected.held_out
+        np.testing.assert_array_equal(resumed.user_memberships, expected.user_memberships)
 
 
-def test_a_finished_checkpoint_is_the_result(tmp_path):
+def test_resuming_a_finished_fit_returns_its_result(tmp_path):
     file = tmp_path / "run.ckpt"
     model = ct.MMSBM(n_groups=2, max_iter=12, n_init=2).fit(GRAPH, checkpoint=file)
     seen: list[Progress] = []
@@ -83,7 +83,7 @@ def test_a_finished_checkpoint_is_the_result(tmp_path):
     np.testing.assert_array_equal(again.values_, model.values_)
 
 
-def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path):
+def test_fit_resumes_after_ctrl_c(tmp_path):
     file = tmp_path / "run.ckpt"
 
     def interrupt(progress: Progress) -> None:
@@ -97,7 +97,7 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path):
     )
 
 
-def test_without_resume_the_fit_starts_anew(tmp_path):
+def test_without_resume_the_fit_ignores_the_checkpoint(tmp_path):
     file = tmp_path / "run.ckpt"
     ct.MMSBM(n_groups=2, max_iter=5, rng=1).fit(RATINGS, checkpoint=file)
     model = ct.MMSBM(n_groups=2, max_iter=5, rng=2).fit(RATINGS, checkpoint=file)
@@ -113,8 +113,18 @@ def test_without_resume_the_fit_starts_anew(tmp_path):
         (GRAPH, {}, "data"),
     ],
 )
-def test_a_checkpoint_of_something_else_is_refused(data, given, word, tmp_path):
+def test_checkpoint_of_other_data_or_settings_is_rejected(data, given, word, tmp_path):
     file = tmp_path / "run.ckpt"
     ct.MMSBM(n_groups=2, max_iter=5).fit(RATINGS, checkpoint=file)
     with pytest.raises(InputError, match=word):
         ct.MMSBM(**{"n_groups": 2, "max_iter": 5, **given}).fit(data, checkpoint=file, resume=True)
+
+
+def test_checkpoint_of_an_older_version_is_rejected(tmp_path, monkeypatch):
+    file = tmp_path / "run.ckpt"
+    monkeypatch.setattr("coterie.engine.checkpoint.VERSION", 1)
+    ct.MMSBM(n_groups=2, max_iter=5).fit(RATINGS, checkpoint=file)
+    monkeypatch.undo()
+    message = "checkpoint version 1, this release reads 2; start again without `resume`"
+    with pytest.raises(InputError, match=message):
+        ct.MMSBM(n_groups=2, max_iter=5).fit(RATINGS, checkpoint=file, resume=True)

@@ -1,44 +1,46 @@
-"""What the chains should listen to, asked of ratings held back: who rated what, the ratings alone,
-or nothing but offsets.
+"""Choose which data each chain uses, by predicting held-out ratings.
 
 Two short chains of each kind are fitted to four fifths of the ratings and predict the last fifth.
-The mean product of their two errors is the squared error that many chains of that kind would have,
-for what one chain gets wrong by chance the other does not; half their mean squared difference is
-what a chain adds by chance. From both, and the products between kinds, follows the squared error of
-any mixture; the best division of the n chains among the kinds is taken.
+Their errors consist of a part that all chains of a kind share and of an independent random part.
+The mean product of the errors of the two chains estimates the squared error of the shared part,
+which is that of many chains; half of their mean squared difference estimates the variance that one
+chain adds. From both, and from the products between kinds, follows the squared error of any mixture
+of chains. The allocation of the n chains to the kinds with the smallest error is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from coterie.base.progress import Callback, Progress
 from coterie.base.randomness import stream_keys
 from coterie.engine import Engine
 from coterie.kernels.additive.chain import advance
 from coterie.kernels.additive.predict import distributions
 from coterie.models.additive.chains import (
-    AdditiveShape,
+    ChainInputs,
     ChainKind,
     Observed,
-    keep,
     observe,
+    sample_of,
     schedule,
-    stack,
+    stack_samples,
     start_chain,
 )
 
-FEWEST = 100  # ratings below which there is nothing to ask
-_MOST = 200_000  # ratings of a pilot; of a larger table, those of users drawn at random
-_ENOUGH = 10_000  # ratings held back; more fifths in turn are until there are so many
-_PARTS, _CHAINS = 5, 2
-_SWEEPS, _SETTLE, _EVERY = 60, 25, 5
+_MIN_RATINGS = 100  # with fewer ratings there is no pilot
+_MAX_PILOT_RATINGS = 200_000  # of a larger table the pilot uses users drawn at random
+_MIN_HELD_OUT = 10_000  # ratings: more folds are held out in turn until there are so many
+_FOLDS, _CHAINS_PER_KIND = 5, 2
+_SWEEPS, _BURN_IN, _KEEP_EVERY = 60, 25, 5
 
 
-class Trial(NamedTuple):
-    """One chain on one split: what it is fitted to, and which pairs it predicts."""
+class PilotChain(NamedTuple):
+    """A short chain: its kind, its training ratings, and the held-out pairs that it predicts."""
 
     kind: ChainKind
     train: Observed
@@ -46,108 +48,139 @@ class Trial(NamedTuple):
     items: np.ndarray
 
 
-def divide(
-    kinds: list[ChainKind],
-    n_chains: int,
-    observed: Observed,
-    run: Callable[[int, Trial], np.ndarray],
+def choose_kinds(
+    inputs: ChainInputs,
     values: np.ndarray,
+    n_chains: int,
     rng: np.random.Generator,
     engine: Engine,
+    callback: Callback,
+    *,
+    pilot: bool,
 ) -> list[ChainKind]:
-    """The kind of each of the chains, those of the first kind first."""
-    splits = list(_splits(_part(observed, rng), rng))
-    if not splits:
-        return [kinds[0]] * n_chains
-    trials = [
-        Trial(kind, train, test.users, test.items)
-        for train, test in splits
-        for kind in kinds
-        for _ in range(_CHAINS)
-    ]
-    found = engine.map(run, stream_keys(rng, len(trials)), trials)
-    by_split = len(kinds) * _CHAINS
-    errors = np.hstack(
-        [
-            np.array(found[at * by_split : (at + 1) * by_split]) - values[test.level]
-            for at, (_, test) in enumerate(splits)
-        ]
-    ).reshape(len(kinds), _CHAINS, -1)
-    counts = best_division(errors, n_chains)
+    """Return the kind of each chain, from the richest kind to the poorest.
+
+    Without a pilot, with few ratings or with one level, all chains have the first kind.
+    """
+    kinds = possible_kinds(inputs)
+    if not pilot or len(inputs.observed.level) < _MIN_RATINGS or inputs.shape.levels < 2:
+        return kinds[:1] * n_chains
+    callback(Progress("pilot", 0, 1))
+    errors = pilot_errors(kinds, inputs, values, rng, engine)
+    if errors is None:
+        return kinds[:1] * n_chains
+    counts = best_allocation(errors, n_chains)
     return [kind for kind, count in zip(kinds, counts, strict=True) for _ in range(count)]
 
 
-def best_division(errors: np.ndarray, n_chains: int) -> tuple[int, ...]:
-    """How many chains of each kind; IN errors: kinds x 2 chains x ratings held back.
+def possible_kinds(inputs: ChainInputs) -> list[ChainKind]:
+    """Return the kinds that the settings and the ratings allow, the richest first."""
+    presence = inputs.presence
+    if presence.weight > 0 and presence.negatives_per_rating > 0 and inputs.shape.levels > 1:
+        return [ChainKind.PRESENCE, ChainKind.RATINGS, ChainKind.OFFSETS]
+    return [ChainKind.RATINGS, ChainKind.OFFSETS]
+
+
+def pilot_errors(
+    kinds: list[ChainKind],
+    inputs: ChainInputs,
+    values: np.ndarray,
+    rng: np.random.Generator,
+    engine: Engine,
+) -> np.ndarray | None:
+    """Return prediction errors, kinds x 2 chains x held-out ratings; None if none is testable."""
+    splits = list(_splits(_pilot_ratings(inputs.observed, rng), rng))
+    if not splits:
+        return None
+    pilots = [
+        PilotChain(kind, train, test.users, test.items)
+        for train, test in splits
+        for kind in kinds
+        for _ in range(_CHAINS_PER_KIND)
+    ]
+    task = partial(predict_held_out, inputs=inputs, values=values)
+    predicted = engine.map(task, stream_keys(rng, len(pilots)), pilots)
+    per_split = len(kinds) * _CHAINS_PER_KIND
+    errors = [
+        np.array(predicted[at * per_split : (at + 1) * per_split]) - values[test.level]
+        for at, (_, test) in enumerate(splits)
+    ]
+    return np.hstack(errors).reshape(len(kinds), _CHAINS_PER_KIND, -1)
+
+
+def best_allocation(errors: np.ndarray, n_chains: int) -> tuple[int, ...]:
+    """Return the number of chains of each kind; errors: kinds x 2 chains x held-out ratings.
 
     >>> wrong = np.array([[1.0, -1.0, 1.0, 1.0]])
-    >>> best_division(np.array([np.vstack([wrong, wrong]), np.vstack([wrong, wrong]) / 2]), 4)
+    >>> best_allocation(np.array([np.vstack([wrong, wrong]), np.vstack([wrong, wrong]) / 2]), 4)
     (0, 4)
     """
     first, second = errors[:, 0], errors[:, 1]
     mean = (first + second) / 2
     product = mean @ mean.T / mean.shape[1]
     np.fill_diagonal(product, (first * second).mean(axis=1))
-    chance = ((first - second) ** 2).mean(axis=1) / 2
+    variance = ((first - second) ** 2).mean(axis=1) / 2
 
     def squared_error(counts: tuple[int, ...]) -> float:
         share = np.array(counts) / n_chains
-        return float(share @ product @ share + share @ chance / n_chains)
+        return float(share @ product @ share + share @ variance / n_chains)
 
-    return min(_divisions(n_chains, len(errors)), key=squared_error)
+    return min(_allocations(n_chains, len(errors)), key=squared_error)
 
 
-def _divisions(total: int, kinds: int) -> Iterator[tuple[int, ...]]:
-    """Every way to divide `total` among the kinds, most of the first kind first."""
+def _allocations(total: int, kinds: int) -> Iterator[tuple[int, ...]]:
+    """Yield every allocation of `total` chains to the kinds, most of the first kind first."""
     if kinds == 1:
         yield (total,)
         return
     for first in range(total, -1, -1):
-        for rest in _divisions(total - first, kinds - 1):
+        for rest in _allocations(total - first, kinds - 1):
             yield (first, *rest)
 
 
-def _part(observed: Observed, rng: np.random.Generator) -> Observed:
-    """The ratings of as many users, drawn at random, as have 200,000 of them."""
-    if len(observed.level) <= _MOST:
+def _pilot_ratings(observed: Observed, rng: np.random.Generator) -> Observed:
+    """Return all ratings, or of a large table those of users drawn at random."""
+    if len(observed.level) <= _MAX_PILOT_RATINGS:
         return observed
     order = rng.permutation(observed.n_users)
     taken = np.zeros(observed.n_users, bool)
-    taken[order[np.cumsum(np.diff(observed.edges.row_ptr)[order]) <= _MOST]] = True
-    return _rows(observed, taken[observed.users])
+    counts = np.diff(observed.edges.row_ptr)[order]
+    taken[order[np.cumsum(counts) <= _MAX_PILOT_RATINGS]] = True
+    return _subset(observed, taken[observed.users])
 
 
 def _splits(observed: Observed, rng: np.random.Generator) -> Iterator[tuple[Observed, Observed]]:
-    """Training and test parts; pairs of a user or an item without training are not tested."""
-    held, parts = 0, np.array_split(rng.permutation(len(observed.level)), _PARTS)
-    for part in parts:
-        if held >= _ENOUGH:
+    """Yield training and test ratings; users and items without training are not tested."""
+    n_held_out, folds = 0, np.array_split(rng.permutation(len(observed.level)), _FOLDS)
+    for fold in folds:
+        if n_held_out >= _MIN_HELD_OUT:
             break
-        mine = np.zeros(len(observed.level), bool)
-        mine[part] = True
-        train = _rows(observed, ~mine)
-        mine &= np.isin(observed.users, train.users) & np.isin(observed.items, train.items)
-        held += len(part)
-        if mine.any():
-            yield train, _rows(observed, mine)
+        test = np.zeros(len(observed.level), bool)
+        test[fold] = True
+        train = _subset(observed, ~test)
+        test &= np.isin(observed.users, train.users) & np.isin(observed.items, train.items)
+        n_held_out += len(fold)
+        if test.any():
+            yield train, _subset(observed, test)
 
 
-def _rows(observed: Observed, which: np.ndarray) -> Observed:
+def _subset(observed: Observed, which: np.ndarray) -> Observed:
+    """Return the ratings that a mask selects."""
     columns = (observed.users[which], observed.items[which], observed.level[which])
     return observe(*columns, observed.n_users, observed.n_items)
 
 
-def predict_held_back(
-    key: int, trial: Trial, shape: AdditiveShape, values: np.ndarray, negatives_per_rating: float
+def predict_held_out(
+    key: int, pilot: PilotChain, inputs: ChainInputs, values: np.ndarray
 ) -> np.ndarray:
-    """Expected ratings of the trial's pairs by one short chain."""
-    train = trial.train
-    chain, seen = start_chain(key, trial.kind, shape, train, negatives_per_rating)
-    moves = schedule(trial.kind)
-    advance(chain, train.edges, train.level, seen, moves, _SETTLE)
+    """Return the expected ratings of the held-out pairs, from one short chain."""
+    train = pilot.train
+    chain, presence_pairs = start_chain(key, pilot.kind, inputs._replace(observed=train))
+    moves = schedule(pilot.kind, inputs.presence)
+    advance(chain, train.edges, train.level, presence_pairs, moves, _BURN_IN)
     samples = []
-    for _ in range(_SETTLE, _SWEEPS, _EVERY):
-        advance(chain, train.edges, train.level, seen, moves, _EVERY)
-        samples.append(keep(chain, train))
-    p = distributions(stack(samples), trial.users, trial.items, 0, len(trial.users))
+    for _ in range(_BURN_IN, _SWEEPS, _KEEP_EVERY):
+        advance(chain, train.edges, train.level, presence_pairs, moves, _KEEP_EVERY)
+        samples.append(sample_of(chain, train))
+    p = distributions(stack_samples(samples), pilot.users, pilot.items, 0, len(pilot.users))
     return np.asarray(p @ values)

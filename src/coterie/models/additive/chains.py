@@ -1,7 +1,8 @@
-"""Where a chain starts, and what is kept of it."""
+"""The start of a chain, and the samples that are kept of it."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -12,12 +13,12 @@ from coterie.kernels.additive.chain import Chain, Schedule
 from coterie.kernels.additive.predict import Samples
 from coterie.kernels.additive.sweep import Edges
 
-FAR = 40.0  # a cutpoint that no location passes
-_STYLES_FROM, _STYLES_EVERY, _EFFECTS_FROM, _HOLD = 15, 3, 10, 100.0
+FAR = 40.0  # the outer cutpoints, which stand for infinity
+_STYLES_FROM, _STYLES_EVERY, _EFFECTS_FROM, _CUT_SHRINKAGE = 15, 3, 10, 100.0
 
 
 class AdditiveShape(NamedTuple):
-    """How large a model is."""
+    """Sizes of a model."""
 
     partitions: int
     user_groups: int
@@ -26,39 +27,52 @@ class AdditiveShape(NamedTuple):
     levels: int
 
 
-class ChainKind(NamedTuple):
-    """What a chain listens to."""
+class ChainKind(StrEnum):
+    """Which data a chain uses."""
 
-    presence: float  # weight of who rated what beside the ratings
-    grouped: bool  # without groups, only the two offsets are left
+    PRESENCE = "presence"  # the ratings, and who rated what
+    RATINGS = "ratings"  # the ratings alone
+    OFFSETS = "offsets"  # the ratings, with user and item offsets only: no groups
 
-    @property
-    def name(self) -> str:
-        return ("presence" if self.presence > 0 else "ratings") if self.grouped else "offsets"
+
+class PresenceSettings(NamedTuple):
+    """How chains of kind PRESENCE use who rated what."""
+
+    weight: float  # relative to the ratings
+    negatives_per_rating: float  # unrated pairs that are drawn per rating
 
 
 class Observed(NamedTuple):
-    """The ratings as a chain reads them: in user order, levels beside."""
+    """The ratings in user order, as chains read them."""
 
     edges: Edges
-    level: np.ndarray  # uint8
-    users: np.ndarray  # int64, in the same order
-    items: np.ndarray
+    level: np.ndarray  # uint8, level of each rating
+    users: np.ndarray  # int64, user of each rating
+    items: np.ndarray  # int64, item of each rating
     n_items: int
 
     @property
     def n_users(self) -> int:
+        """Number of users."""
         return len(self.edges.row_ptr) - 1
 
 
+class ChainInputs(NamedTuple):
+    """What all chains of a fit share."""
+
+    shape: AdditiveShape
+    observed: Observed
+    presence: PresenceSettings
+
+
 def observe(users: np.ndarray, items: np.ndarray, level: np.ndarray, n: int, m: int) -> Observed:
-    """Ratings of n users and m items, in any order, as chains read them."""
+    """Sort the ratings of n users and m items for the chains."""
     edges, order = in_user_order(users, items, n)
     return Observed(edges, level[order], users[order], items[order], m)
 
 
 def in_user_order(users: np.ndarray, items: np.ndarray, n: int) -> tuple[Edges, np.ndarray]:
-    """Pairs of n users as `Edges`, and the order in which the pairs were taken.
+    """Return pairs of n users as `Edges`, and the order that sorts the pairs.
 
     >>> edges, order = in_user_order(np.array([1, 0, 1]), np.array([1, 0, 0]), 2)
     >>> order, edges.col, edges.row_ptr
@@ -69,10 +83,10 @@ def in_user_order(users: np.ndarray, items: np.ndarray, n: int) -> tuple[Edges, 
     return Edges(begins.astype(np.int64), items[order].astype(np.uint32)), order
 
 
-def presence(
+def presence_outcomes(
     rng: np.random.Generator, observed: Observed, negatives_per_rating: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rated and unrated pairs, and 1 or 0 for each, minus their mean; none if none are drawn."""
+    """Return rated and unrated pairs, and 1 or 0 for each, minus the mean; empty without draws."""
     count = int(negatives_per_rating * len(observed.level))
     if not count:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
@@ -83,7 +97,7 @@ def presence(
 
 
 def start_cuts(level: np.ndarray, shape: AdditiveShape) -> np.ndarray:
-    """Cutpoints at the ratings' own shares, each style stretched a little otherwise."""
+    """Return cutpoints at the shares of the levels, stretched a little differently per style."""
     counts = np.bincount(level, minlength=shape.levels) + 0.5
     shares = np.cumsum(counts)[:-1] / counts.sum()
     middle = 1.25 * np.array([NormalDist().inv_cdf(p) for p in shares])
@@ -92,25 +106,32 @@ def start_cuts(level: np.ndarray, shape: AdditiveShape) -> np.ndarray:
     return np.hstack([-ends, np.outer(stretch, middle), ends])
 
 
-def schedule(kind: ChainKind) -> Schedule:
-    """How a chain of this kind moves."""
-    return Schedule(kind.presence, _EFFECTS_FROM, _STYLES_FROM, _STYLES_EVERY, _HOLD, kind.grouped)
+def schedule(kind: ChainKind, presence: PresenceSettings) -> Schedule:
+    """Return when and how strongly a chain of this kind updates its parts."""
+    return Schedule(
+        seen_weight=float(presence.weight) if kind is ChainKind.PRESENCE else 0.0,
+        effects_from=_EFFECTS_FROM,
+        styles_from=_STYLES_FROM,
+        styles_every=_STYLES_EVERY,
+        cut_shrinkage=_CUT_SHRINKAGE,
+        grouped=kind is not ChainKind.OFFSETS,
+    )
 
 
-def start_chain(
-    key: int, kind: ChainKind, shape: AdditiveShape, observed: Observed, negatives_per_rating: float
-) -> tuple[Chain, Edges]:
-    """A chain at random labels, and its own sample of rated and unrated pairs."""
+def start_chain(key: int, kind: ChainKind, inputs: ChainInputs) -> tuple[Chain, Edges]:
+    """Return a chain with random labels, and the rated and unrated pairs that it uses."""
     rng = np.random.default_rng(int(key))
+    shape, observed = inputs.shape, inputs.observed
     L, k, l = shape.partitions, shape.user_groups, shape.item_groups  # noqa: E741
     n, m = observed.n_users, observed.n_items
-    users, items, y = presence(rng, observed, negatives_per_rating if kind.presence > 0 else 0.0)
+    negatives = inputs.presence.negatives_per_rating if kind is ChainKind.PRESENCE else 0.0
+    users, items, y = presence_outcomes(rng, observed, negatives)
     seen, order = in_user_order(users, items, n)
     y = y[order]
     g = rng.integers(0, k, (L, n)).astype(np.uint8)
     h = rng.integers(0, l, (L, m)).astype(np.uint8)
     M, Q = rng.normal(0, 0.02, (L, k, l)), rng.normal(0, 0.01, (L, k, l))
-    if not kind.grouped:
+    if kind is ChainKind.OFFSETS:
         M[:], Q[:] = 0.0, 0.0
     z, y_start = np.zeros(len(observed.level)), np.zeros(len(y))
     for s in range(L):
@@ -137,10 +158,10 @@ def start_chain(
     return chain, seen
 
 
-def keep(chain: Chain, observed: Observed) -> Samples:
-    """One sample: what a prediction needs of a chain's state."""
-    users = _given_the_rest(observed.users, chain.x, chain.b_user, chain.precision[0])
-    items = _given_the_rest(observed.items, chain.x, chain.b_item, chain.precision[1])
+def sample_of(chain: Chain, observed: Observed) -> Samples:
+    """Return one sample: the part of a chain's state that predictions need."""
+    users = _offset_posterior(observed.users, chain.x, chain.b_user, chain.precision[0])
+    items = _offset_posterior(observed.items, chain.x, chain.b_item, chain.precision[1])
     return Samples(
         np.ascontiguousarray(chain.g.T),
         np.ascontiguousarray(chain.h.T),
@@ -155,16 +176,16 @@ def keep(chain: Chain, observed: Observed) -> Samples:
     )
 
 
-def _given_the_rest(
+def _offset_posterior(
     nodes: np.ndarray, x: np.ndarray, b: np.ndarray, precision: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of each node's offset, everything else as it is."""
+    """Return mean and variance of each node's offset, conditional on everything else."""
     n = np.bincount(nodes, minlength=len(b))
     variance = 1.0 / (n + precision)
     mean = (np.bincount(nodes, x, len(b)) + n * b) * variance
     return mean.astype(np.float32), variance.astype(np.float32)
 
 
-def stack(samples: list[Samples]) -> Samples:
-    """Samples side by side."""
+def stack_samples(samples: list[Samples]) -> Samples:
+    """Stack samples along a new first axis."""
     return Samples(*(np.stack(part) for part in zip(*samples, strict=True)))

@@ -1,98 +1,79 @@
-"""Checkpoints of an additive fit: where the chains stand, and the samples kept so far."""
+"""Checkpoints of an additive fit: the states of the chains, and the samples so far."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
-from os import PathLike
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from coterie.base.progress import Iteration
-from coterie.engine.checkpoint import load_checkpoint, require_same, save_checkpoint
+from coterie.engine.checkpoint import RunCheckpoint, in_order, iterations, numbered
 from coterie.kernels.additive.chain import Chain
 from coterie.kernels.additive.predict import Samples
-from coterie.models.additive.chains import ChainKind, Observed, stack
+from coterie.models.additive.chains import ChainKind, stack_samples
 
 KIND = "additive block model"
 
 
 @dataclass
-class Progressed:
-    """A fit on its way. The pairs a chain watches follow from its key, so they are not saved."""
+class AdditiveFitState:
+    """A fit in progress: everything a checkpoint stores to continue with the same numbers.
 
-    keys: list[int]
-    kinds: list[ChainKind]
-    chains: list[Chain]
-    kept: list[list[Samples]] = field(default_factory=list)  # all chains at a time
+    The unrated pairs that a chain uses are not stored, because they follow from its key.
+    """
+
+    keys: list[int]  # one per chain: the seed of its random numbers
+    kinds: list[ChainKind]  # one per chain
+    chains: list[Chain] = field(default_factory=list)  # empty until the fit starts
+    samples: list[list[Samples]] = field(default_factory=list)  # per round, one per chain
     history: list[Iteration] = field(default_factory=list)
-    latest: list[Samples] = field(default_factory=list)  # where the chains are, before any is kept
+    latest: list[Samples] = field(default_factory=list)  # of the last round; not stored
 
     @property
-    def done(self) -> int:
-        """Sweeps behind it."""
+    def sweeps(self) -> int:
+        """Number of sweeps done."""
         return self.history[-1].iteration if self.history else 0
 
-
-class Keeper:
-    """Writes the checkpoint every few rounds; does nothing without a path."""
-
-    def __init__(
-        self,
-        path: str | PathLike[str] | None,
-        parameters: dict[str, Any],
-        observed: Observed,
-        every: int = 10,
-    ) -> None:
-        self.path, self.every = path, every
-        self.fingerprint = {"data": _digest(observed), **parameters}
-
-    def save(self, fit: Progressed, *, now: bool = False) -> None:
-        if self.path is None or not (now or len(fit.history) % self.every == 0):
-            return
-        arrays = {
-            f"chain{c}.{name}": array
-            for c, chain in enumerate(fit.chains)
-            for name, array in chain._asdict().items()
-        }
-        for place, samples in enumerate(fit.kept):
-            arrays |= {f"kept{place}.{n}": a for n, a in stack(samples)._asdict().items()}
-        facts = {
-            "fingerprint": self.fingerprint,
-            "keys": fit.keys,
-            "kinds": [list(kind) for kind in fit.kinds],
-            "kept": len(fit.kept),
-            "history": [list(row) for row in fit.history],
-        }
-        save_checkpoint(self.path, KIND, arrays, facts)
-
-    def load(self) -> Progressed | None:
-        """What an earlier fit left behind; None if it left nothing."""
-        if self.path is None or not Path(self.path).exists():
-            return None
-        arrays, facts = load_checkpoint(self.path, KIND)
-        require_same(self.path, facts["fingerprint"], self.fingerprint)
-        chains = [
-            Chain(*(arrays[f"chain{c}.{name}"] for name in Chain._fields))
-            for c in range(len(facts["keys"]))
-        ]
-        kept = [
-            _apart(Samples(*(arrays[f"kept{place}.{name}"] for name in Samples._fields)))
-            for place in range(facts["kept"])
-        ]
-        history = [Iteration(*row) for row in facts["history"]]
-        kinds = [ChainKind(*kind) for kind in facts["kinds"]]
-        return Progressed(facts["keys"], kinds, chains, kept, history)
+    @property
+    def seconds(self) -> float:
+        """Seconds spent on sweeps, in this and in earlier fits of the same checkpoint."""
+        return self.history[-1].seconds if self.history else 0.0
 
 
-def _apart(stacked: Samples) -> list[Samples]:
-    return [Samples(*(part[c] for part in stacked)) for c in range(len(stacked.styles))]
+def save_fit(file: RunCheckpoint, fit: AdditiveFitState) -> None:
+    """Replace the checkpoint by the current state of the fit."""
+    arrays: dict[str, np.ndarray] = {}
+    for place, chain in enumerate(fit.chains):
+        arrays |= numbered(f"chain{place}", chain)
+    for place, samples in enumerate(fit.samples):
+        arrays |= numbered(f"samples{place}", stack_samples(samples))
+    facts = {
+        "keys": fit.keys,
+        "kinds": [kind.value for kind in fit.kinds],
+        "rounds": len(fit.samples),
+        "history": [list(row) for row in fit.history],
+    }
+    file.write(arrays, facts)
 
 
-def _digest(observed: Observed) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for array in (observed.users, observed.items, observed.level):
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
+def load_fit(file: RunCheckpoint) -> AdditiveFitState | None:
+    """Return what an earlier fit saved; None if there is no checkpoint."""
+    saved = file.read()
+    if saved is None:
+        return None
+    facts = saved.facts
+    return AdditiveFitState(
+        facts["keys"],
+        [ChainKind(kind) for kind in facts["kinds"]],
+        [Chain(*in_order(saved.arrays, f"chain{place}")) for place in range(len(facts["keys"]))],
+        [
+            _per_chain(Samples(*in_order(saved.arrays, f"samples{place}")))
+            for place in range(facts["rounds"])
+        ],
+        iterations(facts["history"]),
+    )
+
+
+def _per_chain(stacked: Samples) -> list[Samples]:
+    """Split stacked samples into one per chain."""
+    return [Samples(*(part[chain] for part in stacked)) for chain in range(len(stacked.styles))]

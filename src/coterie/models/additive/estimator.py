@@ -2,77 +2,142 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections import Counter
-from functools import partial
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 
-from coterie.base.errors import InputError
-from coterie.base.progress import Callback, Iteration, Progress, silent
+from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Ratings
 from coterie.engine import Engine
+from coterie.engine.checkpoint import RunCheckpoint
 from coterie.engine.resolve import running_engine
-from coterie.kernels.additive.chain import Chain, advance
-from coterie.kernels.additive.response_styles import entropy
-from coterie.kernels.additive.sweep import Edges
-from coterie.models.additive.chain_allocation import FEWEST, divide, predict_held_back
+from coterie.kernels.additive.predict import Samples
+from coterie.models.additive.chain_allocation import choose_kinds
 from coterie.models.additive.chains import (
     AdditiveShape,
-    ChainKind,
+    ChainInputs,
     Observed,
-    keep,
+    PresenceSettings,
     observe,
-    schedule,
-    stack,
-    start_chain,
+    stack_samples,
 )
-from coterie.models.additive.checkpoint import Keeper, Progressed
+from coterie.models.additive.checkpoint import KIND, AdditiveFitState, load_fit
 from coterie.models.additive.predict import pair_distributions
 from coterie.models.additive.rating_scale import RatingScale
+from coterie.models.additive.sampling import sample_chains
+from coterie.models.additive.validation import check, group_counts, sampling_plan
 from coterie.models.base import Estimator
-
-_MOST_SAMPLE_BYTES = 1 << 28
+from coterie.models.data_digest import digest
 
 
 class AdditiveBlockModel(Estimator):
-    """Every user and item has one label in each of several small partitions; what the pairs of
-    labels are worth adds up to the rating's place on an ordinal scale.
+    """Additive block model of ratings, sampled by Markov chains.
 
-    For whoever wants the best predictions (`Recommender("best")`). The posterior is sampled by
-    independent chains, which run in parallel; predictions average over the samples kept.
+    There are several partitions; in each of them every user and every item belongs to one group.
+    A pair of groups has an effect on the rating, and the effects of all partitions, plus an offset
+    of the user and of the item, add up to a location on the rating scale. The posterior is sampled
+    by independent chains that run in parallel; predictions average over the samples. This is the
+    most accurate model of the library (`Recommender("best")` uses it).
 
     Parameters
     ----------
-    n_partitions, n_groups:
-        how many partitions, and the (user, item) groups of each.
-    n_styles:
-        ways of using the rating scale; each user has one.
-    n_chains, burn_in, n_sweeps:
-        chains, sweeps before the first sample, and sweeps in all. "auto": 10 chains of 320
-        sweeps, a quarter of them to settle; fewer sweeps beyond 500,000 ratings.
-    keep_every:
-        sweeps from one kept sample to the next.
-    presence:
-        what it counts that somebody rated something at all; 0 leaves it out.
-    negatives_per_rating:
-        unrated pairs drawn for that, for each rating.
-    pilot:
-        whether ratings held back tell how many chains listen to presence, to ratings alone, or
-        to offsets alone (docs/additive.md). Without it, and with fewer than 100 ratings, all
-        chains are of the first kind.
+    n_partitions : int, default=10
+        Number of partitions.
+    n_groups : int or (int, int), default=(6, 10)
+        Number of user groups and of item groups per partition, or one number for both.
+    n_styles : int, default=8
+        Number of response styles, which are ways of using the rating scale. Each user has one.
+    n_chains : int or "auto", default="auto"
+        Number of chains. "auto" is 10.
+    burn_in : int or "auto", default="auto"
+        Number of sweeps of each chain before its first sample. "auto" is a quarter of `n_sweeps`.
+    n_sweeps : int or "auto", default="auto"
+        Number of sweeps of each chain, including the burn-in. "auto" is 320, and fewer for more
+        than 500,000 ratings.
+    keep_every : int, default=10
+        Number of sweeps between two samples. It is increased if the samples would need more than
+        256 MB.
+    presence : float, default=0.75
+        Weight of who rated what, relative to the ratings themselves. 0 ignores it.
+    negatives_per_rating : float, default=1.0
+        Number of unrated pairs that are drawn per rating as examples of absence.
+    pilot : bool, default=True
+        Choose by held-out ratings how many chains use presence and ratings, ratings alone, or
+        offsets alone. Without a pilot, and with fewer than 100 ratings, all chains use presence
+        and ratings (or ratings alone if `presence` or `negatives_per_rating` is 0).
+    rng : int, numpy.random.Generator or None, default=0
+        Seed of the random numbers. The same seed gives the same result for any number of threads.
+        None uses a fresh seed.
 
-    >>> from coterie.data import Ratings
-    >>> ratings = Ratings.from_arrays([*"aabbcc"], [*"xyxyxz"], [5, 1, 5, 2, 1, 5])
-    >>> model = AdditiveBlockModel(n_chains=2, n_sweeps=40, rng=0).fit(ratings)
+    Attributes
+    ----------
+    values_ : ndarray of shape (n_levels,)
+        The rating that each level stands for.
+    scale_ : RatingScale
+        The levels of the rating scale. More than 20 distinct ratings are binned.
+    samples_ : Samples
+        All samples, chain after chain; everything that predictions need.
+    chain_of_sample_ : ndarray of shape (n_samples,)
+        The chain of each sample.
+    mixture_ : dict of str to int
+        Number of chains by the data they use: "presence", "ratings", "offsets".
+    user_labels_ : ndarray of shape (n_partitions, n_users)
+        Group of each user in the last sample of the first chain.
+    item_labels_ : ndarray of shape (n_partitions, n_items)
+        Group of each item in the last sample of the first chain.
+    effects_ : ndarray of shape (n_partitions, n_user_groups, n_item_groups)
+        Effect of each pair of groups in the last sample of the first chain.
+    entropy_ : float
+        Entropy of the training ratings, -log likelihood in nats, of the averaged predictions.
+    history_ : list of Iteration
+        Sweeps (`iteration`), `seconds` and mean `entropy` of the chains after each round.
+    n_iter_ : int
+        Number of sweeps done by each chain.
+    interrupted_ : bool
+        Whether Ctrl-C stopped the fit.
+    ratings_ : Ratings
+        The training data.
+
+    See Also
+    --------
+    Recommender : Predictions, rankings, explanations and new users.
+    MMSBM : Mixed membership; faster to fit, and its groups are easier to explain.
+
+    Notes
+    -----
+    The model descends from ACCAMS [1]_, which also approximates a ratings table by a sum of small
+    co-clusterings. It differs in four points: the posterior is sampled by many chains, the
+    likelihood is ordinal, users have response styles, and who rated what (presence) is used too.
+
+    References
+    ----------
+    .. [1] A. Beutel, A. Ahmed and A. J. Smola, "ACCAMS: Additive Co-Clustering to Approximate
+       Matrices Succinctly", Proceedings of the 24th International Conference on World Wide Web
+       (WWW), 2015.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> ratings = ct.Ratings.from_arrays([*"aabbcc"], [*"xyxyxz"], [5, 1, 5, 2, 1, 5])
+    >>> model = ct.AdditiveBlockModel(n_chains=2, n_sweeps=40, rng=0).fit(ratings)
     >>> p = model.predict_proba([0], [2])
     >>> p.shape, round(float(p.sum()), 9), len(model.history_)
     ((1, 3), 1.0, 4)
     """
+
+    values_: np.ndarray
+    scale_: RatingScale
+    samples_: Samples
+    chain_of_sample_: np.ndarray
+    mixture_: dict[str, int]
+    entropy_: float
+    history_: list[Iteration]
+    n_iter_: int
+    interrupted_: bool
+    ratings_: Ratings
 
     def __init__(
         self,
@@ -108,205 +173,176 @@ class AdditiveBlockModel(Estimator):
         callback: Callback = silent,
         *,
         checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: int = 10,
         resume: bool = False,
     ) -> Self:
-        """Sample the model of these ratings. Ctrl-C keeps the samples so far.
+        """Sample the model of these ratings.
 
-        With `checkpoint` the chains are saved to that file every few sweeps; with `resume` the
-        fit goes on from there, to the same numbers as if it had never stopped.
+        Ctrl-C stops the fit and keeps the samples so far (`interrupted_` is then True).
+
+        Parameters
+        ----------
+        ratings : Ratings
+            The ratings.
+        engine : str or Engine, default="local"
+            Where the chains run: "local" (threads of this machine), or an engine object such as
+            `LocalEngine` or `DaskEngine`.
+        callback : callable, optional
+            Called with a `Progress` after every round of `keep_every` sweeps.
+        checkpoint : str or path-like, optional
+            File to which the state of the fit is saved. By default nothing is saved.
+        checkpoint_every : int, default=10
+            Number of rounds (of `keep_every` sweeps) between two checkpoints.
+        resume : bool, default=False
+            Continue from `checkpoint` if the file exists. The result is the same, bit for bit,
+            as that of a fit that was never stopped.
+
+        Returns
+        -------
+        self
+            The fitted model.
+
+        Raises
+        ------
+        InputError
+            If a parameter or the data are not valid, or if the checkpoint belongs to other data
+            or settings.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([*"aabb"], [*"xyxy"], [5, 1, 4, 2])
+        >>> model = ct.AdditiveBlockModel(n_chains=2, n_sweeps=40, rng=0).fit(ratings)
+        >>> model.user_labels_.shape
+        (10, 2)
         """
-        self._check(ratings)
+        check(self, ratings)
+        plan = sampling_plan(self, ratings)
         self.ratings_ = ratings
         self.scale_ = RatingScale.of(ratings)
         self.values_ = self.scale_.values
-        observed = _observe(ratings, self.scale_)
-        keeper = Keeper(checkpoint, self._settings(), observed)
+        inputs = self._chain_inputs(ratings)
+        fingerprint = self._fingerprint(inputs.observed)
+        file = RunCheckpoint(KIND, checkpoint, checkpoint_every, fingerprint)
         with running_engine(engine) as runner:
-            fit = self._sample(observed, runner, keeper, resume, callback)
-            self.history_ = fit.history
-            # chain after chain, so that a chain's samples follow each other
-            chains = zip(*fit.kept, strict=True)
-            self.samples_ = stack([sample for chain in chains for sample in chain])
-            self.chain_of_sample_ = np.repeat(np.arange(len(fit.keys)), len(fit.kept))
-            self.mixture_ = dict(Counter(kind.name for kind in fit.kinds))
-            self.n_iter_ = fit.done
-            self.entropy_ = self._training_entropy(observed, runner)
+            state = load_fit(file) if resume else None
+            if state is None:
+                state = self._new_fit(inputs, plan.n_chains, runner, callback)
+            self.interrupted_ = sample_chains(state, inputs, plan, runner, file, callback)
+            self._set_results(state)
+            self.entropy_ = self._training_entropy(inputs.observed, runner)
         return self
 
     def compile(self, data: Ratings, engine: str | Engine | None = "local") -> None:
-        """Have Numba compile what `fit(data)` will run, on two ratings."""
+        """Compile the kernels that `fit(data)` needs, on two ratings.
+
+        Numba compiles a kernel on its first call and caches it on disk. Call this before `fit` to
+        keep compilation out of a measured time.
+
+        Parameters
+        ----------
+        data : Ratings
+            The data that will be fitted.
+        engine : str or Engine, default="local"
+            The engine that `fit` will use.
+        """
         few = Ratings.from_arrays([0, 1], [0, 1], [1.0, 2.0])
         AdditiveBlockModel(n_chains=1, n_sweeps=16, rng=0).fit(few, engine)
-
-    def _sample(
-        self,
-        observed: Observed,
-        engine: Engine,
-        keeper: Keeper,
-        resume: bool,
-        callback: Callback,
-    ) -> Progressed:
-        """Run the chains side by side."""
-        shape = AdditiveShape(self.n_partitions, *self._groups, self.n_styles, len(self.values_))
-        n_chains, burn_in, n_sweeps = self._plan(len(observed.level))
-        keep_every = self._spacing(shape, observed, n_chains, n_sweeps - burn_in)
-        fit = keeper.load() if resume else None
-        rng = as_generator(self.rng)
-        keys = stream_keys(rng, n_chains) if fit is None else fit.keys
-        choose = partial(self._kinds, shape, observed, n_chains, rng, engine, callback)
-        kinds = choose() if fit is None else fit.kinds
-        begin = partial(
-            start_chain,
-            shape=shape,
-            observed=observed,
-            negatives_per_rating=self.negatives_per_rating,
-        )
-        chains, seen = zip(*engine.map(begin, keys, kinds), strict=True)
-        if fit is None:
-            fit = Progressed([int(key) for key in keys], kinds, list(chains))
-        started = time.perf_counter() - (fit.history[-1].seconds if fit.history else 0.0)
-        self.interrupted_ = False
-        try:
-            while fit.done < n_sweeps:
-                sweeps = min(keep_every, n_sweeps - fit.done)
-                task = partial(_move, observed=observed, sweeps=sweeps)
-                moved = engine.map(task, fit.chains, seen, fit.kinds)
-                fit.chains = [chain for chain, _ in moved]
-                mean = sum(entropy for _, entropy in moved) / n_chains
-                fit.latest = [keep(chain, observed) for chain in fit.chains]
-                if fit.done + sweeps > burn_in:
-                    fit.kept.append(fit.latest)
-                seconds = time.perf_counter() - started
-                fit.history.append(Iteration(fit.done + sweeps, seconds, mean))
-                keeper.save(fit)
-                callback(Progress("fit", fit.done, n_sweeps, mean, f"{n_chains} chains"))
-        except KeyboardInterrupt:
-            if not fit.latest:
-                raise
-            self.interrupted_ = True
-        fit.kept = fit.kept or [fit.latest]  # stopped before the chains had settled
-        return fit
-
-    def _kinds(
-        self,
-        shape: AdditiveShape,
-        observed: Observed,
-        n_chains: int,
-        rng: np.random.Generator,
-        engine: Engine,
-        callback: Callback,
-    ) -> list[ChainKind]:
-        """What each chain listens to."""
-        listens = self.presence > 0 and self.negatives_per_rating > 0 and shape.levels > 1
-        kinds = [ChainKind(float(self.presence), True)] * listens + [
-            ChainKind(0.0, True),
-            ChainKind(0.0, False),
-        ]
-        if not self.pilot or len(observed.level) < FEWEST or shape.levels < 2:
-            return kinds[:1] * n_chains
-        callback(Progress("pilot", 0, 1))
-        run = partial(
-            predict_held_back,
-            shape=shape,
-            values=self.values_,
-            negatives_per_rating=self.negatives_per_rating,
-        )
-        return divide(kinds, n_chains, observed, run, self.values_, rng, engine)
 
     def predict_proba(
         self, users: object, items: object, *, engine: str | Engine | None = "local"
     ) -> np.ndarray:
-        """P(rating) of pairs of user and item numbers: one row a pair, one column a level."""
+        """Predict the distribution of ratings of pairs of user and item.
+
+        Parameters
+        ----------
+        users : array-like of int, shape (n_pairs,)
+            User numbers: positions in `ratings_.user_ids`.
+        items : array-like of int, shape (n_pairs,)
+            Item numbers: positions in `ratings_.item_ids`.
+        engine : str or Engine, default="local"
+            Where the work runs.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs, n_levels)
+            Probability of each level of `values_`.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([*"aabb"], [*"xyxy"], [5, 1, 4, 2])
+        >>> model = ct.AdditiveBlockModel(n_chains=2, n_sweeps=40, rng=0).fit(ratings)
+        >>> expected_ratings = model.predict_proba([0, 1], [1, 0]) @ model.values_
+        >>> expected_ratings.shape
+        (2,)
+        """
         u, v = np.asarray(users, np.int64), np.asarray(items, np.int64)
         return pair_distributions(self.samples_, u, v, engine)
 
     @property
     def user_labels_(self) -> np.ndarray:
-        """Labels of the first chain's newest sample, partitions x users."""
-        return np.asarray(self.samples_.user_labels[self._newest].T)
+        """Group of each user in the last sample of the first chain, partitions x users."""
+        return np.asarray(self.samples_.user_labels[self._last_of_first_chain].T)
 
     @property
     def item_labels_(self) -> np.ndarray:
-        """Labels of the first chain's newest sample, partitions x items."""
-        return np.asarray(self.samples_.item_labels[self._newest].T)
+        """Group of each item in the last sample of the first chain, partitions x items."""
+        return np.asarray(self.samples_.item_labels[self._last_of_first_chain].T)
 
     @property
     def effects_(self) -> np.ndarray:
-        """What a pair of labels is worth there, partitions x user x item groups."""
-        return np.asarray(self.samples_.effects[self._newest])
+        """Effect of each pair of groups there, partitions x user groups x item groups."""
+        return np.asarray(self.samples_.effects[self._last_of_first_chain])
 
     @property
-    def _newest(self) -> int:
-        """The first chain is of the kind with most to tell."""
+    def _last_of_first_chain(self) -> int:
+        """Position of the last sample of the first chain, which uses the most data."""
         return int(np.count_nonzero(self.chain_of_sample_ == 0)) - 1
 
-    @property
-    def _groups(self) -> tuple[int, int]:
-        pair = self.n_groups
-        return (pair, pair) if isinstance(pair, int) else (pair[0], pair[1])
+    def _chain_inputs(self, ratings: Ratings) -> ChainInputs:
+        """Return what all chains share: sizes, ratings and how presence is used."""
+        observed = observe(
+            ratings.users.astype(np.int64),
+            ratings.items.astype(np.int64),
+            self.scale_.levels(ratings.ratings),
+            ratings.n_users,
+            ratings.n_items,
+        )
+        shape = AdditiveShape(
+            self.n_partitions, *group_counts(self), self.n_styles, len(self.values_)
+        )
+        presence = PresenceSettings(self.presence, self.negatives_per_rating)
+        return ChainInputs(shape, observed, presence)
 
-    def _settings(self) -> dict[str, Any]:
-        """The parameters that a checkpoint must agree with."""
-        given = {**self.get_params(), "n_groups": list(self._groups)}
-        return {name: x for name, x in given.items() if not isinstance(x, np.random.Generator)}
+    def _new_fit(
+        self, inputs: ChainInputs, n_chains: int, engine: Engine, callback: Callback
+    ) -> AdditiveFitState:
+        """Draw the seed of each chain and choose which data it uses."""
+        rng = as_generator(self.rng)
+        keys = [int(key) for key in stream_keys(rng, n_chains)]
+        kinds = choose_kinds(
+            inputs, self.values_, n_chains, rng, engine, callback, pilot=self.pilot
+        )
+        return AdditiveFitState(keys, kinds)
 
-    def _plan(self, n_ratings: int) -> tuple[int, int, int]:
-        shrink = math.sqrt(min(1.0, 500_000 / max(n_ratings, 1)))
-        chains = 10 if self.n_chains == "auto" else int(self.n_chains)
-        sweeps = max(120, round(320 * shrink)) if self.n_sweeps == "auto" else int(self.n_sweeps)
-        burn_in = sweeps // 4 if self.burn_in == "auto" else int(self.burn_in)
-        if chains < 1 or sweeps < 1 or not 0 <= burn_in < sweeps:
-            raise InputError(
-                f"{chains} chains of {sweeps} sweeps, {burn_in} of them to settle, keep no sample",
-                remedy="give 1 or more chains and 0 <= burn_in < n_sweeps",
-            )
-        return chains, burn_in, sweeps
+    def _fingerprint(self, observed: Observed) -> dict[str, Any]:
+        """Return the data and settings that a resumed fit must share with its checkpoint."""
+        given = {**self.get_params(), "n_groups": list(group_counts(self))}
+        settings = {n: v for n, v in given.items() if not isinstance(v, np.random.Generator)}
+        return {"data": digest([observed.users, observed.items, observed.level]), **settings}
 
-    def _spacing(self, shape: AdditiveShape, observed: Observed, chains: int, sweeps: int) -> int:
-        """`keep_every`, or as much more as keeps the samples in 256 MB."""
-        n, m = observed.n_users, observed.n_items
-        bytes_a_sample = (n + m) * (shape.partitions + 8) + n
-        most = max(1, _MOST_SAMPLE_BYTES // (chains * bytes_a_sample))
-        return max(self.keep_every, -(-sweeps // most))
+    def _set_results(self, state: AdditiveFitState) -> None:
+        """Set the fitted attributes; samples are ordered chain after chain."""
+        by_chain = zip(*state.samples, strict=True)
+        self.samples_ = stack_samples([sample for chain in by_chain for sample in chain])
+        self.chain_of_sample_ = np.repeat(np.arange(len(state.keys)), len(state.samples))
+        self.mixture_ = dict(Counter(kind.value for kind in state.kinds))
+        self.history_ = state.history
+        self.n_iter_ = state.sweeps
 
     def _training_entropy(self, observed: Observed, engine: Engine) -> float:
+        """Return the -log likelihood of the training ratings under the averaged predictions."""
         p = pair_distributions(self.samples_, observed.users, observed.items, engine)
         own = p[np.arange(len(p)), observed.level]
         return float(-np.log(np.maximum(own, np.finfo(float).tiny)).sum())
-
-    def _check(self, ratings: Ratings) -> None:
-        if not isinstance(ratings, Ratings):
-            raise InputError(
-                f"a {type(ratings).__name__} cannot be fitted", remedy="give coterie.Ratings"
-            )
-        if not len(ratings):
-            raise InputError("there are no ratings to learn from", remedy="give at least one")
-        k, l = self._groups  # noqa: E741
-        for name, value, most in (
-            ("n_partitions", self.n_partitions, 1000),
-            ("n_groups[0]", k, 255),
-            ("n_groups[1]", l, 255),
-            ("n_styles", self.n_styles, 255),
-            ("keep_every", self.keep_every, 10**6),
-        ):
-            if not 1 <= value <= most:
-                raise InputError(f"{name}={value} is out of range", remedy=f"give 1 to {most}")
-        if self.presence < 0 or self.negatives_per_rating < 0:
-            raise InputError(
-                f"presence={self.presence}, negatives_per_rating={self.negatives_per_rating}: "
-                "both must be at least 0"
-            )
-
-
-def _observe(ratings: Ratings, scale: RatingScale) -> Observed:
-    users, items = ratings.users.astype(np.int64), ratings.items.astype(np.int64)
-    return observe(users, items, scale.levels(ratings.ratings), ratings.n_users, ratings.n_items)
-
-
-def _move(
-    chain: Chain, seen: Edges, kind: ChainKind, observed: Observed, sweeps: int
-) -> tuple[Chain, float]:
-    """Advance one chain; the entropy is that of its new state."""
-    advance(chain, observed.edges, observed.level, seen, schedule(kind), sweeps)
-    left = entropy(observed.edges, observed.level, chain.z, chain.x, chain.style, chain.cuts)
-    return chain, float(left)

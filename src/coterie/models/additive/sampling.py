@@ -1,0 +1,75 @@
+"""Run the chains of an additive fit in parallel and keep their samples."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from coterie.base.progress import Callback, Iteration, Progress
+from coterie.engine import Engine
+from coterie.engine.checkpoint import RunCheckpoint
+from coterie.kernels.additive.chain import Chain, advance
+from coterie.kernels.additive.response_styles import entropy
+from coterie.kernels.additive.sweep import Edges
+from coterie.models.additive.chains import (
+    ChainInputs,
+    ChainKind,
+    sample_of,
+    schedule,
+    start_chain,
+)
+from coterie.models.additive.checkpoint import AdditiveFitState, save_fit
+from coterie.models.additive.validation import SamplingPlan
+
+
+def sample_chains(
+    fit: AdditiveFitState,
+    inputs: ChainInputs,
+    plan: SamplingPlan,
+    engine: Engine,
+    file: RunCheckpoint,
+    callback: Callback,
+) -> bool:
+    """Run the chains of a new or resumed fit to the end; return whether it was interrupted.
+
+    One round advances every chain by `plan.keep_every` sweeps. After the burn-in each round keeps
+    one sample per chain.
+    """
+    started = engine.map(partial(start_chain, inputs=inputs), fit.keys, fit.kinds)
+    chains, presence_pairs = zip(*started, strict=True)
+    fit.chains = fit.chains or list(chains)
+    clock = time.perf_counter() - fit.seconds
+    interrupted = False
+    try:
+        while fit.sweeps < plan.n_sweeps:
+            sweeps = min(plan.keep_every, plan.n_sweeps - fit.sweeps)
+            task = partial(advance_chain, inputs=inputs, sweeps=sweeps)
+            advanced = engine.map(task, fit.chains, presence_pairs, fit.kinds)
+            fit.chains = [chain for chain, _ in advanced]
+            mean_entropy = sum(entropy for _, entropy in advanced) / plan.n_chains
+            fit.latest = [sample_of(chain, inputs.observed) for chain in fit.chains]
+            if fit.sweeps + sweeps > plan.burn_in:
+                fit.samples.append(fit.latest)
+            seconds = time.perf_counter() - clock
+            fit.history.append(Iteration(fit.sweeps + sweeps, seconds, mean_entropy))
+            if file.due(len(fit.history)):
+                save_fit(file, fit)
+            note = f"{plan.n_chains} chains"
+            callback(Progress("fit", fit.sweeps, plan.n_sweeps, mean_entropy, note))
+    except KeyboardInterrupt:
+        if not fit.latest:
+            raise
+        interrupted = True
+    fit.samples = fit.samples or [fit.latest]  # interrupted during the burn-in
+    return interrupted
+
+
+def advance_chain(
+    chain: Chain, presence_pairs: Edges, kind: ChainKind, inputs: ChainInputs, sweeps: int
+) -> tuple[Chain, float]:
+    """Advance one chain; return it with the entropy of its new state."""
+    observed = inputs.observed
+    moves = schedule(kind, inputs.presence)
+    advance(chain, observed.edges, observed.level, presence_pairs, moves, sweeps)
+    nats = entropy(observed.edges, observed.level, chain.z, chain.x, chain.style, chain.cuts)
+    return chain, float(nats)

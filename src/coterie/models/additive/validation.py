@@ -1,0 +1,84 @@
+"""Checks of the additive model's parameters and data, and the number of chains and sweeps."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from coterie.base.errors import InputError
+from coterie.data import Ratings
+
+if TYPE_CHECKING:
+    from coterie.models.additive.estimator import AdditiveBlockModel
+
+_CHAINS, _SWEEPS, _LEAST_SWEEPS = 10, 320, 120
+_FULL_SWEEPS_UP_TO = 500_000  # ratings; above, "auto" lowers the number of sweeps
+_MAX_SAMPLE_BYTES = 1 << 28
+
+
+class SamplingPlan(NamedTuple):
+    """Number of chains, and their sweeps."""
+
+    n_chains: int
+    burn_in: int  # sweeps before the first sample
+    n_sweeps: int  # sweeps in all
+    keep_every: int  # sweeps between two samples
+
+
+def check(model: AdditiveBlockModel, ratings: object) -> None:
+    """Raise InputError for invalid parameters or data."""
+    if not isinstance(ratings, Ratings):
+        raise InputError(
+            f"a {type(ratings).__name__} cannot be fitted", remedy="give coterie.Ratings"
+        )
+    if not len(ratings):
+        raise InputError("there are no ratings to learn from", remedy="give at least one rating")
+    user_groups, item_groups = group_counts(model)
+    for name, value, most in (
+        ("n_partitions", model.n_partitions, 1000),
+        ("n_groups[0]", user_groups, 255),
+        ("n_groups[1]", item_groups, 255),
+        ("n_styles", model.n_styles, 255),
+        ("keep_every", model.keep_every, 10**6),
+    ):
+        if not 1 <= value <= most:
+            raise InputError(f"{name}={value} is out of range", remedy=f"use 1 to {most}")
+    for name, weight in (
+        ("presence", model.presence),
+        ("negatives_per_rating", model.negatives_per_rating),
+    ):
+        if weight < 0:
+            raise InputError(f"{name}={weight} is negative", remedy="use a number >= 0")
+
+
+def group_counts(model: AdditiveBlockModel) -> tuple[int, int]:
+    """Return the number of user groups and of item groups per partition."""
+    pair = model.n_groups
+    return (pair, pair) if isinstance(pair, int) else (pair[0], pair[1])
+
+
+def sampling_plan(model: AdditiveBlockModel, ratings: Ratings) -> SamplingPlan:
+    """Resolve "auto" and check the number of chains and sweeps."""
+    shrink = math.sqrt(min(1.0, _FULL_SWEEPS_UP_TO / max(len(ratings), 1)))
+    chains = _resolved("n_chains", model.n_chains, _CHAINS, least=1)
+    auto_sweeps = max(_LEAST_SWEEPS, round(_SWEEPS * shrink))
+    sweeps = _resolved("n_sweeps", model.n_sweeps, auto_sweeps, least=1)
+    burn_in = _resolved("burn_in", model.burn_in, sweeps // 4, least=0)
+    if burn_in >= sweeps:
+        raise InputError(
+            f"burn_in ({burn_in}) must be less than n_sweeps ({sweeps})",
+            remedy="decrease `burn_in` or increase `n_sweeps`",
+        )
+    sample_bytes = (ratings.n_users + ratings.n_items) * (model.n_partitions + 8) + ratings.n_users
+    most_samples = max(1, _MAX_SAMPLE_BYTES // (chains * sample_bytes))
+    keep_every = max(model.keep_every, -(-(sweeps - burn_in) // most_samples))
+    return SamplingPlan(chains, burn_in, sweeps, keep_every)
+
+
+def _resolved(name: str, given: int | str, automatic: int, *, least: int) -> int:
+    """Return `automatic` for "auto", and otherwise the given integer."""
+    if given == "auto":
+        return automatic
+    if isinstance(given, str) or int(given) < least:
+        raise InputError(f"invalid {name}={given!r}", remedy=f'use an integer >= {least} or "auto"')
+    return int(given)
