@@ -1,4 +1,4 @@
-"""`coterie recommend …` as a person types it."""
+"""The commands `coterie recommend …`."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def table(tmp_path_factory):
 def model(table):
     file = table.with_name("model.ct")
     options = ["--model", "best", "--runs", 2, "--iterations", 60]
-    told = result_of("recommend", "fit", table, "--out", file, *options)
-    assert told["users"] == 40 and told["items"] == 30 and told["ratings"] == 700
-    assert told["entropy"] > 0 and told["iterations"] == 60 and told["seconds"] > 0
+    result = result_of("recommend", "fit", table, "--out", file, *options)
+    assert result["users"] == 40 and result["items"] == 30 and result["ratings"] == 700
+    assert result["entropy"] > 0 and result["iterations"] == 60 and result["seconds"] > 0
     return file
 
 
@@ -61,7 +61,7 @@ def titles(table):
     return file
 
 
-def test_predict_answers_every_row_in_order(model, tmp_path) -> None:
+def test_predict_writes_one_row_per_pair_in_order(model, tmp_path) -> None:
     pairs = "user,item\nu3,104\nnobody,104\nu3,104\nu9,999\n"
     done = coterie("recommend", "predict", model, "-", stdin=pairs)
     assert done.exit_code == 0, done.output
@@ -74,71 +74,85 @@ def test_predict_answers_every_row_in_order(model, tmp_path) -> None:
         ct.load_recommender(model).predict(["u3"], [104])[0]
     )
     assert "2 of 4 rows" in done.stderr
-    told = result_of(
+    result = result_of(
         "recommend", "predict", model, "-", "--out", tmp_path / "p.parquet", stdin=pairs
     )
-    assert told == {"rows": 4, "unseen": 2}
+    assert result == {"rows": 4, "unseen": 2}
     import pyarrow.parquet
 
     assert pyarrow.parquet.read_table(tmp_path / "p.parquet").num_rows == 4
 
 
-def test_top_of_a_known_user(model, titles) -> None:
-    told = result_of("recommend", "top", model, "--user", "u3", "-n", "4", "--titles", titles)
+def test_top_for_a_known_user(model, titles) -> None:
+    result = result_of("recommend", "top", model, "--user", "u3", "-n", "4", "--titles", titles)
     expected = ct.load_recommender(model).recommend("u3", 4)
-    assert [(row["item"], row["rating"]) for row in told["items"]] == expected
-    assert told["items"][0]["title"].startswith("Café")
+    assert [(row["item"], row["rating"]) for row in result["items"]] == expected
+    assert result["items"][0]["title"].startswith("Café")
     shown = coterie("recommend", "top", model, "--user", "u3", "--titles", titles).stdout
     assert "Café" in shown and "rating" in shown
 
 
-def test_top_of_a_new_user_from_a_file(model, tmp_path) -> None:
+def test_top_for_a_new_user_from_a_file(model, tmp_path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text("item,rating\n" + "".join(f"{100 + j},{1 + 4 * (j % 2)}\n" for j in range(12)))
-    told = result_of("recommend", "top", model, "--ratings", file, "-n", "3")
-    assert {row["item"] % 2 for row in told["items"]} == {1}
-    assert not {row["item"] for row in told["items"]} & set(range(100, 112))
+    result = result_of("recommend", "top", model, "--ratings", file, "-n", "3")
+    assert {row["item"] % 2 for row in result["items"]} == {1}
+    assert not {row["item"] for row in result["items"]} & set(range(100, 112))
     file.write_text("item,rating\nx,1\ny,2\n")
     done = coterie("recommend", "top", model, "--ratings", file)
     assert done.exit_code == 2 and "none of the 2 items" in done.stderr
 
 
-def test_explain_and_similar(model, titles) -> None:
-    told = result_of("recommend", "explain", model, "--user", "u3", "--item", 104)
-    total = sum(part["weight"] * part["rating"] for part in told["contributions"])
-    assert total == pytest.approx(told["rating"], abs=1e-9)
-    assert {"user_group", "item_group", "weight", "rating"} <= set(told["contributions"][0])
+def test_explain_and_similar_items(model, titles) -> None:
+    result = result_of("recommend", "explain", model, "--user", "u3", "--item", 104)
+    total = sum(part["weight"] * part["rating"] for part in result["contributions"])
+    assert total == pytest.approx(result["rating"], abs=1e-9)
+    assert {"user_group", "item_group", "weight", "rating"} <= set(result["contributions"][0])
     done = coterie("recommend", "explain", model, "--user", "u3", "--item", 104, "--titles", titles)
     assert "Café 4" in done.stdout
-    told = result_of("recommend", "similar", model, "--item", 104, "-n", 3)
-    assert len(told["items"]) == 3
+    result = result_of("recommend", "similar", model, "--item", 104, "-n", 3)
+    assert len(result["items"]) == 3
 
 
-def test_evaluate_folds_and_files(table, tmp_path) -> None:
-    told = result_of("recommend", "evaluate", table, "--folds", 3, *QUICK)
+def test_evaluate_with_folds_and_with_files(table, tmp_path) -> None:
+    result = result_of("recommend", "evaluate", table, "--folds", 3, *QUICK)
     keys = "rmse mae accuracy log_loss entropy fit_seconds fit_cpu_seconds ndcg precision recall"
     for key in (*keys.split(), "coverage"):
-        assert key in told and key in told["folds"][0]
-    assert told["rmse"] == pytest.approx(np.mean([fold["rmse"] for fold in told["folds"]]))
+        assert key in result and key in result["folds"][0]
+    assert result["rmse"] == pytest.approx(np.mean([fold["rmse"] for fold in result["folds"]]))
     page = tmp_path / "report.html"
     split = result_of(
         "recommend", "evaluate", "--train", table, "--test", table, *QUICK, "--report", page
     )
-    assert len(split["folds"]) == 1 and split["rmse"] < told["rmse"] + 0.5
+    assert len(split["folds"]) == 1 and split["rmse"] < result["rmse"] + 0.5
     assert page.read_text().startswith("<!")
     assert "rmse" in coterie("recommend", "evaluate", table, "--folds", 2, *QUICK).stdout
 
 
-def test_likes(table, tmp_path) -> None:
+def test_fit_to_likes(table, tmp_path) -> None:
     file, model = tmp_path / "likes.csv", tmp_path / "likes.ct"
     pairs = [(u, i) for u in range(20) for i in range(u % 2, 20, 2) if (u * 7 + i) % 5]
     file.write_text("user,item\n" + "".join(f"{u},{i}\n" for u, i in pairs))
     result_of("recommend", "fit", file, "--likes", "--out", model, *QUICK)
-    told = result_of("recommend", "top", model, "--user", 4, "-n", 3)
-    assert all(0 <= row["rating"] <= 1 for row in told["items"])
+    result = result_of("recommend", "top", model, "--user", 4, "-n", 3)
+    assert all(0 <= row["rating"] <= 1 for row in result["items"])
 
 
-def test_checkpoint_and_resume(table, tmp_path) -> None:
+def test_table_of_ones_asks_for_a_decision(tmp_path) -> None:
+    file, model = tmp_path / "ones.csv", tmp_path / "ones.ct"
+    pairs = [(u, i) for u in range(10) for i in range(u % 2, 10, 2)]
+    file.write_text("user,item,rating\n" + "".join(f"{u},{i},1\n" for u, i in pairs))
+    done = coterie("recommend", "fit", file, "--out", model, *QUICK)
+    assert done.exit_code == 0 and "every rating is 1" in done.stderr
+    assert "--likes" in done.stderr and "--no-likes" in done.stderr
+    done = coterie("recommend", "fit", file, "--out", model, *QUICK, "--likes")
+    assert done.exit_code == 0 and "every rating is 1" not in done.stderr
+    assert ct.load_recommender(model).likes_
+    done = coterie("recommend", "fit", file, "--out", model, *QUICK, "--no-likes")
+    assert done.exit_code == 0 and not ct.load_recommender(model).likes_
+
+
+def test_resumed_fit_writes_the_same_file(table, tmp_path) -> None:
     first, second, kept = tmp_path / "a", tmp_path / "b", tmp_path / "kept"
     options = ["--model", "best", "--runs", "1", "--iterations", "120"]
     result_of("recommend", "fit", table, "--out", first, *options, "--checkpoint", kept)
@@ -149,7 +163,7 @@ def test_checkpoint_and_resume(table, tmp_path) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_the_same_seed_gives_the_same_file_on_any_number_of_threads(table, tmp_path) -> None:
+def test_model_file_does_not_depend_on_the_number_of_threads(table, tmp_path) -> None:
     files = [tmp_path / "1", tmp_path / "2"]
     for threads, file in enumerate(files, 1):
         options = ["--model", "best", "--runs", 2, "--iterations", 20, "--threads", threads]
@@ -161,22 +175,25 @@ def test_the_same_seed_gives_the_same_file_on_any_number_of_threads(table, tmp_p
     ("words", "said"),
     [
         (["top", "MODEL", "--user", "nobody"], "--ratings FILE"),
-        (["top", "MODEL"], "whose list"),
+        (["top", "MODEL"], "no user given"),
         (["top", "RATINGS", "--user", "u1"], "not a saved model"),
         (["explain", "MODEL", "--user", "u1", "--item", "999"], "no item '999'"),
         (["similar", "MODEL", "--item", "x"], "no item 'x'"),
         (["predict", "MODEL", "nothing.csv"], "nothing.csv"),
         (["fit", "RATINGS", "--out", "OUT", "--groups", "x"], "--groups x"),
-        (["fit", "RATINGS", "--out", "OUT", "--samples", "3"], "no samples"),
-        (["fit", "RATINGS", "--out", "OUT", "--model", "hard", "--prior", "1"], "no prior"),
+        (["fit", "RATINGS", "--out", "OUT", "--samples", "3"], "no option --samples"),
+        (
+            ["fit", "RATINGS", "--out", "OUT", "--model", "hard", "--prior", "1"],
+            "no option --prior",
+        ),
         (["fit", "RATINGS", "--out", "OUT", "--resume"], "--checkpoint"),
         (["fit", "RATINGS", "--out", "OUT", "--scheduler", "tcp://x:1"], "--engine dask"),
         (["evaluate"], "--train"),
         (["evaluate", "RATINGS", "--train", "RATINGS"], "--test"),
-        (["evaluate", "RATINGS", "--folds", "1000"], "1000 folds"),
+        (["evaluate", "RATINGS", "--folds", "1000"], "into 1000 folds"),
     ],
 )
-def test_bad_input_is_exit_2_and_says_what_to_do(model, table, tmp_path, words, said) -> None:
+def test_bad_input_exits_with_2_and_a_remedy(model, table, tmp_path, words, said) -> None:
     places = {"MODEL": model, "RATINGS": table, "OUT": tmp_path / "out"}
     done = coterie("recommend", *(places.get(word, word) for word in words))
     assert done.exit_code == 2, done.output
@@ -184,7 +201,7 @@ def test_bad_input_is_exit_2_and_says_what_to_do(model, table, tmp_path, words, 
     assert not (tmp_path / "out").exists()
 
 
-def test_duplicates_are_said_once(tmp_path) -> None:
+def test_duplicate_ratings_are_reported_once(tmp_path) -> None:
     file = tmp_path / "r.csv"
     file.write_text("user,item,rating\na,x,1\na,x,5\nb,x,5\nb,y,3\n")
     done = coterie("recommend", "fit", file, "--out", tmp_path / "m", *QUICK)
@@ -192,7 +209,7 @@ def test_duplicates_are_said_once(tmp_path) -> None:
     assert ct.load_recommender(tmp_path / "m").table_.users.size == 3
 
 
-def test_titles_of_other_formats(tmp_path) -> None:
+def test_titles_are_read_from_several_formats(tmp_path) -> None:
     from coterie.cli.recommend.titles import read_titles
 
     file = tmp_path / "movies.csv"

@@ -1,4 +1,4 @@
-"""A small table with two tastes, and a recommender of every family fitted to it."""
+"""A small table of users with two tastes, and a recommender of every family fitted to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fitted(ratings):
 
 @pytest.fixture(params=FAMILIES)
 def rec(request, fitted, tmp_path):
-    """A recommender of each family, one's own copy."""
+    """A recommender of each family, a copy that the test may change."""
     file = tmp_path / "model"
     fitted[request.param].save(file)
     return ct.load_recommender(file)

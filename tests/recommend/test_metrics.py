@@ -1,6 +1,8 @@
-"""Figures of merit against plain loops."""
+"""Metrics compared with plain loops, and evaluation."""
 
 from __future__ import annotations
+
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -10,28 +12,29 @@ from tests import reference
 
 import coterie as ct
 from coterie.base.errors import InputError
-from coterie.recommend.evaluation import evaluate, evaluate_split, fold_rows
+from coterie.engine import LocalEngine
+from coterie.recommend.evaluation import evaluate, evaluate_split, fold_rows, relevant_items
 from coterie.recommend.metrics import ranking_metrics, rating_metrics
 
 
 @settings(deadline=None)
 @given(st.integers(1, 30), st.integers(1, 6), st.integers(0, 10**6))
-def test_rating_metrics(n: int, R: int, seed: int) -> None:
+def test_rating_metrics_equal_the_reference(n: int, R: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(R), n)
     values, levels = np.sort(rng.normal(size=R)), rng.integers(0, R, n)
     found = rating_metrics(p, values, levels, values[levels])
     mean = [reference.expected_rating(row, values) for row in p]
     median = [values[reference.median(row)] for row in p]
-    assert found["rmse"] == pytest.approx(reference.rmse(values[levels], mean))
-    assert found["mae"] == pytest.approx(reference.mae(values[levels], median))
-    assert found["accuracy"] == pytest.approx(reference.accuracy(levels, p))
-    assert found["log_loss"] == pytest.approx(reference.log_loss(levels, p))
+    assert found.rmse == pytest.approx(reference.rmse(values[levels], mean))
+    assert found.mae == pytest.approx(reference.mae(values[levels], median))
+    assert found.accuracy == pytest.approx(reference.accuracy(levels, p))
+    assert found.log_loss == pytest.approx(reference.log_loss(levels, p))
 
 
 @settings(deadline=None)
 @given(st.integers(1, 8), st.integers(1, 6), st.integers(0, 10**6))
-def test_ranking_metrics(users: int, n: int, seed: int) -> None:
+def test_ranking_metrics_equal_the_reference(users: int, n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     ranked = [rng.permutation(12)[:n] for _ in range(users)]
     relevant = [rng.choice(12, rng.integers(1, 5), replace=False) for _ in range(users)]
@@ -39,18 +42,18 @@ def test_ranking_metrics(users: int, n: int, seed: int) -> None:
     wanted = [set(row.tolist()) for row in relevant]
     lists = [row.tolist() for row in ranked]
     expected = [reference.precision(a, b, n) for a, b in zip(lists, wanted, strict=True)]
-    assert found["precision"] == pytest.approx(np.mean(expected))
+    assert found.precision == pytest.approx(np.mean(expected))
     expected = [reference.recall(a, b, n) for a, b in zip(lists, wanted, strict=True)]
-    assert found["recall"] == pytest.approx(np.mean(expected))
+    assert found.recall == pytest.approx(np.mean(expected))
     gains = [
         reference.dcg([float(x in b) for x in a]) / reference.dcg([1.0] * min(n, len(b)))
         for a, b in zip(lists, wanted, strict=True)
     ]
-    assert found["ndcg"] == pytest.approx(np.mean(gains))
-    assert found["coverage"] == pytest.approx(len({x for a in lists for x in a}) / 12)
+    assert found.ndcg == pytest.approx(np.mean(gains))
+    assert found.coverage == pytest.approx(len({x for a in lists for x in a}) / 12)
 
 
-def test_folds_follow_the_rule_and_cover_every_row_once() -> None:
+def test_folds_are_a_seeded_permutation_cut_evenly() -> None:
     rows = fold_rows(103, 5, 7)
     expected = np.array_split(np.random.default_rng(7).permutation(103), 5)
     assert all((a == b).all() for a, b in zip(rows, expected, strict=True))
@@ -58,7 +61,7 @@ def test_folds_follow_the_rule_and_cover_every_row_once() -> None:
         fold_rows(4, 5, 0)
 
 
-def test_evaluation_measures_what_the_recommender_says(ratings) -> None:
+def test_evaluation_uses_the_predictions_of_the_recommender(ratings) -> None:
     found = evaluate(lambda: ct.MMSBM(n_groups=2, max_iter=20, rng=0), ratings, folds=3, seed=1)
     assert len(found.folds) == 3
     rows = fold_rows(len(ratings), 3, 1)[0]
@@ -66,22 +69,64 @@ def test_evaluation_measures_what_the_recommender_says(ratings) -> None:
     rec = ct.Recommender(ct.MMSBM(n_groups=2, max_iter=20, rng=0)).fit(train)
     test = ratings.take(rows)
     predicted = rec.predict(test.user_ids[test.users], test.item_ids[test.items])
-    assert found.folds[0]["rmse"] == pytest.approx(reference.rmse(test.ratings, predicted))
-    assert found.mean["rmse"] == pytest.approx(np.mean([fold["rmse"] for fold in found.folds]))
-    assert {"entropy", "fit_seconds", "fit_cpu_seconds", "ndcg", "coverage"} <= set(found.mean)
+    assert found.folds[0].rmse == pytest.approx(reference.rmse(test.ratings, predicted))
+    assert found.means.rmse == pytest.approx(np.mean([fold.rmse for fold in found.folds]))
+    assert found.spreads.rmse == pytest.approx(np.std([fold.rmse for fold in found.folds]))
+    measured = found.to_json()
+    assert {"entropy", "fit_seconds", "fit_cpu_seconds", "ndcg", "coverage"} <= set(measured)
+    assert measured["folds"][0]["rmse"] == found.folds[0].rmse
+    assert measured["spread"]["mae"] == found.spreads.mae
 
 
-def test_a_user_without_training_ratings_is_still_answered(ratings) -> None:
-    from coterie.engine import LocalEngine
-
+def test_user_without_training_ratings_is_evaluated(ratings) -> None:
     alone = np.flatnonzero(ratings.users == 0)
     rest = np.flatnonzero(ratings.users != 0)
     with LocalEngine(1) as engine:
-        split = evaluate_split(
+        result = evaluate_split(
             ct.AdditiveBlockModel(n_chains=1, n_sweeps=10),
             ratings.take(rest),
             ratings.take(alone),
-            5,
-            engine,
+            top=5,
+            engine=engine,
         )
-    assert np.isfinite(list(split.figures.values())).all()
+    assert np.isfinite(list(asdict(result.metrics).values())).all()
+
+
+@settings(deadline=None)
+@given(st.integers(1, 40), st.integers(0, 10**6))
+def test_relevant_items_equal_a_plain_loop(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = ct.Ratings.from_arrays(
+        rng.integers(0, 6, n), rng.integers(0, 6, n), rng.integers(1, 6, n), merge=False
+    )
+    expected: dict[int, list[int]] = {}
+    for user, item, rating in zip(table.users, table.items, table.ratings, strict=True):
+        if rating >= 3:
+            expected.setdefault(int(user), []).append(int(item))
+    users, items = relevant_items(table, 3.0)
+    assert dict(zip(users.tolist(), map(list, items), strict=True)) == expected
+
+
+class CountedOperations(np.ndarray):
+    """An array that counts the operations on whole arrays."""
+
+    operations = 0
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        CountedOperations.operations += 1
+        plain = [x.view(np.ndarray) if isinstance(x, CountedOperations) else x for x in inputs]
+        return getattr(ufunc, method)(*plain, **kwargs)
+
+
+def test_ranking_passes_over_the_test_ratings_once() -> None:
+    """The number of passes does not grow with the number of users."""
+    counts = []
+    for n_users in (10, 200):
+        users = np.repeat(np.arange(n_users), 5)
+        table = ct.Ratings.from_arrays(users, np.tile(np.arange(5), n_users), np.ones(5 * n_users))
+        table = replace(table, users=table.users.view(CountedOperations))
+        CountedOperations.operations = 0
+        found, _ = relevant_items(table, 0.0)
+        assert len(found) == n_users
+        counts.append(CountedOperations.operations)
+    assert counts[0] == counts[1] > 0

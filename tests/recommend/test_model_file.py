@@ -1,8 +1,9 @@
-"""Saved recommenders: back to the bit, or refused."""
+"""Saved recommenders are read back exactly, or refused."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +13,13 @@ from safetensors.numpy import save as write_tensors
 
 import coterie as ct
 from coterie.base.errors import InputError
+from coterie.recommend.model_file import _digest
+
+FILES = Path(__file__).parent / "files"
+EXPECTED = json.loads((FILES / "expected.json").read_text())
 
 
-def test_the_round_trip_is_exact(rec, ratings, tmp_path) -> None:
+def test_save_and_load_preserve_everything(rec, ratings, tmp_path) -> None:
     first, second = tmp_path / "a", tmp_path / "b"
     rec.save(first)
     again = ct.load_recommender(first)
@@ -26,13 +31,13 @@ def test_the_round_trip_is_exact(rec, ratings, tmp_path) -> None:
     assert repr(again.model) == repr(rec.model_)
 
 
-def test_a_newcomer_is_saved_too(rec, tmp_path) -> None:
+def test_added_user_is_saved(rec, tmp_path) -> None:
     rec.fold_in(ct.Ratings.from_arrays(["né"] * 5, [100, 101, 102, 103, 104], [5, 1, 5, 1, 5]))
     rec.save(tmp_path / "m")
     assert ct.load_recommender(tmp_path / "m").recommend("né") == rec.recommend("né")
 
 
-def test_a_loaded_recommender_can_be_fitted_again(rec, ratings, tmp_path) -> None:
+def test_loaded_recommender_can_be_refitted(rec, ratings, tmp_path) -> None:
     rec.save(tmp_path / "m")
     again = ct.load_recommender(tmp_path / "m").fit(ratings)
     assert again.predict(["u1"], [100])[0] == pytest.approx(rec.predict(["u1"], [100])[0])
@@ -44,7 +49,7 @@ def file(fitted, tmp_path):
     return tmp_path / "model"
 
 
-def refused(file, *words: str) -> None:
+def assert_refused(file, *words: str) -> None:
     with pytest.raises(InputError) as caught:
         ct.load_recommender(file)
     message = str(caught.value)
@@ -52,13 +57,13 @@ def refused(file, *words: str) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.999])
-def test_a_truncated_file_is_refused(file, share: float) -> None:
+def test_truncated_file_is_refused(file, share: float) -> None:
     content = file.read_bytes()
     file.write_bytes(content[: int(len(content) * share)])
-    refused(file, "cut short")
+    assert_refused(file, "truncated")
 
 
-def test_every_changed_byte_is_noticed(file) -> None:
+def test_changed_byte_is_detected(file) -> None:
     content = file.read_bytes()
     for place in np.linspace(0, len(content) - 1, 40).astype(int):
         changed = bytearray(content)
@@ -68,40 +73,83 @@ def test_every_changed_byte_is_noticed(file) -> None:
             ct.load_recommender(file)
 
 
-def rewritten(file, **changes) -> None:
+def rewrite_header(file, *, valid_checksum: bool = False, **changes) -> None:
     content = file.read_bytes()
     length = int.from_bytes(content[:8], "little")
     header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["coterie"])
-    file.write_bytes(
-        write_tensors(read_tensors(content), {"coterie": json.dumps(header | changes)})
+    header |= changes
+    tensors = read_tensors(content)
+    if valid_checksum:
+        header.pop("sha256")
+        header["sha256"] = _digest(header, tensors)
+    file.write_bytes(write_tensors(tensors, {"coterie": json.dumps(header)}))
+
+
+def test_newer_format_is_refused(file) -> None:
+    rewrite_header(file, format=99)
+    assert_refused(file, "upgrade coterie")
+
+
+def test_older_format_is_refused(file) -> None:
+    rewrite_header(file, format=1)
+    assert_refused(file, "reads formats 2 to 3; fit the model again")
+
+
+def test_edited_header_is_refused(file) -> None:
+    rewrite_header(file, kind="hard")
+    assert_refused(file, "checksum")
+
+
+def test_unknown_kind_is_refused(file) -> None:
+    rewrite_header(file, valid_checksum=True, kind="quantum")
+    assert_refused(file, "unknown kind 'quantum'; upgrade coterie")
+
+
+def test_unknown_model_is_refused(file) -> None:
+    rewrite_header(file, valid_checksum=True, estimator="QuantumModel")
+    assert_refused(file, "unknown model 'QuantumModel'; upgrade coterie")
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_file_of_format_2_is_read(name: str) -> None:
+    rec = ct.load_recommender(FILES / f"{name}-format-2.coterie")
+    expected = EXPECTED[name]
+    predicted = rec.predict(["u0", "u3", "nobody"], [10, 13, 11])
+    assert predicted.tolist() == pytest.approx(expected["predictions"], rel=1e-12)
+    top = rec.recommend("u1", 3)
+    assert [found.item for found in top] == [item for item, _ in expected["top"]]
+    assert [found.rating for found in top] == pytest.approx([r for _, r in expected["top"]])
+
+
+def test_parameters_of_format_2_are_translated() -> None:
+    mmsbm = ct.load_recommender(FILES / "mmsbm-format-2.coterie").model_
+    assert (
+        mmsbm.get_params()
+        == ct.MMSBM(
+            n_groups=(2, 2), max_iter=20, prior=0.1, n_init=2, negatives_per_rating=0.5
+        ).get_params()
     )
-
-
-def test_a_newer_format_is_refused(file) -> None:
-    rewritten(file, format=99)
-    refused(file, "upgrade coterie")
-
-
-def test_an_edited_header_is_refused(file) -> None:
-    rewritten(file, kind="hard")
-    refused(file, "checksum")
+    best = ct.load_recommender(FILES / "best-format-2.coterie").model_
+    assert best.negatives_per_rating == 0.5
+    hard = ct.load_recommender(FILES / "hard-format-2.coterie").model_
+    assert hard.search == "paper"
 
 
 @pytest.mark.parametrize("content", [b"", b"user,item\n1,2\n", b"\x00" * 100, b"\xff" * 100])
 def test_other_files_are_refused(tmp_path, content: bytes) -> None:
     (tmp_path / "x").write_bytes(content)
-    refused(tmp_path / "x", "not a saved model")
+    assert_refused(tmp_path / "x", "not a saved model")
 
 
-def test_no_such_file(tmp_path) -> None:
-    refused(tmp_path / "nothing", "cannot be read")
+def test_missing_file_is_reported(tmp_path) -> None:
+    assert_refused(tmp_path / "nothing", "cannot be read")
 
 
-def test_nothing_is_left_when_saving_fails(tmp_path) -> None:
+def test_no_file_is_left_when_saving_fails(tmp_path) -> None:
     table = ct.Ratings.from_arrays([1, 2], [1, 1], [1, 2])
     rec = ct.Recommender(ct.MMSBM(n_groups=1, max_iter=1)).fit(table)
     rec.users_.ids = np.empty(2, object)
     rec.users_.ids[:] = [(1, 2), (3, 4)]
-    with pytest.raises(InputError, match="neither a number nor text"):
+    with pytest.raises(InputError, match="neither an integer nor text"):
         rec.save(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []

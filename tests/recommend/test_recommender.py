@@ -1,4 +1,4 @@
-"""What every recommender promises, whatever model is inside."""
+"""What every Recommender does, with any model."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from tests.support.small_models import likes_table, model_of
 
 import coterie as ct
 from coterie.base.errors import AssumptionWarning, InputError
-from coterie.recommend.rating_table import trust
+from coterie.models.base import Estimator
+from coterie.recommend.fold_in import with_ratings
+from coterie.recommend.rating_table import prior_weight
 
 
 def pairs_of(ratings: ct.Ratings) -> tuple[np.ndarray, np.ndarray]:
     return ratings.user_ids[ratings.users], ratings.item_ids[ratings.items]
 
 
-def test_distributions_are_ones_and_their_mean_is_the_prediction(rec, ratings) -> None:
+def test_distributions_sum_to_one_and_their_mean_is_the_prediction(rec, ratings) -> None:
     users, items = pairs_of(ratings)
     p = rec.predict_proba(users, items)
     assert p.shape == (len(ratings), 5) and (p >= 0).all()
@@ -28,7 +30,7 @@ def test_distributions_are_ones_and_their_mean_is_the_prediction(rec, ratings) -
     assert_allclose(rec.predict(np.column_stack([users, items])), rec.predict(users, items))
 
 
-def test_it_learns_the_two_tastes(rec) -> None:
+def test_predictions_separate_the_two_tastes(rec) -> None:
     users = [f"u{i}" for i in range(40) for _ in range(30)]
     items = [100 + j for _ in range(40) for j in range(30)]
     predicted = rec.predict(users, items).reshape(40, 30)
@@ -36,13 +38,13 @@ def test_it_learns_the_two_tastes(rec) -> None:
     assert predicted[liked].mean() > predicted[~liked].mean() + 0.5
 
 
-def test_rows_line_up_whatever_their_order(rec, ratings) -> None:
+def test_predictions_follow_the_order_of_the_pairs(rec, ratings) -> None:
     users, items = pairs_of(ratings)
     order = np.random.default_rng(0).permutation(len(users))
     assert_array_equal(rec.predict(users[order], items[order]), rec.predict(users, items)[order])
 
 
-def test_strangers_fall_back_and_are_flagged(rec) -> None:
+def test_unknown_users_and_items_get_fallback_distributions(rec) -> None:
     users, items = ["u1", "nobody", "u1", "nobody"], [100, 100, 999, 999]
     assert rec.unseen(users, items).tolist() == [False, True, True, True]
     p = rec.predict_proba(users, items)
@@ -52,20 +54,20 @@ def test_strangers_fall_back_and_are_flagged(rec) -> None:
     assert_allclose(p[2], table.user_distributions(rec.users_.numbers(["u1"]))[0])
     assert_allclose(p[3], table.everybody)
     counts = np.bincount(table.levels[table.items == number[0]], minlength=5)
-    weight = trust(table.item_counts)
+    weight = prior_weight(table.item_counts)
     assert_allclose(p[1], (counts + weight * table.everybody) / (counts.sum() + weight))
 
 
-def test_trust_is_what_the_moments_say() -> None:
-    """Means that differ with variance 1 around ratings of variance 4: four ratings' worth."""
+def test_prior_weight_is_the_ratio_of_variances() -> None:
+    """Means with variance 1 and ratings with variance 4 around them: the weight is 4."""
     rng = np.random.default_rng(0)
     level = np.clip(np.round(rng.normal(20 + rng.normal(0, 1, (4000, 1)), 2, (4000, 9))), 0, 40)
     counts = np.array([np.bincount(row.astype(int), minlength=41) for row in level])
-    assert trust(counts) == pytest.approx(4, rel=0.1)
-    assert trust(np.array([[3, 0], [0, 0]])) == 1000  # nothing to compare with
+    assert prior_weight(counts) == pytest.approx(4, rel=0.1)
+    assert prior_weight(np.array([[3, 0], [0, 0]])) == 1000  # nothing to compare with
 
 
-def test_ranking_is_by_expected_rating_and_leaves_out_what_was_rated(rec, ratings) -> None:
+def test_recommend_ranks_unrated_items_by_expected_rating(rec, ratings) -> None:
     users, items = pairs_of(ratings)
     for user, found in zip(["u3", "u8"], rec.recommend(["u3", "u8"], 5), strict=True):
         rated = set(items[users == user].tolist())
@@ -79,10 +81,10 @@ def test_ranking_is_by_expected_rating_and_leaves_out_what_was_rated(rec, rating
     assert len(rec.recommend("a stranger", 4)) == 4
 
 
-def test_explanations_add_up(rec) -> None:
+def test_contributions_sum_to_the_prediction(rec) -> None:
     for user, item in (("u3", 104), ("u8", 111)):
         why = rec.explain(user, item)
-        total = sum(c.weight * c.rating for c in why.contributions)
+        total = sum(term.weight * term.rating for term in why.contributions)
         assert total == pytest.approx(rec.predict([user], [item])[0], abs=1e-9)
         assert why.rating == pytest.approx(total, abs=1e-9)
         assert (
@@ -92,7 +94,18 @@ def test_explanations_add_up(rec) -> None:
         rec.explain("nobody", 104)
 
 
-def test_similar_items_share_their_taste(rec) -> None:
+def test_explanation_names_titles_and_groups(fitted) -> None:
+    lines = fitted["best"].explain("u3", 104).words({104: "A Title"})
+    assert lines[0].startswith("Expected rating of user u3 for item A Title: ")
+    assert any("the starting point" in line for line in lines)
+    assert any("(chain " in line and "partition" in line for line in lines)
+    assert "smaller contributions together" in lines[-1]
+    hard = fitted["hard"].explain("u3", 104)
+    assert hard.contributions[0].groups.user_group == fitted["hard"].adapter_.users[3]
+    assert "user group" in hard.words()[1] and "on average" in hard.words()[1]
+
+
+def test_similar_items_are_liked_by_the_same_users(rec) -> None:
     found = rec.similar_items(104, 8)
     assert len(found) == 8 and 104 not in [item for item, _ in found]
     assert [like for _, like in found] == sorted((like for _, like in found), reverse=True)
@@ -109,7 +122,7 @@ def new_user(liked: int, count: int = 14) -> ct.Ratings:
 
 
 @pytest.mark.parametrize("liked", [0, 1])
-def test_a_new_user_is_taken_in(rec, liked: int, ratings) -> None:
+def test_fold_in_adds_a_new_user(rec, liked: int, ratings) -> None:
     users, items = pairs_of(ratings)
     before = rec.predict(users, items)
     rec.fold_in(new_user(liked))
@@ -120,14 +133,14 @@ def test_a_new_user_is_taken_in(rec, liked: int, ratings) -> None:
     assert {f.item % 2 for f in rec.recommend("newcomer", 4)} == {liked}
 
 
-def test_a_new_item_is_taken_in(rec) -> None:
+def test_fold_in_adds_a_new_item(rec) -> None:
     users = [f"u{i}" for i in range(30)]
     rec.fold_in(ct.Ratings.from_arrays(users, [500] * 30, [5 if i % 2 else 1 for i in range(30)]))
     predicted = rec.predict([f"u{i}" for i in range(30, 40)], [500] * 10)
     assert predicted[1::2].mean() > predicted[::2].mean() + 0.5
 
 
-def test_a_new_user_and_a_new_item_at_once(rec) -> None:
+def test_fold_in_adds_users_and_items_together(rec) -> None:
     both = ct.Ratings.from_arrays(
         ["n"] * 10 + [f"u{i}" for i in range(20)] + ["n", "alone"],
         [*range(100, 110), *[500] * 20, 500, 501],
@@ -140,7 +153,7 @@ def test_a_new_user_and_a_new_item_at_once(rec) -> None:
     assert np.isfinite(rec.predict(["alone", "alone"], [501, 100])).all()
 
 
-def test_new_ratings_of_an_old_user_replace_the_old_ones(rec) -> None:
+def test_fold_in_replaces_earlier_ratings(rec) -> None:
     length = len(rec.table_.users)
     rated = rec.table_.items[rec.table_.users == rec.users_.numbers(["u2"])[0]]
     ids = rec.items_.ids[rated]
@@ -149,7 +162,7 @@ def test_new_ratings_of_an_old_user_replace_the_old_ones(rec) -> None:
     assert rec.predict(["u2"], [101])[0] > rec.predict(["u2"], [100])[0]
 
 
-def test_fold_in_of_mmsbm_is_em_with_the_rest_fixed(fitted, tmp_path) -> None:
+def test_fold_in_of_mmsbm_equals_em_with_everything_else_fixed(fitted, tmp_path) -> None:
     fitted["mmsbm"].save(tmp_path / "m")
     rec = ct.load_recommender(tmp_path / "m")
     given = new_user(0)
@@ -158,7 +171,7 @@ def test_fold_in_of_mmsbm_is_em_with_the_rest_fixed(fitted, tmp_path) -> None:
         k = run.users.shape[1]
         h = np.full(k, 1 / k)
         numbers = rec.items_.numbers(given.item_ids[given.items])
-        for _ in range(3000):  # cl:alg3, line 7, by plain loops
+        for _ in range(3000):  # Algorithm 8 of Prost & Yoon, line 7, by plain loops
             fresh = np.full(k, 0.1)
             for v, r in zip(numbers, rec.adapter_.levels(given.ratings), strict=True):
                 likely = run.theta[:, :, r] @ run.items[v]
@@ -167,7 +180,7 @@ def test_fold_in_of_mmsbm_is_em_with_the_rest_fixed(fitted, tmp_path) -> None:
         assert_allclose(run.users[-1], h, atol=1e-6)
 
 
-def test_distribution_of_mmsbm_is_the_reference(fitted) -> None:
+def test_distribution_of_mmsbm_equals_the_reference(fitted) -> None:
     rec = fitted["mmsbm"]
     u, v = rec.users_.numbers(["u5"])[0], rec.items_.numbers([105])[0]
     expected = np.mean(
@@ -180,7 +193,7 @@ def test_distribution_of_mmsbm_is_the_reference(fitted) -> None:
     assert_allclose(rec.predict_proba(["u5"], [105])[0], expected / expected.sum(), atol=1e-9)
 
 
-def test_distribution_of_hard_is_that_of_the_block(fitted, ratings) -> None:
+def test_distribution_of_hard_is_that_of_the_cell(fitted, ratings) -> None:
     rec = fitted["hard"]
     model = rec.model_
     inside = (model.user_labels_[ratings.users] == model.user_labels_[3]) & (
@@ -192,7 +205,7 @@ def test_distribution_of_hard_is_that_of_the_block(fitted, ratings) -> None:
     assert_allclose(p, (counts + whole) / (counts.sum() + 1))
 
 
-def test_a_fitted_model_is_used_as_it_is(ratings) -> None:
+def test_fitted_model_is_used_without_refitting(ratings) -> None:
     model = ct.MMSBM(n_groups=2, max_iter=20, rng=3).fit(ratings)
     rec = ct.Recommender(model)
     assert rec.adapter_.runs[0].users is not None
@@ -202,20 +215,64 @@ def test_a_fitted_model_is_used_as_it_is(ratings) -> None:
     assert not hasattr(ct.Recommender(ct.MMSBM()), "adapter_")
 
 
-def test_fit_leaves_the_given_model_alone(ratings) -> None:
+def test_fit_does_not_change_the_given_model(ratings) -> None:
     model = ct.MMSBM(n_groups=2, max_iter=3)
     ct.Recommender(model).fit(ratings)
     assert not hasattr(model, "theta_")
 
 
-def test_the_names_of_models() -> None:
-    with pytest.raises(InputError, match="better"):
-        ct.Recommender("better").fit(ct.Ratings.from_arrays([1], [1], [1]))
+def test_unknown_model_name_is_rejected_with_the_known_names() -> None:
+    with pytest.raises(InputError, match="unknown model 'bset'") as caught:
+        ct.Recommender("bset").fit(ct.Ratings.from_arrays([1], [1], [2]))
+    assert all(name in str(caught.value) for name in ("best", "mmsbm", "mcmmsbm", "hard"))
+
+
+def test_unsupported_estimator_is_rejected_before_it_is_fitted(ratings) -> None:
+    class Unsupported(Estimator):
+        def __init__(self) -> None:
+            pass
+
+        def fit(self, *args, **kwargs):
+            raise AssertionError("fitted")
+
+    with pytest.raises(InputError, match=r"cannot use a Unsupported.*GeneralizedKMeans"):
+        ct.Recommender(Unsupported()).fit(ratings)
+
+
+def test_subclass_of_a_model_uses_its_adapter(ratings) -> None:
+    class Renamed(ct.MMSBM):
+        pass
+
+    rec = ct.Recommender(Renamed(n_groups=1, max_iter=2)).fit(ratings)
+    assert rec.adapter_.kind == "soft"
+
+
+def test_unfitted_recommender_says_so() -> None:
+    rec = ct.Recommender("best")
     with pytest.raises(InputError, match="not fitted"):
-        ct.Recommender("best").predict([1], [1])
+        rec.predict([1], [1])
+    assert not hasattr(rec, "adapter_") and not hasattr(rec, "model_")
 
 
-def test_one_value_only_is_said() -> None:
+def test_constructor_only_stores_its_arguments(ratings) -> None:
+    model = ct.MMSBM(n_groups=2, max_iter=3).fit(ratings)
+    rec = ct.Recommender(model)
+    assert vars(rec) == {"model": model, "likes": None}
+    assert rec.get_params(deep=False) == {"model": model, "likes": None}
+    assert rec.predict(["u1"], [100]).shape == (1,)
+
+
+def test_clone_of_a_recommender_with_a_fitted_model_is_unfitted(ratings) -> None:
+    from sklearn.base import clone
+
+    rec = ct.Recommender(ct.MMSBM(n_groups=2, max_iter=3).fit(ratings), likes=False)
+    rec.predict(["u1"], [100])
+    copy = clone(rec)
+    assert repr(copy) == repr(rec) == "Recommender(MMSBM(n_groups=2, max_iter=3), likes=False)"
+    assert not hasattr(copy, "model_")
+
+
+def test_single_rating_value_gives_a_warning() -> None:
     table = ct.Ratings.from_arrays([1, 2, 2], [1, 1, 2], [4, 4, 4])
     with pytest.warns(AssumptionWarning, match="every rating is 4"):
         rec = ct.Recommender(ct.AdditiveBlockModel(n_chains=1, n_sweeps=10)).fit(table)
@@ -223,9 +280,9 @@ def test_one_value_only_is_said() -> None:
 
 
 @pytest.mark.parametrize("name", ["best", "mmsbm", "hard"])
-def test_likes_are_ranked(name: str) -> None:
+def test_likes_are_ranked_by_probability(name: str) -> None:
     table, hidden = likes_table()
-    rec = ct.Recommender(model_of(name)).fit(table)
+    rec = ct.Recommender(model_of(name), likes=True).fit(table)
     assert rec.likes_ and rec.values_.tolist() == [0, 1]
     hits = 0
     for user in range(20):
@@ -236,22 +293,86 @@ def test_likes_are_ranked(name: str) -> None:
     assert np.mean([f.item % 2 == 0 for f in rec.recommend("new", 8)]) > 0.7
 
 
-def test_ids_may_be_given_as_text_or_number() -> None:
+def test_table_of_ones_is_read_as_likes_with_a_warning() -> None:
+    table, _ = likes_table()
+    with pytest.warns(AssumptionWarning, match="every rating is 1.*read as likes.*likes=False"):
+        rec = ct.Recommender(model_of("mmsbm")).fit(table)
+    assert rec.likes_
+
+
+def test_likes_parameter_decides_without_a_warning(tmp_path) -> None:
+    table, _ = likes_table()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rec = ct.Recommender(model_of("mmsbm"), likes=True).fit(table)
+        rec.save(tmp_path / "m")
+        assert rec.likes_ and ct.load_recommender(tmp_path / "m").fit(table).likes_
+    with pytest.warns(AssumptionWarning, match="every rating is 1: so is every prediction"):
+        rec = ct.Recommender(model_of("mmsbm"), likes=False).fit(table)
+    assert not rec.likes_ and rec.values_.tolist() == [1]
+
+
+def test_likes_parameter_with_ratings_is_rejected(ratings) -> None:
+    with pytest.raises(InputError, match="`likes` is set, but the ratings are between 1 and 5"):
+        ct.Recommender("mmsbm", likes=True).fit(ratings)
+
+
+def test_folding_in_many_users_copies_the_samples_once(fitted, monkeypatch) -> None:
+    """The number of copies of whole sample arrays does not grow with the number of users."""
+    from coterie.models.additive import predict
+
+    copies = []
+    original = predict._with_nodes
+    monkeypatch.setattr(predict, "_with_nodes", lambda *given: copies.append(1) or original(*given))
+    counts = []
+    for n_new in (1, 25):
+        copies.clear()
+        users = np.repeat([f"new{i}" for i in range(n_new)], 3)
+        items = np.tile([100, 101, 500], n_new)
+        new = ct.Ratings.from_arrays(users, items, np.tile([5, 1, 4], n_new))
+        state = with_ratings(fitted["best"]._fitted, new)
+        assert len(state.users) == 40 + n_new
+        counts.append(len(copies))
+    assert counts[0] == counts[1] == 4 + 3 + 4  # users, the new item, users again
+
+
+def test_users_added_together_equal_users_added_one_by_one(fitted) -> None:
+    state = fitted["best"]._fitted
+    tables = [
+        ct.Ratings.from_arrays([f"new{i}"] * 6, range(100, 106), [5, 1, 5, 1, i + 1, 3])
+        for i in range(4)
+    ]
+    one_by_one = state
+    for table in tables:
+        one_by_one = with_ratings(one_by_one, table)
+    users = [f"new{i}" for i in range(4) for _ in range(6)]
+    values = np.concatenate([table.ratings for table in tables])
+    together = with_ratings(state, ct.Ratings.from_arrays(users, [*range(100, 106)] * 4, values))
+    for a, b in zip(together.adapter.samples, one_by_one.adapter.samples, strict=True):
+        assert_array_equal(a, b)
+
+
+def test_ids_are_found_as_text_or_number() -> None:
     table = ct.Ratings.from_arrays([1, 2, 2], ["7", "8", "7"], [1, 2, 2])
     rec = ct.Recommender(ct.MMSBM(n_groups=1, max_iter=2)).fit(table)
     assert not rec.unseen(["1", 2], [7, "8"]).any()
 
 
-def test_pairs_that_do_not_line_up(fitted) -> None:
-    with pytest.raises(InputError, match="line up"):
+def test_malformed_pairs_are_rejected(fitted) -> None:
+    with pytest.raises(InputError, match="2 users and 1 items"):
         fitted["mmsbm"].predict(["u1", "u2"], [100])
     with pytest.raises(InputError, match="shape"):
         fitted["mmsbm"].predict(np.zeros((2, 3)))
-    with pytest.raises(InputError, match="n=0"):
+
+
+def test_n_below_one_is_rejected(fitted) -> None:
+    with pytest.raises(InputError, match="n must be at least 1"):
         fitted["mmsbm"].recommend("u1", 0)
+    with pytest.raises(InputError, match="n must be at least 1"):
+        fitted["mmsbm"].similar_items(100, 0)
 
 
-def test_scikit_learn_model_selection(ratings) -> None:
+def test_scikit_learn_model_selection_works(ratings) -> None:
     from sklearn.base import clone
     from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -265,7 +386,7 @@ def test_scikit_learn_model_selection(ratings) -> None:
     assert clone(rec).get_params()["model__n_groups"] == (2, 2)
 
 
-def test_the_same_on_one_and_two_threads(rec, ratings) -> None:
+def test_predictions_do_not_depend_on_the_number_of_threads(rec, ratings) -> None:
     from coterie.engine import LocalEngine
 
     users, items = (np.tile(column, 4) for column in pairs_of(ratings))
@@ -275,7 +396,7 @@ def test_the_same_on_one_and_two_threads(rec, ratings) -> None:
         )
 
 
-def test_no_warnings_in_ordinary_use(ratings) -> None:
+def test_ordinary_use_gives_no_warnings(ratings) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ct.Recommender(ct.MMSBM(n_groups=2, max_iter=5)).fit(ratings).recommend("u1")

@@ -300,6 +300,8 @@ def spell_options(message: str) -> str:
     def option(match: re.Match[str]) -> str:
         name = _OPTION_NAMES.get(match[1], match[1]).replace("_", "-")
         value = (match[2] or "True").strip("\"'")  # `search="paper"` is --search paper
+        if value == "False":
+            return f"--no-{name}"
         return f"--{name}" if value == "True" else f"--{name} {value}"
 
     return _PARAMETER.sub(option, message)
