@@ -43,7 +43,6 @@ TABLES = {
     "degrees": ("fig-degree", "Figure 10: degrees of released graphs"),
     "tradeoff": ("fig-tradeoff", "The trade-off of the conclusion"),
 }
-_EXTENSION = "Ours: "  # how `coterie reproduce` marks claims about coterie's own methods
 
 
 def main() -> None:
@@ -107,11 +106,11 @@ def sections(result: dict[str, Any]) -> dict[str, tuple[str, list[dict[str, Any]
         ),
         "claims": (
             "Claims of the paper",
-            claim_rows(c for c in claims if not c["text"].startswith(_EXTENSION)),
+            claim_rows(c for c in claims if not c["extension"]),
         ),
         "extensions": (
             "What coterie's own methods change",
-            claim_rows(c for c in claims if c["text"].startswith(_EXTENSION)),
+            claim_rows(c for c in claims if c["extension"]),
         ),
     }
     for name, (source, title) in TABLES.items():
@@ -128,7 +127,7 @@ def claim_rows(claims: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
             "verdict": claim["verdict"],
-            "claim": claim["text"].removeprefix(_EXTENSION),
+            "claim": claim["text"],
             "measured": claim["numbers"] + (f". {claim['remark']}" if claim["remark"] else ""),
         }
         for claim in claims

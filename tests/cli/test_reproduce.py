@@ -1,39 +1,36 @@
-"""`coterie reproduce` as a user types it."""
+"""`coterie reproduce` from outside."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.support.command_line import coterie, result_of
+
+from coterie.cli.reproduce import EXAMPLES
+from coterie.reproduce import NAMES
 
 
-def coterie(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "coterie", *arguments], capture_output=True, text=True, check=False
-    )
-
-
-def test_unknown_names_exit_2_and_leave_nothing(tmp_path: Path) -> None:
-    done = coterie("reproduce", "fig99", "--out", str(tmp_path / "new"))
+def test_unknown_names_exit_2_and_write_nothing(tmp_path: Path) -> None:
+    done = coterie("reproduce", "fig99", "--out", tmp_path / "new")
     assert done.returncode == 2
     assert "fig99" in done.stderr and "fig-tradeoff" in done.stderr
     assert not (tmp_path / "new").exists()
 
 
-def test_a_budget_of_nothing_is_refused(tmp_path: Path) -> None:
-    done = coterie("reproduce", "fig4", "--out", str(tmp_path / "new"), "--budget", "0")
+def test_help_lists_every_table_and_figure() -> None:
+    assert [name for name in NAMES if name not in EXAMPLES] == []
+
+
+def test_budget_of_zero_is_rejected(tmp_path: Path) -> None:
+    done = coterie("reproduce", "fig4", "--out", tmp_path / "new", "--budget", 0)
     assert done.returncode == 2
 
 
 @pytest.mark.usefixtures("data_dir")
-def test_one_figure_on_the_papers_data(tmp_path: Path) -> None:
+def test_one_figure_on_the_data_of_the_paper(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    done = coterie("reproduce", "fig-entropy", "--quick", "--out", str(folder), "--json")
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
+    result = result_of("reproduce", "fig-entropy", "--quick", "--out", folder)
     rows = result["results"]["fig-entropy"]["rows"]
     best = {r["graph"]: r["entropy"] for r in rows if r["clustering"] == "best search"}
     optimized = {

@@ -1,4 +1,4 @@
-"""Verdicts follow from the numbers: for every claim, numbers that make it come out each way."""
+"""Verdicts follow from the numbers: every claim is tested with numbers for each verdict."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from coterie.base.progress import Iteration
 from coterie.reproduce import graph_claims, rating_claims
 from coterie.reproduce.graph_claims import OPTIMIZED, RANDOM, Degrees, Draws
 from coterie.reproduce.outcome import FAILS, HOLDS, REMARK
+from coterie.reproduce.rating_claims import FoldMeans
 from coterie.reproduce.rating_runs import FACTORED, SAMPLED, TEXTBOOK, RatingRun
 from coterie.reproduce.tradeoff_figures import TradeoffPoint, judged
 
@@ -27,7 +28,9 @@ def run(method: str, entropies: Sequence[float], step: float = 1.0, rmse: float 
         ([9, 8, 7, 6, 5, 4], [9, 9, 9, 9, 9, 3], FAILS),
     ],
 )
-def test_efficiency(mmsbm: list[float], sampled: list[float], verdict: str) -> None:
+def test_sampling_reaches_low_entropy_earlier(
+    mmsbm: list[float], sampled: list[float], verdict: str
+) -> None:
     runs = run(TEXTBOOK, mmsbm), [run(s, sampled) for s in SAMPLED]
     assert rating_claims.efficiency(*runs, budget=6.0).verdict == verdict
 
@@ -41,7 +44,7 @@ def test_efficiency(mmsbm: list[float], sampled: list[float], verdict: str) -> N
         ((0.1, 0.2, 0.3), FAILS),
     ],
 )
-def test_growth_with_the_groups(textbook: Sequence[float], verdict: str) -> None:
+def test_mmsbm_gets_slower_with_more_groups(textbook: Sequence[float], verdict: str) -> None:
     costs = {(SAMPLED[2], k): 1.0 for k in (10, 30, 100)}
     costs |= {(TEXTBOOK, k): cost for k, cost in zip((10, 30, 100), textbook, strict=True)}
     assert rating_claims.growth(costs).verdict == verdict
@@ -56,7 +59,7 @@ def test_growth_with_the_groups(textbook: Sequence[float], verdict: str) -> None
         ((1, 2, 3), (10, 20, 30), FAILS),
     ],
 )
-def test_samples_trade_speed_for_quality(
+def test_number_of_samples_trades_speed_for_entropy(
     steps: Sequence[float], ends: Sequence[float], verdict: str
 ) -> None:
     runs = [run(s, [99, end], step) for s, end, step in zip(SAMPLED, ends, steps, strict=True)]
@@ -64,14 +67,14 @@ def test_samples_trade_speed_for_quality(
 
 
 @pytest.mark.parametrize(("s30", "verdict"), [(5, HOLDS), (15, FAILS)])
-def test_end_of_s30_against_mmsbm(s30: float, verdict: str) -> None:
+def test_final_entropy_of_30_samples_is_compared_with_mmsbm(s30: float, verdict: str) -> None:
     assert rating_claims.lowest_end(run(TEXTBOOK, [10]), run(SAMPLED[2], [s30])).verdict == verdict
 
 
 @pytest.mark.parametrize(
     ("entropy", "cost", "verdict"), [(10, 1, HOLDS), (12, 1, FAILS), (10, 3, FAILS)]
 )
-def test_factored_update(entropy: float, cost: float, verdict: str) -> None:
+def test_factored_update_is_as_good_and_faster(entropy: float, cost: float, verdict: str) -> None:
     costs = {(FACTORED, 9): cost, (SAMPLED[2], 9): 2.0, (TEXTBOOK, 9): 9.0}
     papers = [run(TEXTBOOK, [10]), run(SAMPLED[2], [11])]
     assert rating_claims.factored(run(FACTORED, [entropy]), papers, costs).verdict == verdict
@@ -85,10 +88,10 @@ def test_factored_update(entropy: float, cost: float, verdict: str) -> None:
         ((0.91, 0.90, 0.92, 0.93), [FAILS, FAILS]),
     ],
 )
-def test_prediction(rmse: Sequence[float], verdicts: list[str]) -> None:
+def test_low_entropy_predicts_well(rmse: Sequence[float], verdicts: list[str]) -> None:
     entropies = (3.0, 4.0, 2.0, 1.0)
     means = {
-        m: {"entropy": s, "rmse": e, "seconds": 1.0}
+        m: FoldMeans(s, e, 1.0)
         for m, s, e in zip((TEXTBOOK, *SAMPLED), entropies, rmse, strict=True)
     }
     assert [c.verdict for c in rating_claims.prediction(means)] == verdicts
@@ -98,25 +101,28 @@ def test_prediction(rmse: Sequence[float], verdicts: list[str]) -> None:
     ("soft", "verdict"),
     [
         ([40, 30, 20, 15, 14, 13, 12, 11, 10, 9, 8, 5], HOLDS),
-        ([19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 5], REMARK),  # below hard's end at once
-        ([40, 30, 20, 5], REMARK),  # faster, not much faster
+        (
+            [19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 5],
+            REMARK,
+        ),  # reaches the final entropy of hard at once
+        ([40, 30, 20, 5], REMARK),  # less than five times faster
         ([5, 5], FAILS),
     ],
 )
-def test_hard_is_much_faster(soft: list[float], verdict: str) -> None:
+def test_hard_clustering_is_much_faster(soft: list[float], verdict: str) -> None:
     hard = run("hard", [50, 20])
     assert rating_claims.hard_is_faster(hard, run("soft", soft)).verdict == verdict
 
 
-def test_hard_is_cheaper_and_worse() -> None:
-    soft = {"seconds": 15.0, "rmse": 0.94}
+def test_hard_clustering_is_cheaper_and_worse() -> None:
+    soft = FoldMeans(1.0, 0.94, 15.0)
     for seconds, rmse, verdict in ((1, 0.96, HOLDS), (1, 0.93, FAILS), (20, 0.96, FAILS)):
-        found = rating_claims.hard_is_cheaper({"seconds": seconds, "rmse": rmse}, soft)
+        found = rating_claims.hard_is_cheaper(FoldMeans(1.0, rmse, seconds), soft)
         assert found.verdict == verdict
     assert rating_claims.hard_ends_higher(run("h", [9]), run("s", [8])).verdict == HOLDS
     assert rating_claims.hard_ends_higher(run("h", [7]), run("s", [8])).verdict == FAILS
-    assert rating_claims.additive({"rmse": 0.9, "seconds": 1}, soft).verdict == HOLDS
-    assert rating_claims.additive({"rmse": 0.95, "seconds": 1}, soft).verdict == FAILS
+    assert rating_claims.additive(FoldMeans(1.0, 0.9, 1.0), soft).verdict == HOLDS
+    assert rating_claims.additive(FoldMeans(1.0, 0.95, 1.0), soft).verdict == FAILS
 
 
 def alpha(
@@ -128,7 +134,7 @@ def alpha(
     tried: int = 300,
     optimal: bool = True,
 ) -> dict[str, str]:
-    """Verdicts by the words of the claim."""
+    """Return the verdicts by a word of each claim."""
     padded = [*tenth, *([tenth[-1]] * (iterations - len(tenth)))]
     histories = [
         [Iteration(i, step * i, s) for i, s in enumerate(values, start=1)]
@@ -142,7 +148,7 @@ def alpha(
     return {word: next(c.verdict for c in found if word in c.text) for word in words}
 
 
-def test_alpha() -> None:
+def test_claims_about_alpha() -> None:
     good = alpha([90, 70, 50])
     assert set(good.values()) == {HOLDS}
     assert alpha([90, 70, 50], [60])["α = 1.0"] == FAILS  # all at once works too
@@ -167,7 +173,9 @@ def test_alpha() -> None:
         ([100, 80, 90], [100, 100, 100], FAILS),  # more blocks, more entropy
     ],
 )
-def test_entropy_against_k(optimized: list[float], random: list[float], verdict: str) -> None:
+def test_entropy_falls_with_more_blocks(
+    optimized: list[float], random: list[float], verdict: str
+) -> None:
     found = {OPTIMIZED: optimized, RANDOM: random}
     assert graph_claims.entropy_against_k("g", found, (10, 100, 1000)).verdict == verdict
 
@@ -178,10 +186,17 @@ def test_entropy_against_k(optimized: list[float], random: list[float], verdict:
         ([0.7, 0.95], 0.01, 0.3, 0.001, 0.99, [HOLDS, HOLDS, HOLDS]),
         ([0.5, 0.7], 0.01, 0.3, 0.1, 0.6, [REMARK, REMARK, FAILS]),
         ([0.7, 0.95], 0.1, 0.98, 0.001, 0.99, [FAILS, FAILS, HOLDS]),
-        ([0.1, 0.2], 0.0, 0.1, 0.0, 0.9, [HOLDS, FAILS, HOLDS]),  # better than random, still lost
+        (
+            [0.1, 0.2],
+            0.0,
+            0.1,
+            0.0,
+            0.9,
+            [HOLDS, FAILS, HOLDS],
+        ),  # closer, still far off
     ],
 )
-def test_released_properties(
+def test_properties_of_released_graphs(
     means: list[float],
     spread: float,
     random: float,
@@ -207,12 +222,12 @@ def test_released_properties(
         (Draws([10, 10], [0.2, 0.2]), Draws([10, 10], [0.1, 0.1]), FAILS),
     ],
 )
-def test_exact_counts(bernoulli: Draws, exact: Draws, verdict: str) -> None:
+def test_edge_counts_vary_between_draws(bernoulli: Draws, exact: Draws, verdict: str) -> None:
     assert graph_claims.exact_counts("g", bernoulli, exact).verdict == verdict
 
 
 @pytest.mark.parametrize(("ks", "verdict"), [(0.02, HOLDS), (0.1, REMARK), (0.3, FAILS)])
-def test_degrees(ks: float, verdict: str) -> None:
+def test_degree_distribution_is_preserved(ks: float, verdict: str) -> None:
     found = graph_claims.degrees("g", 9, Degrees(ks, 1), Degrees(0.4, 2), Degrees(0.0, 0))
     assert found.verdict == verdict
 
@@ -246,7 +261,7 @@ def release(
         ),
     ],
 )
-def test_tradeoff(
+def test_tradeoff_between_utility_and_anonymity(
     low: TradeoffPoint, high: TradeoffPoint, ours: TradeoffPoint, verdicts: list[str]
 ) -> None:
     assert [c.verdict for c in judged("g", [low, high], ours, naive=1000)] == verdicts

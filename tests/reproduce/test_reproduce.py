@@ -1,4 +1,4 @@
-"""The reproduction on small generated data: every file written, every verdict from numbers."""
+"""The reproduction on small generated data: files, JSON, page and verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import reference
-from tests.support import fitted_stand_ins as made_up
+from tests.support import fitted_stand_ins as stand_ins
 
 from coterie.base.errors import InputError
 from coterie.data import Graph, Ratings
@@ -28,9 +28,9 @@ from coterie.reproduce.textbook_mmsbm import TextbookMMSBM
 
 @pytest.fixture(scope="module")
 def setting() -> Setting:
-    """A quick run on small data: the same code, other numbers."""
+    """A quick run on small generated data."""
     given = Setting(budget=0.2, quick=True, engine=LocalEngine(1))
-    given.__dict__["ratings"] = made_up.ratings(6000)
+    given.__dict__["ratings"] = stand_ins.ratings(6000)
     given.__dict__["graphs"] = {
         "CAIDA": planted_partition(900, 9, mean_degree=8, rng=1)[0],
         "astro-ph": planted_partition(700, 7, mean_degree=14, rng=2)[0],
@@ -41,10 +41,10 @@ def setting() -> Setting:
 @pytest.fixture(scope="module")
 def folder(setting: Setting, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     path = tmp_path_factory.mktemp("reproduced")
-    return path, reproduce("all", setting, path)
+    return path, reproduce("all", setting, path).as_dict()
 
 
-def test_every_experiment_leaves_rows_and_pictures(folder: tuple[Path, Any]) -> None:
+def test_every_experiment_writes_rows_and_figures(folder: tuple[Path, Any]) -> None:
     path, result = folder
     assert set(result["results"]) == set(NAMES)
     for name in NAMES:
@@ -56,7 +56,7 @@ def test_every_experiment_leaves_rows_and_pictures(folder: tuple[Path, Any]) -> 
             assert all('xmlns="http://www.w3.org/2000/svg"' in p.read_text() for p in pictures)
 
 
-def test_json_on_disk_is_what_is_returned(folder: tuple[Path, Any]) -> None:
+def test_results_file_equals_the_returned_results(folder: tuple[Path, Any]) -> None:
     path, result = folder
     stored = json.loads((path / "results.json").read_text())
     assert [c["text"] for c in stored["claims"]] == [c["text"] for c in result["claims"]]
@@ -65,7 +65,7 @@ def test_json_on_disk_is_what_is_returned(folder: tuple[Path, Any]) -> None:
     assert stored["hardware"]["cores"] >= 1
 
 
-def test_tables_have_the_papers_figures_beside_ours(folder: tuple[Path, Any]) -> None:
+def test_tables_show_the_numbers_of_the_paper_and_of_this_run(folder: tuple[Path, Any]) -> None:
     _, result = folder
     rows = {row["method"]: row for row in result["results"]["table2"]["tables"][0]}
     assert rows["MMSBM"]["S, paper"] == "93,876.4"
@@ -75,31 +75,33 @@ def test_tables_have_the_papers_figures_beside_ours(folder: tuple[Path, Any]) ->
     assert hard["seconds, paper"] == 2 and hard["RMSE, paper"] == "0.9713"
 
 
-def test_page_tells_every_claim(folder: tuple[Path, Any]) -> None:
+def test_page_shows_every_claim(folder: tuple[Path, Any]) -> None:
     path, result = folder
     html = (path / "index.html").read_text()
+    assert "Reproducing" in html and "Figure 10: degree distribution" in html
+    assert "cl:" not in html
     assert len(html) < 1_000_000
     assert html.count('<span class="holds">') + html.count('<span class="fails">') + html.count(
         '<span class="remark">'
     ) == len(result["claims"])
 
 
-def test_unknown_names_are_refused(setting: Setting, tmp_path: Path) -> None:
+def test_unknown_names_are_rejected(setting: Setting, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="fig4"):
         reproduce("fig99", setting, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(
-    ("holds", "but", "verdict"),
+    ("holds", "in_part", "verdict"),
     [(True, False, HOLDS), (True, True, REMARK), (False, True, FAILS), (False, False, FAILS)],
 )
-def test_verdicts_follow_the_numbers(holds: bool, but: bool, verdict: str) -> None:
-    assert judge("a claim", holds, "1 of 2", but=but).verdict == verdict
+def test_verdicts_follow_the_numbers(holds: bool, in_part: bool, verdict: str) -> None:
+    assert judge("a claim", holds, "1 of 2", in_part=in_part).verdict == verdict
 
 
-def test_folds_are_those_of_the_command_line() -> None:
-    ratings = made_up.ratings(1000)
+def test_folds_equal_those_of_recommend_evaluate() -> None:
+    ratings = stand_ins.ratings(1000)
     seen = []
     for fold in range(5):
         train, test = split(ratings, fold, 7)
@@ -112,7 +114,7 @@ def test_folds_are_those_of_the_command_line() -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000), st.integers(2, 12), st.integers(1, 5))
-def test_entropy_of_labels_is_the_references(seed: int, n: int, k: int) -> None:
+def test_entropy_of_labels_equals_the_reference(seed: int, n: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     graph = Graph.from_edges(rng.integers(0, n, 20), rng.integers(0, n, 20), n_nodes=n)
     labels = rng.integers(0, k, n).astype(np.int32)
@@ -123,7 +125,7 @@ def test_entropy_of_labels_is_the_references(seed: int, n: int, k: int) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 4))
-def test_textbook_iteration_is_the_references(seed: int, groups: int) -> None:
+def test_textbook_iteration_equals_the_reference(seed: int, groups: int) -> None:
     rng = np.random.default_rng(seed)
     ratings = Ratings.from_arrays(
         rng.integers(0, 5, 30), rng.integers(0, 6, 30), rng.integers(1, 4, 30), merge=False

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from coterie.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from coterie.reproduce.write_page import Reproduction
 
 _BUDGET, _QUICK_BUDGET = 15.0, 1.0  # seconds per fit
 
@@ -68,34 +71,34 @@ def run(
     seconds = budget if budget is not None else _QUICK_BUDGET if quick else _BUDGET
     with session.engine() as engine, session.progress("reproduce") as callback:  # type: ignore[attr-defined]
         setting = Setting(session.seed, seconds, quick, engine, callback)
-        result = reproduce(what, setting, out)
-    _show(session, result)
+        reproduction = reproduce(what, setting, out)
+    _show(session, reproduction)
     session.show(f"\nreport: {out / 'index.html'}")
-    return result
+    return reproduction.as_dict()
 
 
-def _show(session: Session, result: dict[str, Any]) -> None:
+def _show(session: Session, reproduction: Reproduction) -> None:
     from rich.table import Table
 
-    for part in result["results"].values():
-        for rows in part["tables"]:
-            table = Table(title=part["title"], title_justify="left")
-            for column in rows[0] if rows else ():
+    for outcome in reproduction.outcomes:
+        for panel in outcome.tables:
+            table = Table(title=outcome.title, title_justify="left")
+            for column in panel.table.columns:
                 table.add_column(column, justify="left" if column == "method" else "right")
-            for row in rows:
-                table.add_row(*(_text(v) for v in row.values()))
+            for row in panel.table.rows:
+                table.add_row(*map(_text, row))
             session.show(table)
     claims = Table(title="Claims", title_justify="left", show_lines=False)
     for column in ("verdict", "claim", "measured"):
         claims.add_column(column, overflow="fold")
-    for claim in result["claims"]:
-        claims.add_row(claim["verdict"], claim["text"], claim["numbers"])
+    for _, claim in reproduction.claims:
+        claims.add_row(claim.verdict, claim.text, claim.numbers)
     session.show(claims)
 
 
-def _text(value: Any) -> str:
+def _text(value: str | float | int | None) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 100 else f"{value:,.1f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else value

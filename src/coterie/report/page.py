@@ -1,4 +1,4 @@
-"""A report as data (verdict, facts, sections with charts), and the template that writes it."""
+"""A report as data (verdict, facts, sections with charts), and the function that writes HTML."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ _UNIT = re.compile(r"(?<=\d) %")  # a number and its unit stay on one line
 
 
 class Verdict(NamedTuple):
-    """The finding in one sentence. tone: good, bad, warn, or "" for neither."""
+    """The finding in one or two sentences, and what to do about it.
+
+    `tone`: good, bad, warn, or "" for none; `word`: a label such as "refused"; `reasons`: a list
+    below the text.
+    """
 
     text: str
     tone: str = ""
@@ -28,7 +32,7 @@ class Verdict(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """One of the figures on top."""
+    """One of the numbers at the top of the page."""
 
     name: str
     value: str
@@ -36,16 +40,16 @@ class Fact(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A chart under its title; `ours` marks what the paper does not have."""
+    """A chart with its title; `extension` marks a method that is not in the paper."""
 
     title: str
     chart: Chart
     caption: str = ""
-    ours: bool = False
+    extension: bool = False
 
 
 class Panel(NamedTuple):
-    """A table that stands open."""
+    """A table that is always visible."""
 
     title: str
     table: ChartTable
@@ -54,15 +58,15 @@ class Panel(NamedTuple):
 
 @dataclass
 class Section:
-    """A part of the page: what it is about, then tables, charts, remarks."""
+    """A part of the page: an introduction, then tables, charts and notes."""
 
     title: str
     lead: str = ""
     figures: list[Figure] = field(default_factory=list)
     tables: list[Panel] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    figures_first: bool = False  # else tables stand above charts
-    label: str = ""  # in the list of sections, where the title is long
+    figures_first: bool = False  # charts above tables
+    label: str = ""  # short title for the list of sections
 
     def __bool__(self) -> bool:
         return bool(self.figures or self.tables or self.notes)
@@ -70,7 +74,7 @@ class Section:
 
 @dataclass
 class Page:
-    """The whole report."""
+    """The whole report; `kind` is the line above the title."""
 
     kind: str
     title: str
@@ -81,14 +85,14 @@ class Page:
 
 
 def write(page: Page) -> str:
-    """One HTML file: style, script and charts inside, nothing fetched.
+    """Write a page as one HTML file that contains style, script and charts and fetches nothing.
 
-    >>> html = write(Page("a report", "Nothing", Verdict("There is nothing to say.")))
+    >>> html = write(Page("report", "An example", Verdict("This page is empty.")))
     >>> html.startswith("<!DOCTYPE html>"), "https://" in html
     (True, False)
     """
     page.sections = [section for section in page.sections if section]
-    page.footer = [*page.footer, f"Made by coterie {__version__}. This file is complete in itself."]
+    page.footer = [*page.footer, f"Made by coterie {__version__}. This file works offline."]
     styles = "\n".join(template(name) for name in ("palette.css", "page.css", "chart.css"))
     html = (
         _environment()

@@ -1,11 +1,10 @@
-"""The paper's section 5, made again: every table and figure, and whether its claims hold."""
+"""Reproduce the experiments of the paper (section 5) and judge its claims."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from coterie.base.errors import InputError
 from coterie.reproduce.alpha_figures import fig_alpha_astroph, fig_alpha_caida
@@ -18,7 +17,7 @@ from coterie.reproduce.rating_runs import RatingRuns
 from coterie.reproduce.settings import Setting, hardware
 from coterie.reproduce.soft_figures import fig4, table2
 from coterie.reproduce.tradeoff_figures import fig_tradeoff
-from coterie.reproduce.write_page import as_dict, save
+from coterie.reproduce.write_page import Reproduction, save
 
 _OF_RATINGS: dict[str, Callable[[RatingRuns], Outcome]] = {
     "fig4": fig4,
@@ -38,11 +37,11 @@ _OF_GRAPHS: dict[str, Callable[[GraphRuns], Outcome]] = {
 NAMES = (*_OF_RATINGS, *_OF_GRAPHS)
 
 
-def reproduce(what: str, setting: Setting, folder: Path) -> dict[str, Any]:
-    """Make one of NAMES, or "all", and write it to `folder`; what results.json holds."""
+def reproduce(what: str, setting: Setting, folder: Path) -> Reproduction:
+    """Run the experiment of one of NAMES, or "all", and write the results to `folder`."""
     if what != "all" and what not in NAMES:
         raise InputError(
-            f"{what!r} is no table or figure of the paper",
+            f"{what!r} is not a table or figure of the paper",
             remedy=f"give all or one of {', '.join(NAMES)}",
         )
     began = perf_counter()
@@ -56,6 +55,6 @@ def reproduce(what: str, setting: Setting, folder: Path) -> dict[str, Any]:
         else:
             outcomes.append(_OF_GRAPHS[name](graphs))
     seconds = perf_counter() - began
-    machine = hardware(setting.engine.threads)
-    save(outcomes, machine, seconds, folder)
-    return as_dict(outcomes, machine, seconds)
+    reproduction = Reproduction(outcomes, hardware(setting.engine.threads), seconds)
+    save(reproduction, folder)
+    return reproduction

@@ -1,4 +1,4 @@
-"""fig-alpha-caida and fig-alpha-astroph: how many nodes may move at once."""
+"""Figures 5 and 6 (fig-alpha-caida, fig-alpha-astroph): how many nodes may move at once."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from coterie.reproduce.graph_runs import BEST, GraphRuns, fitted
 from coterie.reproduce.outcome import Outcome
 from coterie.reproduce.published_figures import ALPHA
 
-_LABELS = {"CAIDA": "fig:compare:ascaida", "astro-ph": "fig:compare:astroph"}
+_NUMBERS = {"CAIDA": 5, "astro-ph": 6}
 _NAMES = {"CAIDA": "fig-alpha-caida", "astro-ph": "fig-alpha-astroph"}
-_LONGER = 9  # times the figure's iterations, to see whether the search comes to an end
+_LONGER = 9  # how often the iterations of the figure are continued to see if the search ends
 
 
 def fig_alpha_caida(runs: GraphRuns) -> Outcome:
+    """Compare α = 1 and α = 0.1 on CAIDA."""
     return _alpha(runs, "CAIDA")
 
 
 def fig_alpha_astroph(runs: GraphRuns) -> Outcome:
+    """Compare α = 1 and α = 0.1 on astro-ph."""
     return _alpha(runs, "astro-ph")
 
 
@@ -47,23 +49,23 @@ def _alpha(runs: GraphRuns, name: str) -> Outcome:
     graph = runs.graph(name)
     return Outcome(
         _NAMES[name],
-        f"Figure {_LABELS[name]}: {name}, all nodes at once or a tenth",
+        f"Figure {_NUMBERS[name]}: {name}, all nodes or a tenth of them per iteration",
         f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {printed.blocks} blocks, "
         f"{iterations} iterations from a random start.",
         [
+            Figure(f"{name}, α = 1.0: all nodes per iteration", _chart(name, {1.0: all_at_once})),
             Figure(
-                f"{name}, α = 1.0: every node reassigned at once", _chart(name, {1.0: all_at_once})
+                f"{name}, α = 0.1: a tenth of the nodes per iteration", _chart(name, {0.1: few})
             ),
-            Figure(f"{name}, α = 0.1: a tenth of the nodes at a time", _chart(name, {0.1: few})),
             Figure(
-                f"{name}: both, and where our best search ends",
+                f"{name}: both, and the result of the best search",
                 _chart(
                     name,
                     {1.0: all_at_once, 0.1: few},
                     [Reference(f"best search, {short(best.seconds)} s", best.entropy)],
                 ),
-                f"Best search: {best.entropy:,.0f} nats.",
-                ours=True,
+                f"The best search ends at {best.entropy:,.0f} nats.",
+                extension=True,
             ),
         ],
         claims=graph_claims.alpha(
@@ -84,12 +86,12 @@ def _alpha(runs: GraphRuns, name: str) -> Outcome:
 
 
 def _to_the_end(runs: GraphRuns, name: str, model: Any, iterations: int) -> tuple[int, bool]:
-    """Go on until no single move helps: all iterations made, and whether it came to that."""
+    """Continue until no single move helps; return all iterations and whether it was reached."""
     tried = iterations
     for _ in range(0 if runs.setting.quick else _LONGER):
         if model.locally_optimal_:
             break
-        runs.setting.say(f"{name}: on from iteration {tried}")
+        runs.setting.say(f"{name}: continuing from iteration {tried}")
         model = fitted(
             runs.setting,
             runs.graph(name),

@@ -1,4 +1,4 @@
-"""fig-degree: the degree distribution of released graphs."""
+"""Figure 10 (fig-degree): the degree distribution of released graphs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NAMES = tuple(GRAPHS.values())
 
 
 def fig_degree(runs: GraphRuns) -> Outcome:
-    """Degree distributions of released graphs."""
+    """Compare the degree distributions of released graphs."""
     ks = (runs.setting.ks[0], runs.setting.ks[-1])
     outcome = Outcome(
         "fig-degree",
-        "Figure cl:myfig4: degree distribution of released graphs",
-        "Share of nodes with at least so many neighbours.",
+        "Figure 10: degree distribution of released graphs",
+        "The share of nodes with at least the given degree.",
     )
     rows: list[list[Cell]] = []
     for name in _NAMES:
@@ -36,12 +36,12 @@ def fig_degree(runs: GraphRuns) -> Outcome:
                     f"{name}, {kind} clustering", _degrees({"original": original, **drawn}, name)
                 )
             )
-        ours = {"dcsbm": runs.releases(name, 100, OPTIMIZED, "dcsbm")[0]}
+        extension = {"dcsbm": runs.releases(name, 100, OPTIMIZED, "dcsbm")[0]}
         outcome.figures.append(
             Figure(
                 f"{name}, degree-corrected release",
-                _degrees({"original": original, **ours}, name),
-                ours=True,
+                _degrees({"original": original, **extension}, name),
+                extension=True,
             )
         )
         for kind, model, k in [

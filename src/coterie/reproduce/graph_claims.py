@@ -1,6 +1,6 @@
-"""What the paper says of clustering graphs and of graphs drawn anew, held against a run.
+"""Claims of the paper about clustering and releasing graphs, judged by the numbers of a run.
 
-Every function takes what was measured and gives the verdict; none knows how it will come out.
+Every function takes measurements and returns a verdict; no verdict is written down in advance.
 """
 
 from __future__ import annotations
@@ -20,30 +20,31 @@ Bars = tuple[list[int], list[float], list[float]]  # k, mean, standard deviation
 _FEW_PERCENT = 0.05
 _TENTH = 0.1
 _HALF = 0.5
-_NODES, _SECONDS = 30_000, 10.0  # what the paper says of its speed beside Hay et al.
+_NODES, _SECONDS = 30_000, 10.0  # the speed that the paper compares with Hay et al.
 
 
 class AlphaRuns(NamedTuple):
-    """One graph clustered by all nodes at once and by a tenth of them at a time."""
+    """One graph clustered with all nodes, and with a tenth of them, moving per iteration."""
 
     graph: str
     nodes: int
-    start: float  # S of random labels
+    start: float  # entropy of random labels
     at_once: Sequence[Iteration]  # α = 1
     tenth: Sequence[Iteration]  # α = 0.1
-    tried: int  # iterations of α = 0.1 in all, those of the figure and what was added
+    tried: int  # iterations with α = 0.1 in total, including those after the figure
     locally_optimal: bool  # after them
-    best: float  # S where our best search ends
+    best: float  # entropy at the end of the best search
 
     @property
     def printed(self) -> AlphaRun:
+        """What the paper prints about this graph."""
         return ALPHA[self.graph]
 
 
 def alpha(runs: AlphaRuns) -> list[Claim]:
-    """Figures fig:compare:ascaida and fig:compare:astroph."""
+    """Judge the claims about Figure 5 (CAIDA) or Figure 6 (astro-ph)."""
     claims = [_small_alpha(runs), _keeps_falling(runs), _printed_time(runs)]
-    if runs.graph == "CAIDA":  # the graph that the paper's sentence is about
+    if runs.graph == "CAIDA":  # the graph of the paper's sentence
         claims.append(_thirty_thousand(runs))
     return [*claims, _locally_optimal(runs)]
 
@@ -54,8 +55,8 @@ def _small_alpha(runs: AlphaRuns) -> Claim:
     return judge(
         f"{runs.graph}: α = 1.0 does not work, α = 0.1 optimizes very well",
         fell > _FEW_PERCENT and fell_at_once < _HALF * fell,
-        f"from {runs.start:,.0f} at random the entropy {_changes(fell)} with 0.1 (to {few:,.0f}) "
-        f"and {_changes(fell_at_once)} with 1.0 (to {all_:,.0f})",
+        f"from {runs.start:,.0f} with random labels the entropy {_changes(fell)} with α = 0.1 "
+        f"(to {few:,.0f}) and {_changes(fell_at_once)} with α = 1.0 (to {all_:,.0f})",
     )
 
 
@@ -68,7 +69,7 @@ def _changes(fall: float) -> str:
 
 
 def _keeps_falling(runs: AlphaRuns) -> Claim:
-    """Rises after the first fall, against all that was won."""
+    """Judge the rises after the first fall relative to the whole fall."""
     entropy = np.array([runs.start, *(h.entropy for h in runs.tenth)])
     steps = np.diff(entropy)
     falls = np.flatnonzero(steps < 0)
@@ -80,7 +81,7 @@ def _keeps_falling(runs: AlphaRuns) -> Claim:
         f"{runs.graph}: once S(Z) falls it keeps falling (α = 0.1)",
         risen < _FEW_PERCENT,
         f"{rises} of {len(after)} iterations rise, together by {percent(risen)} of the whole fall",
-        but=rises > 0,
+        in_part=rises > 0,
         remark="Nearly always." if 0 < risen < _FEW_PERCENT else "",
     )
 
@@ -92,8 +93,8 @@ def _printed_time(runs: AlphaRuns) -> Claim:
         f"{runs.graph}: {printed.iterations} iterations take {printed.seconds:g} s on 32 cores",
         seconds <= printed.seconds,
         f"{done} iterations in {short(seconds)} s on this machine",
-        but=not whole,
-        remark="" if whole else "Fewer iterations were run (--quick).",
+        in_part=not whole,
+        remark="" if whole else "Fewer iterations were run (quick).",
     )
 
 
@@ -104,29 +105,29 @@ def _thirty_thousand(runs: AlphaRuns) -> Claim:
     return judge(
         "A graph of 30,000 nodes is clustered in 10 s (Hay et al.: an hour for 5,000)",
         scaled <= _SECONDS,
-        f"{runs.nodes:,} nodes in {short(seconds)} s, in proportion {short(scaled)} s for 30,000",
-        but=not whole,
-        remark="" if whole else "Fewer iterations were run (--quick).",
+        f"{runs.nodes:,} nodes in {short(seconds)} s; scaled to 30,000 nodes {short(scaled)} s",
+        in_part=not whole,
+        remark="" if whole else "Fewer iterations were run (quick).",
     )
 
 
 def _locally_optimal(runs: AlphaRuns) -> Claim:
-    found = "no single move that helps" if runs.locally_optimal else "single moves that still help"
+    found = "no improving move" if runs.locally_optimal else "moves that still improve"
     longer = runs.tried > len(runs.tenth)
     return judge(
         f"{runs.graph}: Generalized k-means ends in a locally optimal classification",
         runs.locally_optimal,
-        f"a full pass finds {found} after {runs.tried:,} iterations; best search ends at "
-        f"{runs.best:,.0f} against {runs.tenth[-1].entropy:,.0f}",
-        but=longer,
-        remark=f"The {len(runs.tenth)} iterations of its figure do not suffice."
+        f"a pass over all nodes finds {found} after {runs.tried:,} iterations; entropy "
+        f"{runs.tenth[-1].entropy:,.0f}, with the best search {runs.best:,.0f}",
+        in_part=longer,
+        remark=f"Not within the {len(runs.tenth)} iterations of the figure."
         if longer and runs.locally_optimal
         else "",
     )
 
 
 def entropy_against_k(graph: str, found: Mapping[str, list[float]], ks: Sequence[int]) -> Claim:
-    """Random labels cannot explain a graph, but very many cells can fit its noise."""
+    """Judge entropy against k; very many blocks fit noise even with random labels."""
     optimized, random = (
         [1 - v / found[kind][0] for v in found[kind]] for kind in (OPTIMIZED, RANDOM)
     )
@@ -134,26 +135,29 @@ def entropy_against_k(graph: str, found: Mapping[str, list[float]], ks: Sequence
     holds = falls and random[-1] < _HALF * optimized[-1]
     noise = random[-1] > _TENTH
     return judge(
-        f"{graph}: k hardly matters for random clustering; "
-        "optimized, more blocks mean less entropy",
+        f"{graph}: with random clustering k hardly matters; with optimized clustering more blocks "
+        "mean less entropy",
         holds,
-        f"compared with k={ks[0]} the entropy is lower by "
+        f"the entropy is lower than with k={ks[0]} by "
         + ", ".join(
-            f"{100 * a:.0f} % optimized and {100 * b:.1f} % random at k={k}"
+            f"{100 * a:.0f} % (optimized) and {100 * b:.1f} % (random) at k={k}"
             for k, a, b in list(zip(ks, optimized, random, strict=True))[1:]
         ),
-        but=noise,
-        remark="With very many blocks even random ones fit noise." if holds and noise else "",
+        in_part=noise,
+        remark="With very many blocks even random clustering fits noise."
+        if holds and noise
+        else "",
     )
 
 
 def released_property(
-    graph: str, axis: str, found: Mapping[str, Bars], ours: Bars, original: float
+    graph: str, axis: str, found: Mapping[str, Bars], extension: Bars, original: float
 ) -> list[Claim]:
-    """Error bars, nearness to the original, and whether our release is nearer."""
+    """Judge error bars and closeness to the original, and the degree-corrected release."""
     tight, loose = (_widest(found[kind]) for kind in (OPTIMIZED, RANDOM))
-    off, off_random, off_ours = (
-        [abs(m / original - 1) for m in bars[1]] for bars in (found[OPTIMIZED], found[RANDOM], ours)
+    off, off_random, off_extension = (
+        [abs(m / original - 1) for m in bars[1]]
+        for bars in (found[OPTIMIZED], found[RANDOM], extension)
     )
     nearest = min(off)
     preserved = off[-1] < off_random[-1] and nearest < _HALF
@@ -161,75 +165,78 @@ def released_property(
         judge(
             f"{graph}: error bars of the {axis} are very tight",
             tight < _FEW_PERCENT,
-            f"largest standard deviation: {100 * tight:.2f} % of the mean optimized, "
-            f"{100 * loose:.2f} % random",
-            but=loose >= _FEW_PERCENT,
+            f"largest standard deviation: {100 * tight:.2f} % of the mean (optimized), "
+            f"{100 * loose:.2f} % (random)",
+            in_part=loose >= _FEW_PERCENT,
             remark="Not with random clustering." if tight < _FEW_PERCENT <= loose else "",
         ),
         judge(
             f"{graph}: entropy optimization preserves the {axis}",
             preserved,
-            f"original {short(original)}; at the largest k {short(found[OPTIMIZED][1][-1])} "
-            f"optimized ({100 * off[-1]:.0f} % off), {short(found[RANDOM][1][-1])} random "
-            f"({100 * off_random[-1]:.0f} % off)",
-            but=nearest > _TENTH,
-            remark=f"Better than random, but {100 * nearest:.0f} % off at best."
+            f"original {short(original)}; at the largest k optimized "
+            f"{short(found[OPTIMIZED][1][-1])} ({100 * off[-1]:.0f} % off), random "
+            f"{short(found[RANDOM][1][-1])} ({100 * off_random[-1]:.0f} % off)",
+            in_part=nearest > _TENTH,
+            remark=f"Closer than random, but at best {100 * nearest:.0f} % off."
             if preserved and nearest > _TENTH
             else "",
         ),
         judge(
-            f"Ours: {graph}: the degree-corrected release comes nearer in {axis}",
-            min(off_ours) < nearest,
-            f"{100 * min(off_ours):.1f} % off against {100 * nearest:.1f} %",
+            f"{graph}: the degree-corrected release is closer to the original in {axis}",
+            min(off_extension) < nearest,
+            f"{100 * min(off_extension):.1f} % off; the model of the paper at best "
+            f"{100 * nearest:.1f} % off",
+            extension=True,
         ),
     ]
 
 
 def _widest(bars: Bars) -> float:
-    """The largest standard deviation as a share of its mean."""
+    """Return the largest standard deviation relative to its mean."""
     return max((s / m for m, s in zip(bars[1], bars[2], strict=True) if m > 0), default=0.0)
 
 
 class Draws(NamedTuple):
-    """Edges and global clustering of each graph drawn one way."""
+    """Edges and global clustering of each graph drawn from one model."""
 
     edges: list[int]
     clustering: list[float]
 
 
 def exact_counts(graph: str, bernoulli: Draws, exact: Draws) -> Claim:
-    """Hay et al. rearrange a constant number of edges between clusters; here it is drawn."""
+    """Judge whether edge counts vary: constant with Hay et al., random in the paper."""
     gcc = [float(np.mean(d.clustering)) for d in (bernoulli, exact)]
     alike = abs(gcc[0] - gcc[1]) < _FEW_PERCENT * max(gcc[1], 1e-12)
     holds = len(set(exact.edges)) == 1 and len(set(bernoulli.edges)) > 1
     return judge(
-        f"{graph}: Hay et al. keep the edges between clusters constant, here it may change",
+        f"{graph}: edge counts between clusters are constant with Hay et al. and vary here",
         holds,
-        f"edges over draws: {min(bernoulli.edges):,} to {max(bernoulli.edges):,} (Bernoulli), "
+        f"number of edges: {min(bernoulli.edges):,} to {max(bernoulli.edges):,} (Bernoulli), "
         f"{min(exact.edges):,} to {max(exact.edges):,} (exact counts); global clustering "
         f"{short(gcc[0])} and {short(gcc[1])}",
-        but=alike,
-        remark="The properties hardly differ." if holds and alike else "",
+        in_part=alike,
+        remark="The global clustering hardly differs." if holds and alike else "",
     )
 
 
 class Degrees(NamedTuple):
-    """How far a release's degrees are from the original's, and who lost every edge."""
+    """Distance of a release's degrees from the original's, and nodes without edges."""
 
     ks: float
     isolates: int
 
 
-def degrees(graph: str, k: int, best: Degrees, random: Degrees, ours: Degrees) -> Claim:
+def degrees(graph: str, k: int, best: Degrees, random: Degrees, extension: Degrees) -> Claim:
+    """Judge the degree distributions of releases."""
     preserved = best.ks < _HALF * random.ks
     return judge(
         f"{graph}: optimized clustering preserves the degree distribution",
         preserved,
-        f"KS distance at k={k}: {short(best.ks)} optimized, {short(random.ks)} random, "
-        f"{short(ours.ks)} degree-corrected (ours); isolated nodes {best.isolates:,}, "
-        f"{random.isolates:,}, {ours.isolates:,}",
-        but=best.ks > _FEW_PERCENT,
-        remark="Nearer than random, still visibly off."
+        f"Kolmogorov-Smirnov distance at k={k}: {short(best.ks)} optimized, {short(random.ks)} "
+        f"random, {short(extension.ks)} degree-corrected (extension); isolated nodes: "
+        f"{best.isolates:,}, {random.isolates:,}, {extension.isolates:,}",
+        in_part=best.ks > _FEW_PERCENT,
+        remark="Closer than random, but still visibly different."
         if preserved and best.ks > _FEW_PERCENT
         else "",
     )

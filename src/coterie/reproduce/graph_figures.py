@@ -1,4 +1,4 @@
-"""fig-entropy, fig-apl, fig-gcc, fig-degree: released graphs against the number of blocks."""
+"""Figures 7 to 9: entropy, path length and clustering against the number of blocks."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from coterie.reproduce.published_figures import ALPHA
 from coterie.reproduce.settings import GRAPHS
 
 _NAMES = tuple(GRAPHS.values())
-_COMPARED = 100  # blocks at which exact counts are drawn
+_COMPARED = 100  # number of blocks for the comparison with exact counts
 
 
 def fig_entropy(runs: GraphRuns) -> Outcome:
-    """Entropy against k, optimized and random clustering."""
+    """Compare the entropy of optimized and random clustering."""
     ks = runs.setting.ks
     outcome = Outcome(
         "fig-entropy",
-        "Figure cl:myfig1: entropy against the number of blocks",
-        "Optimized: Generalized k-means from a random start, α = 0.1. Random: labels at random.",
+        "Figure 7: entropy against the number of blocks",
+        "Optimized: Generalized k-means from a random start, α = 0.1. Random: random labels.",
     )
     for name in _NAMES:
         found = {
@@ -40,7 +40,7 @@ def fig_entropy(runs: GraphRuns) -> Outcome:
                 _against_k(
                     found, ks, name, [Series(BEST, list(better), list(better.values()), "both")]
                 ),
-                ours=True,
+                extension=True,
             ),
         ]
         outcome.records += [
@@ -53,7 +53,7 @@ def fig_entropy(runs: GraphRuns) -> Outcome:
 
 
 def _best_ks(runs: GraphRuns, name: str) -> tuple[int, ...]:
-    """Where the best search is shown; quickly, only where fig-alpha has it already."""
+    """Return the numbers of blocks of the best search; if quick, only that of fig-alpha."""
     wanted = (ALPHA[name].blocks,) if runs.setting.quick else (10, 100, 300)
     return tuple(k for k in runs.setting.ks if k in wanted)
 
@@ -74,25 +74,25 @@ def _against_k(
 
 
 def fig_apl(runs: GraphRuns) -> Outcome:
-    """Average path length of released graphs."""
+    """Compare the average path length of released graphs."""
     outcome = _property(
         runs,
         "fig-apl",
-        "Figure cl:myfig2: average path length",
+        "Figure 8: average path length",
         "path_length",
         "average path length",
     )
     outcome.lead += (
-        f" From {runs.setting.sources:,} random sources each; the 95 % interval of one estimate is "
-        f"± {max(runs.original(n).path_error for n in _NAMES):.3f} at most."
+        f" Estimated from {runs.setting.sources:,} random sources per graph; the 95 % confidence "
+        f"interval is at most ± {max(runs.original(n).path_error for n in _NAMES):.3f}."
     )
     return outcome
 
 
 def fig_gcc(runs: GraphRuns) -> Outcome:
-    """Global clustering of released graphs, and exact counts against Bernoulli cells."""
+    """Compare the global clustering of released graphs, and exact counts with Bernoulli cells."""
     outcome = _property(
-        runs, "fig-gcc", "Figure cl:myfig3: global clustering", "clustering", "global clustering"
+        runs, "fig-gcc", "Figure 9: global clustering", "clustering", "global clustering"
     )
     outcome.claims += [_claim_exact_counts(runs, name) for name in _NAMES]
     return outcome
@@ -107,13 +107,13 @@ def _property(runs: GraphRuns, name: str, title: str, key: str, axis: str) -> Ou
     for graph in _NAMES:
         original = float(getattr(runs.original(graph), key))
         found = {kind: _summary(runs, graph, kind, "sbm", key) for kind in (OPTIMIZED, RANDOM)}
-        ours = _summary(runs, graph, OPTIMIZED, "dcsbm", key, _stub_ks(runs))
+        extension = _summary(runs, graph, OPTIMIZED, "dcsbm", key, _stub_ks(runs))
         outcome.figures += [
             Figure(graph, _with_bars(found, original, axis, graph)),
             Figure(
                 f"{graph}, with the degree-corrected release",
-                _with_bars({**found, "dcsbm (ours)": ours}, original, axis, graph),
-                ours=True,
+                _with_bars({**found, "dcsbm (extension)": extension}, original, axis, graph),
+                extension=True,
             ),
         ]
         outcome.records += [
@@ -125,15 +125,15 @@ def _property(runs: GraphRuns, name: str, title: str, key: str, axis: str) -> Ou
                 "standard_deviation": s,
                 "original": original,
             }
-            for kind, (ks, means, spread) in {**found, "dcsbm": ours}.items()
+            for kind, (ks, means, spread) in {**found, "dcsbm": extension}.items()
             for k, m, s in zip(ks, means, spread, strict=True)
         ]
-        outcome.claims += graph_claims.released_property(graph, axis, found, ours, original)
+        outcome.claims += graph_claims.released_property(graph, axis, found, extension, original)
     return outcome
 
 
 def _stub_ks(runs: GraphRuns) -> tuple[int, ...]:
-    """Where our release is drawn for comparison: it takes seconds, not milliseconds."""
+    """Return the numbers of blocks of the degree-corrected release, which takes seconds to draw."""
     return (100,) if runs.setting.quick else (30, 100)
 
 
@@ -158,7 +158,7 @@ def _with_bars(found: dict[str, graph_claims.Bars], original: float, axis: str, 
         [Series(kind, ks, means, "both", spread) for kind, (ks, means, spread) in found.items()],
         Axis("blocks k", log=True),
         Axis(axis),
-        description=f"{graph}: {axis} of released graphs against k, the original a dashed line.",
+        description=f"{graph}: {axis} of released graphs against k; the original as a dashed line.",
         references=[Reference("original", original)],
     )
 

@@ -1,4 +1,4 @@
-"""Clusterings of the paper's two graphs and graphs drawn from them, each made once and kept."""
+"""Clusterings of the paper's two graphs and graphs drawn from them, computed once and reused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 import coterie as ct
 from coterie.anonymize.draw.classes import block_matrix
-from coterie.anonymize.draw.clustering import blocks_for
+from coterie.anonymize.draw.clustering import cluster_for_release
 from coterie.anonymize.draw.dcsbm import StubModel
 from coterie.anonymize.draw.models import ReleaseModel
 from coterie.anonymize.draw.sbm import CellModel
@@ -24,8 +24,8 @@ from coterie.reproduce.published_figures import ALPHA
 from coterie.reproduce.settings import Setting
 
 BEST = "best search"
-RELEASE = "blocks of a release"  # degree-corrected, by the best search, none too small
-_NO_LIMIT = 2.0  # of a cell's pairs: the paper caps nothing
+RELEASE = "blocks of a release"  # degree-corrected, best search, minimum block size
+_NO_LIMIT = 2.0  # edge probability: the paper sets no limit
 _MIN_CLASS = 10
 _MOST_PROBABLE = 0.85
 
@@ -41,7 +41,7 @@ class Clustering(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What is compared of a drawn graph."""
+    """The measures of a graph that are compared."""
 
     path_length: float
     path_error: float  # half of the 95 % interval of the sampled sources
@@ -50,12 +50,12 @@ class Measured(NamedTuple):
     isolates: int
     largest_degree: int
     degree_ks: float
-    degrees: np.ndarray  # nodes by degree
+    degrees: np.ndarray  # number of nodes by degree
 
 
 @dataclass
 class GraphRuns:
-    """Clusterings by graph, k and kind; drawn graphs measured."""
+    """Clusterings by graph, k and kind, and the measures of graphs drawn from them."""
 
     setting: Setting
     clusterings: dict[tuple[str, int, str], Clustering] = field(default_factory=dict)
@@ -65,9 +65,11 @@ class GraphRuns:
     models: dict[tuple[str, int, str, str], ReleaseModel] = field(default_factory=dict)
 
     def graph(self, name: str) -> Graph:
+        """Return a graph by its name in the paper."""
         return self.setting.graphs[name]
 
     def clustering(self, name: str, k: int, kind: str) -> Clustering:
+        """Return a clustering, computed when first needed."""
         key = (name, k, kind)
         if key not in self.clusterings:
             self.setting.say(f"{name}: {kind} clustering, k = {k}")
@@ -81,9 +83,9 @@ class GraphRuns:
             labels = rng.integers(0, k, graph.n_nodes).astype(np.int32)
             return Clustering(labels, entropy_of(graph, labels), 0.0, [])
         if kind == RELEASE:
-            labels = blocks_for(
+            labels = cluster_for_release(
                 graph,
-                min(k, graph.n_nodes // _MIN_CLASS),  # as many as there can be
+                min(k, graph.n_nodes // _MIN_CLASS),  # no more than the sizes allow
                 degree_corrected=True,
                 min_block_size=_MIN_CLASS,
                 rng=self.setting.seed,
@@ -107,13 +109,14 @@ class GraphRuns:
         )
 
     def original(self, name: str) -> Measured:
+        """Return the measures of the original graph."""
         if name not in self.originals:
-            self.setting.say(f"{name}: the original measured")
+            self.setting.say(f"{name}: measuring the original")
             self.originals[name] = self._measure(name, self.graph(name))
         return self.originals[name]
 
     def releases(self, name: str, k: int, kind: str, model: str = "sbm") -> list[Measured]:
-        """The measures of several graphs drawn from one clustering."""
+        """Return the measures of several graphs drawn from one clustering."""
         key = (name, k, kind, model)
         if key not in self.measured:
             drawing = self.model(name, k, kind, model)
@@ -128,7 +131,7 @@ class GraphRuns:
         return self.measured[key]
 
     def model(self, name: str, k: int, kind: str, model: str) -> ReleaseModel:
-        """What graphs are drawn from: the paper's cells, Hay's exact counts, or our stubs."""
+        """Return the model to draw from: sbm (the paper), exact-counts (Hay et al.) or dcsbm."""
         key = (name, k, kind, model)
         if key not in self.models:
             self.models[key] = self._model(*key)
@@ -166,14 +169,14 @@ class GraphRuns:
 
 
 def fitted(setting: Setting, graph: Graph, **options: Any) -> Any:
-    """A GeneralizedKMeans on a graph; `seconds_` is its search alone, without compiling."""
+    """Fit a GeneralizedKMeans to a graph; `search` is "paper" unless given."""
     return ct.GeneralizedKMeans(**{"search": "paper", "rng": setting.seed, **options}).fit(
         graph, engine=setting.engine
     )
 
 
 def entropy_of(graph: Graph, labels: np.ndarray) -> float:
-    """S of a simple graph under given labels (cl:eq21).
+    """Compute the entropy S of a simple graph for given labels.
 
     >>> g = Graph.from_edges([0, 1], [1, 2], n_nodes=4)
     >>> round(entropy_of(g, np.zeros(4, np.int32)), 6)  # 2 of 6 pairs

@@ -1,4 +1,4 @@
-"""fig5 and table3: hard against soft clustering of ratings, 15 groups."""
+"""Figure 4 (fig5) and Table 3: hard and soft clustering of ratings compared."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _SOFT = SAMPLED[2]
 
 
 def fig5(runs: RatingRuns) -> Outcome:
-    """Entropy over time: Generalized k-means against MCMMSBM."""
+    """Compare entropy over time of Generalized k-means and MCMMSBM."""
     hard, soft = runs.get(HARD, GROUPS, 0), runs.get(_SOFT, GROUPS, 0)
     return Outcome(
         "fig5",
-        "Figure cl:fig5: hard and soft clustering, entropy over time",
+        "Figure 4: entropy over time, hard and soft clustering",
         "MovieLens-100k, 15 groups on each side, training part of the first fold.",
         [
             entropy_over_time([hard, soft]),
             entropy_over_time([hard, soft, runs.get(FACTORED, GROUPS, 0)])._replace(
-                title="Entropy over time, with the factored update", ours=True
+                title="Entropy over time, with the factored update", extension=True
             ),
         ],
         claims=[
@@ -48,9 +48,9 @@ def fig5(runs: RatingRuns) -> Outcome:
 
 
 def table3(runs: RatingRuns) -> Outcome:
-    """Entropy, RMSE and running time of hard and soft clustering; below them what we add."""
-    ours = (FACTORED,) if runs.setting.quick else (FACTORED, BEST)
-    methods = (HARD, _SOFT, *ours)
+    """Compare entropy, RMSE and time of hard and soft clustering and of the extensions."""
+    extensions = (FACTORED,) if runs.setting.quick else (FACTORED, BEST)
+    methods = (HARD, _SOFT, *extensions)
     folds = {m: runs.folds(m, GROUPS) for m in methods}
     mean = mean_figures(folds)
     rows: list[list[Cell]] = []
@@ -58,13 +58,13 @@ def table3(runs: RatingRuns) -> Outcome:
         printed = TABLE_3.get(m)
         rows.append(
             [
-                m if printed else f"{m} (ours)",
+                m if printed else f"{m} (extension)",
                 f"{printed.entropy:,.1f}" if printed else None,
-                f"{mean[m]['entropy']:,.1f}" if np.isfinite(mean[m]["entropy"]) else None,
+                f"{mean[m].entropy:,.1f}" if np.isfinite(mean[m].entropy) else None,
                 f"{printed.rmse:.4f}" if printed else None,
-                f"{mean[m]['rmse']:.4f}",
+                f"{mean[m].rmse:.4f}",
                 printed.seconds if printed else None,
-                short(mean[m]["seconds"]),
+                short(mean[m].seconds),
             ]
         )
     columns = [
@@ -78,19 +78,24 @@ def table3(runs: RatingRuns) -> Outcome:
     ]
     return Outcome(
         "table3",
-        "Table cl:table3: hard and soft clustering",
+        "Table 3: hard and soft clustering",
         f"Mean of {len(folds[HARD])} of 5 folds, 15 groups, at most "
-        f"{short(runs.setting.budget)} s a fit.",
+        f"{short(runs.setting.budget)} s per fit.",
         tables=[
             Panel(
                 "",
                 ChartTable(columns, rows),
-                "The additive model has its own groups: ten small tables." * (BEST in methods),
+                "The additive block model has groups of its own, in ten small tables."
+                * (BEST in methods),
             )
         ],
         claims=[
             rating_claims.hard_is_cheaper(mean[HARD], mean[_SOFT]),
-            *(rating_claims.additive(mean[m], mean[HARD], mean[_SOFT]) for m in ours if m == BEST),
+            *(
+                rating_claims.additive(mean[m], mean[HARD], mean[_SOFT])
+                for m in extensions
+                if m == BEST
+            ),
         ],
         records=[r.record() for f in folds.values() for r in f],
     )

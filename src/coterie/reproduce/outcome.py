@@ -1,8 +1,7 @@
-"""What an experiment gives back: pictures, tables, rows for a CSV, and claims with numbers."""
+"""The result of an experiment: figures, tables, rows for a CSV file, and judged claims."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,35 +11,39 @@ HOLDS, FAILS, REMARK = "holds", "does not hold", "holds with a remark"
 
 
 class Claim(NamedTuple):
-    """A sentence of the paper, what was measured, and what follows from it."""
+    """A statement, the verdict on it, and the measured numbers behind the verdict.
+
+    `extension`: the statement is about a method of coterie that is not in the paper.
+    """
 
     text: str
     verdict: str
     numbers: str
     remark: str = ""
-
-    @property
-    def ours(self) -> bool:
-        """Whether it is about what coterie adds to the paper."""
-        return self.text.startswith("Ours: ")
-
-    def as_dict(self) -> dict[str, str]:
-        return self._asdict()
+    extension: bool = False
 
 
-def judge(text: str, holds: bool, numbers: str, *, but: bool = False, remark: str = "") -> Claim:
-    """A verdict from what was measured: `holds`, and `but` where it holds only in part.
+def judge(
+    text: str,
+    holds: bool,
+    numbers: str,
+    *,
+    in_part: bool = False,
+    remark: str = "",
+    extension: bool = False,
+) -> Claim:
+    """Judge a claim: it `holds` or not, or holds only `in_part`.
 
     >>> judge("S falls", True, "5 to 4").verdict, judge("S falls", False, "4 to 5").verdict
     ('holds', 'does not hold')
     """
-    verdict = FAILS if not holds else REMARK if but else HOLDS
-    return Claim(text, verdict, numbers, remark)
+    verdict = FAILS if not holds else REMARK if in_part else HOLDS
+    return Claim(text, verdict, numbers, remark, extension)
 
 
 @dataclass
 class Outcome:
-    """One table or figure of the paper, made again."""
+    """One table or figure of the paper, reproduced. `name` is what users type."""
 
     name: str
     title: str
@@ -51,7 +54,5 @@ class Outcome:
     records: list[dict[str, Any]] = field(default_factory=list)
 
     def section(self) -> Section:
+        """Return the part of the page about this table or figure."""
         return Section(self.title, self.lead, self.figures, self.tables, label=self.name)
-
-
-Experiment = Callable[[Any], Outcome]

@@ -1,12 +1,13 @@
-"""What the paper says of soft and hard clustering of ratings, held against a run.
+"""Claims of the paper about clustering ratings, judged by the numbers of a run.
 
-Every function takes what was measured and gives the verdict; none knows how it will come out.
+Every function takes measurements and returns a verdict; no verdict is written down in advance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,27 +17,34 @@ from coterie.reproduce.outcome import Claim, judge
 from coterie.reproduce.published_figures import TABLE_2, TABLE_3
 from coterie.reproduce.rating_runs import FACTORED, HARD, SAMPLED, TEXTBOOK, RatingRun
 
-Costs = Mapping[tuple[str, int], float]  # seconds of an iteration by method and groups
-Means = Mapping[str, Mapping[str, float]]  # entropy, rmse, seconds by method
+Costs = Mapping[tuple[str, int], float]  # seconds per iteration by method and groups
 _SLOWEST = SAMPLED[-1]
 _MUCH = 5.0  # times faster
-_SETTLED = 1.001  # within a thousandth of where it ends
-_MOMENTS = 60  # at which runs are compared, in equal steps of log time
+_SETTLED = 1.001  # within a thousandth of the final entropy
+_MOMENTS = 60  # times at which runs are compared, in equal steps of log time
+
+
+class FoldMeans(NamedTuple):
+    """Means over the folds of one method."""
+
+    entropy: float
+    rmse: float
+    seconds: float
 
 
 def median_step(history: Sequence[Iteration]) -> float:
-    """The median time between iterations; of a single one, all its time."""
+    """Return the median time between iterations; for a single iteration, its whole time."""
     steps = np.diff([0.0, *(h.seconds for h in history)])
     return float(np.median(steps[1:] if len(steps) > 1 else steps))
 
 
 def time_to(run: RatingRun, entropy: float) -> float:
-    """When a run first came down to an entropy; never is infinite."""
+    """Return the seconds until a run first reached an entropy; infinity if it did not."""
     return next((h.seconds for h in run.history if h.entropy <= entropy), float("inf"))
 
 
 def efficiency(mmsbm: RatingRun, sampled: Sequence[RatingRun], budget: float) -> Claim:
-    """Of the time in which all have something to show, how much of it is sampling ahead?"""
+    """Judge for which part of the time the best sampled run has the lower entropy."""
     begin = max(r.history[0].seconds for r in (mmsbm, *sampled))
     moments = np.geomspace(begin, max(budget, begin), _MOMENTS)
     ahead = float(
@@ -48,148 +56,156 @@ def efficiency(mmsbm: RatingRun, sampled: Sequence[RatingRun], budget: float) ->
     return judge(
         "MCMMSBM optimizes entropy more efficiently than MMSBM (10 groups, by time)",
         ahead >= 0.5,
-        f"from {short(begin)} to {short(budget)} s (in equal steps of log time) the best of the "
-        f"sampled is ahead for {100 * ahead:.0f} % of it; after {short(early)} s: "
+        f"the best MCMMSBM has the lower entropy for {100 * ahead:.0f} % of the time from "
+        f"{short(begin)} to {short(budget)} s (log scale); after {short(early)} s: "
         + ", ".join(
             f"{r.method.removeprefix('MCMMSBM ')} {r.entropy_after(early):,.0f}"
             for r in (mmsbm, *sampled)
         ),
-        but=ahead < 1,
+        in_part=ahead < 1,
         remark="Not at all times." if 0.5 <= ahead < 1 else "",
     )
 
 
 def growth(costs: Costs) -> Claim:
-    """An iteration of MMSBM over one with s=30, for growing k = l."""
+    """Judge the time per iteration of MMSBM relative to s=30, for growing k = l."""
     ks = sorted({k for _, k in costs})
     ratio = [costs[TEXTBOOK, k] / costs[_SLOWEST, k] for k in ks]
     rising = all(a < b for a, b in pairwise(ratio))
     return judge(
         "With bigger k, l MCMMSBM becomes more efficient than MMSBM",
         rising and ratio[-1] > 1,
-        "time of an MMSBM iteration over one with s=30: "
+        "time per iteration of MMSBM divided by that of s=30: "
         + ", ".join(f"{short(r)} at k={k}" for k, r in zip(ks, ratio, strict=True)),
-        but=ratio[0] < 1,
-        remark=f"At k={ks[0]} sampling is the slower one." if ratio[0] < 1 < ratio[-1] else "",
+        in_part=ratio[0] < 1,
+        remark=f"At k={ks[0]} sampling is slower." if ratio[0] < 1 < ratio[-1] else "",
     )
 
 
 def samples(sampled: Sequence[RatingRun]) -> Claim:
-    """Runs with growing s: dearer iterations, lower ends."""
+    """Judge runs with growing s: slower iterations, lower final entropy."""
     times = [median_step(r.history) for r in sampled]
     ends = [r.entropy for r in sampled]
     steady = all(a < b for a, b in pairwise(times)) and all(a > b for a, b in pairwise(ends))
     return judge(
-        "s is a trade-off: small s is fastest an iteration and ends higher",
+        "s is a trade-off: a small s is fastest per iteration and ends at a higher entropy",
         times[0] < times[-1] and ends[0] > ends[-1],
         "; ".join(
-            f"{r.method.removeprefix('MCMMSBM ')}: {short(1000 * t)} ms an iteration, ends at "
+            f"{r.method.removeprefix('MCMMSBM ')}: {short(1000 * t)} ms per iteration, ends at "
             f"{r.entropy:,.0f}"
             for r, t in zip(sampled, times, strict=True)
         ),
-        but=not steady,
-        remark="" if steady else "Not for every step of s.",
+        in_part=not steady,
+        remark="" if steady else "Not between every two values of s.",
     )
 
 
 def lowest_end(mmsbm: RatingRun, s30: RatingRun) -> Claim:
+    """Judge the final entropies of s=30 and MMSBM."""
     printed = TABLE_2[_SLOWEST].entropy, TABLE_2[TEXTBOOK].entropy
     return judge(
-        "At the end of the time the entropy of s=30 is below MMSBM's",
+        "At the end of the time the entropy of MCMMSBM with s=30 is below that of MMSBM",
         s30.entropy < mmsbm.entropy,
-        f"{s30.entropy:,.0f} against {mmsbm.entropy:,.0f}; the paper {printed[0]:,.0f} against "
+        f"{s30.entropy:,.0f} and {mmsbm.entropy:,.0f}; the paper: {printed[0]:,.0f} and "
         f"{printed[1]:,.0f}",
     )
 
 
-def factored(ours: RatingRun, papers: Sequence[RatingRun], costs: Costs) -> Claim:
-    """The exact update without the k·l factor: as low as any, and cheaper an iteration."""
+def factored(extension: RatingRun, papers: Sequence[RatingRun], costs: Costs) -> Claim:
+    """Judge the factored exact update: entropy as low as any, and faster per iteration."""
     k = max(k for _, k in costs)
     cost = {m: 1000 * costs[m, k] for m in (FACTORED, _SLOWEST, TEXTBOOK)}
     return judge(
-        "Ours: the exact update, factored, makes sampling unnecessary",
-        ours.entropy <= min(r.entropy for r in papers) * _SETTLED
+        "The exact update, factored, makes sampling unnecessary",
+        extension.entropy <= min(r.entropy for r in papers) * _SETTLED
         and cost[FACTORED] < cost[_SLOWEST],
-        f"{ours.entropy:,.0f}, nearly there after {short(time_to(ours, ours.entropy * _SETTLED))} "
-        f"s; {short(cost[FACTORED])} ms an iteration at k={k} against {short(cost[_SLOWEST])} "
-        f"(s=30) and {short(cost[TEXTBOOK])} (as printed)",
+        f"{extension.entropy:,.0f}, within 0.1 % of it after "
+        f"{short(time_to(extension, extension.entropy * _SETTLED))} s; "
+        f"{short(cost[FACTORED])} ms per iteration at k={k}, {short(cost[_SLOWEST])} ms with s=30, "
+        f"{short(cost[TEXTBOOK])} ms as printed",
+        extension=True,
     )
 
 
-def prediction(means: Means) -> list[Claim]:
-    """Table cl:table2: does less entropy predict better, and s=30 better than MMSBM?"""
+def prediction(means: Mapping[str, FoldMeans]) -> list[Claim]:
+    """Judge Table 2: whether less entropy predicts better, and s=30 better than MMSBM."""
     papers = (TEXTBOOK, *SAMPLED)
-    entropy, rmse = ([means[m][key] for m in papers] for key in ("entropy", "rmse"))
+    entropy = [means[m].entropy for m in papers]
+    rmse = [means[m].rmse for m in papers]
     rank = _rank_correlation(entropy, rmse)
     lowest = papers[int(np.argmin(entropy))]
-    first, second = means[_SLOWEST]["rmse"], means[TEXTBOOK]["rmse"]
+    first, second = means[_SLOWEST].rmse, means[TEXTBOOK].rmse
     return [
         judge(
             "Small entropy implies nice prediction",
             rank > 0,
-            f"rank correlation of entropy and RMSE over the four: {rank:.2f}; lowest entropy: "
-            f"{lowest}, RMSE {means[lowest]['rmse']:.4f}; best RMSE {min(rmse):.4f}",
-            but=rank < 0.9,
-            remark="Not for every pair of them." if 0 < rank < 0.9 else "",
+            f"rank correlation of entropy and RMSE over four methods: {rank:.2f}; lowest entropy: "
+            f"{lowest}, RMSE {means[lowest].rmse:.4f}; best RMSE {min(rmse):.4f}",
+            in_part=rank < 0.9,
+            remark="Not for every pair of methods." if 0 < rank < 0.9 else "",
         ),
         judge(
             "MCMMSBM (s=30) predicts better than MMSBM in the same time",
             first < second,
-            f"RMSE {first:.4f} against {second:.4f}; the paper {TABLE_2[_SLOWEST].rmse:.4f} "
-            f"against {TABLE_2[TEXTBOOK].rmse:.4f}",
+            f"RMSE {first:.4f} and {second:.4f}; the paper: {TABLE_2[_SLOWEST].rmse:.4f} "
+            f"and {TABLE_2[TEXTBOOK].rmse:.4f}",
         ),
     ]
 
 
 def hard_is_faster(hard: RatingRun, soft: RatingRun) -> Claim:
-    """When each has settled, and whether soft was below hard's end before hard got there."""
+    """Judge when each settles, and whether soft reaches hard's final entropy first."""
     settled, later = (time_to(r, r.entropy * _SETTLED) for r in (hard, soft))
-    passed = time_to(soft, hard.entropy)
-    overtaken, much = passed < settled, later >= _MUCH * settled
-    when = f"after {short(passed)} s" if np.isfinite(passed) else "never in its time"
+    reached = time_to(soft, hard.entropy)
+    overtaken, much = reached < settled, later >= _MUCH * settled
+    when = f"after {short(reached)} s" if np.isfinite(reached) else "not within its time"
     remarks = {
-        "Soft is below hard's end before hard is there.": overtaken,
-        "Faster, not much faster.": not much,
+        "Soft clustering reaches the final entropy of hard clustering first.": overtaken,
+        "Faster, but less than five times.": not much,
     }
     return judge(
         "Hard clustering is much faster than soft clustering",
         settled < later,
-        f"hard settles in {short(settled)} s, s=30 in {short(later)} s; s=30 passes hard's "
-        f"entropy {when}",
-        but=overtaken or not much,
+        f"hard settles in {short(settled)} s, s=30 in {short(later)} s; s=30 reaches the final "
+        f"entropy of hard {when}",
+        in_part=overtaken or not much,
         remark=" ".join(text for text, true in remarks.items() if true) if settled < later else "",
     )
 
 
 def hard_ends_higher(hard: RatingRun, soft: RatingRun) -> Claim:
+    """Judge the final entropies of hard and soft clustering."""
     return judge(
         "The optimized entropy of hard clustering is bigger",
         hard.entropy > soft.entropy,
-        f"{hard.entropy:,.0f} against {soft.entropy:,.0f}; the paper {TABLE_3[HARD].entropy:,.0f} "
-        f"against {TABLE_3[_SLOWEST].entropy:,.0f}",
+        f"{hard.entropy:,.0f} and {soft.entropy:,.0f}; the paper: {TABLE_3[HARD].entropy:,.0f} "
+        f"and {TABLE_3[_SLOWEST].entropy:,.0f}",
     )
 
 
-def hard_is_cheaper(hard: Mapping[str, float], soft: Mapping[str, float]) -> Claim:
+def hard_is_cheaper(hard: FoldMeans, soft: FoldMeans) -> Claim:
+    """Judge time and RMSE of hard and soft clustering."""
     printed = TABLE_3[HARD], TABLE_3[_SLOWEST]
     return judge(
         "Hard clustering is cheaper, with a worse quality than soft clustering",
-        hard["seconds"] < soft["seconds"] and hard["rmse"] > soft["rmse"],
-        f"{short(hard['seconds'])} s and RMSE {hard['rmse']:.4f} against "
-        f"{short(soft['seconds'])} s and {soft['rmse']:.4f}; the paper {printed[0].seconds:g} s "
-        f"and {printed[0].rmse:.4f} against {printed[1].seconds:g} s and {printed[1].rmse:.4f}",
+        hard.seconds < soft.seconds and hard.rmse > soft.rmse,
+        f"hard {short(hard.seconds)} s, RMSE {hard.rmse:.4f}; soft "
+        f"{short(soft.seconds)} s, {soft.rmse:.4f}. The paper: {printed[0].seconds:g} s, "
+        f"{printed[0].rmse:.4f}; {printed[1].seconds:g} s, {printed[1].rmse:.4f}",
     )
 
 
-def additive(best: Mapping[str, float], *papers: Mapping[str, float]) -> Claim:
+def additive(best: FoldMeans, *papers: FoldMeans) -> Claim:
+    """Judge the RMSE of the additive block model."""
     return judge(
-        "Ours: a sum of small hard block models predicts better than either",
-        best["rmse"] < min(p["rmse"] for p in papers),
-        f"RMSE {best['rmse']:.4f} in {short(best['seconds'])} s a fold",
+        "A sum of small hard block models (additive block model) predicts better than both",
+        best.rmse < min(p.rmse for p in papers),
+        f"RMSE {best.rmse:.4f} in {short(best.seconds)} s per fold",
+        extension=True,
     )
 
 
 def _rank_correlation(a: list[float], b: list[float]) -> float:
-    """Spearman's."""
+    """Return Spearman's rank correlation."""
     x, y = np.argsort(np.argsort(a)), np.argsort(np.argsort(b))
     return float(np.corrcoef(x, y)[0, 1])

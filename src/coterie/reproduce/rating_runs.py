@@ -1,4 +1,4 @@
-"""Fits of MovieLens-100k under a budget of seconds, each made once and kept."""
+"""Fits of MovieLens-100k with a limited time; each is computed once and reused."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ SAMPLED = ("MCMMSBM s=10", "MCMMSBM s=20", "MCMMSBM s=30")
 HARD = "Generalized k-means"
 FACTORED = "MMSBM, factored"
 BEST = "additive block model"
-OURS = (FACTORED, BEST)
-_WARM_UP = 2000  # ratings that a model without `compile` is fitted to first
-_ENDLESS = 10**6  # iterations: the budget ends a fit, not their number
+_WARM_UP = 2000  # ratings for compiling a model that has no `compile`
+_ENDLESS = 10**6  # iterations: the time budget ends a fit
 
 
 @dataclass(frozen=True)
 class RatingRun:
-    """One fit on the training part of a fold, and how it predicts the rest."""
+    """One fit on the training part of a fold, and its error on the test part."""
 
     method: str
     groups: int
@@ -37,14 +36,16 @@ class RatingRun:
 
     @property
     def iterations(self) -> int:
+        """Number of iterations."""
         return len(self.history)
 
     def entropy_after(self, seconds: float) -> float:
-        """The lowest entropy reached within a time."""
+        """Return the lowest entropy reached within some seconds."""
         within = [h.entropy for h in self.history if h.seconds <= seconds]
         return min(within, default=float("nan"))
 
     def record(self) -> dict[str, Any]:
+        """Return a row of the CSV file."""
         return {
             "method": self.method,
             "groups": self.groups,
@@ -58,12 +59,13 @@ class RatingRun:
 
 @dataclass
 class RatingRuns:
-    """Runs by method, groups and fold; figures and tables share them."""
+    """Fits by method, groups and fold; figures and tables share them."""
 
     setting: Setting
     kept: dict[tuple[str, int, int], RatingRun] = field(default_factory=dict)
 
     def get(self, method: str, groups: int, fold: int) -> RatingRun:
+        """Return one fit, computed when first needed."""
         key = (method, groups, fold)
         if key not in self.kept:
             self.setting.say(f"{method}, {groups} groups, fold {fold + 1}")
@@ -71,6 +73,7 @@ class RatingRuns:
         return self.kept[key]
 
     def folds(self, method: str, groups: int) -> list[RatingRun]:
+        """Return the fits of all folds."""
         return [self.get(method, groups, fold) for fold in range(self.setting.folds)]
 
     def _run(self, method: str, groups: int, fold: int) -> RatingRun:
@@ -92,14 +95,14 @@ class RatingRuns:
 
 
 def split(ratings: Ratings, fold: int, seed: int) -> tuple[Ratings, Ratings]:
-    """Training and test part: the fold rule of the command line (5 folds, permuted rows)."""
+    """Split as `coterie recommend evaluate` does (5 folds, permuted rows): training and test."""
     parts = np.array_split(np.random.default_rng(seed).permutation(len(ratings)), 5)
     train = np.concatenate([p for i, p in enumerate(parts) if i != fold])
     return ratings.take(np.sort(train)), ratings.take(parts[fold])
 
 
 def make(method: str, groups: int, seed: int, budget: float = 15.0) -> Any:
-    """The estimator that a name in the tables stands for."""
+    """Return the estimator for a method of the tables."""
     both = (groups, groups)
     if method == TEXTBOOK:
         return TextbookMMSBM(groups, max_iter=_ENDLESS, rng=seed)
@@ -110,13 +113,13 @@ def make(method: str, groups: int, seed: int, budget: float = 15.0) -> Any:
         return ct.MMSBM(n_groups=both, max_iter=_ENDLESS, rng=seed)
     if method == HARD:
         return ct.GeneralizedKMeans(n_blocks=both, objective="ratings", search="paper", rng=seed)
-    # its defaults take a minute; a budget gets as many chains and sweeps as fit into it
+    # the defaults take a minute; use as many chains and sweeps as the budget allows
     chains, burn_in = (4, 40) if budget >= 10 else (2, 4)
     return ct.AdditiveBlockModel(n_chains=chains, burn_in=burn_in, n_sweeps=240, rng=seed)
 
 
 def warm_up(model: Any, ratings: Ratings) -> None:
-    """Compile before the clock starts."""
+    """Compile the kernels, so that the time of a fit does not include it."""
     if hasattr(model, "compile"):
         model.compile(ratings)
         return
@@ -126,7 +129,7 @@ def warm_up(model: Any, ratings: Ratings) -> None:
 
 
 def predict(model: Any, train: Ratings, test: Ratings) -> np.ndarray:
-    """Expected ratings of the test rows (eq:estimate)."""
+    """Return the expected ratings of the test rows."""
     if hasattr(model, "user_memberships_"):
         h, w = model.user_memberships_[test.users], model.item_memberships_[test.items]
         expected = model.theta_[..., : len(train.values)] @ train.values

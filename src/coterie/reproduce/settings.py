@@ -1,4 +1,4 @@
-"""What a reproduction is given: data, time, threads; and on which machine it runs."""
+"""The settings of a reproduction: data, time, threads; and a description of the machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import platform
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 from coterie.base.machine import available_cores, physical_memory, processor_name
 from coterie.base.progress import Callback, Progress, silent
@@ -20,8 +20,8 @@ GRAPHS = {"as-caida": "CAIDA", "ca-astroph": "astro-ph"}
 class Setting:
     """One run of `coterie reproduce`.
 
-    `budget`: seconds for a fit, the same for all methods that are compared by time. `quick`: fewer
-    folds, values of k, draws and iterations, no additive model, for a first look.
+    `budget`: seconds per fit, the same for all methods that are compared by time. `quick`: fewer
+    folds, values of k, draws and iterations, and no additive model.
     """
 
     seed: int = 0
@@ -32,28 +32,31 @@ class Setting:
 
     @property
     def folds(self) -> int:
-        """How many of the 5 folds are run."""
+        """Number of the 5 folds that are run."""
         return 1 if self.quick else 5
 
     @property
     def ks(self) -> tuple[int, ...]:
+        """Numbers of blocks."""
         return (10, 100, 300) if self.quick else (10, 30, 100, 300, 1000)
 
     @property
     def draws(self) -> int:
+        """Graphs drawn per clustering."""
         return 3 if self.quick else 5
 
     def draws_of(self, model: str) -> int:
-        """Graphs drawn of a model: ours takes seconds, the paper's milliseconds."""
+        """Graphs drawn per model: the degree-corrected one takes seconds, not milliseconds."""
         return 1 if self.quick and model == "dcsbm" else self.draws
 
     @property
     def sources(self) -> int:
-        """Sources of a breadth-first search that path lengths are estimated from."""
+        """Number of source nodes for the estimate of path lengths."""
         return 256 if self.quick else 1000
 
     @cached_property
     def ratings(self) -> Ratings:
+        """MovieLens-100k."""
         from coterie.data.datasets import load
 
         data = load("ml-100k")
@@ -62,23 +65,22 @@ class Setting:
 
     @cached_property
     def graphs(self) -> dict[str, Graph]:
-        """The paper's two graphs by the names it uses."""
+        """The paper's two graphs by their names in the paper."""
         from coterie.data.datasets import load
 
         found = {title: load(name) for name, title in GRAPHS.items()}
         return {title: graph for title, graph in found.items() if isinstance(graph, Graph)}
 
     def say(self, stage: str, done: int = 0, total: int | None = None, note: str = "") -> None:
-        """Tell how far it is."""
+        """Report progress."""
         self.callback(Progress(stage, done, total, None, note))
 
 
 class TimeLimit:
-    """A callback that ends a fit when its time is over, as Ctrl-C would: the best state stays.
+    """A callback that ends a fit after some seconds, as Ctrl-C would; the best state is kept.
 
-    What comes before the end of the first iteration does not count (a kernel that still had to be
-    compiled), nor does time in which the process was stopped (a closed laptop, a scheduler): a
-    second or more in which it used next to no CPU.
+    Time before the end of the first iteration does not count (a kernel may have been compiled),
+    nor does time in which the process was suspended: a second or more with almost no CPU use.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -99,13 +101,24 @@ class TimeLimit:
             raise KeyboardInterrupt
 
 
-def hardware(threads: int) -> dict[str, Any]:
-    """The machine, as the paper's Table 1 gives its own."""
-    return {
-        "cpu": processor_name(),
-        "cores": available_cores(),
-        "threads": threads,
-        "memory_gb": round(physical_memory() / 1e9, 1),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-    }
+class Hardware(NamedTuple):
+    """This machine, described as Table 1 of the paper describes its own."""
+
+    cpu: str
+    cores: int
+    threads: int
+    memory_gb: float
+    system: str
+    python: str
+
+
+def hardware(threads: int) -> Hardware:
+    """Describe this machine."""
+    return Hardware(
+        cpu=processor_name(),
+        cores=available_cores(),
+        threads=threads,
+        memory_gb=round(physical_memory() / 1e9, 1),
+        system=platform.platform(),
+        python=platform.python_version(),
+    )

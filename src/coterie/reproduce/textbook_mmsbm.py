@@ -1,4 +1,4 @@
-"""MMSBM as the paper ran it (cl:alg3): the opponent that MCMMSBM was measured against."""
+"""MMSBM as printed in the paper (Algorithm 8), which the paper compares MCMMSBM with."""
 
 from __future__ import annotations
 
@@ -18,8 +18,36 @@ Sums = tuple[np.ndarray, np.ndarray, np.ndarray, float]
 
 
 class TextbookMMSBM(Estimator):
-    """Exact EM with the k·l factor for each observation; same results as MMSBM, more slowly.
+    """Algorithm 8 of Prost & Yoon (MMSBM) as printed, for comparison with MCMMSBM.
 
+    Exact EM that visits all k·l pairs of groups per observation, O(|X| k l) per iteration.
+    `coterie.MMSBM` computes the same update with far fewer operations and should be used instead.
+
+    Parameters
+    ----------
+    n_groups : int, default=10
+        Number of groups of users and of items.
+    max_iter : int, default=500
+        Number of iterations.
+    rng : int, Generator or None, default=0
+        Random seed.
+
+    Attributes
+    ----------
+    user_memberships_ : ndarray of shape (n_users, n_groups)
+    item_memberships_ : ndarray of shape (n_items, n_groups)
+    theta_ : ndarray of shape (n_groups, n_groups, n_levels)
+        Distribution of the rating for each pair of groups.
+    entropy_ : float
+    history_ : list of Iteration
+
+    References
+    ----------
+    F. Prost and J. Yoon, "Parallel Clustering of Graphs for Anonymization and Recommender
+    Systems", Algorithm 8, after A. Godoy-Lorite et al., PNAS 113 (2016).
+
+    Examples
+    --------
     >>> ratings = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [5, 1, 5, 1])
     >>> TextbookMMSBM(2, max_iter=5).fit(ratings).theta_.shape
     (2, 2, 2)
@@ -33,7 +61,7 @@ class TextbookMMSBM(Estimator):
     def fit(
         self, data: Ratings, engine: str | Engine = "local", callback: Callback = silent
     ) -> Self:
-        """Iterate `max_iter` times; a KeyboardInterrupt keeps the last whole iteration."""
+        """Iterate `max_iter` times; a KeyboardInterrupt keeps the last complete iteration."""
         rng = as_generator(self.rng)
         k = self.n_groups
         h_u = rng.dirichlet(np.ones(k), data.n_users)

@@ -1,4 +1,4 @@
-"""fig-tradeoff: the paper's conclusion, that small k loses utility and large k anonymity."""
+"""fig-tradeoff: the conclusion of the paper, that small k loses utility and large k anonymity."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
 from coterie.anonymize.risk.attack_suite import usable_seeds
-from coterie.anonymize.risk.attacks import choose_seeds, naive_copy, relabel, seeded_attack
-from coterie.data import Graph
+from coterie.anonymize.risk.attacks import choose_seeds, naive_copy, seeded_attack
 from coterie.report.charts import Axis, ChartTable, Reference, Series, percent, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Figure, Panel
@@ -18,53 +18,54 @@ from coterie.reproduce.outcome import Claim, Outcome, judge
 from coterie.reproduce.settings import GRAPHS
 
 _CERTAIN = (0.5, 0.9, 1.0)
-_OURS = ("dcsbm", 100)
-_TOO_LIKELY = 0.1  # 1 over the smallest block: fewer than ten people to hide among
+_EXTENSION = ("dcsbm", 100)  # model and number of blocks of the degree-corrected release
+_TOO_LIKELY = 0.1  # 1 / smallest block: fewer than ten people in it
 
 
 class TradeoffPoint(NamedTuple):
-    """One published graph: what it keeps and what it gives away."""
+    """One published graph: its utility and its risk."""
 
     model: str
     k: int
-    clustering: float  # GCC over the original's
-    path_length: float  # APL over the original's
+    clustering: float  # global clustering / original
+    path_length: float  # average path length / original
     degree_ks: float
-    block_mean: float  # A1: mean 1 / |block| over people
+    block_mean: float  # mean of 1 / block size over all people
     block_worst: float
-    certain: tuple[float, ...]  # A2: share of original edges in cells with p >= .5, .9, 1
-    found: int  # A4: people found from most seeds
+    certain: tuple[float, ...]  # share of original edges in cells with p >= 0.5, 0.9, 1
+    found: int  # people identified by the seeded attack
 
     def record(self) -> dict[str, Any]:
-        """Plain numbers for the CSV."""
+        """Return a row of the CSV file."""
         shares = {f"edges_p_{p:g}": share for p, share in zip(_CERTAIN, self.certain, strict=True)}
         return {k: v for k, v in self._asdict().items() if k != "certain"} | shares
 
     @property
     def lost(self) -> float:
-        """How far off the worst kept of three properties is: GCC, APL, degrees."""
+        """The largest relative error of clustering, path length and degree distribution."""
         return max(abs(self.clustering - 1), abs(self.path_length - 1), self.degree_ks)
 
 
 def fig_tradeoff(runs: GraphRuns) -> Outcome:
-    """Utility and anonymity against k, on both graphs."""
+    """Compare utility and anonymity against k on both graphs."""
     outcome = Outcome(
         "fig-tradeoff",
-        "The conclusion's trade-off: utility and anonymity against k",
-        "One graph drawn from the optimized clustering for each k. A1: the chance to point at a "
-        "person inside the block. A2: original edges in cells so dense that the edge is as good as "
-        "published. A4: people found by seeded matching.",
+        "Conclusion: the trade-off between utility and anonymity",
+        "One graph is drawn from the optimized clustering for each k. Risk is measured in three "
+        "ways: the probability of picking the right person within a block (1 / block size); the "
+        "share of original edges in cells so dense that an edge is almost certain (p ≥ 0.9); and "
+        "the number of people identified by seeded matching.",
     )
     columns = [
         "graph",
         "model",
         "k",
         "GCC / original",
-        "A1 mean",
-        "A1 worst",
-        *(f"A2 p ≥ {p:g}" for p in _CERTAIN),
-        "people found",
-        "in a naive copy",
+        "mean of 1 / block size",
+        "largest 1 / block size",
+        *(f"edges with p ≥ {p:g}" for p in _CERTAIN),
+        "people identified",
+        "in a copy without names",
     ]
     rows: list[list[Cell]] = []
     for name in GRAPHS.values():
@@ -94,19 +95,19 @@ def fig_tradeoff(runs: GraphRuns) -> Outcome:
 
 
 def _releases(runs: GraphRuns, name: str) -> tuple[list[TradeoffPoint], int, int]:
-    """The releases (ours last), people found in a naive copy, and the seeds used."""
-    kinds = [*(("sbm", k) for k in runs.setting.ks), _OURS]
+    """Return the releases (extension last), people identified in a naive copy, and seeds."""
+    kinds = [*(("sbm", k) for k in runs.setting.ks), _EXTENSION]
     graph, rng = runs.graph(name), np.random.default_rng(runs.setting.seed)
     targets = [naive_copy(graph, rng)]
     for model, k in kinds:
         runs.releases(name, k, OPTIMIZED, model)
-        targets.append(relabel(runs.drawn[name, k, OPTIMIZED, model], rng))
+        targets.append(assign_new_ids(runs.drawn[name, k, OPTIMIZED, model], rng))
     runs.setting.say(f"{name}: attacks")
     seeds = choose_seeds(graph, usable_seeds(graph)[-1], rng)
 
-    def found(target: tuple[Graph, np.ndarray]) -> int:
+    def found(target: PublishedGraph) -> int:
         order = np.random.default_rng(runs.setting.seed)
-        return int(seeded_attack(graph, *target, seeds, order).figures(target[1])["correct"])
+        return seeded_attack(graph, target, seeds, order).result(target.identity).correct
 
     naive, *people = runs.setting.engine.map(found, targets)
     releases = [_release(runs, name, *kind, n) for kind, n in zip(kinds, people, strict=True)]
@@ -133,7 +134,7 @@ def _release(runs: GraphRuns, name: str, model: str, k: int, found: int) -> Trad
 
 
 def _figures(
-    name: str, releases: list[TradeoffPoint], ours: TradeoffPoint, naive: int, seeds: int
+    name: str, releases: list[TradeoffPoint], extension: TradeoffPoint, naive: int, seeds: int
 ) -> list[Figure]:
     ks = [r.k for r in releases]
     blocks = Axis("blocks k", log=True)
@@ -151,57 +152,59 @@ def _figures(
         for i, p in enumerate(_CERTAIN)
     ]
     found = [Series("SBM", ks, [max(r.found, 0.5) for r in releases], "both")]
-    point = Series("dcsbm (ours)", [ours.k], [ours.clustering], "points")
-    point_found = Series("dcsbm (ours)", [ours.k], [max(ours.found, 0.5)], "points")
-    people = Axis(f"people found from {seeds} seeds", log=True)
-    all_found = [Reference("naive copy", max(naive, 1))]
+    point = Series("dcsbm (extension)", [extension.k], [extension.clustering], "points")
+    point_found = Series("dcsbm (extension)", [extension.k], [max(extension.found, 0.5)], "points")
+    people = Axis(f"people identified from {seeds} seeds", log=True)
+    all_found = [Reference("copy without names", max(naive, 1))]
     return [
         Figure(
-            f"{name}: what is kept",
+            f"{name}: utility",
             chart(
                 [kept],
                 Axis("global clustering / original", lo=0.0),
                 [Reference("original", 1.0)],
-                "global clustering of the release over the original's",
+                "global clustering of the release divided by the original",
             ),
         ),
         Figure(
-            f"{name}: hiding in a block (A1)",
-            chart(block, Axis("chance to point at a person", log=True), [], "1 over block size"),
+            f"{name}: size of the blocks",
+            chart(block, Axis("1 / block size", log=True), [], "1 / block size"),
         ),
         Figure(
-            f"{name}: edges given away (A2)",
-            chart(certain, Axis("share of the edges", lo=0.0), [], "edges in near-certain cells"),
+            f"{name}: edges that are almost certain",
+            chart(certain, Axis("share of the edges", lo=0.0), [], "edges in almost certain cells"),
         ),
         Figure(
-            f"{name}: people found (A4)",
-            chart([*found, point_found], people, all_found, "people found by seeded matching"),
-            "None found is drawn at 0.5.",
+            f"{name}: people identified",
+            chart([*found, point_found], people, all_found, "people identified by seeded matching"),
+            "None is drawn at 0.5.",
         ),
         Figure(
-            f"{name}: what is kept, with our release",
+            f"{name}: utility, with the degree-corrected release",
             chart(
                 [kept, point],
                 Axis("global clustering / original", lo=0.0),
                 [Reference("original", 1.0)],
-                "global clustering with our release",
+                "global clustering with the degree-corrected release",
             ),
-            f"Ours gives away {100 * ours.certain[1]:.1f} % of the edges at p ≥ 0.9.",
-            ours=True,
+            f"Of its edges {100 * extension.certain[1]:.1f} % are in cells with p ≥ 0.9.",
+            extension=True,
         ),
     ]
 
 
 def judged(
-    name: str, releases: list[TradeoffPoint], ours: TradeoffPoint, naive: int
+    name: str, releases: list[TradeoffPoint], extension: TradeoffPoint, naive: int
 ) -> list[Claim]:
+    """Judge the conclusion of the paper on one graph."""
     low, high = releases[0], releases[-1]
     nearer = high.lost < low.lost
     weaker = high.block_worst > _TOO_LIKELY or high.certain[1] > max(low.certain[1], 0.01)
     hidden = weaker and max(r.found for r in releases) < 0.02 * naive
     kept = "; ".join(
-        f"k={r.k}: global clustering {100 * r.clustering:.0f} %, path length "
-        f"{100 * r.path_length:.0f} % of the original's, degree KS {short(r.degree_ks)}"
+        f"k={r.k}: global clustering {100 * r.clustering:.0f} % and path length "
+        f"{100 * r.path_length:.0f} % of the original, Kolmogorov-Smirnov distance of the degrees "
+        f"{short(r.degree_ks)}"
         for r in (low, high)
     )
     return [
@@ -209,24 +212,27 @@ def judged(
             f"{name}: with small k network properties are not preserved well",
             low.lost > 0.1,
             kept,
-            but=not nearer,
-            remark="" if nearer else "More blocks do not bring the worst of them nearer here.",
+            in_part=not nearer,
+            remark="" if nearer else "Here more blocks do not improve the worst property.",
         ),
         judge(
             f"{name}: with large k anonymity can be vulnerable",
             weaker,
             f"edges in cells with p ≥ 0.9: {100 * low.certain[1]:.1f} % at k={low.k}, "
             f"{100 * high.certain[1]:.1f} % at k={high.k}; smallest block "
-            f"{1 / high.block_worst:,.0f}; the attack finds {high.found:,} (naive copy {naive:,})",
-            but=hidden,
-            remark="The seeded attack still finds next to nobody." if hidden else "",
+            f"{1 / high.block_worst:,.0f}; the attack identifies {high.found:,} people (in a copy "
+            f"without names {naive:,})",
+            in_part=hidden,
+            remark="The seeded attack still identifies almost nobody." if hidden else "",
         ),
         judge(
-            f"Ours: {name}: the degree-corrected release has both",
-            ours.lost < min(r.lost for r in releases) and ours.certain[1] == 0,
-            f"worst of the three properties {100 * ours.lost:.0f} % off (SBM at best "
-            f"{100 * min(r.lost for r in releases):.0f} %), "
-            f"global clustering {100 * ours.clustering:.0f} % of the original's, "
-            f"{100 * ours.certain[1]:.2f} % of the edges at p ≥ 0.9, {ours.found:,} people found",
+            f"{name}: the degree-corrected release keeps both utility and anonymity",
+            extension.lost < min(r.lost for r in releases) and extension.certain[1] == 0,
+            f"worst of three properties {100 * extension.lost:.0f} % off (SBM at best "
+            f"{100 * min(r.lost for r in releases):.0f} %), global clustering "
+            f"{100 * extension.clustering:.0f} % of the original, "
+            f"{100 * extension.certain[1]:.2f} % of the edges with p ≥ 0.9, "
+            f"{extension.found:,} people identified",
+            extension=True,
         ),
     ]

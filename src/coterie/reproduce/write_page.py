@@ -1,33 +1,79 @@
-"""A reproduction as files: rows as CSV, everything as JSON, pictures as SVG, and one page."""
+"""Write a reproduction: rows as CSV, everything as JSON, figures as SVG, and one HTML page."""
 
 from __future__ import annotations
 
 import csv
-import json
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from coterie.base.json_values import as_json
 from coterie.data.writers import atomic_write
 from coterie.report.charts import ChartTable, short, standalone
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Page, Panel, Section, Verdict, write
 from coterie.reproduce.outcome import FAILS, HOLDS, REMARK, Claim, Outcome
 from coterie.reproduce.published_figures import TABLE_1
+from coterie.reproduce.settings import Hardware
 
 
-def save(outcomes: list[Outcome], machine: dict[str, Any], seconds: float, folder: Path) -> None:
+@dataclass(frozen=True)
+class Reproduction:
+    """All results of one run."""
+
+    outcomes: Sequence[Outcome]
+    hardware: Hardware
+    seconds: float
+
+    @property
+    def claims(self) -> list[tuple[str, Claim]]:
+        """Every claim with the name of its table or figure."""
+        return [(outcome.name, claim) for outcome in self.outcomes for claim in outcome.claims]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what results.json contains: machines, claims, tables and rows."""
+        return {
+            "seconds": self.seconds,
+            "hardware": self.hardware._asdict(),
+            "paper_hardware": TABLE_1._asdict(),
+            "claims": [{"what": name, **claim._asdict()} for name, claim in self.claims],
+            "results": {
+                outcome.name: {
+                    "title": outcome.title,
+                    "lead": outcome.lead,
+                    "figures": [
+                        {
+                            "file": f"{outcome.name}-{i}.svg",
+                            "title": figure.title,
+                            "extension": figure.extension,
+                        }
+                        for i, figure in enumerate(outcome.figures, start=1)
+                    ],
+                    "tables": [
+                        [dict(zip(p.table.columns, row, strict=True)) for row in p.table.rows]
+                        for p in outcome.tables
+                    ],
+                    "rows": outcome.records,
+                }
+                for outcome in self.outcomes
+            },
+        }
+
+
+def save(reproduction: Reproduction, folder: Path) -> None:
     """Write DIR/NAME.csv, DIR/NAME-i.svg, DIR/results.json and DIR/index.html."""
     folder.mkdir(parents=True, exist_ok=True)
-    for outcome in outcomes:
+    for outcome in reproduction.outcomes:
         _save_rows(outcome, folder / f"{outcome.name}.csv")
         for place, figure in enumerate(outcome.figures, start=1):
             with atomic_write(folder / f"{outcome.name}-{place}.svg", "w") as file:
                 file.write(standalone(figure.chart.svg, figure.title))
     with atomic_write(folder / "results.json", "w") as file:
-        json.dump(as_dict(outcomes, machine, seconds), file, indent=1, default=_plain)
+        file.write(as_json(reproduction.as_dict(), indent=1))
     with atomic_write(folder / "index.html", "w") as file:
-        file.write(write(page(outcomes, machine, seconds)))
+        file.write(write(page(reproduction)))
 
 
 def _save_rows(outcome: Outcome, path: Path) -> None:
@@ -38,73 +84,45 @@ def _save_rows(outcome: Outcome, path: Path) -> None:
         rows.writerows(outcome.records)
 
 
-def as_dict(outcomes: list[Outcome], machine: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """The JSON of a reproduction: the claims, the tables beside the paper's, the rows."""
-    return {
-        "seconds": seconds,
-        "hardware": machine,
-        "paper_hardware": TABLE_1,
-        "claims": [{"what": o.name, **c.as_dict()} for o in outcomes for c in o.claims],
-        "results": {
-            o.name: {
-                "title": o.title,
-                "lead": o.lead,
-                "figures": [
-                    {"file": f"{o.name}-{i}.svg", "title": f.title, "ours": f.ours}
-                    for i, f in enumerate(o.figures, start=1)
-                ],
-                "tables": [
-                    [dict(zip(p.table.columns, row, strict=True)) for row in p.table.rows]
-                    for p in o.tables
-                ],
-                "rows": o.records,
-            }
-            for o in outcomes
-        },
-    }
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-def page(outcomes: list[Outcome], machine: dict[str, Any], seconds: float) -> Page:
-    """The page: what holds on top, then every figure and table."""
-    claims = [(o.name, c) for o in outcomes for c in o.claims]
-    of_paper = [c for _, c in claims if not c.ours]
+def page(reproduction: Reproduction) -> Page:
+    """Make the page: the verdicts on top, then every figure and table."""
+    claims = reproduction.claims
+    of_paper = [claim for _, claim in claims if not claim.extension]
     counts = {v: sum(c.verdict == v for c in of_paper) for v in (HOLDS, REMARK, FAILS)}
     text = (
-        f"Of {len(of_paper)} claims of the paper that were measured again, {counts[HOLDS]} hold, "
-        f"{counts[REMARK]} hold with a remark, and {counts[FAILS]} do not hold."
+        f"Of {len(of_paper)} claims of the paper, {counts[HOLDS]} hold, {counts[REMARK]} hold with "
+        f"a remark, and {counts[FAILS]} do not hold."
     )
     return Page(
         "reproduction",
-        "Parallel Clustering of Graphs for Anonymization and Recommender Systems, made again",
+        "Reproducing “Parallel Clustering of Graphs for Anonymization and Recommender Systems”",
         Verdict(text),
-        _facts(counts, len(claims) - len(of_paper), machine, seconds),
+        _facts(counts, len(claims) - len(of_paper), reproduction),
         [
             _claims_section(claims),
-            *(o.section() for o in outcomes),
-            _hardware_section(machine, seconds),
+            *(outcome.section() for outcome in reproduction.outcomes),
+            _hardware_section(reproduction),
         ],
-        ["The paper: F. Prost and J. Yoon, Parallel Clustering of Graphs. Labels: its source."],
+        [
+            "The paper: F. Prost and J. Yoon, Parallel Clustering of Graphs for Anonymization and "
+            "Recommender Systems."
+        ],
     )
 
 
-def _facts(
-    counts: dict[str, int], ours: int, machine: dict[str, Any], seconds: float
-) -> list[Fact]:
+def _facts(counts: dict[str, int], extensions: int, reproduction: Reproduction) -> list[Fact]:
     return [
         Fact("hold", f"{counts[HOLDS]}", "claims of the paper"),
-        Fact("hold with a remark", f"{counts[REMARK]}"),
-        Fact("do not hold", f"{counts[FAILS]}"),
-        Fact("claims of ours", f"{ours}", "what later methods change"),
-        Fact("time", duration(seconds), f"{machine.get('threads')} threads"),
+        Fact("hold with a remark", f"{counts[REMARK]}", "claims of the paper"),
+        Fact("do not hold", f"{counts[FAILS]}", "claims of the paper"),
+        Fact("about extensions", f"{extensions}", "claims about methods not in the paper"),
+        Fact("time", duration(reproduction.seconds), f"{reproduction.hardware.threads} threads"),
     ]
 
 
 def duration(seconds: float) -> str:
-    """
+    """Write a duration for people.
+
     >>> duration(12.34), duration(839.5)
     ('12.3 s', '14 min 0 s')
     """
@@ -115,43 +133,42 @@ def duration(seconds: float) -> str:
 def _claims_section(claims: list[tuple[str, Claim]]) -> Section:
     section = Section(
         "The claims",
-        "Every verdict is computed from this run's own numbers. Tables and figures go by their "
-        "labels in the paper's source (cl:fig4 …); panels marked as ours are not the paper's.",
+        "Every verdict is computed from the numbers of this run. Tables and figures have the "
+        "numbers of the paper. Charts marked “extension” show methods that are not in the paper.",
     )
-    for title, ours in (("The paper's", False), ("What our methods change", True)):
+    titles = ((False, "Claims of the paper"), (True, "Claims about the extensions"))
+    for extension, title in titles:
         rows: list[list[Cell]] = [
             [
-                c.verdict,
-                c.text.removeprefix("Ours: "),
-                c.numbers + (f". {c.remark}" if c.remark else ""),
+                claim.verdict,
+                claim.text,
+                claim.numbers + (f". {claim.remark}" if claim.remark else ""),
                 name,
             ]
-            for name, c in claims
-            if c.ours is ours
+            for name, claim in claims
+            if claim.extension is extension
         ]
         if rows:
-            table = ChartTable(["verdict", "claim", "measured", "where"], rows)
+            table = ChartTable(["verdict", "claim", "measured", "name"], rows)
             section.tables.append(Panel(title, table))
     return section
 
 
-def _hardware_section(machine: dict[str, Any], seconds: float) -> Section:
+def _hardware_section(reproduction: Reproduction) -> Section:
+    here, paper = reproduction.hardware, TABLE_1
     rows: list[list[Cell]] = [
-        [name, _text(TABLE_1.get(key)), _text(machine.get(key))]
-        for key, name in (
-            ("cpu", "CPU"),
-            ("cores", "cores"),
-            ("memory_gb", "memory (GB)"),
-            ("system", "system"),
-        )
+        ["CPU", _text(paper.cpu), _text(here.cpu)],
+        ["cores", _text(paper.cores), _text(here.cores)],
+        ["memory (GB)", _text(paper.memory_gb), _text(here.memory_gb)],
+        ["system", _text(paper.system), _text(here.system)],
     ]
-    table = ChartTable(["", "the paper's Table 1", "here"], rows)
+    took, threads = duration(reproduction.seconds), here.threads
     return Section(
-        "The machine",
-        f"Everything on this page took {duration(seconds)} with {machine.get('threads')} threads.",
-        tables=[Panel("", table)],
+        "Machines",
+        f"Everything on this page took {took} with {threads} threads.",
+        tables=[Panel("", ChartTable(["", "Table 1 of the paper", "here"], rows))],
     )
 
 
-def _text(value: Any) -> str:
-    return "–" if value is None else re.sub(r"\s+", " ", str(value))
+def _text(value: object) -> str:
+    return re.sub(r"\s+", " ", str(value))
