@@ -94,6 +94,7 @@ def _sentence(contribution: Contribution, examples: str) -> str:
 def group_labels(contribution: Contribution) -> tuple[str, str]:
     """Return short names of the user group and the item group of a contribution, for JSON.
 
+    >>> from coterie.recommend.adapter import GroupPair
     >>> group_labels(Contribution(Source.GROUPS, 1.0, 0.5, GroupPair(2, 0, run=1, partition=3)))
     ('1.3.2', '1.3.0')
     >>> group_labels(Contribution(Source.USER, 1.0, 0.5))
