@@ -1,4 +1,4 @@
-"""Errors say where, seeds are seeds, streams differ."""
+"""Errors, seeds and random streams."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from coterie.base.randomness import as_generator, stream_keys
 from coterie.kernels.numba.random import uniform_block
 
 
-def test_an_input_error_says_what_where_and_the_remedy() -> None:
-    error = InputError("rating 'x'", path="r.csv", line=7, remedy="mend it")
-    assert str(error) == "r.csv, line 7: rating 'x'; mend it"
+def test_input_error_says_what_where_and_the_remedy() -> None:
+    error = InputError("rating 'x'", path="r.csv", line=7, remedy="fix it")
+    assert str(error) == "r.csv, line 7: rating 'x'; fix it"
     assert str(InputError("no edges")) == "no edges"
     assert str(InputError("empty", path="a.txt")) == "a.txt: empty"
 
 
-def test_zero_is_a_seed_and_a_generator_is_used_as_it_is() -> None:
+def test_zero_is_a_seed_and_a_generator_is_used_unchanged() -> None:
     assert as_generator(0).random() == as_generator(np.int64(0)).random()
     generator = np.random.default_rng(3)
     assert as_generator(generator) is generator
     for bad in (-1, "x", 1.5):
-        with pytest.raises(InputError, match="no seed"):
+        with pytest.raises(InputError, match="invalid seed"):
             as_generator(bad)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Checkpoint files: whole or not there, and refused where they do not belong."""
+"""Checkpoint files: written completely or not at all, and rejected if they do not fit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from coterie.base.errors import InputError
 from coterie.engine import checkpoint as ck
 
 
-def test_arrays_and_facts_come_back_as_they_were(tmp_path):
+def test_arrays_and_facts_are_read_back_unchanged(tmp_path):
     file = tmp_path / "run.ckpt"
     arrays = {
         "h": np.random.default_rng(0).random((5, 3)),
@@ -19,16 +19,16 @@ def test_arrays_and_facts_come_back_as_they_were(tmp_path):
     }
     facts = {"iteration": 3, "history": [[1, 0.1, np.float64(2.5)]], "best": float("inf")}
     ck.save_checkpoint(file, "example", arrays, facts)
-    loaded, told = ck.load_checkpoint(file, "example")
+    loaded, read = ck.load_checkpoint(file, "example")
     assert loaded.keys() == arrays.keys()
     for name, array in arrays.items():
         np.testing.assert_array_equal(loaded[name], array)
         assert loaded[name].dtype == array.dtype
-    assert told == {"iteration": 3, "history": [[1, 0.1, 2.5]], "best": float("inf")}
+    assert read == {"iteration": 3, "history": [[1, 0.1, 2.5]], "best": float("inf")}
 
 
 @pytest.mark.parametrize("bits", [np.random.PCG64, np.random.Philox, np.random.MT19937])
-def test_a_generator_goes_on_where_it_stood(bits):
+def test_generator_continues_from_its_saved_state(bits):
     rng = np.random.Generator(bits(7))
     rng.random(11)
     again = ck.generator_from(ck.generator_state(rng))
@@ -36,7 +36,7 @@ def test_a_generator_goes_on_where_it_stood(bits):
     np.testing.assert_array_equal(again.standard_normal(5), rng.standard_normal(5))
 
 
-def test_a_failed_write_leaves_the_old_one(tmp_path, monkeypatch):
+def test_failed_write_keeps_the_old_checkpoint(tmp_path, monkeypatch):
     file = tmp_path / "run.ckpt"
     ck.save_checkpoint(file, "example", {"x": np.zeros(2)}, {"iteration": 1})
 
@@ -51,30 +51,30 @@ def test_a_failed_write_leaves_the_old_one(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["run.ckpt"]
 
 
-def test_what_is_no_checkpoint_is_refused(tmp_path):
+def test_invalid_checkpoint_is_rejected(tmp_path):
     file = tmp_path / "run.ckpt"
-    with pytest.raises(InputError, match="no checkpoint"):
+    with pytest.raises(InputError, match="checkpoint not found"):
         ck.load_checkpoint(file, "example")
     file.write_bytes(b"half a fi")
-    with pytest.raises(InputError, match="not a whole checkpoint"):
+    with pytest.raises(InputError, match="damaged checkpoint"):
         ck.load_checkpoint(file, "example")
     save_file({"x": np.zeros(1)}, file)
     with pytest.raises(InputError, match="not a coterie checkpoint"):
         ck.load_checkpoint(file, "example")
     ck.save_checkpoint(file, "other", {}, {})
-    with pytest.raises(InputError, match="of other, not of example"):
+    with pytest.raises(InputError, match="another model: other, not example"):
         ck.load_checkpoint(file, "example")
     save_file({"x": np.zeros(1)}, file, {"format": ck.FORMAT, "version": "99", "kind": "example"})
-    with pytest.raises(InputError, match="version 99"):
+    with pytest.raises(InputError, match="format 99"):
         ck.load_checkpoint(file, "example")
     whole = tmp_path / "whole"
     ck.save_checkpoint(whole, "example", {"x": np.zeros(1000)}, {})
     file.write_bytes(whole.read_bytes()[:-100])
-    with pytest.raises(InputError, match="not a whole checkpoint"):
+    with pytest.raises(InputError, match="damaged checkpoint"):
         ck.load_checkpoint(file, "example")
 
 
-def test_what_json_cannot_hold_is_not_written(tmp_path):
+def test_values_that_json_cannot_represent_are_rejected(tmp_path):
     with pytest.raises(TypeError, match="object cannot be written"):
         ck.save_checkpoint(tmp_path / "x", "example", {}, {"what": object()})
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""The Dask engine: the same bits as one thread, whatever dies on the way."""
+"""The Dask engine gives the same bits as one thread, even if workers die."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def same_bits(result: tuple[np.ndarray, list]) -> bool:
     )
 
 
-def test_two_threads_and_two_workers_give_the_bits_of_one_thread(dask: DaskEngine) -> None:
+def test_two_threads_and_two_workers_equal_one_thread(dask: DaskEngine) -> None:
     assert same_bits(iterate(LocalEngine(2)))
     assert same_bits(iterate(dask))
 
 
 def test_a_worker_killed_between_iterations_changes_nothing(dask: DaskEngine) -> None:
-    """It was the only holder of its shards' rows: the scheduler computes them again."""
+    """Only this worker had the rows of its shards: the scheduler computes them again."""
 
     def kill(iteration: int) -> None:
         if iteration == 3:
@@ -65,7 +65,7 @@ def test_a_worker_killed_between_iterations_changes_nothing(dask: DaskEngine) ->
     assert same_bits(iterate(dask, kill))
 
 
-def test_totals_of_their_own_and_results_that_travel_alone(dask: DaskEngine) -> None:
+def test_several_totals_and_separate_tasks(dask: DaskEngine) -> None:
     for engine in (LocalEngine(2), dask):
         done = engine.reduce(divmod, tasks.add, range(9), repeat(4), n_totals=2)
         doubled = engine.submit(tasks.add, done.total, done.total, one_task_each=True)
@@ -78,33 +78,33 @@ def test_a_worker_killed_inside_a_task_changes_nothing(dask: DaskEngine, tmp_pat
     assert Path(marker).exists()
 
 
-def test_a_damaged_shard_is_named(dask: DaskEngine) -> None:
+def test_error_names_a_damaged_shard(dask: DaskEngine) -> None:
     shards = dask.scatter([tasks.Part(np.full(3, 7.25), 77)])
-    Path(shards[0].ref.path).write_bytes(b"rubbish")
+    Path(shards[0].shards.refs[0].path).write_bytes(b"rubbish")
     with pytest.raises(InputError, match=r"shard-00000.safetensors.*damaged"):
         dask.map(tasks.step, shards, [0.0], [np.ones(1)])
 
 
-def test_an_error_of_a_task_arrives_as_it_is(dask: DaskEngine) -> None:
+def test_error_of_a_task_is_raised_unchanged(dask: DaskEngine) -> None:
     with pytest.raises(TypeError):
         dask.map(tasks.sleep, ["not a number"])
 
 
-def test_an_engine_made_by_name_closes_and_leaves_no_shards() -> None:
+def test_closing_an_engine_removes_its_shards() -> None:
     engine = resolve_engine("dask", threads=1)
-    path = Path(engine.scatter(PARTS)[0].ref.path)
+    path = Path(engine.scatter(PARTS)[0].shards.refs[0].path)
     assert path.exists() and engine.threads == 1
     engine.close()
     assert not path.parent.exists()
 
 
-def test_nobody_at_the_address_is_said() -> None:
+def test_wrong_scheduler_address_is_reported() -> None:
     with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"):
         DaskEngine("tcp://127.0.0.1:9", patience=1)
 
 
 class Cluster:
-    """A scheduler and workers of their own, without a nanny that would bring them back."""
+    """A scheduler and a worker without a nanny, which would restart it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -114,7 +114,8 @@ class Cluster:
 
     def _start(self, what: str, *options: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "dask", what, "--scheduler-file", str(self.file), *options]
-        path = os.pathsep.join([str(Path(tasks.__file__).parent), os.environ.get("PYTHONPATH", "")])
+        root = str(Path(tasks.__file__).parents[2])
+        path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
         return subprocess.Popen(
             command,
             cwd=self.folder,
@@ -146,18 +147,18 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     running.stop()
 
 
-def test_all_workers_gone_is_an_error_that_says_how_to_go_on(cluster: Cluster) -> None:
+def test_error_without_workers_says_how_to_continue(cluster: Cluster) -> None:
     with DaskEngine(cluster.address(), patience=2) as engine:
         assert same_bits(iterate(engine)) and engine.threads == 3
         cluster.workers[0].kill()
-        with pytest.raises(EngineError, match=r"all Dask workers are gone.*--resume"):
+        with pytest.raises(EngineError, match=r"all Dask workers are gone.*`resume`"):
             engine.map(tasks.sleep, [0.01])
 
 
-def test_a_lost_scheduler_is_an_error_that_says_how_to_go_on(cluster: Cluster) -> None:
+def test_error_without_scheduler_says_how_to_continue(cluster: Cluster) -> None:
     with DaskEngine(cluster.address(), patience=2) as engine:
         assert engine.map(tasks.sleep, [0.0]) == [0.0]
         running = engine.submit(tasks.sleep, [60.0])
         cluster.scheduler.kill()
-        with pytest.raises(EngineError, match=r"scheduler is gone.*--resume"):
+        with pytest.raises(EngineError, match=r"scheduler is gone.*`resume`"):
             engine.gather(running)

@@ -1,4 +1,4 @@
-"""The local engine: order kept, errors passed on; shards follow from the data alone."""
+"""The local engine keeps the order of results and passes errors on; shards depend on data only."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def test_a_failing_task_fails_the_map() -> None:
         engine.map(lambda i: 1 // i, [1, 0])
 
 
-def test_what_users_may_pass_as_engine() -> None:
+def test_engine_by_name_or_object_and_invalid_values() -> None:
     engine = LocalEngine(1)
     assert resolve_engine(engine) is engine
     assert resolve_engine("local", threads=1).threads == 1
     with pytest.raises(InputError, match="spark"):
         resolve_engine("spark")
-    with pytest.raises(InputError, match="threads=0"):
+    with pytest.raises(InputError, match="invalid number of threads: 0"):
         LocalEngine(0)
 
 
@@ -56,15 +56,15 @@ def test_more_edges_never_mean_fewer_shards(a: int, b: int) -> None:
 
 
 @given(st.lists(st.integers(), min_size=1))
-def test_the_tree_merges_every_part_once_and_in_order(parts: list[int]) -> None:
+def test_merge_tree_merges_every_part_once_in_order(parts: list[int]) -> None:
     assert merge_tree([[p] for p in parts], lambda a, b: a + b) == parts
 
 
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(1, 4))
-def test_any_runs_of_neighbours_grow_together_to_the_same_tree(
+def test_any_runs_of_neighbours_merge_to_the_same_tree(
     leaves: int, runs: int, threads: int
 ) -> None:
-    """So the bits do not depend on how many workers and threads there are."""
+    """So results do not depend on the number of workers and threads."""
 
     def merge(a: str, b: str) -> str:
         return f"({a}{b})"

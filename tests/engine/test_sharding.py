@@ -1,4 +1,4 @@
-"""Shards made in two passes hold exactly what reading the whole file gives."""
+"""Shards written in two passes contain exactly what reading the whole file gives."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EDGES = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, 
 
 
 def joined(sharded: ShardedGraph | ShardedRatings) -> tuple[np.ndarray, ...]:
-    """(indptr, indices, channels, weights) of all shards together"""
+    """Return (indptr, indices, channels, weights) of all shards together."""
     blocks = [load_shard(ref) for ref in sharded.shards]
     assert [b.first for b in blocks] == sharded.cuts[:-1].tolist()
     indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(b.indptr) for b in blocks]))])
@@ -47,7 +47,7 @@ def joined(sharded: ShardedGraph | ShardedRatings) -> tuple[np.ndarray, ...]:
 @pytest.mark.parametrize("directed", [False, True])
 @settings(deadline=None, max_examples=25)
 @given(edges=EDGES, shards=st.integers(1, 5), kind=st.sampled_from(sorted(NAMES)))
-def test_a_graph_in_shards_is_the_graph(
+def test_sharded_graph_equals_the_graph(
     tmp_path_factory: pytest.TempPathFactory,
     directed: bool,
     edges: list[tuple[int, int]],
@@ -67,7 +67,7 @@ def test_a_graph_in_shards_is_the_graph(
     assert len(weights) == 0
     row = np.repeat(np.arange(whole.n_nodes), np.diff(indptr))
     ways = [(0, whole), (1, whole.reversed())] if directed else [(slice(None), whole)]
-    for way, graph in ways:  # a directed edge stands with its source and with its target
+    for way, graph in ways:  # a directed edge is stored with its source and with its target
         mine = channels == way if directed else way
         assert np.array_equal(indices[mine], graph.indices)
         assert np.array_equal(np.bincount(row[mine], minlength=whole.n_nodes), graph.degrees)
@@ -77,7 +77,7 @@ def test_a_graph_in_shards_is_the_graph(
 
 
 @pytest.mark.filterwarnings("ignore::coterie.base.errors.AssumptionWarning")
-def test_weights_add_in_one_direction_and_must_agree_in_two(tmp_path: Path) -> None:
+def test_repeated_weights_add_up_and_both_directions_must_agree(tmp_path: Path) -> None:
     (tmp_path / "w.txt").write_text("1 2 3\n1 2 1.5\n2 3 2\n3 2 2\n")
     shard_graph(tmp_path / "w.txt", tmp_path / "out", shards=2, weighted=True)
     whole = read_graph(tmp_path / "w.txt", weighted=True)
@@ -90,7 +90,7 @@ def test_weights_add_in_one_direction_and_must_agree_in_two(tmp_path: Path) -> N
 
 @pytest.mark.filterwarnings("ignore::coterie.base.errors.AssumptionWarning")
 @pytest.mark.parametrize("times", [False, True])
-def test_ratings_in_shards_are_the_ratings(tmp_path: Path, times: bool) -> None:
+def test_sharded_ratings_equal_the_ratings(tmp_path: Path, times: bool) -> None:
     rng = np.random.default_rng(3)
     rows = zip(
         rng.integers(0, 30, 400), rng.integers(0, 20, 400), rng.integers(2, 11, 400) / 2,
@@ -115,7 +115,7 @@ def test_ratings_in_shards_are_the_ratings(tmp_path: Path, times: bool) -> None:
 
 @pytest.mark.filterwarnings("ignore::coterie.base.errors.AssumptionWarning")
 @pytest.mark.parametrize("columns", [["target", "source"], ["source", "target"]])
-def test_parquet_is_read_some_rows_at_a_time(
+def test_parquet_is_read_in_pieces(
     tmp_path: Path, columns: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coterie.data.parquet._ROWS", 100)
@@ -132,14 +132,14 @@ def test_parquet_is_read_some_rows_at_a_time(
         shard_graph(tmp_path / "e.parquet", tmp_path / "bad")
 
 
-def test_isolated_nodes_survive(tmp_path: Path) -> None:
+def test_isolated_nodes_are_kept(tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("# nodes: 6\n0 1\n3 1\n")
     shard_graph(tmp_path / "e.txt", tmp_path / "out", shards=2)
     sharded = open_shards(tmp_path / "out")
     assert sharded.n_nodes == 6 and sharded.ids.tolist() == list(range(6))
 
 
-def test_bad_targets_and_inputs_are_refused(tmp_path: Path) -> None:
+def test_invalid_targets_and_inputs_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("0 1\n")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "precious").write_text("x")
@@ -157,7 +157,7 @@ def test_bad_targets_and_inputs_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_the_command_says_what_it_made(tmp_path: Path) -> None:
+def test_command_reports_the_shards(tmp_path: Path) -> None:
     import subprocess
     import sys
 
@@ -167,8 +167,8 @@ def test_the_command_says_what_it_made(tmp_path: Path) -> None:
         [*command, "--out", str(tmp_path / "out"), "--shards", "2"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["shards"], told["rows"], told["n_edges"], told["self_loops"]) == (2, 3, 2, 1)
+    made = json.loads(done.stdout)
+    assert (made["shards"], made["rows"], made["n_edges"], made["self_loops"]) == (2, 3, 2, 1)
     again = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True)
     assert again.returncode == 2
 
@@ -176,13 +176,13 @@ def test_the_command_says_what_it_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize("spread", [3, 10**6, 2**62])
 @settings(deadline=None, max_examples=25)
 @given(pieces=st.lists(st.lists(st.integers(-9, 9), max_size=8), min_size=1, max_size=8))
-def test_ids_in_pieces_are_counted_and_numbered_as_all_at_once(
+def test_ids_in_pieces_get_the_counts_and_numbers_of_all_at_once(
     spread: int, pieces: list[list[int]]
 ) -> None:
     arrays = [np.array(piece, np.int64) * (spread // 10 + 1) for piece in pieces]
     counter = IdCounter()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numbering, "_COUNT_AT", 5)  # so that small pieces are counted in many rounds
+        patch.setattr(numbering, "_COUNT_AT", 5)  # small pieces are then counted in many rounds
         counter.add_all(arrays)
         ids, counts = counter.finish()
     every = np.concatenate(arrays)
@@ -193,9 +193,9 @@ def test_ids_in_pieces_are_counted_and_numbered_as_all_at_once(
 
 @settings(deadline=None, max_examples=30)
 @given(pieces=st.lists(st.lists(st.text(max_size=3), max_size=30), max_size=8))
-def test_names_are_numbered_in_the_order_of_their_appearance(pieces: list[list[str]]) -> None:
+def test_names_are_numbered_in_order_of_appearance(pieces: list[list[str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(names, "_FEWEST", 1)  # so that a few names fill the table and it grows
+        patch.setattr(names, "_MIN_SLOTS", 1)  # a few names then fill the table and it grows
         table = names.NameTable()
         numbers = [table.numbers(pa.array(piece, pa.string())).tolist() for piece in pieces]
     places: dict[str, int] = {}
@@ -205,7 +205,7 @@ def test_names_are_numbered_in_the_order_of_their_appearance(pieces: list[list[s
 
 @contextmanager
 def files_of_at_most(size: int) -> Iterator[None]:
-    """The operating system refuses to write more, as a full disk does."""
+    """Make the operating system refuse to write more, like a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -214,7 +214,7 @@ def files_of_at_most(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_full_disk_and_ctrl_c_leave_nothing_behind(tmp_path: Path) -> None:
+def test_full_disk_and_ctrl_c_leave_no_files(tmp_path: Path) -> None:
     edges = np.random.default_rng(0).integers(0, 500, (5_000, 2))
     np.savetxt(tmp_path / "e.txt", edges, "%d")
     shard_graph(tmp_path / "e.txt", tmp_path / "compiled", shards=3)
@@ -232,7 +232,7 @@ def test_a_full_disk_and_ctrl_c_leave_nothing_behind(tmp_path: Path) -> None:
         assert not (tmp_path / "out").exists()
 
 
-def test_there_may_be_more_shards_than_open_files(tmp_path: Path) -> None:
+def test_more_shards_than_open_files_are_possible(tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("".join(f"{x} {x + 1}\n" for x in range(200)))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))

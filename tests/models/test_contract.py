@@ -137,7 +137,7 @@ def cases(*kinds: str) -> Any:
 @pytest.fixture(autouse=True)
 def many_shards(monkeypatch):
     """Small data in several shards, so that threads have something to disagree about."""
-    monkeypatch.setattr("coterie.engine.shard_layout._EDGES_A_SHARD", 64)
+    monkeypatch.setattr("coterie.engine.shard_layout._EDGES_PER_SHARD", 64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)
         yield

@@ -242,7 +242,7 @@ def test_columns_in_blocks_give_the_bits_of_whole_ones(
     theta, items, scores = whole.theta_, whole.item_memberships_, whole.runs_[0].score
     threads = LocalEngine(2)
     for engine in (threads, dask):
-        monkeypatch.setattr(engine, "most_shared", 300)  # of 640 bytes
+        monkeypatch.setattr(engine, "max_broadcast_bytes", 300)  # of 640 bytes
 
     def kill(progress: object) -> None:
         if getattr(progress, "done", 0) == 7:

@@ -1,1 +1,1 @@
-"""What every room may use: errors, progress, randomness. Imports nothing of ours."""
+"""Errors, progress, randomness, JSON: what every other package may import."""

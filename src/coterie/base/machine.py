@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 
-_UNKNOWN_MEMORY = 2**36  # bytes assumed where the operating system does not say
+_UNKNOWN_MEMORY = 2**36  # bytes, assumed if the operating system does not report it
 
 
 def available_cores() -> int:
@@ -16,7 +16,7 @@ def available_cores() -> int:
 
 
 def physical_memory() -> int:
-    """Return the bytes of main memory; a large guess where the operating system does not say."""
+    """Return the bytes of main memory; a large guess if the operating system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -1,7 +1,8 @@
-"""Seeds and streams: randomness belongs to a shard, never to a thread.
+"""Seeds and random streams: one stream per shard, never per thread.
 
-A kernel receives a 64-bit key and runs its own counter generator (`kernels/random.py`), so the
-draws of a shard depend on the seed, the iteration and the shard alone.
+A kernel receives a 64-bit key and runs its own counter-based generator
+(`kernels/numba/random.py`), so the draws of a shard depend only on the seed, the iteration and the
+shard.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ RandomState = int | Generator | None
 
 
 def as_generator(rng: RandomState) -> Generator:
-    """A Generator from an int (0 included), a Generator (used as it is), or None (fresh entropy).
+    """Return a Generator for an int (0 included), a Generator (unchanged), or None (fresh entropy).
 
     >>> int(as_generator(0).integers(100)) == int(as_generator(0).integers(100))
     True
@@ -25,12 +26,12 @@ def as_generator(rng: RandomState) -> Generator:
     if rng is None or (isinstance(rng, int | np.integer) and rng >= 0):
         return np.random.default_rng(rng)
     raise InputError(
-        f"rng={rng!r} is no seed", remedy="give an integer >= 0, a numpy Generator, or None"
+        f"invalid seed: {rng!r}", remedy="give an integer >= 0, a numpy Generator, or None"
     )
 
 
 def stream_keys(rng: Generator, count: int) -> np.ndarray:
-    """`count` independent 64-bit keys, one for each shard of an iteration.
+    """Return `count` independent 64-bit keys, one per shard of an iteration.
 
     >>> stream_keys(as_generator(0), 3).dtype
     dtype('uint64')

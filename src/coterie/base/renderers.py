@@ -1,7 +1,7 @@
-"""How results become pages without knowing the package that draws them.
+"""Turn results into HTML without importing the package that draws them.
 
-Imports go one way, so models and releases cannot import `report`. The root package, which stands
-above all others, registers the functions that draw.
+Imports go one way, so models and releases cannot import `report`. The root package, which imports
+all others, registers the functions that draw.
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""Where work runs. An engine maps pure functions over shards and merges what comes back."""
+"""Where work runs: an engine maps pure functions over shards and merges the results.
+
+interface.py      the methods of an engine
+local.py          threads of this process
+dask.py           workers of a Dask cluster (dask_tasks.py, dask_cluster.py)
+shard_layout.py   how data are cut into shards, and in which order results are merged
+shard_storage.py  shards as files; sharding.py writes them, sharded_data.py opens them
+checkpoint.py     the state of a fit as a file
+background.py     a task that runs next to the main one
+"""
 
 from coterie.engine.interface import Engine, EngineError
 from coterie.engine.local import LocalEngine

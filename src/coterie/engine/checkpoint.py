@@ -1,8 +1,8 @@
-"""A state on disk from which a killed run goes on to the same numbers.
+"""Checkpoints: the state of a fit as a file, from which it continues to the same numbers.
 
-One safetensors file: arrays by name, and a JSON header with everything else (positions, history,
-the state of the random generator). It replaces the one before in a single step, so a kill at any
-moment leaves a whole file. No pickle: loading one runs no code.
+A checkpoint is one safetensors file: arrays by name, and a JSON header with everything else
+(positions, history, the state of the random generator). It replaces the previous one in a single
+step, so the file is complete at any moment. It contains no pickle, so loading it runs no code.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def save_checkpoint(
     arrays: Mapping[str, np.ndarray],
     facts: Mapping[str, Any],
 ) -> None:
-    """Replace the checkpoint at `path`. `kind` says which algorithm it belongs to.
+    """Replace the checkpoint at `path`; `kind` is the algorithm it belongs to.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -57,27 +57,29 @@ def save_checkpoint(
 def load_checkpoint(
     path: str | PathLike[str], kind: str
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and the facts of a checkpoint of this kind."""
-    remedy = "start again without `resume`, or give another `checkpoint`"
+    """Return the arrays and the facts of a checkpoint of this kind."""
+    remedy = "start again without `resume`, or use another `checkpoint`"
     if not Path(path).is_file():
-        raise InputError("there is no checkpoint", path=path, remedy=remedy)
+        raise InputError("checkpoint not found", path=path, remedy=remedy)
     try:
         with safe_open(path, framework="numpy") as file:
             header = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        raise InputError(f"not a whole checkpoint ({error})", path=path, remedy=remedy) from error
+        raise InputError(f"damaged checkpoint ({error})", path=path, remedy=remedy) from error
     if header.get("format") != FORMAT:
         raise InputError("not a coterie checkpoint", path=path, remedy=remedy)
     if header.get("version") != str(VERSION):
         raise InputError(
-            f"checkpoint version {header.get('version')}, this release reads {VERSION}",
+            f"checkpoint format {header.get('version')}, but this release reads format {VERSION}",
             path=path,
             remedy=remedy,
         )
     if header.get("kind") != kind:
         raise InputError(
-            f"a checkpoint of {header.get('kind')}, not of {kind}", path=path, remedy=remedy
+            f"the checkpoint belongs to another model: {header.get('kind')}, not {kind}",
+            path=path,
+            remedy=remedy,
         )
     return arrays, json.loads(header["facts"])
 
@@ -85,7 +87,7 @@ def load_checkpoint(
 def require_same(
     path: str | PathLike[str], seen: Mapping[str, Any], given: Mapping[str, Any]
 ) -> None:
-    """Refuse to go on with other data or settings than those a checkpoint was made with.
+    """Raise an error if data or settings differ from those of the checkpoint.
 
     >>> require_same("run.ckpt", {"k": 3}, {"k": 4})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -102,7 +104,7 @@ def require_same(
 
 
 class Checkpoint(NamedTuple):
-    """What a checkpoint file holds: arrays by name, and everything else as JSON."""
+    """The content of a checkpoint file: arrays by name, and everything else as JSON."""
 
     arrays: dict[str, np.ndarray]
     facts: dict[str, Any]
@@ -161,7 +163,7 @@ def iterations(rows: Iterable[Sequence[Any]]) -> list[Iteration]:
 
 
 def generator_state(rng: Generator) -> dict[str, Any]:
-    """Where a generator stands, as JSON can hold it.
+    """Return the state of a generator as JSON.
 
     >>> rng = np.random.default_rng(0)
     >>> again = generator_from(json.loads(json.dumps(generator_state(rng))))
@@ -172,7 +174,7 @@ def generator_state(rng: Generator) -> dict[str, Any]:
 
 
 def generator_from(state: Mapping[str, Any]) -> Generator:
-    """A generator that goes on where `generator_state` was taken."""
+    """Return a generator that continues from a saved state."""
     bits = getattr(np.random, state["bit_generator"])()
     bits.state = dict(state)
     return Generator(bits)

@@ -1,8 +1,8 @@
-"""The same work on a Dask cluster: tasks are pure, shards are loaded from storage by the tasks.
+"""Run tasks on a Dask cluster: tasks are pure and load their shards from storage.
 
-Faults are Dask's to mend. A worker that dies takes with it only results that the scheduler knows
-how to compute again: a shared value and kept results are outputs of tasks, never scattered data.
-What is left to us is to notice that nobody can work any more, and to say so.
+Dask handles faults. A worker that dies loses only results that the scheduler can compute again:
+broadcast values and kept results are outputs of tasks, never scattered data. This module only
+detects that no worker is left, and reports it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from coterie.engine.dask_cluster import distributed, local_cluster
 from coterie.engine.dask_tasks import (
     Entry,
     Group,
-    Held,
-    Holding,
     Reduction,
+    ShardHandle,
+    ShardSet,
     Total,
     entries,
     entry,
@@ -37,24 +37,63 @@ from coterie.engine.dask_tasks import (
     reduce_group,
     run_group,
 )
-from coterie.engine.interface import Closing, EngineError, Reduced
+from coterie.engine.interface import ContextManaged, EngineError, Reduced
 from coterie.engine.shard_layout import spans
 from coterie.engine.shard_storage import ShardRef, write_shard
 
 _POLL_SECONDS = 1.0
-_SAME_FOR_SECONDS = 0.05
-_SMALL = 1 << 17  # bytes of a shared value that goes with every task rather than by itself
+_WORKERS_VALID_SECONDS = 0.05  # how long the list of workers is reused
+_SMALL = 1 << 17  # broadcast values up to this size are sent with every task
 _FAN_IN = 8  # sums that one task merges
-_GONE = (OSError, CancelledError)  # what a call raises when the scheduler went away
+_GONE = (OSError, CancelledError)  # what a call raises if the scheduler is gone
 
 
-class DaskEngine(Closing):
-    """Runs tasks on the workers of a scheduler, or of a cluster on this machine started for it.
+class DaskEngine(ContextManaged):
+    """Run tasks on the workers of a Dask cluster.
 
-    `storage` is a folder that every worker reaches under the same name; shards of data that were
-    not sharded beforehand are put there and removed at the end. `patience` is how many seconds a
-    cluster without a single worker is waited for. Memberships of more than `most_shared` bytes are
-    not sent to every worker whole, but lie in blocks from which tasks take the rows they need.
+    Results are the same as on one machine, bit for bit. A worker that dies is replaced by the
+    others. Use it in a ``with`` block, or call :meth:`close`, to disconnect. Requires
+    ``pip install 'coterie[dask]'``.
+
+    Parameters
+    ----------
+    scheduler : str, optional
+        Address of the scheduler, for example ``"tcp://10.0.0.5:8786"``. By default a cluster of
+        processes is started on this machine.
+    workers : int, optional
+        Number of processes to start if there is no `scheduler`. The default is the number of cores.
+    storage : path-like, optional
+        Folder that every worker reaches under the same name. Data that are not sharded yet are
+        stored there as shards and removed at the end. The default is the temporary folder.
+    patience : float, default=30.0
+        Seconds to wait for a worker if none is left, before an error is raised.
+    max_broadcast_bytes : float, default=2**30
+        Memberships larger than this are stored in blocks from which tasks take the rows they
+        need; smaller ones are sent to every worker whole.
+
+    Attributes
+    ----------
+    threads : int
+        Number of threads of all workers.
+    dashboard : str
+        Address of Dask's dashboard.
+
+    Raises
+    ------
+    InputError
+        If no scheduler answers at the address.
+    MissingDependencyError
+        If Dask is not installed.
+
+    See Also
+    --------
+    LocalEngine : Run tasks on the threads of this process.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> with ct.DaskEngine("tcp://10.0.0.5:8786") as engine:  # doctest: +SKIP
+    ...     ct.GeneralizedKMeans(50, search="paper").fit(g, engine=engine)
     """
 
     def __init__(
@@ -64,10 +103,10 @@ class DaskEngine(Closing):
         workers: int | None = None,
         storage: str | Path | None = None,
         patience: float = 30.0,
-        most_shared: float = 1 << 30,
+        max_broadcast_bytes: float = 1 << 30,
     ) -> None:
         self._dask = distributed()
-        self.patience, self.most_shared = patience, most_shared
+        self.patience, self.max_broadcast_bytes = patience, max_broadcast_bytes
         self._storage = Path(storage) if storage is not None else None
         self._folders: list[Path] = []
         self._known_until = 0.0
@@ -79,45 +118,85 @@ class DaskEngine(Closing):
         except (OSError, ValueError) as error:
             raise InputError(
                 f"no Dask scheduler answers at {scheduler} ({error})",
-                remedy="start one with `dask scheduler` and give its tcp:// address",
+                remedy="start one with the command 'dask scheduler' and give its tcp:// address",
             ) from error
 
     @property
     def threads(self) -> int:
-        """The task slots of all workers together."""
+        """Number of threads of all workers."""
         return sum(self._workers.values())
 
     @property
     def _workers(self) -> dict[str, int]:
-        """The addresses of the workers, and their threads; asked for anew after a moment."""
+        """Addresses of the workers and their threads; requested again after a moment."""
         if time.monotonic() > self._known_until:
             self._known: dict[str, int] = self._client.nthreads()
-            self._known_until = time.monotonic() + _SAME_FOR_SECONDS
+            self._known_until = time.monotonic() + _WORKERS_VALID_SECONDS
         return self._known
 
     @property
     def dashboard(self) -> str:
-        """Where Dask shows what it is doing."""
+        """Address of Dask's dashboard."""
         return str(self._client.dashboard_link)
 
     def scatter(self, parts: Sequence[Any]) -> list[Any]:
+        """Store the shards of a data set where tasks can load them.
+
+        Parameters
+        ----------
+        parts : sequence of named tuples
+            The shards, or references to stored shards.
+
+        Returns
+        -------
+        list
+            One handle per shard.
+        """
         refs = list(parts)
         if not all(isinstance(part, ShardRef) for part in parts):
             folder = Path(tempfile.mkdtemp(prefix="coterie-shards-", dir=self._storage))
             self._folders.append(folder)
             refs = [write_shard(folder, number, part) for number, part in enumerate(parts)]
-        holding = Holding(refs)
-        return [Held(holding, place) for place in range(len(refs))]
+        shards = ShardSet(refs)
+        return [ShardHandle(shards, place) for place in range(len(refs))]
 
     def broadcast(self, value: Any) -> Any:
+        """Store one value that every task of an iteration reads.
+
+        Parameters
+        ----------
+        value : object
+            The value.
+
+        Returns
+        -------
+        object
+            Its handle.
+        """
         if self._dask.sizeof.safe_sizeof(value) <= _SMALL:
-            return value  # it goes with the tasks
-        # A task that returns the value: the scheduler can make it again if its holder dies.
+            return value  # it is sent with the tasks
+        # A task that returns the value: the scheduler can run it again if its worker dies.
         return Entry(self._submit_one(identity, value))
 
     def submit(
         self, task: Callable[..., Any], *arguments: Iterable[Any], one_task_each: bool = False
     ) -> list[Any]:
+        """Call a task for each tuple of arguments.
+
+        Parameters
+        ----------
+        task : callable
+            A pure function at the top level of a module.
+        *arguments : iterables
+            One iterable of values or handles per argument of the task.
+        one_task_each : bool, default=False
+            Whether every call is a separate task, so that its result can be sent separately.
+
+        Returns
+        -------
+        list
+            One handle per call.
+        """
         handles: list[Any] = []
         calls = self._calls(arguments)
         for span, group, futures in self._groups(task, calls, len(calls) if one_task_each else 0):
@@ -133,6 +212,26 @@ class DaskEngine(Closing):
         keep: bool = False,
         n_totals: int = 0,
     ) -> Reduced:
+        """Call a task for each tuple of arguments and merge the results in a fixed order.
+
+        Parameters
+        ----------
+        task : callable
+            A pure function at the top level of a module.
+        merge : callable
+            Merges two results.
+        *arguments : iterables
+            One iterable of values or handles per argument of the task.
+        keep : bool, default=False
+            Whether the task returns a result to keep in addition to the part that is merged.
+        n_totals : int, default=0
+            If positive, the part is a tuple of that length and each entry has its own total.
+
+        Returns
+        -------
+        Reduced
+            Handles of the kept results and of the total or totals.
+        """
         calls = self._calls(arguments)
         kept: list[Any] = []
         forests: list[list[Any]] = [[] for _ in range(max(n_totals, 1))]
@@ -141,12 +240,13 @@ class DaskEngine(Closing):
             done = self._submit_one(reduce_group, group, how, *futures, name=_name(task))
             if keep:
                 kept += [Entry(done, (0, place)) for place in range(len(span))]
-            for number, mine in enumerate(forests):  # what travels alone has a name of its own
-                mine.append(done if how.alone else self._submit_one(entry, done, 1 + number))
+            for number, mine in enumerate(forests):  # separate results are sent separately
+                mine.append(done if how.parts_only else self._submit_one(entry, done, 1 + number))
         totals = [self._total(mine, merge, len(calls)) for mine in forests]
         return Reduced(kept, totals if n_totals else totals[0])
 
     def _total(self, forests: list[Any], merge: Callable[[Any, Any], Any], leaves: int) -> Total:
+        """Merge the partial sums of groups until few are left."""
         while len(forests) > _FAN_IN:
             forests = [
                 self._submit_one(join_groups, merge, leaves, *forests[start : start + _FAN_IN])
@@ -155,9 +255,35 @@ class DaskEngine(Closing):
         return Total(tuple(forests), merge, leaves)
 
     def select(self, handles: Sequence[Any], place: int) -> list[Any]:
+        """Return handles of one entry of each result, for tasks that return tuples.
+
+        Parameters
+        ----------
+        handles : sequence
+            Handles of results.
+        place : int
+            Index of the entry.
+
+        Returns
+        -------
+        list
+            One handle per result.
+        """
         return [handle._replace(path=(*handle.path, place)) for handle in handles]
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
+        """Return the values of handles.
+
+        Parameters
+        ----------
+        handles : sequence
+            Handles of any kind.
+
+        Returns
+        -------
+        list
+            One value per handle.
+        """
         paths: dict[Any, list[tuple[int, ...]]] = {}
         for handle in handles:
             if isinstance(handle, Entry):
@@ -177,11 +303,26 @@ class DaskEngine(Closing):
         return [value(handle) for handle in handles]
 
     def map(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
+        """Call a task for each tuple of arguments and return the results.
+
+        Parameters
+        ----------
+        task : callable
+            A pure function at the top level of a module.
+        *arguments : iterables
+            One iterable of values or handles per argument of the task.
+
+        Returns
+        -------
+        list
+            One result per call.
+        """
         handles = self.submit(task, *arguments)
         groups = list(dict.fromkeys(handle.future for handle in handles))
         return [result for group in self._gather(groups) for result in group]
 
     def close(self) -> None:
+        """Disconnect, stop the cluster if this engine started it, and remove temporary shards."""
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
@@ -191,27 +332,29 @@ class DaskEngine(Closing):
     def _groups(
         self, task: Callable[..., Any], calls: Sequence[tuple[Any, ...]], count: int = 0
     ) -> Iterator[tuple[range, Group, list[Any]]]:
-        """Neighbouring calls, a group for each worker, and the futures that it needs."""
+        """Yield groups of neighbouring calls, one per worker, and the futures each needs."""
         for span in spans(len(calls), count or len(self._workers)):
             yield span, *grouped(task, [calls[place] for place in span])
 
     def _calls(self, arguments: Sequence[Iterable[Any]]) -> list[tuple[Any, ...]]:
+        """Return the arguments of each call, with shards where they are loaded."""
         calls = list(zip(*arguments, strict=False))
-        return [tuple(map(self._at_home, call)) for call in calls]
+        return [tuple(map(self._located, call)) for call in calls]
 
-    def _at_home(self, argument: Any) -> Any:
-        """A held shard where it was loaded; all are shared out anew when workers came or went."""
-        if not isinstance(argument, Held):
+    def _located(self, argument: Any) -> Any:
+        """Return the entry where a shard is loaded; distribute shards again if workers changed."""
+        if not isinstance(argument, ShardHandle):
             return argument
-        holding, workers = argument.holding, frozenset(self._workers)
-        if holding.workers != workers:
-            holding.workers, holding.entries = workers, []
-            for span in spans(len(holding.refs), len(self._workers)):
-                home = self._submit_one(load_group, [holding.refs[place] for place in span])
-                holding.entries += [Entry(home, (place,)) for place in range(len(span))]
-        return holding.entries[argument.place]
+        shards, workers = argument.shards, frozenset(self._workers)
+        if shards.workers != workers:
+            shards.workers, shards.entries = workers, []
+            for span in spans(len(shards.refs), len(self._workers)):
+                loaded = self._submit_one(load_group, [shards.refs[place] for place in span])
+                shards.entries += [Entry(loaded, (place,)) for place in range(len(span))]
+        return shards.entries[argument.place]
 
     def _gather(self, futures: Sequence[Any]) -> list[Any]:
+        """Wait for futures and return their results."""
         self._wait(futures)
         try:
             return list(self._client.gather(list(futures)))
@@ -219,17 +362,18 @@ class DaskEngine(Closing):
             raise self._lost() from error
 
     def _submit_one(self, function: Callable[..., Any], *arguments: Any, name: str = "") -> Any:
+        """Submit one task and return its future."""
         with warnings.catch_warnings():
-            # Large values inside a task are the point: so they survive their holder.
+            # Large values are put into tasks on purpose: so they survive the death of a worker.
             warnings.filterwarnings("ignore", message="Sending large graph")
-            key = f"{name or _name(function)}-{uuid.uuid4().hex}"  # Dask learns times by names
+            key = f"{name or _name(function)}-{uuid.uuid4().hex}"  # Dask times tasks by name
             try:
                 return self._client.submit(function, *arguments, key=key, pure=False)
             except _GONE as error:
                 raise self._lost() from error
 
     def _wait(self, handles: Sequence[Any]) -> None:
-        """Until all are done; an error if nobody is left to do them."""
+        """Wait until all are done; raise an error if no worker is left."""
         alone_since: float | None = None
         while True:
             try:
@@ -249,8 +393,8 @@ class DaskEngine(Closing):
             alone_since = alone_since or time.monotonic()
             if time.monotonic() - alone_since > self.patience:
                 raise EngineError(
-                    f"all Dask workers are gone and none came back for {self.patience:g} s; start "
-                    "workers and run again with --resume to go on from the last checkpoint"
+                    f"all Dask workers are gone and none came back within {self.patience:g} s; "
+                    "start workers and set `resume` to continue from the last checkpoint"
                 )
         for handle in handles:
             if handle.status == "error":
@@ -259,19 +403,22 @@ class DaskEngine(Closing):
                 raise self._lost()
 
     def _plain_error(self, error: BaseException) -> BaseException:
+        """Return the error of a task, explained if it killed its workers."""
         if isinstance(error, self._dask.KilledWorker):
             return EngineError(
-                "a task has killed several workers in a row, most often for want of memory; give "
-                "the workers more, or cut the data into more shards"
+                "a task has killed several workers in a row, most often for lack of memory; give "
+                "the workers more memory, or cut the data into more shards"
             )
         return error
 
     def _lost(self) -> EngineError:
+        """Return the error for a scheduler that is gone."""
         return EngineError(
-            "the Dask scheduler is gone; start it again and run with --resume to go on from the "
-            "last checkpoint"
+            "the Dask scheduler is gone; start it again and set `resume` to continue from the last "
+            "checkpoint"
         )
 
 
 def _name(function: Callable[..., Any]) -> str:
+    """Return the name of a function for Dask's statistics."""
     return str(getattr(function, "__name__", "task"))

@@ -1,4 +1,4 @@
-"""Dask itself, if it is there, and a cluster of processes on this machine."""
+"""Import Dask if it is installed, and start a cluster of processes on this machine."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from coterie.base.errors import MissingDependencyError
 
-# Left alone, Dask's workers give every array that is freed back to the system and get the next one
-# page by page, zeroed: up to a fifth of an iteration (docs/scaling.md). And its profiler looks into
-# every worker a hundred times a second.
+# By default Dask's workers return freed memory to the system and receive it again page by page and
+# zeroed, which takes up to a fifth of an iteration. Its profiler interrupts every worker a hundred
+# times per second.
 _SETTINGS = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 28,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
@@ -17,7 +17,7 @@ _SETTINGS = {
 
 
 def distributed() -> Any:
-    """The package, or how to get it."""
+    """Return the package, or raise an error that says how to install it."""
     try:
         import distributed
     except ModuleNotFoundError:
@@ -28,7 +28,7 @@ def distributed() -> Any:
 
 
 def local_cluster(workers: int) -> Any:
-    """One single-threaded process a core of this machine."""
+    """Start a cluster of single-threaded processes on this machine."""
     package = distributed()
     from dask import config
 

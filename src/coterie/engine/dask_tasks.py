@@ -1,8 +1,8 @@
-"""What a task of the Dask engine is made of: arguments that point into futures, groups, sums.
+"""The parts of a task of the Dask engine: references into futures, groups of calls, sums.
 
-A group is a run of neighbouring shards, one for each worker: one task computes them on all threads
-of its worker and merges their parts as far as the fixed tree allows before anything travels.
-Nothing here names a worker, so none is waited for in vain.
+A group is a run of neighbouring shards, one per worker: one task computes them on all threads of
+its worker and merges their parts as far as the fixed order allows, before anything is sent. Tasks
+are not tied to a worker, so none waits for a worker that is gone.
 """
 
 from __future__ import annotations
@@ -19,54 +19,53 @@ Merge = Callable[[Any, Any], Any]
 
 
 class Entry(NamedTuple):
-    """A handle: a place in the result of a future."""
+    """A handle: an entry of the result of a future."""
 
     future: Any
     path: tuple[int, ...] = ()
 
 
-class Held(NamedTuple):
+class ShardHandle(NamedTuple):
     """A handle: a shard of a data set."""
 
-    holding: Holding
+    shards: ShardSet
     place: int
-
-    @property
-    def ref(self) -> ShardRef:
-        return self.holding.refs[self.place]
 
 
 @dataclass(eq=False)
-class Holding:
-    """The shards of a data set. A run of neighbours is loaded by one task, and where that ran is
-    where work on them goes: Dask counts the bytes that it would have to move."""
+class ShardSet:
+    """The shards of a data set.
+
+    One task loads a run of neighbours. Dask sends later work on them to the same worker, because
+    it takes into account how many bytes it would have to move."""
 
     refs: list[ShardRef]
-    workers: frozenset[str] | None = None  # among whom they were last shared out
+    workers: frozenset[str] | None = None  # among which they were last distributed
     entries: list[Entry] = field(default_factory=list)
 
 
 class Total(NamedTuple):
-    """A handle: the sum of what groups have made, finished by whoever needs it."""
+    """A handle: partial sums of groups; the task that needs the total merges them."""
 
     forests: tuple[Any, ...]  # futures
     merge: Merge
     leaves: int
 
     def of(self, forests: Iterable[Forest[Any]]) -> Any:
+        """Return the total of the partial sums."""
         (root,) = merge_runs(forests, self.leaves, self.merge).values()
         return root
 
 
 @dataclass(frozen=True)
 class Group:
-    """Calls of one task; arguments that are handles have become places among its futures."""
+    """Calls of one task; handles among their arguments are references to its futures."""
 
     task: Callable[..., Any]
     calls: list[tuple[Any, ...]]
 
     def resolved(self, futures: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """The calls with the values of their arguments."""
+        """Return the calls with the values of their arguments."""
         finished: dict[tuple[int, ...], Any] = {}
 
         def resolve(argument: Any) -> Any:
@@ -83,17 +82,21 @@ class Group:
 
 
 class _Place(NamedTuple):
+    """A reference to an entry of one of a group's futures."""
+
     future: int
     path: tuple[int, ...]
 
 
 class _Sum(NamedTuple):
+    """A reference to several futures and how to merge them."""
+
     places: tuple[int, ...]
     total: Total
 
 
 def grouped(task: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> tuple[Group, list[Any]]:
-    """A group of calls, and the distinct futures that its task must be given.
+    """Return a group of calls, and the distinct futures that its task needs.
 
     Dask finds futures only at the top level of a task's arguments, and sends each once."""
     slots: dict[Any, int] = {}
@@ -110,10 +113,12 @@ def grouped(task: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> tuple
 
 
 def load_group(refs: Sequence[ShardRef]) -> list[Any]:
+    """Load neighbouring shards (a task)."""
     return list(map(read_shard, refs))
 
 
 def run_group(group: Group, *futures: Any) -> list[Any]:
+    """Make the calls of a group (a task)."""
     with _threads_of_worker() as threads:
         return threads.submit(group.task, *zip(*group.resolved(futures), strict=True))
 
@@ -128,48 +133,55 @@ class Reduction(NamedTuple):
     n_totals: int
 
     @property
-    def alone(self) -> bool:
-        """Whether the merged parts are all that a group makes."""
+    def parts_only(self) -> bool:
+        """Whether a group returns nothing but the merged parts."""
         return not (self.keep or self.n_totals)
 
 
 def reduce_group(group: Group, how: Reduction, *futures: Any) -> Any:
-    """The parts merged as far as neighbours go; or first what the calls keep, then that, `n_totals`
-    once for each entry of the parts."""
+    """Make the calls of a group and merge their parts as far as neighbours allow (a task).
+
+    Return the merged parts; with `keep` or `n_totals` a tuple of what the calls keep and the
+    merged parts, one per entry."""
     merge = merge_each(how.merge) if how.n_totals else how.merge
     with _threads_of_worker() as threads:
         kept, forest = threads.reduce_run(
             group.task, group.resolved(futures), merge, how.run, how.leaves, how.keep
         )
     if not how.n_totals:
-        return forest if how.alone else (kept, forest)
+        return forest if how.parts_only else (kept, forest)
     return kept, *({node: part[i] for node, part in forest.items()} for i in range(how.n_totals))
 
 
 def _threads_of_worker() -> LocalEngine:
+    """Return an engine with the threads of this worker."""
     from distributed import get_worker
 
     return LocalEngine(get_worker().state.nthreads)
 
 
 def join_groups(merge: Merge, leaves: int, *forests: Forest[Any]) -> Forest[Any]:
+    """Merge partial sums of several groups (a task)."""
     return merge_runs(forests, leaves, merge)
 
 
 def identity(value: Any) -> Any:
+    """Return the value (a task that makes it available on a worker)."""
     return value
 
 
 def entry(result: Any, *path: int) -> Any:
-    """A part of a result, to travel without the rest."""
+    """Return a part of a result, to be sent without the rest (a task)."""
     return at(result, path)
 
 
 def entries(result: Any, paths: Sequence[tuple[int, ...]]) -> list[Any]:
+    """Return several parts of a result (a task)."""
     return [at(result, path) for path in paths]
 
 
 def at(value: Any, path: Iterable[int]) -> Any:
+    """Follow indices into nested sequences."""
     for place in path:
         value = value[place]
     return value

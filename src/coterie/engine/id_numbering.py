@@ -1,7 +1,8 @@
-"""The ids of a file that is read in pieces: counted in a first pass, numbered in a second.
+"""The ids of a file that is read in pieces: count them in a first pass, number them in a second.
 
-Both kinds of ids need memory for the distinct ones only. A file's ids are integers only if every
-one is, so a column may turn into text on its last line; what was counted before is kept.
+Memory is needed for the distinct ids only (`data/ids.py` numbers ids that are all in memory). The
+ids of a file are integers only if every one is, so a column may become text on its last line; the
+counts so far are kept.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from coterie.engine.text_ids import NameCounter, NameTable, as_names
 from coterie.kernels.io import numbering
 
 _COUNT_AT = 1 << 24  # entries that are counted together
-_SPREAD = 8  # a range of ids up to this many times their occurrences gets a table
-_NOBODY: tuple[np.ndarray, np.ndarray] = (np.empty(0, np.int64), np.empty(0, np.int64))
+_SPREAD = 8  # a table is used if the range of ids is at most this many times their number
+_NONE: tuple[np.ndarray, np.ndarray] = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 class IdCounter:
-    """How often each id (or each number of a column) occurs.
+    """Count how often each id (or each number of a column) occurs.
 
     >>> counter = IdCounter()
     >>> counter.add(np.array([5, 3, 5])); counter.add(np.array([9]))
@@ -38,6 +39,7 @@ class IdCounter:
         self._text = NameCounter()
 
     def add(self, piece: Any) -> None:
+        """Count one piece of a column."""
         if isinstance(piece, np.ndarray):
             self._waiting.append(piece)
             self._waits += len(piece)
@@ -47,11 +49,12 @@ class IdCounter:
             self._text.add(piece)
 
     def add_all(self, pieces: Iterable[Any]) -> None:
+        """Count several pieces."""
         for piece in pieces:
             self.add(piece)
 
     def finish(self) -> tuple[np.ndarray, np.ndarray]:
-        """(ids in rising order, how often each occurs); the counter is empty afterwards."""
+        """Return (ids in rising order, how often each occurs); empties the counter."""
         self._count()
         values, counts = self._sorted.finish() if self._table is None else self._table.finish()
         text = self._text
@@ -62,8 +65,7 @@ class IdCounter:
         return text.finish()
 
     def _count(self) -> None:
-        """Count what waits: in a table, or by sorting once the ids have turned out too scattered
-        for one."""
+        """Count the waiting pieces: in a table, or by sorting if the ids are too far apart."""
         pieces = [piece for piece in self._waiting if len(piece)]
         self._waiting, self._waits = [], 0
         if not pieces:
@@ -76,13 +78,13 @@ class IdCounter:
 
 
 class _Table:
-    """A count for every integer of a range."""
+    """One count per integer of a range."""
 
     def __init__(self) -> None:
         self._low, self._counts, self._seen = 0, np.empty(0, np.int64), 0
 
     def add(self, pieces: Sequence[np.ndarray]) -> bool:
-        """False, and nothing done, where a table would be larger than what it saves."""
+        """Count the pieces; return False, without counting, if the table would be too large."""
         if any(piece.dtype.kind != "i" for piece in pieces):
             return False
         low, high = (
@@ -124,7 +126,7 @@ class _Sorted:
 
     def finish(self) -> tuple[np.ndarray, np.ndarray]:
         self._merge()
-        return self._lists[0] if self._lists else _NOBODY
+        return self._lists[0] if self._lists else _NONE
 
     def _merge(self) -> None:
         if len(self._lists) > 1:
@@ -133,12 +135,12 @@ class _Sorted:
             )
             counts = np.concatenate([c for _, c in self._lists])
             self._lists = [(values, np.bincount(where, counts, len(values)).astype(np.int64))]
-        # so that merging costs O(n log n) each time the list has doubled, not at every piece
+        # Merge again when the list has doubled, not at every piece: O(n log n) in total.
         self._waits = -len(self._lists[0][0]) if self._lists else 0
 
 
 class IdNumbers:
-    """Ids to numbers 0..n-1.
+    """Convert ids to numbers 0..n-1.
 
     >>> IdNumbers(np.array([3, 5, 9])).of_all([np.array([9, 3])])
     array([2, 0], dtype=int32)
@@ -149,7 +151,7 @@ class IdNumbers:
         self._names: NameTable | None = None
         if ids.dtype == object:
             self._names = NameTable()
-            self._names.numbers(pa.array(ids, pa.large_string()))  # in this order, from 0
+            self._names.numbers(pa.array(ids, pa.large_string()))  # numbers them in this order
         elif len(ids):
             span = int(ids[-1]) - int(ids[0]) + 1
             self._plain = ids[0] == 0 and span == len(ids)
@@ -161,10 +163,11 @@ class IdNumbers:
             self._starts = np.searchsorted(ids - ids[0], heads)
 
     def of_all(self, pieces: Sequence[Any]) -> np.ndarray:
-        """The numbers of a column that comes in pieces."""
+        """Return the numbers of a column that is given in pieces."""
         return np.concatenate([self._of(piece) for piece in pieces] or [np.empty(0, np.int32)])
 
     def _of(self, piece: Any) -> np.ndarray:
+        """Return the numbers of one piece."""
         if self._names is not None:
             piece = as_names(piece) if isinstance(piece, np.ndarray) else piece
             return np.asarray(self._names.numbers(piece.dictionary)[piece.indices.to_numpy()])

@@ -1,7 +1,7 @@
-"""What an engine can do: map pure functions over shards and merge what comes back.
+"""The methods of an engine: map pure functions over shards and merge the results.
 
-A handle stands for a value that lives where the engine wants it: in this process, or with a worker.
-Models pass handles on and never look inside.
+A handle stands for a value that the engine stores: in this process, or on a worker. Models pass
+handles to the engine and never look inside.
 """
 
 from __future__ import annotations
@@ -16,48 +16,51 @@ Handle = Any
 
 
 class EngineError(CoterieError):
-    """The engine can do no more work (its workers or its scheduler are gone)."""
+    """The engine cannot continue: its workers or its scheduler are gone."""
 
 
 class Reduced(NamedTuple):
-    """Handles of what tasks kept, in their order, and of the merged total (or totals)."""
+    """Handles of the results that tasks keep, in order, and of the merged total (or totals)."""
 
     kept: list[Handle]
     total: Any
 
 
 class Engine(Protocol):
-    """Where work runs. Tasks are pure functions at the top level of a module."""
+    """Where work runs. Tasks are pure functions at the top level of a module.
+
+    `LocalEngine` and `DaskEngine` have these methods.
+    """
 
     @property
     def threads(self) -> int:
-        """How many tasks run at once."""
+        """Number of tasks that run at once."""
         ...
 
     @property
-    def most_shared(self) -> float:
-        """Bytes of one value that every task may be given whole; models cut what is larger."""
+    def max_broadcast_bytes(self) -> float:
+        """Size up to which a value is sent to every task whole; models cut larger ones."""
         ...
 
     def scatter(self, parts: Sequence[Any]) -> list[Handle]:
-        """Put the shards of a data set (named tuples of arrays) where tasks can load them."""
+        """Store the shards of a data set (named tuples of arrays) where tasks can load them."""
         ...
 
     def broadcast(self, value: Any) -> Handle:
-        """One value that every task of an iteration reads."""
+        """Store one value that every task of an iteration reads."""
         ...
 
     def submit(
         self, task: Callable[..., Any], *arguments: Iterable[Any], one_task_each: bool = False
     ) -> list[Handle]:
-        """`task` for each tuple of arguments (values or handles); the results stay in place.
+        """Call `task` for each tuple of arguments (values or handles); return handles.
 
-        Neighbouring calls share one task; with `one_task_each` each call is a task of its own and
-        its result can be sent alone."""
+        Neighbouring calls may share one task. With `one_task_each` every call is a separate task,
+        so that its result can be sent separately."""
         ...
 
     def select(self, handles: Sequence[Handle], place: int) -> list[Handle]:
-        """Entry `place` of each result, for tasks that return tuples."""
+        """Return handles of entry `place` of each result, for tasks that return tuples."""
         ...
 
     def reduce(
@@ -68,27 +71,31 @@ class Engine(Protocol):
         keep: bool = False,
         n_totals: int = 0,
     ) -> Reduced:
-        """`task` for each tuple of arguments, the results merged by a fixed tree on their way.
+        """Call `task` for each tuple of arguments and merge the results in a fixed order.
 
-        With `keep` a task returns two things: what stays in place, and what is merged. With
-        `n_totals` what is merged is a tuple of that length, and each entry gets its own total."""
+        With `keep` a task returns two things: a result that stays where it is, and a part that is
+        merged. With `n_totals` the part is a tuple of that length, and each entry has its own
+        total."""
         ...
 
     def gather(self, handles: Sequence[Handle]) -> list[Any]:
-        """The values of the handles, in their order."""
+        """Return the values of the handles, in order."""
         ...
 
     def map(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
-        """Submit and collect."""
+        """Call `task` for each tuple of arguments; return the results."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release threads, workers and temporary files."""
+        ...
 
 
-class Closing:
-    """Closed at the end of a `with` block."""
+class ContextManaged:
+    """Makes an object usable in a `with` block, which closes it at the end."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release what the object uses."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""An engine from what a user passed, closed again if it was made here."""
+"""Create the engine that a user asked for, and close it if it was created here."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from coterie.engine.local import LocalEngine
 
 
 def resolve_engine(engine: str | Engine | None, threads: int | None = None) -> Engine:
-    """ "local" (or None) gives the threads of this process, "dask" a cluster of its own on this
-    machine; an engine object is used as it is."""
+    """Return the engine for the name "local" or "dask"; return an engine object unchanged.
+
+    "local" (and None) uses the threads of this process, "dask" starts a cluster on this machine.
+    """
     if engine is None or engine == "local":
         return LocalEngine(threads)
     if engine == "dask":
@@ -21,14 +23,14 @@ def resolve_engine(engine: str | Engine | None, threads: int | None = None) -> E
         return DaskEngine(workers=threads)
     if isinstance(engine, str):
         raise InputError(
-            f"engine={engine!r} is unknown", remedy='give "local", "dask" or an engine object'
+            f"unknown engine: {engine!r}", remedy='use "local", "dask" or an engine object'
         )
     return engine
 
 
 @contextmanager
 def running_engine(engine: str | Engine | None, threads: int | None = None) -> Iterator[Engine]:
-    """The engine for the length of a block; closed at its end unless the user brought it."""
+    """Provide the engine for a `with` block; close it afterwards unless the caller created it."""
     running = resolve_engine(engine, threads)
     try:
         yield running

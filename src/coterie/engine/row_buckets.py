@@ -1,4 +1,4 @@
-"""Entries on disk, one file a row block, and what becomes of a file: a cleaned block of rows."""
+"""Sort entries into files on disk, one per row block, and build clean blocks of rows from them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ EDGE = np.dtype([("row", np.int32), ("column", np.int32)])
 DIRECTED = np.dtype([*EDGE.descr, ("channel", np.int32)])
 WEIGHTED = np.dtype([*EDGE.descr, ("weight", np.float64), ("turned", np.int8)])
 RATING = np.dtype([*EDGE.descr, ("code", np.int32), ("time", np.float64)])
-_GUESS_BITS = 16  # a table of so many leading digits of a row, which fits a cache
+_GUESS_BITS = 16  # leading bits of a row number that are looked up in a table that fits the cache
 _PLACE = 2**32 - 1
 _NO_CHANNELS, _NO_WEIGHTS = np.zeros(0, np.int32), np.zeros(0)
 
 
 class Buckets:
-    """Files of a temporary folder beside the target; the target is made, and must be new."""
+    """Files in a temporary folder inside the target folder, which must be new or empty."""
 
     def __init__(self, folder: PathLike, cuts: np.ndarray, kind: np.dtype[Any]) -> None:
         self.folder, self.cuts, self.kind = Path(folder), cuts, kind
@@ -38,7 +38,7 @@ class Buckets:
     def __enter__(self) -> Self:
         if self.folder.exists() and any(self.folder.iterdir()):
             raise InputError(
-                "the folder is not empty", path=self.folder, remedy="name a new one or clear it"
+                "the folder is not empty", path=self.folder, remedy="use a new or empty folder"
             )
         self.made = not self.folder.exists()
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -55,18 +55,18 @@ class Buckets:
         parts = np.split(entries[order], ends[:-1])
         try:
             for number, part in enumerate(parts):
-                if len(part):  # opened for each piece: there may be more buckets than open files
+                if len(part):  # opened per piece: the system limits the number of open files
                     with self._file(number).open("ab") as file:
                         file.write(part.data)
         except OSError as error:
             raise InputError(
                 f"cannot be written: {error.strerror or error}",
                 path=self.folder,
-                remedy="nothing was left behind; make room or choose another place",
+                remedy="free disk space or choose another folder (nothing was left behind)",
             ) from error
 
     def take(self, number: int) -> tuple[np.ndarray, int, int]:
-        """(entries, first row, row after the last); the file is given up."""
+        """Return (entries, first row, row after the last) and delete the file."""
         path = self._file(number)
         entries = np.empty(0, self.kind)
         if path.exists():
@@ -75,6 +75,7 @@ class Buckets:
         return entries, int(self.cuts[number]), int(self.cuts[number + 1])
 
     def _file(self, number: int) -> Path:
+        """Return the path of a bucket."""
         return self._temporary / str(number)
 
     def __exit__(
@@ -92,9 +93,10 @@ class Buckets:
 
 
 def graph_block(entries: np.ndarray, low: int, high: int) -> RowBlock:
-    """Rows low..high-1, each sorted, repeats merged: weights of one direction add, and the two
-    directions of an undirected pair must agree. A directed edge stands in both its rows, in
-    channel 0 of its source and in channel 1 of its target."""
+    """Build the rows low..high-1 of a graph, sorted and without repeats.
+
+    Weights of one direction are added; the two directions of an undirected pair must have equal
+    weights. A directed edge is in channel 0 of its source's row and channel 1 of its target's."""
     if entries.dtype == DIRECTED:
         both = entries["column"].astype(np.uint32) << 1 | entries["channel"].astype(np.uint32)
         groups = _grouped(entries, both, low, high)
@@ -107,7 +109,7 @@ def graph_block(entries: np.ndarray, low: int, high: int) -> RowBlock:
 
 
 def rating_block(entries: np.ndarray, low: int, high: int) -> RowBlock:
-    """Users low..high-1; the last rating of a pair stands, by time, else by line."""
+    """Build the rows of users low..high-1; the last rating of a pair counts, by time, then line."""
     groups = _grouped(entries, entries["column"], low, high)
     group, place = groups.group, groups.place
     several = np.flatnonzero(np.bincount(group)[group] > 1)
@@ -119,15 +121,16 @@ def rating_block(entries: np.ndarray, low: int, high: int) -> RowBlock:
 
 
 class _Groups(NamedTuple):
-    """Entries of one row and column are a group."""
+    """Entries grouped by row and column."""
 
     indptr: np.ndarray  # int64, rows + 1: the groups of each row
     columns: np.ndarray  # uint32, of each group
     group: np.ndarray  # of each entry, in order
-    place: np.ndarray  # of each entry, in order: where it stood
+    place: np.ndarray  # of each entry, in order: its original position
 
 
 def _grouped(entries: np.ndarray, columns: np.ndarray, low: int, high: int) -> _Groups:
+    """Sort entries by row and column and group equal ones."""
     rows = np.ascontiguousarray(entries["row"])
     indptr, keys = sort_rows(rows, columns.astype(np.uint32), low, high)
     column = (keys >> np.uint64(32)).astype(np.uint32)
@@ -140,6 +143,7 @@ def _grouped(entries: np.ndarray, columns: np.ndarray, low: int, high: int) -> _
 
 
 def _merged_weights(entries: np.ndarray, groups: _Groups) -> np.ndarray:
+    """Return the weight of each group; the two directions of a pair must agree."""
     turned, weight = entries["turned"][groups.place].astype(bool), entries["weight"][groups.place]
     count = len(groups.columns)
     ways = [np.bincount(groups.group[way], weight[way], count) for way in (~turned, turned)]
@@ -150,6 +154,6 @@ def _merged_weights(entries: np.ndarray, groups: _Groups) -> np.ndarray:
         raise InputError(
             f"a pair of nodes is given in both directions with weights {ways[0][at]:g} and "
             f"{ways[1][at]:g}",
-            remedy="make them equal, keep one of them, or shard the graph as directed",
+            remedy="make them equal, keep one of them, or set `directed`",
         )
     return np.where(given[0], ways[0], ways[1])

@@ -1,4 +1,7 @@
-"""Shards follow from the data alone, so a result does not depend on who computes it."""
+"""How data are cut into shards and results are merged: by the data alone.
+
+So a result does not depend on the number of threads or workers.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,23 @@ from typing import Any, TypeVar
 import numpy as np
 
 T = TypeVar("T")
-Forest = dict[tuple[int, int], T]  # (level, place on it) -> the merged parts below
+Forest = dict[tuple[int, int], T]  # (level, place on that level) -> the merged parts below it
 
-_EDGES_A_SHARD = 1 << 15
-_MOST_SHARDS = 64
+_EDGES_PER_SHARD = 1 << 15
+_MAX_SHARDS = 64
 
 
 def shard_count(edges: int) -> int:
-    """How many shards `edges` edges are cut into: enough to balance threads, few enough to merge.
+    """Return the number of shards: enough to balance threads, few enough to merge quickly.
 
     >>> shard_count(0), shard_count(100_000), shard_count(10**9)
     (1, 4, 64)
     """
-    return int(min(_MOST_SHARDS, max(1, -(-edges // _EDGES_A_SHARD))))
+    return int(min(_MAX_SHARDS, max(1, -(-edges // _EDGES_PER_SHARD))))
 
 
 def cut_rows(indptr: np.ndarray, shards: int) -> np.ndarray:
-    """Row boundaries (shards + 1) that cut a CSR into parts of nearly equal edge count.
+    """Return row boundaries (shards + 1) that give every shard nearly the same number of edges.
 
     >>> cut_rows(np.array([0, 4, 5, 6, 8]), 2)
     array([0, 1, 4])
@@ -37,7 +40,7 @@ def cut_rows(indptr: np.ndarray, shards: int) -> np.ndarray:
 
 
 def merge_tree(parts: Sequence[T], merge: Callable[[T, T], T]) -> T:
-    """Merge neighbours pairwise until one is left: the same order of sums on every machine.
+    """Merge neighbours pairwise until one is left: the same order of summation everywhere.
 
     >>> merge_tree(["a", "b", "c"], lambda a, b: f"({a}{b})")
     '((ab)c)'
@@ -49,10 +52,10 @@ def merge_tree(parts: Sequence[T], merge: Callable[[T, T], T]) -> T:
 
 
 def merge_forest(forest: Forest[T], leaves: int, merge: Callable[[T, T], T]) -> None:
-    """Make every merge of that tree whose two parts are in the forest (IN/OUT).
+    """Make every merge of the tree whose two parts are in the forest (IN/OUT).
 
-    So a run of neighbours is merged where it was made, wherever the run begins and ends, and
-    several runs grow together to the same bits.
+    So a run of neighbours can be merged where it was computed, whatever its bounds, and merging
+    several runs gives the same bits as merging all parts at once.
 
     >>> run = {(0, 1): "b", (0, 2): "c", (0, 3): "d"}
     >>> merge_forest(run, 5, lambda a, b: f"({a}{b})")
@@ -62,17 +65,17 @@ def merge_forest(forest: Forest[T], leaves: int, merge: Callable[[T, T], T]) -> 
     level, width = 0, leaves
     while width > 1:
         for left in range(0, width, 2):
-            lonely = left + 1 == width
-            if (level, left) in forest and (lonely or (level, left + 1) in forest):
+            is_last = left + 1 == width
+            if (level, left) in forest and (is_last or (level, left + 1) in forest):
                 part = forest.pop((level, left))
-                if not lonely:
+                if not is_last:
                     part = merge(part, forest.pop((level, left + 1)))
                 forest[level + 1, left // 2] = part
         level, width = level + 1, (width + 1) // 2
 
 
 def spans(count: int, groups: int) -> list[range]:
-    """`count` shards as at most `groups` runs of neighbours, of nearly equal length.
+    """Cut `count` shards into at most `groups` runs of neighbours of nearly equal length.
 
     >>> spans(7, 3), spans(2, 3)
     ([range(0, 2), range(2, 4), range(4, 7)], [range(0, 1), range(1, 2)])
@@ -85,8 +88,9 @@ def spans(count: int, groups: int) -> list[range]:
 def merge_run(
     results: Iterable[Any], first: int, leaves: int, merge: Callable[[Any, Any], Any], keep: bool
 ) -> tuple[list[Any], Forest[Any]]:
-    """Results of neighbouring shards, merged as they come; with `keep` the first of each two
-    things that a result consists of is left as it is."""
+    """Merge the results of neighbouring shards as they arrive; return (kept, forest).
+
+    With `keep` a result is a pair: the first entry is kept, the second is merged."""
     kept: list[Any] = []
     forest: Forest[Any] = {}
     for number, result in enumerate(results, first):
@@ -98,14 +102,14 @@ def merge_run(
 
 
 def merge_runs(forests: Iterable[Forest[T]], leaves: int, merge: Callable[[T, T], T]) -> Forest[T]:
-    """Several runs grown together; one tree, if they are all there are."""
+    """Merge several runs; all runs together give one tree."""
     whole = {node: part for forest in forests for node, part in forest.items()}
     merge_forest(whole, leaves, merge)
     return whole
 
 
 def merge_each(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Merges tuples entry by entry.
+    """Return a function that merges tuples entry by entry.
 
     >>> merge_each(max)((1, 5), (2, 3))
     (2, 5)

@@ -1,10 +1,10 @@
-"""Shards on storage that every worker reads: one safetensors file each, and a manifest.
+"""Shards as files that every worker can read: one safetensors file each, and a manifest.
 
-    DIR/manifest.json      format, kind of shard, what the whole is, and each file's checksum
+    DIR/manifest.json      format, kind of shard, facts about the whole, checksum of each file
     DIR/shard-00000.safetensors …
 
-A task loads its shard by itself, so a shard is never lost with a worker: it is read again. No
-pickle: loading a file runs no code.
+A task loads its shard itself, so a shard is not lost when a worker dies: it is read again. The
+files contain no pickle, so loading one runs no code.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,29 +24,19 @@ from coterie.data.writers import atomic_write
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-_SHARDS_KEPT_A_PROCESS = 256
+_SHARDS_CACHED = 256  # per process
 
 
 class ShardRef(NamedTuple):
-    """Where a shard lies, what its bytes must be, and the named tuple that it becomes."""
+    """The path of a shard, its checksum, and the named tuple that it becomes."""
 
     path: str
     sha256: str
     kind: type[Any]
 
 
-def write_shards(
-    folder: Path, parts: Iterable[Any], kind: type[Any], whole: dict[str, Any]
-) -> list[ShardRef]:
-    """Write the parts one after another (they may be generated) and, last, the manifest."""
-    folder.mkdir(parents=True, exist_ok=True)
-    refs = [write_shard(folder, number, part) for number, part in enumerate(parts)]
-    write_manifest(folder, refs, kind, whole)
-    return refs
-
-
 def write_shard(folder: Path, number: int, part: Any) -> ShardRef:
-    """One shard as a file; fields that are None are left out, numbers become 0-d arrays."""
+    """Write one shard; fields that are None are left out, numbers become 0-d arrays."""
     arrays = {
         name: np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
         for name, value in part._asdict().items()
@@ -63,7 +52,7 @@ def write_shard(folder: Path, number: int, part: Any) -> ShardRef:
 def write_manifest(
     folder: Path, refs: list[ShardRef], kind: type[Any], whole: dict[str, Any]
 ) -> None:
-    """The manifest comes last: a folder without one is not a set of shards."""
+    """Write the manifest, last of all: a folder without it is not a set of shards."""
     manifest = {
         "format": FORMAT,
         "kind": kind.__name__,
@@ -75,7 +64,7 @@ def write_manifest(
 
 
 def read_manifest(folder: Path, kind: type[Any]) -> tuple[list[ShardRef], dict[str, Any]]:
-    """The shards of a folder and what they make up; refuses what is not such a folder."""
+    """Return the shards of a folder and the facts about the whole."""
     path = Path(folder) / MANIFEST
     try:
         manifest = json.loads(path.read_text())
@@ -86,40 +75,42 @@ def read_manifest(folder: Path, kind: type[Any]) -> tuple[list[ShardRef], dict[s
         ]
     except FileNotFoundError:
         raise InputError(
-            "no manifest: not a folder of shards, or its writing was cut off",
+            "no manifest: not a folder of shards, or writing it was interrupted",
             path=folder,
-            remedy="make it with `coterie shard`",
+            remedy="create it with the command 'coterie shard'",
         ) from None
     except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
         raise InputError(f"not a manifest of shards ({error})", path=path) from error
     if version != FORMAT:
         raise InputError(
-            f"format {version}, but this version reads {FORMAT}", path=path, remedy="shard it again"
+            f"format {version}, but this version reads {FORMAT}",
+            path=path,
+            remedy="shard the input again",
         )
     if found != kind.__name__:
-        raise InputError(f"holds {found}, not {kind.__name__}", path=path)
+        raise InputError(f"the shards hold {found}, not {kind.__name__}", path=path)
     return refs, whole
 
 
-@functools.lru_cache(maxsize=_SHARDS_KEPT_A_PROCESS)
+@functools.lru_cache(maxsize=_SHARDS_CACHED)
 def load_shard(ref: ShardRef) -> Any:
-    """The shard itself, kept by the process that loaded it."""
+    """Return the shard; the process caches it."""
     return read_shard(ref)
 
 
 def read_shard(ref: ShardRef) -> Any:
-    """The shard itself, its bytes checked."""
+    """Return the shard after checking its bytes."""
     try:
         content = Path(ref.path).read_bytes()
     except OSError as error:
         raise InputError(
             f"shard cannot be read ({error.strerror})",
             path=ref.path,
-            remedy="see that every worker reaches the folder, or shard the input again",
+            remedy="make sure that every worker can read the folder, or shard the input again",
         ) from error
     if hashlib.sha256(content).hexdigest() != ref.sha256:
         raise InputError(
-            "shard is damaged: its bytes are not those that were written",
+            "the shard is damaged: its checksum is wrong",
             path=ref.path,
             remedy="shard the input again",
         )

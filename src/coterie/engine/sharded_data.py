@@ -1,4 +1,4 @@
-"""Data that lie on storage in shards: what `coterie shard` makes and models can fit."""
+"""Data that are stored in shards: `coterie shard` writes them, and models can be fitted to them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from coterie.engine.shard_storage import ShardRef, load_shard, read_manifest
 from coterie.kernels.hard.row_blocks import RowBlock
 
 GRAPH, RATINGS = "graph", "ratings"
-MOST_WEIGHTS = 1000  # distinct weights that a manifest names
-_BYTES_A_RATING = 40  # in memory, with what a recommender needs beside them
+MAX_DISTINCT_WEIGHTS = 1000  # weights that a manifest lists
+_BYTES_PER_RATING = 40  # in memory, including what a recommender needs
 
 
 @dataclass(frozen=True, eq=False)
 class ShardedGraph:
-    """A graph whose rows lie in a folder; `shards` are blocks of rows, cut at `cuts`."""
+    """A graph that is stored in a folder; `shards` are blocks of rows, cut at `cuts`."""
 
     folder: Path
     shards: list[ShardRef]
@@ -31,17 +31,17 @@ class ShardedGraph:
     n_edges: int
     directed: bool
     weighted: bool
-    weights: np.ndarray | None = None  # the distinct ones, rising; None: more than MOST_WEIGHTS
+    weights: np.ndarray | None = None  # distinct ones, rising; None: too many
 
     @cached_property
     def ids(self) -> np.ndarray:
-        """The nodes' ids as they were given; read when first asked for."""
+        """Original ids of the nodes, read when first needed."""
         return read_ids(self.folder, "nodes")
 
 
 @dataclass(frozen=True, eq=False)
 class ShardedRatings:
-    """Ratings whose users lie in a folder, block by block; channels are places in `values`."""
+    """Ratings that are stored in a folder, in blocks of users; channels are indices of `values`."""
 
     folder: Path
     shards: list[ShardRef]
@@ -56,24 +56,26 @@ class ShardedRatings:
 
     @cached_property
     def user_ids(self) -> np.ndarray:
+        """Original ids of the users, read when first needed."""
         return read_ids(self.folder, "users")
 
     @cached_property
     def item_ids(self) -> np.ndarray:
+        """Original ids of the items, read when first needed."""
         return read_ids(self.folder, "items")
 
     def load(self) -> Ratings:
-        """All of them in the memory of this process, user by user."""
-        needed, there = _BYTES_A_RATING * len(self), physical_memory()
-        if needed > there:
+        """Load all ratings into the memory of this process, user by user."""
+        needed, available = _BYTES_PER_RATING * len(self), physical_memory()
+        if needed > available:
             raise InputError(
-                f"{len(self):,} ratings take about {needed / 1e9:.0f} GB in one process, and this "
-                f"machine has {there / 1e9:.0f} GB",
+                f"{len(self):,} ratings need about {needed / 1e9:.0f} GB in one process, and this "
+                f"machine has {available / 1e9:.0f} GB",
                 path=self.folder,
-                remedy="`coterie soft` fits them where they lie",
+                remedy="use MMSBM or the command 'coterie soft', which do not load all shards",
             )
         blocks = [load_shard(ref) for ref in self.shards]
-        load_shard.cache_clear()  # or they would stay in memory a second time
+        load_shard.cache_clear()  # otherwise they would stay in memory twice
         degrees = np.concatenate([np.diff(block.indptr) for block in blocks])
         return Ratings(
             np.repeat(np.arange(self.n_users, dtype=np.int32), degrees),
@@ -86,7 +88,7 @@ class ShardedRatings:
 
 
 def open_shards(folder: str | Path) -> ShardedGraph | ShardedRatings:
-    """What `coterie shard` has put into a folder."""
+    """Open a folder that `coterie shard` has written."""
     folder = Path(folder)
     shards, whole = read_manifest(folder, RowBlock)
     try:
@@ -98,11 +100,13 @@ def open_shards(folder: str | Path) -> ShardedGraph | ShardedRatings:
         sizes = {name: whole[name] for name in ("n_users", "n_items", "n_ratings")}
         return ShardedRatings(folder, shards, cuts, values=np.array(whole["values"]), **sizes)
     except KeyError as error:
-        raise InputError(f"its manifest lacks {error}", path=folder) from error
+        raise InputError(
+            f"the manifest has no entry {error}", path=folder, remedy="shard the input again"
+        ) from error
 
 
 def read_ids(folder: Path, name: str) -> np.ndarray:
-    """A column of ids: int64, or text."""
+    """Read a column of ids: int64 or text."""
     try:
         column = parquet.read_table(folder / f"{name}.parquet").column(0)
     except (OSError, ValueError) as error:

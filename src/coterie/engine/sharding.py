@@ -1,8 +1,8 @@
-"""Cut an input larger than memory into shards, in two passes over the file.
+"""Cut an input that is larger than memory into shards, in two passes over the file.
 
-The first pass counts how often each id occurs: that gives the numbering and, by equal shares of
-edges, the row blocks. The second puts every edge into the bucket of its row block, on disk. Then
-each bucket, which fits into memory, is sorted, cleaned and written as a shard.
+The first pass counts how often each id occurs; this gives the numbering and row blocks with equal
+numbers of edges. The second pass writes every edge to the file of its row block. Then each of these
+files, which fits into memory, is sorted, cleaned and written as a shard.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from coterie.engine.row_buckets import (
 )
 from coterie.engine.shard_layout import cut_rows, shard_count
 from coterie.engine.shard_storage import ShardRef, write_manifest, write_shard
-from coterie.engine.sharded_data import GRAPH, MOST_WEIGHTS, RATINGS
+from coterie.engine.sharded_data import GRAPH, MAX_DISTINCT_WEIGHTS, RATINGS
 from coterie.kernels.hard.row_blocks import RowBlock
 
 Pieces = dict[str, list[Any]]  # the columns of one block of the file, each in pieces
@@ -50,13 +50,16 @@ def shard_graph(
     threads: int | None = None,
     callback: Callback = silent,
 ) -> dict[str, Any]:
-    """Cut an edge list into shards of rows; gives what the manifest says of the whole.
+    """Cut an edge list into shards of rows; return facts about the whole graph.
 
-    The rules are `read_graph`'s: loops dropped, repeats merged, an undirected pair in both
-    directions is one edge.
+    The rules are those of `read_graph`: self-loops are dropped, repeats merged, and an undirected
+    pair in both directions is one edge.
     """
     if directed and weighted:
-        raise InputError("a directed graph is sharded without weights", remedy="choose one")
+        raise InputError(
+            "shards do not support graphs that are both directed and weighted",
+            remedy="set `directed` or `weighted`, not both",
+        )
     reader = _Reader(path, Wanted(("source", "target"), ("weight",) * weighted), separator, threads)
     counter = IdCounter()
     columns = reader.read(lambda pieces: counter.add_all(pieces["source"] + pieces["target"]))
@@ -105,7 +108,10 @@ def shard_ratings(
     threads: int | None = None,
     callback: Callback = silent,
 ) -> dict[str, Any]:
-    """Cut ratings into shards of users; of several ratings of a pair the last counts."""
+    """Cut ratings into shards of users; return facts about the whole table.
+
+    Of several ratings of a pair the last one counts.
+    """
     reader = _Reader(
         path, Wanted(("user", "item"), ("rating",), ("timestamp",)), separator, threads
     )
@@ -156,14 +162,14 @@ class _Reader:
     ) -> None:
         if str(path) == "-":
             raise InputError(
-                "standard input cannot be read twice, and sharding needs two passes",
+                "sharding needs two passes and standard input cannot be read twice",
                 remedy="write it to a file first",
             )
         self.path, self.wanted = path, wanted
         self.options: dict[str, Any] = {"separator": separator, "threads": threads}
 
     def read(self, use: Callable[[Pieces], None]) -> Columns:
-        """`use` for the pieces of every block."""
+        """Call `use` with the pieces of every block."""
 
         def consume(columns: Columns) -> None:
             pieces = columns.take()
@@ -176,11 +182,11 @@ class _Reader:
 
 
 class _Written(NamedTuple):
-    """What became of the buckets."""
+    """The shards that were written."""
 
     refs: list[ShardRef]
     entries: int
-    weights: list[float] | None  # the distinct ones; None if they are too many to be classes
+    weights: list[float] | None  # the distinct ones; None if there are too many
 
 
 def _write(
@@ -190,14 +196,14 @@ def _write(
     threads: int | None,
     callback: Callback,
 ) -> _Written:
-    """Every bucket as a shard."""
+    """Write every bucket as a shard."""
 
     def write(number: int) -> tuple[ShardRef, int, np.ndarray]:
         block = build(*buckets.take(number))
         return write_shard(Path(folder), number, block), len(block.indices), few(block.weights)
 
     def few(weights: np.ndarray) -> np.ndarray:
-        return np.unique(weights)[: MOST_WEIGHTS + 1]
+        return np.unique(weights)[: MAX_DISTINCT_WEIGHTS + 1]
 
     refs: list[ShardRef] = []
     entries, weights = 0, np.empty(0)
@@ -206,19 +212,24 @@ def _write(
         entries += kept
         weights = few(np.append(weights, seen))
         callback(Progress("shards written", len(refs), buckets.count))
-    return _Written(refs, entries, weights.tolist() if len(weights) <= MOST_WEIGHTS else None)
+    return _Written(
+        refs, entries, weights.tolist() if len(weights) <= MAX_DISTINCT_WEIGHTS else None
+    )
 
 
 def _all_nodes(
     ids: np.ndarray, counts: np.ndarray, columns: Columns
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Isolated nodes that comments name: `# nodes: N` and `# isolated: ID`."""
+    """Add the isolated nodes of the comments `# nodes: N` and `# isolated: ID`."""
     extra: list[Any] = list(columns.isolated)
     if columns.nodes is not None and ids.dtype != object:
         full = np.zeros(columns.nodes, np.int64)
         if len(ids) and (ids[0] < 0 or ids[-1] >= columns.nodes):
             raise InputError(
-                f"id {ids[-1]} does not fit '# nodes: {columns.nodes}'", path=columns.name
+                f"id {ids[-1]} does not fit '# nodes: {columns.nodes}': ids must be 0 to "
+                f"{columns.nodes - 1}",
+                path=columns.name,
+                remedy="correct or remove the comment",
             )
         full[ids] = counts
         ids, counts = np.arange(columns.nodes), full
@@ -235,7 +246,8 @@ def _all_nodes(
 
 
 def _cuts(counts: np.ndarray, shards: int, path: PathLike) -> np.ndarray:
+    """Return the row boundaries of the shards."""
     if not len(counts):
-        raise InputError("there is nothing to shard", path=path, remedy="give at least one row")
+        raise InputError("nothing to shard", path=path, remedy="give at least one row")
     ends = np.concatenate([[0], np.cumsum(counts)])
     return np.unique(cut_rows(ends, min(shards, len(counts))))

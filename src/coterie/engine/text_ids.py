@@ -1,4 +1,7 @@
-"""Ids that are text, without a Python object for each: a hash table of their bytes."""
+"""Number ids that are text with a hash table of their bytes, without one Python object per id.
+
+Kernel: `kernels/io/names.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ import pyarrow.compute as pc
 
 from coterie.kernels.io.names import fill_slots, hash_names, number_names
 
-_FEWEST = 1 << 10
-_FULL = 2 / 3  # of the slots; fuller tables are searched longer
+_MIN_SLOTS = 1 << 10
+_FULL = 2 / 3  # of the slots; searching takes longer in fuller tables
 
 
 class NameTable:
-    """Names get the numbers 0, 1, … in the order in which they are first seen.
+    """Number names 0, 1, … in order of first appearance.
 
     >>> table = NameTable()
     >>> table.numbers(pa.array(["bob", "ann", "bob"])), len(table), table.names().to_pylist()
@@ -23,13 +26,13 @@ class NameTable:
     def __init__(self) -> None:
         self._used = 0
         self._data, self._offsets = np.empty(0, np.uint8), np.zeros(1, np.int64)
-        self._slots = np.zeros((_FEWEST, 1), np.uint64)
+        self._slots = np.zeros((_MIN_SLOTS, 1), np.uint64)
 
     def __len__(self) -> int:
         return self._used
 
     def numbers(self, names: pa.Array) -> np.ndarray:
-        """Each name's number; those not seen before are kept."""
+        """Return the number of each name; new names are added."""
         data, offsets = _bytes(names)
         self._make_room(len(names), int(offsets[-1] - offsets[0]))
         hashes, numbers = np.empty(len(names), np.uint64), np.empty(len(names), np.int32)
@@ -42,12 +45,12 @@ class NameTable:
         return numbers
 
     def names(self) -> pa.Array:
-        """All names, by number."""
+        """Return all names in the order of their numbers."""
         buffers = [None, pa.py_buffer(self._offsets), pa.py_buffer(self._data)]
         return pa.Array.from_buffers(pa.large_string(), self._used, buffers)
 
     def _make_room(self, more: int, size: int) -> None:
-        """For so many more names and their bytes; whatever is too small is doubled."""
+        """Make room for more names and their bytes; arrays that are too small are doubled."""
         if self._used + more >= len(self._offsets):
             wanted = max(self._used + more + 1, 2 * len(self._offsets))
             self._offsets = _longer(self._offsets, self._used + 1, wanted)
@@ -63,7 +66,7 @@ class NameTable:
 
 
 class NameCounter:
-    """How often each name occurs in pieces, which are dictionary arrays of strings.
+    """Count how often each name occurs in pieces, which are dictionary arrays of strings.
 
     >>> counter = NameCounter()
     >>> counter.add(pa.array(["bob", "ann", "bob"]).dictionary_encode())
@@ -73,13 +76,13 @@ class NameCounter:
     """
 
     def __init__(self) -> None:
-        self._table, self._counts = NameTable(), np.zeros(_FEWEST, np.int64)
+        self._table, self._counts = NameTable(), np.zeros(_MIN_SLOTS, np.int64)
 
     def __bool__(self) -> bool:
         return len(self._table) > 0
 
     def add(self, piece: pa.DictionaryArray, weights: np.ndarray | None = None) -> None:
-        """One occurrence of each row, or as many as `weights` say."""
+        """Count each row once, or `weights` times."""
         places = piece.indices.to_numpy()
         numbers = self._table.numbers(piece.dictionary)
         if len(self._table) > len(self._counts):
@@ -87,10 +90,10 @@ class NameCounter:
             more[: len(self._counts)] = self._counts
             self._counts = more
         seen = np.bincount(places, weights, len(numbers)).astype(np.int64)
-        self._counts[numbers] += seen  # the names of a dictionary are different ones
+        self._counts[numbers] += seen  # the names of a dictionary are distinct
 
     def finish(self) -> tuple[np.ndarray, np.ndarray]:
-        """(names by code point, how often each occurs)"""
+        """Return (names sorted by code point, how often each occurs)."""
         names = self._table.names()
         order = pc.array_sort_indices(names)
         counts = self._counts[order.to_numpy()]
@@ -98,12 +101,12 @@ class NameCounter:
 
 
 def as_names(integers: np.ndarray) -> pa.DictionaryArray:
-    """Integers as text: they read back as they were written."""
+    """Return integers as text, as they were written in the file."""
     return pa.array(integers).cast(pa.string()).dictionary_encode()
 
 
 def _bytes(names: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """(bytes, int64 offsets) of strings without missing ones."""
+    """Return (bytes, int64 offsets) of strings without missing values."""
     width = np.int64 if pa.types.is_large_string(names.type) else np.int32
     _, offsets, data = names.buffers()
     if offsets is None:
@@ -114,6 +117,7 @@ def _bytes(names: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _longer(array: np.ndarray, filled: int, length: int) -> np.ndarray:
+    """Return a longer array with the same first entries."""
     longer = np.empty(length, array.dtype)
     longer[:filled] = array[:filled]
     return longer

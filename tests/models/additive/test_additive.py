@@ -1,4 +1,4 @@
-"""The additive block model: every conditional against its plain reference, then the whole."""
+"""The additive block model: each conditional compared with the reference, then whole fits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from coterie.base.errors import InputError
 from coterie.base.progress import Progress
 from coterie.engine import LocalEngine
 from coterie.kernels.additive import chain as additive_chain
-from coterie.kernels.additive import distributions as additive_normal
+from coterie.kernels.additive import distributions as additive_distributions
 from coterie.kernels.additive import response_styles as additive_styles
 from coterie.kernels.additive import sweep as additive_sweep
 from coterie.kernels.additive.fold_in import fold_in
@@ -38,7 +38,7 @@ STANDARD = NormalDist()
 
 
 def draws(count: int, draw) -> np.ndarray:
-    """`count` draws of one stream, the state handed on as a kernel would."""
+    """Return `count` draws of one random stream, passing the state on as a kernel does."""
     state, found = stream(1, 2), []
     for _ in range(count):
         state, x = draw(np.uint64(state))
@@ -58,7 +58,7 @@ def small_ratings(
 
 
 class State:
-    """A chain after a few sweeps, also as the reference wants it."""
+    """A chain after a few sweeps, also in the form of the reference."""
 
     def __init__(self, seed: int, sweeps: int = 4, R: int = 4) -> None:
         ratings = small_ratings(seed, R=R)
@@ -77,7 +77,7 @@ class State:
         additive_chain.advance(self.chain, edges, self.observed.level, self.seen, schedule, sweeps)
 
     def _outcomes(self) -> np.ndarray:
-        """1 for rated pairs, 0 for others, in the order of the presence edges."""
+        """Return 1 for rated pairs and 0 for others, in the order of the presence pairs."""
         rated = set(zip(self.observed.users.tolist(), self.observed.items.tolist(), strict=True))
         users = np.repeat(np.arange(len(self.chain.b_user)), np.diff(self.seen.row_ptr))
         self.seen_users = users
@@ -111,21 +111,21 @@ class State:
 
 @settings(deadline=None)
 @given(st.floats(-8, 8))
-def test_cdf(x: float) -> None:
-    assert additive_normal.cdf(x) == pytest.approx(STANDARD.cdf(x), abs=2e-6)
+def test_cdf_equals_the_standard_library(x: float) -> None:
+    assert additive_distributions.cdf(x) == pytest.approx(STANDARD.cdf(x), abs=2e-6)
 
 
 @settings(deadline=None)
 @given(st.floats(1e-12, 1 - 1e-12))
-def test_quantile(p: float) -> None:
-    assert additive_normal.quantile(p) == pytest.approx(STANDARD.inv_cdf(p), abs=2e-5)
+def test_quantile_equals_the_standard_library(p: float) -> None:
+    assert additive_distributions.quantile(p) == pytest.approx(STANDARD.inv_cdf(p), abs=2e-5)
 
 
 @settings(deadline=None)
 @given(st.floats(-6, 6), st.floats(0.01, 5))
-def test_draws_between_two_bounds(a: float, width: float) -> None:
+def test_truncated_normal_draws(a: float, width: float) -> None:
     b = a + width
-    found = draws(600, lambda state: additive_normal.between(state, a, b))
+    found = draws(600, lambda state: additive_distributions.between(state, a, b))
     assert a <= min(found) and max(found) <= b
     mass = 0.5 * (math.erfc(a / math.sqrt(2)) - math.erfc(b / math.sqrt(2)))
     expected = (STANDARD.pdf(a) - STANDARD.pdf(b)) / mass if mass > 1e-9 else None
@@ -133,21 +133,21 @@ def test_draws_between_two_bounds(a: float, width: float) -> None:
         assert np.mean(found) == pytest.approx(expected, abs=0.2 * min(width, 1) + 1e-3)
 
 
-def test_an_open_interval_far_out_stays_near_its_bound() -> None:
-    _, high = additive_normal.between(np.uint64(stream(0, 0)), 9.0, 80.0)
-    _, low = additive_normal.between(np.uint64(stream(0, 0)), -80.0, -9.0)
+def test_truncated_normal_draws_in_the_tails() -> None:
+    _, high = additive_distributions.between(np.uint64(stream(0, 0)), 9.0, 80.0)
+    _, low = additive_distributions.between(np.uint64(stream(0, 0)), -80.0, -9.0)
     assert 9 <= high < 11 and -11 < low <= -9
 
 
 @pytest.mark.parametrize("shape", [1.0, 3.5, 40.0])
-def test_gamma(shape: float) -> None:
-    found = draws(4000, lambda state: additive_normal.gamma(state, shape))
+def test_gamma_draws(shape: float) -> None:
+    found = draws(4000, lambda state: additive_distributions.gamma(state, shape))
     assert np.mean(found) == pytest.approx(shape, rel=0.08)
     assert np.var(found) == pytest.approx(shape, rel=0.25)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_residuals_are_what_the_model_leaves(seed: int) -> None:
+def test_residuals_equal_the_reference(seed: int) -> None:
     state = State(seed)
     for (u, v, z), x in zip(state.latent, state.chain.x, strict=True):
         assert z - x == pytest.approx(reference.additive_location(state.sample, u, v), abs=1e-4)
@@ -157,7 +157,7 @@ def test_residuals_are_what_the_model_leaves(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_latent_values_lie_in_their_ratings_interval(seed: int) -> None:
+def test_latent_values_are_within_their_ratings_interval(seed: int) -> None:
     state = State(seed)
     c, edges = state.chain, state.observed.edges
     additive_sweep.draw_latent(
@@ -169,7 +169,7 @@ def test_latent_values_lie_in_their_ratings_interval(seed: int) -> None:
 
 
 def views(state: State, s: int) -> list[tuple[additive_sweep.SweepView, np.ndarray]]:
-    """Copies of both observations, and their effects in partition s."""
+    """Return copies of both kinds of observation, with their effects in partition s."""
     c = state.chain
     return [
         (additive_sweep.SweepView(state.observed.edges, c.x.copy(), 1.0), c.M[s]),
@@ -178,7 +178,7 @@ def views(state: State, s: int) -> list[tuple[additive_sweep.SweepView, np.ndarr
 
 
 def item_sums(state: State, s: int, view: additive_sweep.SweepView, M: np.ndarray) -> np.ndarray:
-    """What the items get to know of a partition: sums and counts by user label."""
+    """Return the sums and counts by user label that the items of a partition use."""
     c, (k, l) = state.chain, M.shape  # noqa: E741
     nothing, total, count = np.zeros(l), np.empty(l), np.empty(l)
     sums = np.zeros((k, len(c.b_item), 2))
@@ -189,7 +189,7 @@ def item_sums(state: State, s: int, view: additive_sweep.SweepView, M: np.ndarra
 
 
 def scores(state: State, s: int, users: bool) -> np.ndarray:
-    """Log weights of every label of every node, as the kernels form them."""
+    """Return the log weights of every label of every node, computed by the kernels."""
     c = state.chain
     k, l = c.M.shape[1:]  # noqa: E741
     found = np.zeros((len(c.b_user), k) if users else (len(c.b_item), l))
@@ -208,20 +208,20 @@ def scores(state: State, s: int, users: bool) -> np.ndarray:
 
 @pytest.mark.parametrize("users", [True, False])
 @pytest.mark.parametrize("s", [0, 2])
-def test_label_weights(users: bool, s: int) -> None:
+def test_label_weights_equal_the_reference(users: bool, s: int) -> None:
     state = State(5)
-    mine = scores(state, s, users)
+    found = scores(state, s, users)
     weigh = (
         reference.additive_user_label_log_weights
         if users
         else reference.additive_item_label_log_weights
     )
-    for node in range(len(mine)):
-        theirs = weigh(state.latent, state.sample, s, node, state.present, state.presence)
-        assert mine[node] - mine[node][0] == pytest.approx(theirs - theirs[0], abs=2e-3)
+    for node in range(len(found)):
+        expected = weigh(state.latent, state.sample, s, node, state.present, state.presence)
+        assert found[node] - found[node][0] == pytest.approx(expected - expected[0], abs=2e-3)
 
 
-def test_labels_are_drawn_by_their_weights() -> None:
+def test_labels_are_drawn_in_proportion_to_their_weights() -> None:
     score = np.log([0.1, 0.6, 0.3])
     found = draws(5000, lambda state: additive_sweep.draw_category(state, score.copy()))
     assert np.bincount(found) / 5000 == pytest.approx([0.1, 0.6, 0.3], abs=0.03)
@@ -232,7 +232,7 @@ def moments(draw, repeats: int = 3000) -> tuple[np.ndarray, np.ndarray]:
     return found.mean(axis=0), found.var(axis=0)
 
 
-def test_offsets() -> None:
+def test_offset_draws_equal_the_reference() -> None:
     state = State(1)
     c = state.chain
 
@@ -246,7 +246,7 @@ def test_offsets() -> None:
         additive_sweep.draw_col_offsets(key, state.observed.edges, x, b, 1.0, 3.0)
         return b
 
-    def watched(key):
+    def presence_users(key):
         b, y = c.c_user.copy(), c.y.copy()
         additive_sweep.draw_row_offsets(key, state.seen, y, b, TAU, 3.0)
         return b
@@ -265,7 +265,7 @@ def test_offsets() -> None:
             ),
         ),
         (
-            watched,
+            presence_users,
             lambda u: reference.additive_presence_user_offset_conditional(
                 state.present, state.sample, state.presence, u, 3.0
             ),
@@ -278,7 +278,7 @@ def test_offsets() -> None:
             assert variance[node] == pytest.approx(v, rel=0.2)
 
 
-def test_effects() -> None:
+def test_effect_draws_equal_the_reference() -> None:
     state = State(2)
     c, s = state.chain, 1
     sums = item_sums(state, s, *views(state, s)[0])
@@ -295,25 +295,25 @@ def test_effects() -> None:
         assert variance[i, j] == pytest.approx(v, rel=0.2)
 
 
-def test_style_weights_and_entropy() -> None:
+def test_style_weights_and_entropy_equal_the_reference() -> None:
     state = State(3)
     c, o = state.chain, state.observed
     table = additive_styles.log_probabilities(c.cuts)
     for u in range(len(c.style)):
-        mine = np.zeros(len(c.cuts))
+        found = np.zeros(len(c.cuts))
         own = slice(o.edges.row_ptr[u], o.edges.row_ptr[u + 1])
-        additive_styles.style_scores(o.level[own], c.z[own] - c.x[own], table, mine)
-        theirs = reference.additive_style_log_weights(state.ratings, state.sample, u, [1.0] * 3)
-        assert mine == pytest.approx(theirs, abs=5e-3)
+        additive_styles.style_scores(o.level[own], c.z[own] - c.x[own], table, found)
+        expected = reference.additive_style_log_weights(state.ratings, state.sample, u, [1.0] * 3)
+        assert found == pytest.approx(expected, abs=5e-3)
         exact = np.zeros(len(c.cuts))
         additive_styles.exact_style_scores(o.level[own], c.z[own] - c.x[own], c.cuts, exact)
-        assert exact == pytest.approx(theirs, abs=1e-3)
+        assert exact == pytest.approx(expected, abs=1e-3)
     entropy = additive_styles.entropy(o.edges, o.level, c.z, c.x, c.style, c.cuts)
     log = reference.additive_log_likelihood(state.ratings, state.sample)
     assert entropy == pytest.approx(-log, rel=1e-3)
 
 
-def test_cutpoints_move_by_a_newton_step() -> None:
+def test_cutpoints_move_by_one_newton_step() -> None:
     state = State(4)
     c, o = state.chain, state.observed
     slope, bend = np.zeros(c.cuts.shape), np.zeros(c.cuts.shape)
@@ -364,16 +364,16 @@ def test_predictions_average_the_samples() -> None:
     for row, u, v in zip(p, users, items, strict=True):
         expected = np.zeros(len(row))
         for t, sample in enumerate(samples):
-            wide = math.sqrt(1 + s.user_spreads[t, u] + s.item_spreads[t, v])
-            cuts = sample.cutpoints[sample.styles[u]] / wide
-            f = reference.additive_location(sample, u, v) / wide
+            scale = math.sqrt(1 + s.user_spreads[t, u] + s.item_spreads[t, v])
+            cuts = sample.cutpoints[sample.styles[u]] / scale
+            f = reference.additive_location(sample, u, v) / scale
             expected += reference.ordinal_distribution(cuts, f) / len(samples)
         assert row == pytest.approx(expected, abs=1e-5)
     shares = explanations(s, model.values_, 3, 1, 0, len(samples)) / len(samples)
     assert shares.sum() == pytest.approx(p[0] @ model.values_, abs=1e-12)
 
 
-def test_a_sample_holds_the_offsets_given_the_rest() -> None:
+def test_sample_has_the_conditional_mean_and_variance_of_offsets() -> None:
     state = State(1)
     sample = sample_of(state.chain, state.observed)
     for node in range(len(state.chain.b_user)):
@@ -384,8 +384,8 @@ def test_a_sample_holds_the_offsets_given_the_rest() -> None:
         assert sample.user_spreads[node] == pytest.approx(variance, rel=1e-4)
 
 
-def test_fold_in_draws_the_posterior_of_a_label() -> None:
-    """One partition, no offset to speak of: the exact posterior is a product of chances."""
+def test_fold_in_draws_labels_from_their_posterior() -> None:
+    """One partition and no offset: the exact posterior is a product of probabilities."""
     T, n = 4000, 3
     rng = np.random.default_rng(0)
     M = rng.normal(0, 1, (1, 2, 3)).astype(np.float32)
@@ -414,7 +414,7 @@ def test_fold_in_draws_the_posterior_of_a_label() -> None:
     assert np.abs(offset).max() < 1e-3 and spread.max() < 1e-8
 
 
-def test_the_same_bits_on_one_and_two_threads() -> None:
+def test_same_result_on_one_and_two_threads() -> None:
     ratings = small_ratings(3)
     with LocalEngine(1) as one, LocalEngine(2) as two:
         a, b = fitted().fit(ratings, engine=one), fitted().fit(ratings, engine=two)
@@ -424,7 +424,7 @@ def test_the_same_bits_on_one_and_two_threads() -> None:
     assert not np.array_equal(fitted(rng=1).fit(ratings).samples_.effects, a.samples_.effects)
 
 
-def test_a_resumed_fit_gives_the_same_numbers(tmp_path) -> None:
+def test_resumed_fit_equals_an_uninterrupted_one(tmp_path) -> None:
     ratings, file = small_ratings(4), tmp_path / "fit.ckpt"
     whole = fitted(n_sweeps=80).fit(ratings)
 
@@ -445,6 +445,26 @@ def test_a_resumed_fit_gives_the_same_numbers(tmp_path) -> None:
         fitted(n_sweeps=90).fit(ratings, checkpoint=file, resume=True)
 
 
+@pytest.mark.parametrize(("every", "sweeps_saved"), [(1, 15), (2, 10)])
+def test_checkpoint_is_saved_every_few_rounds(every: int, sweeps_saved: int, tmp_path) -> None:
+    ratings, file = small_ratings(4), tmp_path / "fit.ckpt"
+
+    class StopError(Exception):
+        pass
+
+    def stop(progress: Progress) -> None:
+        if progress.stage == "fit" and progress.done >= 15:
+            raise StopError
+
+    with pytest.raises(StopError):
+        fitted().fit(ratings, callback=stop, checkpoint=file, checkpoint_every=every)
+    resumed_at = []
+    fitted().fit(
+        ratings, callback=lambda p: resumed_at.append(p.done), checkpoint=file, resume=True
+    )
+    assert resumed_at[0] == sweeps_saved + 5
+
+
 def test_ctrl_c_keeps_the_samples_so_far() -> None:
     def interrupt(progress: Progress) -> None:
         if progress.done >= 30:
@@ -463,7 +483,7 @@ def test_ctrl_c_keeps_the_samples_so_far() -> None:
 
 
 def planted(n: int, m: int, count: int, values: np.ndarray, seed: int = 0) -> ct.Ratings:
-    """Ratings with biases and two tastes."""
+    """Draw ratings with user and item offsets and three by three groups."""
     rng = np.random.default_rng(seed)
     pairs = rng.choice(n * m, min(count, n * m), replace=False)
     u, v = pairs // m, pairs % m
@@ -474,7 +494,7 @@ def planted(n: int, m: int, count: int, values: np.ndarray, seed: int = 0) -> ct
 
 
 def bias_rmse(train: ct.Ratings, test: ct.Ratings) -> float:
-    """User and item offsets by regularised least squares, a few rounds."""
+    """Return the RMSE of user and item offsets fitted by regularised least squares."""
     mean = train.ratings.mean()
     b, c = np.zeros(train.n_users), np.zeros(train.n_items)
     for _ in range(10):
@@ -499,7 +519,9 @@ def bias_rmse(train: ct.Ratings, test: ct.Ratings) -> float:
         pytest.param(80, 60, 2500, np.linspace(-10, 10, 201), id="nearly continuous"),
     ],
 )
-def test_never_worse_than_offsets_alone(n: int, m: int, count: int, values: np.ndarray) -> None:
+def test_fit_is_not_worse_than_offsets_alone(
+    n: int, m: int, count: int, values: np.ndarray
+) -> None:
     ratings = planted(n, m, count, values)
     rows = np.random.default_rng(1).permutation(len(ratings))
     test, train = ratings.take(rows[: len(rows) // 5]), ratings.take(rows[len(rows) // 5 :])
@@ -508,21 +530,21 @@ def test_never_worse_than_offsets_alone(n: int, m: int, count: int, values: np.n
     assert np.sqrt(np.mean((predicted - test.ratings) ** 2)) <= bias_rmse(train, test) * 1.002
 
 
-def test_a_division_of_chains_is_the_best_of_all() -> None:
+def test_best_allocation_minimises_the_squared_error() -> None:
     rng = np.random.default_rng(0)
     truth, chance = rng.normal(0, 1, (2, 4000)), rng.normal(0, 0.8, (2, 2, 4000))
     errors = np.array([0.5 * truth[0], 0.6 * truth[1]])[:, None] + chance * [[[1.0]], [[0.1]]]
     # w'Aw + noise / 10: A = diag(.25, .36), noise .64 and .0064, so kind 0 gets w of
     # .25 w^2 + .36 (1 - w)^2 + .064 w + .00064 (1 - w) -> w = .54
     assert best_allocation(errors, 10) in {(5, 5), (6, 4)}
-    assert best_allocation(errors, 1) == (0, 1)  # the chance of one chain alone decides
+    assert best_allocation(errors, 1) == (0, 1)  # the variance of a single chain decides
     assert best_allocation(errors[:1], 3) == (3,)
 
 
 @pytest.mark.parametrize(
     ("taste", "kinds"), [(0.0, {"offsets"}), (1.5, {"presence", "ratings"})], ids=["none", "strong"]
 )
-def test_chains_listen_to_what_carries_something(taste: float, kinds: set[str]) -> None:
+def test_chains_use_the_data_that_predict(taste: float, kinds: set[str]) -> None:
     rng = np.random.default_rng(3)
     pairs = rng.choice(80 * 50, 1600, replace=False)
     u, v = pairs // 50, pairs % 50
@@ -539,7 +561,7 @@ def test_chains_listen_to_what_carries_something(taste: float, kinds: set[str]) 
 
 @settings(deadline=None, max_examples=15)
 @given(st.integers(1, 4), st.integers(1, 5), st.data())
-def test_any_small_table_is_fitted(n: int, m: int, data: st.DataObject) -> None:
+def test_any_small_table_can_be_fitted(n: int, m: int, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, n * m))
     rng = np.random.default_rng(count)
     pairs = rng.choice(n * m, count, replace=False)
@@ -551,14 +573,14 @@ def test_any_small_table_is_fitted(n: int, m: int, data: st.DataObject) -> None:
     assert math.isfinite(model.entropy_)
 
 
-def test_one_value_only() -> None:
+def test_ratings_with_a_single_value() -> None:
     ratings = ct.Ratings.from_arrays([0, 1, 2], [0, 1, 0], [4, 4, 4])
     model = fitted().fit(ratings)
     assert model.predict_proba([0, 2], [1, 1]).tolist() == [[1.0], [1.0]]
     assert model.entropy_ == 0
 
 
-def test_scale_of_many_values_is_binned() -> None:
+def test_scale_with_many_values_is_binned() -> None:
     rng = np.random.default_rng(0)
     ratings = ct.Ratings.from_arrays(np.arange(500), np.zeros(500, int), rng.uniform(-10, 10, 500))
     scale = RatingScale.of(ratings)
@@ -575,17 +597,20 @@ def test_scale_of_many_values_is_binned() -> None:
         ({"n_groups": (0, 3)}, r"n_groups\[0\]=0"),
         ({"n_styles": 300}, "n_styles=300"),
         ({"burn_in": 50}, r"burn_in \(50\) must be less than n_sweeps \(40\)"),
+        ({"burn_in": -1}, "invalid burn_in=-1"),
         ({"n_chains": 0}, "invalid n_chains=0"),
+        ({"n_sweeps": "many"}, "invalid n_sweeps='many'"),
+        ({"negatives_per_rating": -0.5}, "negatives_per_rating=-0.5 is negative"),
         ({"presence": -1.0}, "negative"),
         ({"rng": -1}, "-1"),
     ],
 )
-def test_impossible_parameters_are_refused(given: dict, what: str) -> None:
+def test_invalid_parameters_are_rejected(given: dict, what: str) -> None:
     with pytest.raises(InputError, match=what):
         fitted(**given).fit(small_ratings())
 
 
-def test_no_ratings() -> None:
+def test_empty_ratings_are_rejected() -> None:
     with pytest.raises(InputError, match="no ratings"):
         fitted().fit(small_ratings().take(np.empty(0, np.int64)))
 

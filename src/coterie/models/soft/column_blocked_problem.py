@@ -136,7 +136,7 @@ def in_column_blocks(
     columns = (shape.n_columns, shape.column_groups)
     if problem.flipped:
         columns = (shape.n_rows, shape.row_groups)
-    count = blocks_needed(8 * columns[0] * columns[1], problem.engine.most_shared)
+    count = blocks_needed(8 * columns[0] * columns[1], problem.engine.max_broadcast_bytes)
     return (
         problem if count == 1 else ColumnBlockedProblem(problem, columns[0], min(count, columns[0]))
     )
