@@ -39,7 +39,7 @@ def public_names() -> Iterator[str]:
         yield f"coterie.{name}"
         if inspect.isclass(value):
             for member, found in inspect.getmembers(value):
-                ours = getattr(found, "__module__", "").startswith("coterie")
+                ours = (getattr(found, "__module__", None) or "").startswith("coterie")
                 if not member.startswith("_") and inspect.isroutine(found) and ours:
                     yield f"coterie.{name}.{member}"
 
