@@ -1,6 +1,6 @@
-"""Anonymization side by side: `python benchmarks/anonymize.py [paths] [draw] [steps] [techniques]`.
+"""Anonymization benchmarks: `python benchmarks/anonymize.py [paths] [draw] [steps] [techniques]`.
 
-    paths       average path length, exact: ours and igraph's (a sample of its sources, scaled)
+    paths       exact average path length: coterie and igraph (a sample of its sources, scaled)
     draw        a graph of 1 M nodes and 10 M edges from 1,000 blocks
     steps       the release with each of its steps switched off: utility and risk
     techniques  the table of `coterie benchmark anonymize`
@@ -25,9 +25,10 @@ import coterie as ct
 from coterie.anonymize.anonymizer import Anonymizer
 from coterie.anonymize.baselines.benchmark import benchmark
 from coterie.anonymize.draw.classes import Classes
-from coterie.anonymize.draw.clustering import blocks_for
+from coterie.anonymize.draw.clustering import cluster_for_release
 from coterie.anonymize.draw.dcsbm import Steps
 from coterie.anonymize.draw.sbm import CellModel
+from coterie.anonymize.output.json_form import benchmark_json
 from coterie.anonymize.utility.paths import path_lengths
 from coterie.data import Graph
 from coterie.engine import LocalEngine
@@ -90,25 +91,25 @@ def steps(engine: LocalEngine) -> None:
     }
     for name in NAMES:
         graph = load(name)
-        labels = blocks_for(
+        labels = cluster_for_release(
             graph, BLOCKS, degree_corrected=True, min_block_size=10, rng=0, engine=engine
         )
         print(
             f"\n{name}: GCC, local, APL, KS, largest degree, assortativity, component |"
-            " found with 200 seeds, claiming everybody with 200 seeds and with none, H2, true edges"
+            " found with 200 seeds, guessing everyone with 200 seeds and with none, H2, true edges"
         )
         for what, chosen in switched.items():
             made = Anonymizer(BLOCKS, steps=replace(chosen)).release(
                 graph, labels=labels, engine=engine
             )
-            u, a4 = made.utility["published"], made.risk["a4"]
+            u, a4 = made.utility.published, made.risk.a4
             print(
-                f"  {what:22} {u['global_clustering']:.4f} {u['average_local_clustering']:.3f} "
-                f"{u['average_path_length']:.3f} {made.utility['degree_ks']:.4f} "
-                f"{u['degree_max']:5} {u['assortativity']:.3f} {u['largest_component']:.3f} | "
-                f"{a4['seeded'][-1]['correct']:3} {a4['bold'][0]['correct']:3} "
-                f"{a4['bold'][1]['correct']:3} {a4['vertex_refinement']['H2']['unique']:3} "
-                f"{a4['averaging'][0]['precision']:.3f}",
+                f"  {what:22} {u.global_clustering:.4f} {u.average_local_clustering:.3f} "
+                f"{u.average_path_length:.3f} {made.utility.degree_ks:.4f} "
+                f"{u.degree_max:5} {u.assortativity:.3f} {u.largest_component:.3f} | "
+                f"{a4.worst.seeded[-1].correct:3} "
+                f"{' '.join(f'{result.correct:3}' for result in a4.worst.guess_everyone)} "
+                f"{a4.worst.neighbour_degrees_known.unique:3} {a4.averaging[0].precision:.3f}",
                 flush=True,
             )
 
@@ -116,7 +117,7 @@ def steps(engine: LocalEngine) -> None:
 def techniques(engine: LocalEngine) -> None:
     for name in NAMES:
         print(f"\n{name}")
-        for row in benchmark(load(name), BLOCKS, engine=engine):
+        for row in benchmark_json(benchmark(load(name), BLOCKS, engine=engine)):
             print("  ", {k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()})
 
 

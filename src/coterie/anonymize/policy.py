@@ -1,134 +1,285 @@
-"""The privacy policy: limits, read from TOML, and what of a release passes them."""
+"""The privacy policy: limits for the risk of a release, and the decision whether it is kept."""
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from coterie.anonymize.risk.intervals import most_by_chance
+from coterie.anonymize.risk.assessment import AttackComparison, Risk
+from coterie.anonymize.risk.intervals import highest_likely_count
 from coterie.base.errors import InputError
 
 
-class Limit(NamedTuple):
-    """One limit held against a figure."""
+@dataclass(frozen=True)
+class Limit:
+    """One figure of a release and the limit that the policy sets for it."""
 
-    name: str
+    name: str  # as in the JSON output
     value: float
     limit: float
     holds: bool
-    reason: str  # a sentence, for the person whose release is refused
-    at_least: bool = False
-    percent: bool = False
+    reason: str  # one sentence, for the owner of a refused release
+    at_least: bool = False  # the value must not be below the limit; else not above
+    percent: bool = False  # value and limit are shares
+    label: str = ""  # for tables and reports
+
+
+@dataclass(frozen=True)
+class PolicyDecision:
+    """Whether a release may be published, and why not.
+
+    Attributes
+    ----------
+    limits : list of Limit
+        Every limit of the policy that was checked. Empty if nothing could be drawn.
+    reasons : list of str
+        Why the release is refused, one sentence each; empty if it may be published.
+    """
+
+    limits: list[Limit] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def refused(self) -> bool:
+        """Whether the release must not be published."""
+        return bool(self.reasons)
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Limits a release must keep. Every one can be set in a TOML file, in a table [limits].
+    """Limits that a release must not exceed.
 
-    >>> Policy.from_text('[limits]\\nmin_class_size = 25').min_class_size
+    Every limit can be set in the table ``[limits]`` of a TOML file, see `from_file`.
+
+    Parameters
+    ----------
+    min_class_size : int, default=10
+        A1: minimum number of people per class.
+    edge_probability : float, default=0.9
+        A2: an original edge counts as disclosed if the members of its two classes are connected
+        with at least this probability.
+    edge_share : float, default=0.0
+        A2: maximum share of the original edges that are disclosed.
+    known_degrees_share : float, default=0.02
+        A2: maximum share of the original edges that somebody who knows all blocks and exact
+        degrees can name, and be right with the frequency `edge_probability`.
+    edge_inference : float, default=1.0
+        A3: maximum advantage in recognising edges that the model was fitted to over edges that it
+        never saw, from 0 to 1. The default only reports it.
+    attack_margin : float, default=0.01
+        A4: people that an attack may identify in excess of luck, as a share of those it identifies
+        in a copy with only the names removed.
+    releases : int, default=0
+        Maximum number of graphs published from one original; 0 sets no limit.
+
+    See Also
+    --------
+    Anonymizer : Applies the policy.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> strict = ct.Policy(min_class_size=25, releases=1)
+    >>> strict.min_class_size
     25
     """
 
-    min_class_size: int = 10  # A1: people in the smallest class
-    edge_probability: float = 0.9  # A2: a cell that says this much of a pair …
-    edge_share: float = 0.0  # … may hold this share of the original edges
-    known_degrees_share: float = 0.02  # … and with exact degrees known as many can be named
-    edge_inference: float = 1.0  # A3: what fitted edges may have over held-out ones; 1: shown only
-    attack_margin: float = 0.01  # A4: people found beyond chance, of those in a naive copy
-    releases: int = 0  # draws of one original in all; 0: not limited
+    min_class_size: int = 10
+    edge_probability: float = 0.9
+    edge_share: float = 0.0
+    known_degrees_share: float = 0.02
+    edge_inference: float = 1.0
+    attack_margin: float = 0.01
+    releases: int = 0
 
     @classmethod
-    def from_file(cls, path: str | Path) -> Policy:
-        """Read FILE.toml; an unknown limit or a wrong kind of value is an error that names it."""
+    def from_file(cls, path: str | PathLike[str]) -> Policy:
+        """Read a policy from a TOML file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file with a table ``[limits]``; limits that it does not set have their defaults.
+
+        Returns
+        -------
+        Policy
+            The policy.
+
+        Raises
+        ------
+        InputError
+            If the file is not TOML, names an unknown limit or sets an impossible value.
+        """
         return cls.from_text(Path(path).read_text(encoding="utf-8"), path)
 
     @classmethod
-    def from_text(cls, text: str, path: str | Path | None = None) -> Policy:
+    def from_text(cls, text: str, path: str | PathLike[str] | None = None) -> Policy:
+        """Read a policy from TOML text.
+
+        Parameters
+        ----------
+        text : str
+            TOML with a table ``[limits]``.
+        path : str or path-like, optional
+            The file that the text comes from, for error messages.
+
+        Returns
+        -------
+        Policy
+            The policy.
+
+        Raises
+        ------
+        InputError
+            If the text is not TOML, names an unknown limit or sets an impossible value.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ct.Policy.from_text("[limits]\\nattack_margin = 0").attack_margin
+        0
+        """
         try:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise InputError(f"this is no TOML: {error}", path=path) from error
+            raise InputError(f"not a TOML file: {error}", path=path) from error
         given = table.get("limits", {})
         known = {f.name: f.type for f in fields(cls)}
-        strange = [f"[{key}]" for key in table if key != "limits"] + [
+        unknown = [f"[{key}]" for key in table if key != "limits"] + [
             key for key in (given if isinstance(given, dict) else ()) if key not in known
         ]
-        if strange or not isinstance(given, dict):
+        if unknown or not isinstance(given, dict):
             raise InputError(
-                f"the policy does not know {', '.join(strange) or 'limits'}",
+                f"unknown setting in the policy: {', '.join(unknown) or 'limits'}",
                 path=path,
-                remedy=f"give a table [limits] with some of {', '.join(known)}",
+                remedy=f"use a table [limits] with some of {', '.join(known)}",
             )
         for name, value in given.items():
             whole = known[name] == "int"
             right = isinstance(value, int if whole else int | float)
             top = float("inf") if whole else 1.0
             if not right or isinstance(value, bool) or not 0 <= value <= top:
-                wanted = "a whole number from 0" if whole else "a number from 0 to 1"
-                raise InputError(f"{name} = {value!r} is not {wanted}", path=path)
+                expected = "a whole number from 0" if whole else "a number from 0 to 1"
+                raise InputError(f"{name} = {value!r} is not {expected}", path=path)
         return cls(**given)
 
-    def check(self, risk: dict[str, Any], releases: int) -> list[Limit]:
-        """Every limit against its figure (`risk` as `risk.assess` gives it)."""
-        smallest = risk["a1"]["smallest"]
-        limits = [
-            Limit(
-                "smallest class",
-                smallest,
-                self.min_class_size,
-                smallest >= self.min_class_size,
-                f"A1: the smallest class has {smallest} people, the policy asks for "
-                f"{self.min_class_size}",
-                at_least=True,
-            )
-        ]
-        share = risk["a2"]["above_limit"]
-        limits.append(
-            Limit(
-                f"edges in cells with p ≥ {self.edge_probability:g}",
-                share,
-                self.edge_share,
-                share <= self.edge_share,
-                f"A2: {100 * share:.3g} % of the original edges lie in cells whose pairs are "
-                f"joined with p >= {self.edge_probability:g} (at most "
-                f"{100 * self.edge_share:.3g} % may)",
-                percent=True,
-            )
-        )
-        named = risk["a2"]["exact_degrees"]["named"]
-        limits.append(
-            Limit(
-                f"edges named with {100 * self.edge_probability:g} % certainty, degrees known",
-                named,
-                self.known_degrees_share,
-                named <= self.known_degrees_share,
-                f"A2: somebody who knows everybody's block and exact number of neighbours names "
-                f"{100 * named:.3g} % of the original edges and is right in "
-                f"{100 * self.edge_probability:g} % of the cases (at most "
-                f"{100 * self.known_degrees_share:.3g} % may be named so)",
-                percent=True,
-            )
-        )
-        inference = (risk.get("a3") or {}).get("risk")
-        if inference is not None and self.edge_inference < 1:
-            limits.append(
-                Limit(
-                    "edge inference",
-                    inference,
-                    self.edge_inference,
-                    inference <= self.edge_inference,
-                    f"A3: fitted edges are recognised {inference:.2f} better than held-out ones "
-                    f"(at most {self.edge_inference:g})",
-                )
-            )
-        limits += [self._attack_limit(attack) for attack in attack_rows(risk)]
-        last = self.release_limit(releases)
-        return limits if last is None else [*limits, last]
+    def check(self, risk: Risk, releases: int) -> PolicyDecision:
+        """Compare the risk of a release with every limit.
 
-    def release_limit(self, releases: int) -> Limit | None:
-        """The number of releases of one original against its limit; None where there is none."""
+        Parameters
+        ----------
+        risk : Risk
+            The risk of the release, as in ``Release.risk``.
+        releases : int
+            Number of graphs published from the same original, including this release.
+
+        Returns
+        -------
+        PolicyDecision
+            The limits and, if one of them is exceeded, the reasons to refuse the release.
+        """
+        limits = [
+            self._class_limit(risk.a1.smallest),
+            self._edge_limit(risk.a2.above_limit),
+            self._known_degrees_limit(risk.a2.known_degrees.named),
+        ]
+        inference = None if risk.a3 is None else risk.a3.risk
+        if inference is not None and self.edge_inference < 1:
+            limits.append(self._inference_limit(inference))
+        limits += [self._attack_limit(attack) for attack in risk.a4.comparisons()]
+        last = self._release_limit(releases)
+        if last is not None:
+            limits.append(last)
+        return PolicyDecision(limits, [limit.reason for limit in limits if not limit.holds])
+
+    def check_releases(self, releases: int) -> PolicyDecision:
+        """Check only the number of releases, before anything is drawn.
+
+        Parameters
+        ----------
+        releases : int
+            Number of graphs published from the same original, including the next release.
+
+        Returns
+        -------
+        PolicyDecision
+            Refused if the number exceeds the limit of the policy.
+        """
+        limit = self._release_limit(releases)
+        return PolicyDecision([], [] if limit is None or limit.holds else [limit.reason])
+
+    def _class_limit(self, smallest: int) -> Limit:
+        return Limit(
+            "smallest class",
+            smallest,
+            self.min_class_size,
+            smallest >= self.min_class_size,
+            f"A1: the smallest class has {smallest} people, the policy requires "
+            f"{self.min_class_size}",
+            at_least=True,
+            label="people in the smallest class",
+        )
+
+    def _edge_limit(self, share: float) -> Limit:
+        certainty = f"{100 * self.edge_probability:g} %"
+        return Limit(
+            f"edges in cells with p ≥ {self.edge_probability:g}",
+            share,
+            self.edge_share,
+            share <= self.edge_share,
+            f"A2: {100 * share:.3g} % of the original edges connect two classes whose members are "
+            f"connected with a probability of {certainty} or more (the policy allows "
+            f"{100 * self.edge_share:.3g} %)",
+            percent=True,
+            label=f"edges disclosed with a probability of {certainty} or more",
+        )
+
+    def _known_degrees_limit(self, named: float) -> Limit:
+        certainty = f"{100 * self.edge_probability:g} %"
+        return Limit(
+            f"edges named with {certainty} certainty, degrees known",
+            named,
+            self.known_degrees_share,
+            named <= self.known_degrees_share,
+            f"A2: somebody who knows everyone's block and exact number of neighbours can name "
+            f"{100 * named:.3g} % of the original edges and is right in {certainty} of the cases "
+            f"(the policy allows {100 * self.known_degrees_share:.3g} %)",
+            percent=True,
+            label="edges disclosed to somebody who knows all degrees",
+        )
+
+    def _inference_limit(self, inference: float) -> Limit:
+        return Limit(
+            "edge inference",
+            inference,
+            self.edge_inference,
+            inference <= self.edge_inference,
+            f"A3: the advantage in recognising edges that the model was fitted to is "
+            f"{100 * inference:.3g} % (the policy allows {100 * self.edge_inference:.3g} %)",
+            percent=True,
+            label="edge inference",
+        )
+
+    def _attack_limit(self, attack: AttackComparison) -> Limit:
+        """Allow what luck gives plus the margin; more than that only once in 100 releases."""
+        result, expected = attack.result, attack.expected
+        allowed = highest_likely_count(expected + self.attack_margin * attack.naive)
+        return Limit(
+            f"people found, {result.name}",
+            result.correct,
+            allowed,
+            result.correct <= allowed,
+            f"A4: the attack “{result.label}” guesses {result.correct} "
+            f"{'person' if result.correct == 1 else 'people'} right; luck explains "
+            f"{expected:.1f} and the policy allows {allowed} (in a copy with only the names "
+            f"removed it identifies {attack.naive})",
+            label=f"people guessed right: {result.label}",
+        )
+
+    def _release_limit(self, releases: int) -> Limit | None:
         if not self.releases:
             return None
         return Limit(
@@ -136,46 +287,7 @@ class Policy:
             releases,
             self.releases,
             releases <= self.releases,
-            f"this would be release number {releases} of this original (at most "
-            f"{self.releases} may be made)",
+            f"this would be release number {releases} of this original, the policy allows "
+            f"{self.releases}",
+            label="graphs published from this original",
         )
-
-    def _attack_limit(self, attack: AttackRow) -> Limit:
-        """Chance, the margin, and what luck adds to so small a number (99 %).
-
-        Who claims everybody hits one in every class whatever the release holds: A1 grants that
-        already, so bold attacks are held against `expected`, careful ones against degrees alone.
-        """
-        row = attack.figures
-        fair = row["expected"] if attack.bold else row["chance"]
-        allowed = most_by_chance(fair + self.attack_margin * attack.naive)
-        return Limit(
-            f"people found, {row['attack']}",
-            row["correct"],
-            allowed,
-            row["correct"] <= allowed,
-            f"A4: the attack “{row['attack']}” finds {row['correct']} people (chance "
-            f"{fair:.1f}, at most {allowed} allowed, {attack.naive} in a naive copy)",
-        )
-
-
-class AttackRow(NamedTuple):
-    """One attack that claims who is who: its figures, and what it finds in the controls."""
-
-    figures: dict[str, Any]
-    naive: int
-    deleted_10: int
-    bold: bool
-
-
-def attack_rows(risk: dict[str, Any]) -> list[AttackRow]:
-    """Every attack on what is published, careful and bold, beside its controls."""
-    a4 = risk.get("a4")
-    if not a4:
-        return []
-    naive, deleted = (a4["controls"][name] for name in ("naive", "deleted_10"))
-    return [
-        AttackRow(row, same["correct"], thinned["correct"], kind == "bold")
-        for kind in ("seeded", "bold")
-        for row, same, thinned in zip(a4[kind], naive[kind], deleted[kind], strict=True)
-    ]

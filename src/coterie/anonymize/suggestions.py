@@ -1,59 +1,63 @@
-"""What would pass: other parameters, tried before they are named."""
+"""Parameters that would make a refused release acceptable; each is tried before it is suggested."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import NamedTuple
 
-from coterie.anonymize.draw.clustering import default_blocks
 from coterie.anonymize.policy import Policy
 from coterie.base.progress import Callback, Progress
 from coterie.data import Graph
-from coterie.engine import Engine
 
-if TYPE_CHECKING:
-    from coterie.anonymize.anonymizer import Anonymizer
-    from coterie.anonymize.output.release import Release
-
-_MOST_TRIALS = 3
-_OPTIONS = {
-    "n_blocks": "--blocks",
-    "min_class_size": "--min-class-size",
-    "max_edge_probability": "--max-edge-probability",
-}
+_MAX_TRIALS = 3
 
 
-def advise(
-    refused: Anonymizer, graph: Graph, release: Release, engine: Engine, callback: Callback
+class Change(NamedTuple):
+    """Parameters of the anonymizer to change; None leaves one as it is."""
+
+    min_class_size: int | None = None
+    max_edge_probability: float | None = None
+    n_blocks: int | None = None
+
+    def parameters(self) -> dict[str, float]:
+        """Return the changed parameters by name."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+    def text(self) -> str:
+        """Return the changed parameters between backticks.
+
+        >>> Change(min_class_size=10, n_blocks=15).text()
+        '`min_class_size=10` `n_blocks=15`'
+        """
+        return " ".join(f"`{name}={value:g}`" for name, value in self.parameters().items())
+
+
+def suggest(
+    changes: list[Change], passes: Callable[[Change], bool], callback: Callback
 ) -> list[str]:
-    """Sentences like "--blocks 40 would pass": each was tried by a whole release that passed."""
+    """Try up to three changes, each with a whole release, and describe the outcome."""
     tried: list[str] = []
-    inference_failed = any(reason.startswith("A3") for reason in release.reasons)
-    for changes in candidates(refused, graph)[:_MOST_TRIALS]:
-        shown = " ".join(f"{_OPTIONS[key]} {value:g}" for key, value in changes.items())
-        callback(Progress("looking for what would pass", len(tried), note=shown))
-        parameters = {**refused.get_params(), **changes, "infer_edges": inference_failed}
-        trial = type(refused)(**parameters)
-        if not trial.release(graph, engine=engine, look_for_advice=False).refused:
-            return [f"{shown} would pass (tried)"]
-        tried.append(shown)
-    if not tried:
-        return []
-    return [f"tried without success: {'; '.join(tried)}"]
+    for change in changes[:_MAX_TRIALS]:
+        callback(Progress("trying other parameters", len(tried), note=change.text()))
+        if passes(change):
+            return [f"{change.text()} would pass (tried)"]
+        tried.append(change.text())
+    return [f"tried without success: {'; '.join(tried)}"] if tried else []
 
 
-def candidates(refused: Anonymizer, graph: Graph) -> list[dict[str, Any]]:
-    """Changes worth a trial, the mildest first; none for a graph that cannot hide anybody."""
-    policy = refused.policy or Policy()
-    least = max(refused.min_class_size, policy.min_class_size)
+def possible_changes(
+    graph: Graph, policy: Policy, *, n_blocks: int, min_class_size: int, max_edge_probability: float
+) -> list[Change]:
+    """Return changes that are worth trying, the smallest first; none if the graph is too small."""
+    least = max(min_class_size, policy.min_class_size)
     if graph.n_nodes < 2 * least or not graph.n_edges:
         return []
-    k = refused.n_blocks if refused.n_blocks is not None else default_blocks(graph)
-    room = graph.n_nodes // (2 * least)
-    needed: dict[str, Any] = {}
-    if least > refused.min_class_size:
-        needed["min_class_size"] = least
-    if refused.max_edge_probability > policy.edge_probability:
-        needed["max_edge_probability"] = round(0.95 * policy.edge_probability, 3)
-    fewer = (min(k - 1, room), min(k // 2, room // 2), min(k // 8, room // 4))
-    changes = [{**needed, "n_blocks": b} for b in dict.fromkeys(fewer) if b > 0]
-    return [needed, *changes] if needed and k <= room else changes
+    needed = Change()
+    if least > min_class_size:
+        needed = needed._replace(min_class_size=least)
+    if max_edge_probability > policy.edge_probability:
+        needed = needed._replace(max_edge_probability=round(0.95 * policy.edge_probability, 3))
+    most = graph.n_nodes // (2 * least)
+    fewer = (min(n_blocks - 1, most), min(n_blocks // 2, most // 2), min(n_blocks // 8, most // 4))
+    changes = [needed._replace(n_blocks=k) for k in dict.fromkeys(fewer) if k > 0]
+    return [needed, *changes] if needed != Change() and n_blocks <= most else changes

@@ -1,4 +1,4 @@
-"""`coterie anonymize`: a new graph like the old one, attacked before it is let go."""
+"""`coterie anonymize`: publish a graph that is similar to the original and was attacked first."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import typer
 from coterie.base.errors import PolicyRefusedError
 from coterie.base.json_values import as_json
 from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption, load_graph
-from coterie.cli.session import Session, command, stopwatch
+from coterie.cli.session import Session, command, spell_options, stopwatch
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from coterie.anonymize.output.release import Release
+    from coterie.anonymize.policy import PolicyDecision
+    from coterie.anonymize.utility.measures import ScalarMeasures
 
 
 class Model(StrEnum):
@@ -26,57 +28,107 @@ class Model(StrEnum):
     exact_counts = "exact-counts"
 
 
-class Written(StrEnum):
+class OutputFormat(StrEnum):
     csv = "csv"
     parquet = "parquet"
     graphml = "graphml"
 
 
-@command
+BlocksOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of blocks (default: half the square root of the nodes)."),
+]
+MinClassSizeOption = Annotated[
+    int,
+    typer.Option(
+        min=1, help="Minimum number of people per class; they cannot be told apart in the release."
+    ),
+]
+
+
+@command(
+    seed_help="Seed of the clustering and of the attacks. It does not determine the new graph, "
+    "which is drawn with randomness of the operating system."
+)
 def run(
     session: Session,
     graph: GraphArgument,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to publish; made new.")],
-    blocks: Annotated[
-        int | None, typer.Option(min=1, help="Blocks; half the square root of the nodes.")
-    ] = None,
-    model: Annotated[Model, typer.Option(help="How the new graph is drawn.")] = Model.dcsbm,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="Folder to publish; must be new or empty. The private audit goes to DIR.private.",
+        ),
+    ],
+    blocks: BlocksOption = None,
+    model: Annotated[
+        Model,
+        typer.Option(
+            help="How the new graph is drawn: dcsbm reproduces degrees, clustering and path "
+            "lengths; sbm draws from the block model of the paper; exact-counts also keeps the "
+            "number of edges between blocks."
+        ),
+    ] = Model.dcsbm,
     rewire: Annotated[
-        bool, typer.Option("--rewire/--no-rewire", help="Bring clustering back by swaps (dcsbm).")
+        bool,
+        typer.Option(
+            "--rewire/--no-rewire",
+            help="Swap edges until clustering matches the original (dcsbm only).",
+        ),
     ] = True,
-    draws: Annotated[int, typer.Option(min=1, help="Graphs to draw from the model.")] = 1,
-    min_class_size: Annotated[
-        int, typer.Option(min=1, help="People in the smallest class at least.")
-    ] = 10,
+    draws: Annotated[int, typer.Option(min=1, help="Number of graphs to draw and publish.")] = 1,
+    min_class_size: MinClassSizeOption = 10,
     max_edge_probability: Annotated[
-        float, typer.Option(min=0.01, max=1.0, help="No edge in a cell this likely.")
+        float,
+        typer.Option(
+            min=0.01,
+            max=1.0,
+            help="Merge classes until no original edge connects two classes whose members are "
+            "connected with this probability or more.",
+        ),
     ] = 0.85,
     policy: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="Limits of your own.")
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml",
+            help="Limits of the privacy policy, in a table [limits] (default: built-in limits).",
+        ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Write what is refused; recorded.")
+        bool,
+        typer.Option(
+            "--force", help="Write the release even if refused (recorded in audit and report)."
+        ),
     ] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the release that DIR holds.")
+        bool, typer.Option("--overwrite", help="Replace the release that is in DIR.")
     ] = False,
     research_truth: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Who is who (published,original): never publish it."),
+        typer.Option(
+            metavar="FILE",
+            help="Also write who is who (columns published,original). Never publish this file.",
+        ),
     ] = None,
-    output_format: Annotated[Written, typer.Option(help="Of the new graph.")] = Written.csv,
+    output_format: Annotated[
+        OutputFormat, typer.Option(help="File format of the new graph.")
+    ] = OutputFormat.csv,
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Make a graph like this one that can be published, or say why not."""
+    """Make a new graph that is similar to GRAPH and may be published, or say why not.
+
+    Example: coterie anonymize friends.csv --blocks 60 --out release
+    """
     from coterie.anonymize.anonymizer import Anonymizer
     from coterie.anonymize.draw.dcsbm import Steps
-    from coterie.anonymize.output.release_folder import check_folder, check_truth_path
+    from coterie.anonymize.output.json_form import release_json
+    from coterie.anonymize.output.release_folder import check_folder, check_identity_map_path
     from coterie.anonymize.policy import Policy
 
     check_folder(out, overwrite)
     if research_truth is not None:
-        check_truth_path(research_truth, out)
+        check_identity_map_path(research_truth, out)
     anonymizer = Anonymizer(
         blocks,
         min_class_size=min_class_size,
@@ -91,54 +143,85 @@ def run(
         original = load_graph(session, graph, format=format, separator=separator)
         with session.progress("anonymize") as callback:
             release = anonymizer.release(
-                original, engine=session.engine(), callback=callback, look_for_advice=not force
+                original, engine=session.engine(), callback=callback, suggest=not force
             )
-        result = _result(release)
-        if not release.refused or (force and release.graphs):
+        written = bool(release.graphs) and (force or not release.refused)
+        suggestions = [spell_options(text) for text in release.suggestions]
+        result = release_json(release.decision, suggestions, release.utility, release.risk)
+        if written:
             release.write(
                 out,
-                form=output_format.value,
+                format=output_format.value,
                 overwrite=overwrite,
                 force=force,
                 research_truth=research_truth,
             )
         result["seconds"] = seconds()
-    if release.refused and not (force and release.graphs):
+    if not written:
         if session.json:
             sys.stdout.write(as_json(result) + "\n")
-        raise PolicyRefusedError([*release.reasons, *release.advice])
-    _speak(session, release, out, research_truth)
+        raise PolicyRefusedError([*release.reasons, *suggestions])
+    _print_release(session, release, out, research_truth)
     return result
 
 
-def _result(release: Release) -> dict[str, Any]:
-    return {
-        "refused": release.refused,
-        "reasons": release.reasons,
-        "advice": release.advice,
-        "utility": release.utility,
-        "risk": release.risk,
-        "limits": release.record.get("limits", []),
-        "levels": release.record.get("levels", []),
-    }
-
-
-def _speak(session: Session, release: Release, out: Path, truth: Path | None) -> None:
+def _print_release(
+    session: Session, release: Release, out: Path, research_truth: Path | None
+) -> None:
+    """Print what was written, what is not preserved, and the two tables."""
     if release.refused:
         session.say(
             "FORCED: the privacy policy refuses this release: " + "; ".join(release.reasons)
         )
-    if truth is not None:
-        session.say(f"{truth} says who is who: keep it apart from the release, or destroy it")
-    for what in release.utility["not_kept"]:
-        session.say(f"not kept: {what}")
-    session.show(likeness_table(release.utility))
-    session.show(_risk_table(release))
-    session.show(f"written: {out} (to publish), {out}.private/audit.json (to keep)")
+    if research_truth is not None:
+        session.say(f"{research_truth} says who is who: never publish it, and delete it when done")
+    if release.utility is not None:
+        for what in release.utility.not_kept:
+            session.say(f"not preserved: {what}")
+        utility = release.utility
+        session.show(measures_table(utility.original, utility.published, utility.degree_ks))
+    session.show(_policy_table(release.decision))
+    session.show(f"written: {out} (to publish), {out}.private/audit.json (private, keep it)")
+
+
+_NAMES = {
+    "nodes": "nodes",
+    "edges": "edges",
+    "average_path_length": "average path length",
+    "diameter": "diameter",
+    "global_clustering": "global clustering",
+    "average_local_clustering": "mean local clustering",
+    "degree_mean": "mean degree",
+    "degree_max": "largest degree",
+    "assortativity": "assortativity",
+    "isolates": "nodes without an edge",
+    "largest_component": "nodes in the largest component",
+    "core_max": "largest core number",
+    "modularity": "modularity of the blocks",
+}
+
+
+def measures_table(
+    original: ScalarMeasures,
+    published: ScalarMeasures,
+    degree_ks: float,
+    title: str = "original and release",
+) -> Table:
+    """Return a table of the measures of two graphs."""
+    from rich.table import Table
+
+    table = Table("measure", "original", "published", title=title, title_justify="left")
+    for key, name in _NAMES.items():
+        before, after = getattr(original, key), getattr(published, key)
+        if before is not None and after is not None:
+            shown = _percent if key == "largest_component" else _figure
+            table.add_row(name, shown(before), shown(after))
+    table.add_row("largest difference of degree shares (KS)", "", _percent(degree_ks))
+    return table
 
 
 def _figure(value: float) -> str:
-    """Counts whole, with their thousands apart; anything else to four places.
+    """Format counts without decimals and all other figures with four.
 
     >>> _figure(198050.0), _figure(0.30103), _figure(4.19)
     ('198,050', '0.3010', '4.1900')
@@ -146,25 +229,18 @@ def _figure(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4f}"
 
 
-def likeness_table(utility: dict[str, Any], title: str = "original and release") -> Table:
-    """The plain figures of two graphs side by side."""
+def _percent(value: float) -> str:
+    return f"{100 * value:.4g} %"
+
+
+def _policy_table(decision: PolicyDecision) -> Table:
+    """Return a table of the limits of the policy; an exceeded limit is marked EXCEEDED."""
     from rich.table import Table
 
-    table = Table("measure", "original", "published", title=title, title_justify="left")
-    for key, before in utility["original"].items():
-        after = utility["published"].get(key)
-        if isinstance(before, int | float) and isinstance(after, int | float):
-            table.add_row(key.replace("_", " "), _figure(before), _figure(after))
-    table.add_row("degree KS", "", f"{utility['degree_ks']:.4f}")
-    return table
-
-
-def _risk_table(release: Release) -> Table:
-    from rich.table import Table
-
-    table = Table("limit", "found", "allowed", "", title="privacy policy", title_justify="left")
-    for limit in release.record["limits"]:
-        sign = "≥" if limit["at_least"] else "≤"
-        mark = "holds" if limit["holds"] else "PASSED"
-        table.add_row(limit["name"], f"{limit['value']:.4g}", f"{sign} {limit['limit']:.4g}", mark)
+    table = Table("figure", "value", "limit", "", title="privacy policy", title_justify="left")
+    for limit in decision.limits:
+        shown = _percent if limit.percent else _figure
+        sign = "≥" if limit.at_least else "≤"
+        mark = "within the limit" if limit.holds else "EXCEEDED"
+        table.add_row(limit.label, shown(limit.value), f"{sign} {shown(limit.limit)}", mark)
     return table

@@ -1,4 +1,4 @@
-"""`coterie attack`: who can be found in a published graph, beside the controls."""
+"""`coterie attack`: how many people can be identified in a published graph."""
 
 from __future__ import annotations
 
@@ -13,56 +13,83 @@ from coterie.cli.session import Session, command, stopwatch
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from coterie.anonymize.risk.attack_suite import AttackSuiteResult
+
 
 @command
 def run(
     session: Session,
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="What the attacker knows.")],
-    published: Annotated[str, typer.Argument(metavar="PUBLISHED", help="What was published.")],
-    truth: Annotated[Path, typer.Option(metavar="FILE", help="Who is who: published,original.")],
+    original: Annotated[
+        str, typer.Argument(metavar="ORIGINAL", help="The original graph, which attackers know.")
+    ],
+    published: Annotated[
+        str, typer.Argument(metavar="PUBLISHED", help="The published graph to attack.")
+    ],
+    truth: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="Who is who: a table with the columns published,original, as written by "
+            "`coterie anonymize --research-truth`.",
+        ),
+    ],
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Seeded matching, vertex refinement and degree, on the graph and on two controls."""
-    from coterie.anonymize.output.identity_map import read_truth
-    from coterie.anonymize.risk.attack_suite import Target, attack
+    """Try to identify people in PUBLISHED, and in two unprotected controls.
+
+    The controls are a copy of ORIGINAL with only the names removed, and one in which 10 % of the
+    edges were deleted too.
+
+    Example: coterie attack friends.csv release/graph.csv --truth who.csv
+    """
+    from coterie.anonymize.output.identity_map import read_identity_map
+    from coterie.anonymize.output.json_form import attack_json
+    from coterie.anonymize.published_graph import PublishedGraph
+    from coterie.anonymize.risk.attack_suite import attack
 
     known, other = (
         load_graph(session, path, format=format, separator=separator)
         for path in (original, published)
     )
-    target = Target(other, read_truth(truth, known, other))
+    target = PublishedGraph(other, read_identity_map(truth, known, other))
     with stopwatch() as seconds, session.progress("attack") as callback:
-        result = attack(known, target, session.engine(), rng=session.seed, callback=callback)
-        result["seconds"] = seconds()
-    session.show(_table(result))
-    if not any(row["correct"] for row in result["controls"]["naive"]["seeded"]):
-        session.say("the seeded attack finds nobody in the naive copy either: it proves nothing")
+        found = attack(known, target, session.engine(), rng=session.seed, callback=callback)
+        result = {**attack_json(found), "seconds": seconds()}
+    session.show(_table(found))
+    if not any(r.correct for r in found.controls.naive.seeded):
+        session.say(
+            "the seeded attack identifies nobody in the copy without names either, so it says "
+            "nothing about the published graph"
+        )
     return result
 
 
-def _table(result: dict[str, Any]) -> Table:
+def _table(found: AttackSuiteResult) -> Table:
+    """Return the people identified by each attack, in the graph and in both controls."""
     from rich.table import Table
 
-    table = Table("attack", "published", "precision", "naive copy", "10 % deleted")
-    controls = result["controls"]
-    for i, row in enumerate(result["seeded"]):
-        beside = (controls[name]["seeded"][i]["correct"] for name in ("naive", "deleted_10"))
-        table.add_row(
-            f"seeded, {row['seeds']} known",
-            f"{row['correct']:,}",
-            f"{row['precision']:.2f}",
-            *(f"{n:,}" for n in beside),
-        )
-    for i, row in enumerate(result["bold"]):
-        beside = (controls[name]["bold"][i]["correct"] for name in ("naive", "deleted_10"))
-        found = f"{row['correct']:,}", f"{row['precision']:.4f}"
-        table.add_row(row["attack"], *found, *(f"{n:,}" for n in beside))
-    for key, row in result["vertex_refinement"].items():
-        beside = (controls[name]["vertex_refinement"][key]["unique"] for name in controls)
-        table.add_row(f"{key}, unique", f"{row['unique']:,}", "", *(f"{n:,}" for n in beside))
-    beside = (controls[name]["degree"]["correct"] for name in controls)
-    table.add_row(
-        "degree rank", f"{result['degree']['correct']:,}", "", *(f"{n:,}" for n in beside)
+    table = Table(
+        "attack",
+        "people identified",
+        "share of right guesses",
+        "in a copy without names",
+        "10 % of edges deleted",
     )
+    graphs = (found.target, *found.controls)
+    rows = [
+        *zip(*(g.seeded for g in graphs), strict=True),
+        *zip(*(g.guess_everyone for g in graphs), strict=True),
+    ]
+    for target, naive, deleted in rows:
+        precision = f"{100 * target.precision:.3g} %"
+        people = (f"{result.correct:,}" for result in (naive, deleted))
+        table.add_row(target.label, f"{target.correct:,}", precision, *people)
+    for label, counts in (
+        ("exact degree known", [g.degree_known.unique for g in graphs]),
+        ("degrees of all neighbours known", [g.neighbour_degrees_known.unique for g in graphs]),
+        ("rank by degree", [g.degree_rank.correct for g in graphs]),
+    ):
+        published, *controls = (f"{count:,}" for count in counts)
+        table.add_row(label, published, "", *controls)
     return table

@@ -1,23 +1,26 @@
-"""`coterie benchmark`: our methods beside others, on data of yours."""
+"""`coterie benchmark`: compare coterie with other techniques on your data."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from coterie.cli.anonymize import BlocksOption, MinClassSizeOption
 from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption, load_graph
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-app = typer.Typer(no_args_is_help=True, help="Our methods beside others, on data of yours.")
+    from coterie.anonymize.baselines.benchmark import BenchmarkRow
+
+app = typer.Typer(no_args_is_help=True, help="Compare coterie with other techniques on your data.")
 
 
 @app.callback()
 def _group() -> None:
-    """Our methods beside others, on data of yours."""
+    """Compare coterie with other techniques on your data."""
 
 
 @app.command("anonymize")
@@ -25,17 +28,17 @@ def _group() -> None:
 def anonymize(
     session: Session,
     graph: GraphArgument,
-    blocks: Annotated[
-        int | None, typer.Option(min=1, help="Blocks; half the square root of the nodes.")
-    ] = None,
-    min_class_size: Annotated[
-        int, typer.Option(min=1, help="People in the smallest class at least.")
-    ] = 10,
+    blocks: BlocksOption = None,
+    min_class_size: MinClassSizeOption = 10,
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Techniques to publish a graph: how alike their graphs are, and whom attacks find in them."""
+    """Publish GRAPH with nine techniques; compare how similar and how safe the results are.
+
+    Example: coterie benchmark anonymize friends.csv --blocks 60
+    """
     from coterie.anonymize.baselines.benchmark import benchmark
+    from coterie.anonymize.output.json_form import benchmark_json
 
     original = load_graph(session, graph, format=format, separator=separator)
     with stopwatch() as seconds, session.progress("benchmark") as callback:
@@ -47,43 +50,47 @@ def anonymize(
             rng=session.seed,
             callback=callback,
         )
-        result = {"rows": rows, "seconds": seconds()}
+        result = {"rows": benchmark_json(rows), "seconds": seconds()}
     session.show(_table(rows))
+    session.show(
+        "The last columns count the people whom attacks identify: by the degrees of all "
+        "neighbours, with a guess for everyone, and by the seeded attack that knows some people."
+    )
     return result
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
+def _table(rows: list[BenchmarkRow]) -> Table:
+    """Return utility and risk of each technique."""
     from rich.table import Table
 
-    shown = {
-        "global_clustering": "GCC",
-        "average_local_clustering": "local",
-        "average_path_length": "APL",
-        "degree_ks": "KS",
-        "degree_max": "max deg",
-        "isolates": "isolates",
-        "precision": "precision",
-        "all_claimed": "all claimed",
-        "h2_unique": "H2",
-        "true_edges": "true edges",
-    }
-    found = [key for key in rows[-1] if key.startswith("found_")]
-    columns = {**shown, **{key: f"{key.split('_')[1]} seeds" for key in found}}
     table = Table(box=None, padding=(0, 1))
     table.add_column("technique", no_wrap=True)
-    for name in columns.values():
-        table.add_column(name, justify="right", no_wrap=True)
+    seeded = rows[-1].risk.seeded if rows[-1].risk else []
+    for name in (
+        "global clustering",
+        "local clustering",
+        "path length",
+        "degree KS",
+        "max degree",
+        "isolates",
+        "true edges",
+        "neighbour degrees",
+        "guess everyone",
+        *(f"{found.seeds} known" for found in seeded),
+    ):
+        table.add_column(name, justify="right")
     for row in rows:
-        cells = (row.get(key) for key in columns)
-        table.add_row(
-            row["technique"],
-            *("" if c is None else f"{c:.3g}" if c < 1000 else f"{c:.0f}" for c in cells),
-        )
+        m, risk = row.measures, row.risk
+        figures: list[float] = [
+            m.global_clustering,
+            m.average_local_clustering,
+            m.average_path_length,
+            row.degree_ks,
+            m.degree_max,
+            m.isolates,
+        ]
+        if risk is not None:
+            figures += [risk.true_edges, risk.unique_by_neighbour_degrees, risk.guess_everyone]
+            figures += [found.correct for found in risk.seeded]
+        table.add_row(row.technique, *(f"{x:.3g}" if x < 1000 else f"{x:.0f}" for x in figures))
     return table
-
-
-def _figure(value: float | None) -> str:
-    """Three places, counts whole, nothing where nothing was measured."""
-    if value is None:
-        return ""
-    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"

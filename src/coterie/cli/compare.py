@@ -1,4 +1,4 @@
-"""`coterie compare`: how alike two graphs are."""
+"""`coterie compare`: how similar two graphs are."""
 
 from __future__ import annotations
 
@@ -10,24 +10,32 @@ from coterie.cli.input_options import FormatOption, SeparatorOption, load_graph
 from coterie.cli.session import Session, command, stopwatch
 
 
-@command
+@command(unused=("seed",))
 def run(
     session: Session,
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="A graph; - is stdin.")],
-    published: Annotated[str, typer.Argument(metavar="PUBLISHED", help="The other graph.")],
+    original: Annotated[
+        str, typer.Argument(metavar="ORIGINAL", help="The original graph; - is stdin.")
+    ],
+    published: Annotated[
+        str, typer.Argument(metavar="PUBLISHED", help="The graph to compare with it.")
+    ],
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Path lengths, clustering, degrees, components, cores and spectrum of two graphs."""
+    """Compare path lengths, clustering, degrees, components, cores and spectrum of two graphs.
+
+    Example: coterie compare friends.csv release/graph.csv
+    """
+    from coterie.anonymize.output.json_form import comparison_json
     from coterie.anonymize.utility.measures import compare
-    from coterie.cli.anonymize import likeness_table
+    from coterie.cli.anonymize import measures_table
 
     first, second = (
         load_graph(session, path, format=format, separator=separator)
         for path in (original, published)
     )
     with stopwatch() as seconds:
-        result = compare(first, second, session.engine())
-        result["seconds"] = seconds()
-    session.show(likeness_table(result, "how alike they are"))
+        found = compare(first, second, session.engine())
+        result = {**comparison_json(found), "seconds": seconds()}
+    session.show(measures_table(found.original, found.published, found.degree_ks, "two graphs"))
     return result

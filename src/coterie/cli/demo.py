@@ -140,7 +140,7 @@ def _recommend(session: Session) -> dict[str, Any]:
 
 def _release(session: Session, out: Path) -> dict[str, Any]:
     from coterie.anonymize.anonymizer import Anonymizer
-    from coterie.cli.anonymize import likeness_table
+    from coterie.cli.anonymize import measures_table
     from coterie.data.demo_data import social_network
 
     people, _ = social_network(rng=session.seed)
@@ -149,12 +149,13 @@ def _release(session: Session, out: Path) -> dict[str, Any]:
         release = Anonymizer(rng=session.seed).release(
             people, engine=session.engine(), callback=callback
         )
-    if release.refused:
+    utility = release.utility
+    if release.refused or utility is None:
         session.show("Refused: " + "; ".join(release.reasons))
         return {"refused": True, "reasons": release.reasons, "seconds": seconds()}
     folder = _unused_name(out)
     release.write(folder)
-    session.show(likeness_table(release.utility))
+    session.show(measures_table(utility.original, utility.published, utility.degree_ks))
     session.show(
         f"The new network: {folder}/graph.csv. Report: {folder}/report.html (open it in a "
         f"browser).\nFiles that must stay private (seed, audit): {folder}.private/"
@@ -163,7 +164,8 @@ def _release(session: Session, out: Path) -> dict[str, Any]:
         "refused": False,
         "folder": str(folder),
         "global_clustering": [
-            release.utility[which]["global_clustering"] for which in ("original", "published")
+            utility.original.global_clustering,
+            utility.published.global_clustering,
         ],
         "seconds": seconds(),
     }

@@ -1,4 +1,4 @@
-"""Work that needs nothing of the release, done on a second thread while that is drawn."""
+"""A task that runs on a second thread while the main thread does something else."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from coterie.engine import Engine, LocalEngine
 Result = TypeVar("Result")
 
 
-class _Stopped(Exception):  # noqa: N818 - never seen by anybody but the thread that it ends
-    """The release was given up: what runs beside it ends at its next word."""
+class _Stopped(Exception):  # noqa: N818 - never leaves the thread that it ends
+    """The result is no longer needed."""
 
 
 class BackgroundTask(Generic[Result]):
-    """A task begun now and asked for later; without a second thread it is done when asked for.
+    """A task that starts now and whose result is needed later.
 
-    The task gets an engine of one thread and a callback that it must call now and then.
+    The task gets an engine of one thread and a callback. Leaving the `with` block stops the task
+    at its next call of the callback. If the given engine has a single thread, the task runs when
+    its result is asked for.
 
     >>> with BackgroundTask(lambda engine, callback: 6 * 7, LocalEngine(2)) as answer:
     ...     answer.result()
@@ -28,18 +30,17 @@ class BackgroundTask(Generic[Result]):
 
     def __init__(self, task: Callable[[Engine, Callback], Result], engine: Engine) -> None:
         self._task = task
-        self._engine = engine
         self._stop = threading.Event()
         self._outcome: list[Result] = []
         self._error: BaseException | None = None
         self._thread: threading.Thread | None = None
         if engine.threads > 1:
-            # A daemon: an interrupted command does not wait for it.
+            # A daemon thread, so that an interrupted command does not wait for it.
             self._thread = threading.Thread(target=self._run, daemon=True)
             self._thread.start()
 
     def result(self) -> Result:
-        """What the task gave; raises what it raised."""
+        """Wait for the task and return its result, or raise its error."""
         if self._thread is None:
             if not self._outcome:
                 self._run()
@@ -57,10 +58,10 @@ class BackgroundTask(Generic[Result]):
 
     def _run(self) -> None:
         try:
-            self._outcome.append(self._task(LocalEngine(1), self._heed))
+            self._outcome.append(self._task(LocalEngine(1), self._stop_if_asked))
         except BaseException as error:
             self._error = error
 
-    def _heed(self, progress: Progress) -> None:
+    def _stop_if_asked(self, progress: Progress) -> None:
         if self._stop.is_set():
             raise _Stopped

@@ -1,109 +1,99 @@
-"""The report of a release: may it go out, what does it keep, what could be found in it.
+"""The report of a release: the decision, the risk and the utility.
 
-It is published with the release, so it holds nothing but what `summary` has: no seed, no id of
-the original, no figure of a single person.
-
-The summary (every part but `refused` may be missing; a section without data is left out):
-
-    name, refused, forced, reasons, advice, model, nodes, edges, blocks, draws, seconds
-    utility   original, published: {nodes, edges, global_clustering, …}; degree_ks; not_kept: [text]
-    profiles  {"degree" | "clustering" | "distance" | "spectrum" | "core":
-               {"original": {"x": [], "y": []}, "published": {"x": [], "y": []}}}
-    limits    [{name, value, limit, at_least, percent, note}]
-    levels    [{level, …figures}]      the risk for each level of publication
-    attacks   [{attack, release, naive, deleted_10, chance}]   people found, of `nodes`
-    remarks   [text]
+The report is published with the release, so it shows nothing but what the public summary
+contains: no seed, no id of the original, no figure of a single person.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
+from coterie.anonymize.output.public_summary import PublicSummary
 from coterie.report.charts import percent, short
 from coterie.report.page import Fact, Page, Section, Verdict, write
 from coterie.report.risk_section import attacks, risk
 from coterie.report.shared_sections import assumptions, count
-from coterie.report.utility_section import MEASURES, likeness, measure_by_measure
+from coterie.report.utility_section import MEASURES, curves, measure_by_measure
 
-_UNDIRECTED = "The original was read as a simple graph: no direction, no weight, no self-loop."
+
+class _Method(NamedTuple):
+    """How a release model is named and explained in the report."""
+
+    name: str
+    explanation: str
+
+
+_SIMPLE_GRAPH = "The original was read as a simple graph: no directions, no weights, no self-loops."
 _METHODS = {
-    "dcsbm": (
-        "degree-corrected blocks",
-        "Who is joined to whom depends on blocks and degree bins alone; degrees are drawn anew "
-        "inside each bin, then edges are swapped towards the original's clustering.",
-        _UNDIRECTED,
+    "dcsbm": _Method(
+        "degree-corrected block model",
+        "Who is connected to whom depends only on blocks and degree classes. Degrees are drawn "
+        "again within each class, then edges are swapped to reach the original's clustering.",
     ),
-    "sbm": (
-        "the paper's blocks",
-        "Every pair is joined with a probability that depends on its two blocks alone.",
-        _UNDIRECTED,
+    "sbm": _Method(
+        "stochastic block model",
+        "Each pair is connected with a probability that depends only on its two blocks.",
     ),
-    "exact-counts": (
-        "Hay et al.",
-        "Edges between two blocks are dealt anew at random, as many as the original has.",
-        _UNDIRECTED,
+    "exact-counts": _Method(
+        "block model with exact counts",
+        "The number of edges between two blocks is that of the original; which pairs are connected "
+        "is random.",
     ),
 }
 
 
-def render(summary: Mapping[str, Any]) -> str:
-    """The report of a release (or of a refusal) as HTML."""
+def render(summary: PublicSummary) -> str:
+    """Return the report of a release, or of a refusal, as HTML."""
     return write(compose(summary))
 
 
-def compose(summary: Mapping[str, Any]) -> Page:
-    """Sections and charts from a summary."""
+def compose(summary: PublicSummary) -> Page:
+    """Arrange the sections and charts of the report."""
+    method = _METHODS.get(summary.model)
     return Page(
         "anonymization report",
-        f"Release of {summary.get('name', 'a graph')}",
+        f"Release of {summary.name}",
         _verdict(summary),
         _facts(summary),
         [
-            risk(summary),
-            attacks(summary),
-            likeness(summary),
-            measure_by_measure(summary),
-            Section("What this does not promise", notes=list(summary.get("remarks", []))),
-            assumptions(
-                [*_METHODS.get(str(summary.get("model")), ())[1:], *summary.get("assumed", [])]
-            ),
+            risk(summary.limits, summary.levels),
+            attacks(summary.attacks, summary.nodes),
+            curves(summary.profiles),
+            measure_by_measure(summary.utility),
+            Section("What is not guaranteed", notes=summary.remarks),
+            assumptions([] if method is None else [method.explanation, _SIMPLE_GRAPH]),
         ],
     )
 
 
-def _verdict(summary: Mapping[str, Any]) -> Verdict:
-    reasons = [str(r) for r in summary.get("reasons", [])]
-    advice = [str(a) for a in summary.get("advice", [])]
-    found = _found(summary)
-    if summary["refused"] and summary.get("forced"):
+def _verdict(summary: PublicSummary) -> Verdict:
+    reasons = [*summary.reasons, *summary.suggestions]
+    if summary.refused and summary.forced:
         text = (
-            "The privacy policy refuses this release; it was written because --force asked for it."
+            "The privacy policy refuses this release. Its owner decided to write it nevertheless "
+            "(`force`)."
         )
-        return Verdict(text, "bad", "✗ forced", [*reasons, *advice])
-    if summary["refused"]:
-        text = "Nothing was released: a limit of the privacy policy would have been passed."
-        return Verdict(text, "bad", "✗ refused", [*reasons, *advice])
-    text = "The release keeps within every limit of the privacy policy" + (
-        f": {found}." if found else "."
-    )
-    lost = [f"Not kept: {what}" for what in summary.get("utility", {}).get("not_kept", [])]
-    return Verdict(text, "good", "✓ released", lost)
+        return Verdict(text, "bad", "✗ forced", reasons)
+    if summary.refused:
+        text = "Nothing was released: a limit of the privacy policy would have been exceeded."
+        return Verdict(text, "bad", "✗ refused", reasons)
+    found = _best_attack(summary)
+    text = "The release is within every limit of the privacy policy." + f" {found}" * bool(found)
+    not_kept = summary.utility.not_kept if summary.utility else []
+    return Verdict(text, "good", "✓ released", [f"Not preserved: {what}" for what in not_kept])
 
 
-def _found(summary: Mapping[str, Any]) -> str:
-    """The most that any attack with power found, in words; "" where none was tried."""
-    able = [a for a in summary.get("attacks", []) if (a.get("naive") or 0) >= 1]
-    if not able or not summary.get("nodes"):
+def _best_attack(summary: PublicSummary) -> str:
+    """Describe the attack that guessed the most people right; "" if none has power."""
+    able = [a for a in summary.attacks if a.naive >= 1]
+    if not able or not summary.nodes:
         return ""
-    best = max(able, key=lambda a: float(a["release"]))
-    naive = max(float(a["naive"]) for a in able)
-    chance = best.get("chance")
-    luck = "" if chance is None else f" ({_about(float(chance))} by chance)"
+    best = max(able, key=lambda a: a.release)
+    luck = "" if best.expected is None else f" ({_about(best.expected)} expected by luck)"
     return (
-        f"no attack found more than {best['release']:,.0f} of {summary['nodes']:,} people in it"
-        f"{luck}, where the same attacks find up to {naive:,.0f} in a copy with only the names "
-        "removed"
+        f"No attack guessed more than {best.release:,.0f} of {summary.nodes:,} people right{luck}. "
+        f"In a copy with only the names removed, the same attacks identify up to "
+        f"{max(a.naive for a in able):,.0f}."
     )
 
 
@@ -111,31 +101,27 @@ def _about(people: float) -> str:
     return "less than 1" if 0 < people < 1 else f"{people:,.0f}"
 
 
-def _facts(summary: Mapping[str, Any]) -> list[Fact]:
-    utility = summary.get("utility", {})
-    original, published = utility.get("original", {}), utility.get("published", {})
+def _facts(summary: PublicSummary) -> list[Fact]:
+    """Return the numbers at the top of the page."""
     facts = []
+    utility = summary.utility
     for key in ("nodes", "edges", "blocks"):
-        here, before = published.get(key, summary.get(key)), original.get(key)
-        if here:
-            note = f"original {before:,.0f}" if before is not None and before != here else ""
-            facts.append(count(key, here, note))
-    facts += [
-        Fact(MEASURES[key], short(published[key]), f"original {short(original[key])}")
-        for key in ("global_clustering", "average_path_length")
-        if original.get(key) is not None and published.get(key) is not None
-    ]
-    if utility.get("degree_ks") is not None:
+        shown = before = getattr(summary, key)
+        if utility is not None and key != "blocks":
+            shown, before = getattr(utility.published, key), getattr(utility.original, key)
+        if shown:
+            facts.append(count(key, shown, "" if before == shown else f"original {before:,.0f}"))
+    if utility is not None:
+        for key in ("global_clustering", "average_path_length"):
+            released, original = getattr(utility.published, key), getattr(utility.original, key)
+            facts.append(Fact(MEASURES[key], short(released), f"original {short(original)}"))
         facts.append(
             Fact(
                 "degrees differ by",
-                percent(utility["degree_ks"]),
-                "of the nodes at most (Kolmogorov-Smirnov)",
+                percent(utility.degree_ks),
+                "largest difference between the shares of nodes up to any degree",
             )
         )
-    if summary.get("model"):
-        model = str(summary["model"])
-        facts.append(Fact("method", model, _METHODS.get(model, ("",))[0]))
-    if summary.get("seconds"):
-        facts.append(Fact("time", f"{short(float(summary['seconds']))} s"))
+    if summary.model in _METHODS:
+        facts.append(Fact("method", summary.model, _METHODS[summary.model].name))
     return facts

@@ -1,135 +1,129 @@
-"""What could be found in a release: figures against limits, and attacks beside their controls."""
+"""Report sections about risk: figures next to their limits, and attacks next to their controls."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from coterie.anonymize.output.public_summary import PublicAttack, PublicLimit
+from coterie.anonymize.risk.assessment import PublicationLevel
 from coterie.report.charts import ChartTable, Gauge, bars, gauges, percent
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Figure, Panel, Section
 
-_MEANING = {
-    "A1": "A1: the chance to point at the right person for somebody who knows the person's class "
-    "(block and degree bin), 1 over the size of the class.",
-    "A2": "A2: original edges between classes so closely joined that the edge is as good as "
-    "published.",
-    "A3": "A3, edge inference: how much better the model knows the edges it was made from than "
-    "edges kept from it; 0 is none, 1 is all.",
-    "A4": "A4: people found by somebody who knows a few of them and looks for the rest.",
-}
-_LEVELS = {
-    "level": "what is published",
-    "A1 mean": "A1, mean",
-    "A1 worst": "A1, worst",
-    "people found": "people found (A4)",
-    "why": "because",
-}
-_WORDS = {"level", "why"}
-_A_PICTURE = 4  # attacks
+_MEANING = [
+    "A1, classes: a class is a group of people with the same block and similar degree. The release "
+    "treats them alike, so somebody who knows a person's class guesses the right node with a "
+    "probability of 1 in the size of the class.",
+    "A2, edges disclosed: if nearly all members of two classes are connected in the original, an "
+    "edge between two of them is as good as published. The figure is the share of the original "
+    "edges for which this is so.",
+    "A3, edge inference: the advantage in recognising edges that the release was made from over "
+    "edges that were held out. 0 % means no advantage, 100 % means that all are recognised.",
+    "A4, attacks: an attacker who knows the original graph, and some people in the release, tries "
+    "to identify the others. Some guesses are right by luck; the limit is what luck explains plus "
+    "a margin.",
+]
+_LEVEL_COLUMNS = [
+    "what is published",
+    "right guess within the class, mean (A1)",
+    "right guess within the class, smallest class (A1)",
+    "edges disclosed (A2)",
+    "people guessed right (A4)",
+    "because",
+]
+_ATTACKS_PER_CHART = 4
 
 
-def risk(summary: Mapping[str, Any]) -> Section:
-    """Every figure against its limit, and the same figures if more were published."""
-    limits = [_gauge(item) for item in summary.get("limits", [])]
-    section = Section("Risk, and the limits set for it", figures_first=True)
-    if limits:
-        section.lead = _count_limits(limits)
-        half = -(-len(limits) // 2) if len(limits) > 4 else len(limits)
-        for part in (limits[:half], limits[half:]):
+def risk(limits: Sequence[PublicLimit], levels: Sequence[PublicationLevel]) -> Section:
+    """Show every figure next to its limit, and the risk if more were published."""
+    section = Section("Risk and limits", figures_first=True)
+    shown = [Gauge(*limit) for limit in limits]
+    if shown:
+        section.lead = _count_limits(shown)
+        half = -(-len(shown) // 2) if len(shown) > 4 else len(shown)
+        for part in (shown[:half], shown[half:]):
             if part:
                 title = "Figures and limits" + ", continued" * bool(section.figures)
-                chart = gauges(part, description="Risk figures, each against its limit.")
+                chart = gauges(part, description="Risk figures, each next to its limit.")
                 section.figures.append(Figure(title, chart))
-    rows = [dict(level) for level in summary.get("levels", [])]
-    if rows:
-        columns = list(dict.fromkeys(key for row in rows for key in row))
-        body: list[list[Cell]] = [[_shown(c, row.get(c)) for c in columns] for row in rows]
+    if levels:
+        rows: list[list[Cell]] = [
+            [
+                level.level,
+                percent(level.class_mean),
+                percent(level.class_worst),
+                percent(level.disclosed_edges),
+                percent(level.people_found),
+                level.why,
+            ]
+            for level in levels
+        ]
         section.tables.append(
             Panel(
                 "The risk by what is published",
-                ChartTable([_LEVELS.get(c, c.replace("_", " ")) for c in columns], body),
-                "Each row gives away more than the one above it. –: not shown by what is "
+                ChartTable(_LEVEL_COLUMNS, rows),
+                "Each row discloses more than the one above. –: not disclosed by what is "
                 "published.",
             )
         )
     if section:
-        section.notes = list(_MEANING.values())
+        section.notes = list(_MEANING)
     return section
 
 
-def _gauge(item: Mapping[str, Any]) -> Gauge:
-    limit = item.get("limit")
-    return Gauge(
-        str(item["name"]),
-        float(item["value"]),
-        None if limit is None else float(limit),
-        bool(item.get("at_least", False)),
-        bool(item.get("percent", False)),
-        str(item.get("note", "")),
+def _count_limits(limits: Sequence[Gauge]) -> str:
+    with_limit = [g for g in limits if g.limit is not None]
+    kept = sum(bool(g.holds) for g in with_limit)
+    return (
+        f"{kept} of {len(with_limit)} figures are within their limits. The mark across a bar is "
+        "the limit."
     )
 
 
-def _count_limits(limits: list[Gauge]) -> str:
-    set_ = [g for g in limits if g.limit is not None]
-    kept = sum(bool(g.holds) for g in set_)
-    return f"{kept} of {len(set_)} limits hold. The mark across a bar is its limit."
-
-
-def _shown(column: str, value: Any) -> Cell:
-    """All figures of a level are shares."""
-    if column in _WORDS or isinstance(value, str):
-        return str(value)
-    return percent(value)
-
-
-def attacks(summary: Mapping[str, Any]) -> Section:
-    """Whom each attack found, in the release and where it could have found somebody."""
-    tried = [dict(a) for a in summary.get("attacks", [])]
-    section = Section("Attacks on the release, beside their controls")
+def attacks(tried: Sequence[PublicAttack], nodes: int | None) -> Section:
+    """Show how many people each attack identified in the release and in the controls."""
+    section = Section("Attacks on the release and on two controls")
     if not tried:
         return section
     section.lead = (
-        "Each attack was run on the release, on a naive copy (names removed, edges kept) and on a "
-        "copy with a tenth of the edges deleted. An attack that finds nobody in the naive copy "
-        "proves nothing."
+        "Each attack was run on the release and on two unprotected graphs: a copy with only the "
+        "names removed, and a copy in which 10 % of the edges were also deleted. An attack that "
+        "identifies nobody in the copy without names says nothing about the release. “Expected by "
+        "luck” is the number of right guesses that luck alone explains."
     )
-    named = {
-        "release": "this release",
-        "naive": "naive copy",
-        "deleted_10": "10 % of edges deleted",
-        "chance": "by chance",
-    }
     groups = {
-        title: [_people(a.get(key)) for a in tried]
-        for key, title in named.items()
-        if any(a.get(key) is not None for a in tried)
+        "this release": [_people(a.release) for a in tried],
+        "names removed": [_people(a.naive) for a in tried],
+        "10 % of edges deleted": [_people(a.deleted_10) for a in tried],
+        "expected by luck": [_people(a.expected) for a in tried],
     }
+    groups = {title: values for title, values in groups.items() if not np.isnan(values).all()}
     most = max(np.nanmax(values) for values in groups.values())
-    of = f" of {summary['nodes']:,}" if summary.get("nodes") else ""
-    half = -(-len(tried) // 2) if len(tried) > _A_PICTURE else len(tried)
+    of = f" of {nodes:,}" if nodes else ""
+    half = -(-len(tried) // 2) if len(tried) > _ATTACKS_PER_CHART else len(tried)
     for part in (slice(0, half), slice(half, None)):
         if tried[part]:
             chart = bars(
-                [str(a["attack"]) for a in tried[part]],
+                [a.label for a in tried[part]],
                 {title: values[part] for title, values in groups.items()},
-                description="People found by each attack in the release and in its controls.",
+                description="People identified by each attack in the release and in its controls.",
                 of="attack",
                 longest=float(most),
                 names_above=True,
             )
             more = ", further attacks" if section.figures else ""
-            section.figures.append(Figure(f"People found{of}{more}", chart))
-    blind = [str(a["attack"]) for a in tried if a.get("naive") is not None and a["naive"] < 1]
+            section.figures.append(Figure(f"People guessed right{of}{more}", chart))
+    blind = [a.label for a in tried if a.naive < 1]
     if blind:
         section.notes.append(
-            f"Proves nothing here, since it finds nobody in the naive copy: {', '.join(blind)}."
+            "These attacks say nothing here, because they identify nobody in the copy without "
+            f"names: {', '.join(blind)}."
         )
     return section
 
 
 def _people(found: float | None) -> float:
-    """What chance finds is a fraction; a tenth of a person is enough."""
+    """Round expected numbers of people to tenths; NaN if there is none."""
     return float("nan") if found is None else round(float(found), 1)

@@ -1,5 +1,5 @@
-"""Other ways to publish a graph, each small and clear, for the same table as ours.
+"""Other techniques to publish a graph, for comparison.
 
-A technique takes (graph, rng) and gives a graph in which node v stands for v; the benchmark gives
-it new random ids before it is attacked.
+A technique takes (graph, rng) and returns a graph in which node v stands for v; the benchmark
+assigns new random ids before the attacks.
 """

@@ -1,11 +1,12 @@
-"""Our release and other techniques, on one table of utility and risk."""
+"""Compare the release models with other techniques: utility and risk in one table."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -14,10 +15,10 @@ from coterie.anonymize.baselines.configuration import configuration
 from coterie.anonymize.baselines.generalization import generalize
 from coterie.anonymize.baselines.k_degree import k_degree
 from coterie.anonymize.baselines.perturbation import delete_edges, naive, replace_edges
-from coterie.anonymize.draw.clustering import blocks_for, default_blocks
+from coterie.anonymize.draw.clustering import cluster_for_release, default_n_blocks
 from coterie.anonymize.draw.models import MODELS, build_model
-from coterie.anonymize.risk.attack_suite import Target, attack_all
-from coterie.anonymize.risk.attacks import relabel
+from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
+from coterie.anonymize.risk.attack_suite import GraphAttacks, attack_all
 from coterie.anonymize.risk.averaging import averaging_attack
 from coterie.anonymize.utility.measures import Measures, degree_ks, measure
 from coterie.base.progress import Callback, Progress, silent
@@ -35,16 +36,38 @@ TECHNIQUES: dict[str, Technique] = {
     "k-degree anonymity (k = 10)": partial(k_degree, k=10),
     "generalization (clusters of 10)": partial(generalize, k=10),
 }
-_FIGURES = (
-    "edges",
-    "global_clustering",
-    "average_local_clustering",
-    "average_path_length",
-    "degree_max",
-    "assortativity",
-    "isolates",
-    "largest_component",
-)
+
+
+class SeededFound(NamedTuple):
+    """The people that the seeded attack identifies, from a number of known people."""
+
+    seeds: int
+    correct: int
+    precision: float
+
+
+@dataclass(frozen=True)
+class BenchmarkRisk:
+    """The people that the attacks identify in the graph of one technique."""
+
+    seeded: list[SeededFound]  # by rising number of seeds
+    guess_everyone: int  # from the most seeds
+    guess_everyone_without_seeds: int
+    unique_by_degree: int
+    unique_by_neighbour_degrees: int
+    found_by_degree_rank: int
+    true_edges: float  # share of the published edges that are true
+
+
+@dataclass(frozen=True)
+class BenchmarkRow:
+    """Utility and risk of one technique; the original has no risk."""
+
+    technique: str
+    measures: Measures
+    degree_ks: float
+    risk: BenchmarkRisk | None = None
+    seconds: float | None = None
 
 
 def benchmark(
@@ -56,22 +79,22 @@ def benchmark(
     engine: str | Engine = "local",
     rng: RandomState = 0,
     callback: Callback = silent,
-) -> list[dict[str, Any]]:
-    """One row a technique: how alike its graph is, and whom the attacks find in it."""
+) -> list[BenchmarkRow]:
+    """Publish a graph with every technique; measure and attack the results."""
     random = as_generator(rng)
     with running_engine(engine) as running:
         before = measure(graph, running, eigenvalues=0)
         labels = cache(
-            lambda degree_corrected: blocks_for(
+            lambda degree_corrected: cluster_for_release(
                 graph,
-                n_blocks or default_blocks(graph),
+                n_blocks or default_n_blocks(graph),
                 degree_corrected=degree_corrected,
                 min_block_size=min_class_size,
                 rng=random,
                 engine=running,
             )
         )
-        ours: dict[str, Technique] = {
+        models: dict[str, Technique] = {
             f"coterie {name}": partial(
                 _drawn,
                 name,
@@ -84,23 +107,24 @@ def benchmark(
             for name in MODELS
         }
         targets, seconds = {}, {}
-        everything = {**TECHNIQUES, **ours}
-        for i, (name, technique) in enumerate(everything.items()):
-            callback(Progress("publishing", i, len(everything), note=name))
+        techniques = {**TECHNIQUES, **models}
+        for i, (name, technique) in enumerate(techniques.items()):
+            callback(Progress("publishing", i, len(techniques), note=name))
             started = time.perf_counter()
             made = technique(graph, random)
             seconds[name] = time.perf_counter() - started
-            targets[name] = Target(*relabel(made, random))
-        figures, _ = attack_all(graph, targets, running, rng=random, callback=callback)
-        rows = [{"technique": "original", **_utility(graph, before, graph)}]
+            targets[name] = assign_new_ids(made, random)
+        attacks, _ = attack_all(graph, targets, running, rng=random, callback=callback)
+        rows = [BenchmarkRow("original", before, degree_ks(graph, graph))]
         for name, target in targets.items():
             rows.append(
-                {
-                    "technique": name,
-                    **_utility(graph, measure(target.graph, running, eigenvalues=0), target.graph),
-                    **_risk(graph, target, figures[name]),
-                    "seconds": seconds[name],
-                }
+                BenchmarkRow(
+                    name,
+                    measure(target.graph, running, eigenvalues=0),
+                    degree_ks(graph, target.graph),
+                    _risk(graph, target, attacks[name]),
+                    seconds[name],
+                )
             )
         return rows
 
@@ -115,6 +139,7 @@ def _drawn(
     graph: Graph,
     rng: Generator,
 ) -> Graph:
+    """Draw a graph from one of the release models."""
     made = build_model(
         model,
         graph,
@@ -128,22 +153,14 @@ def _drawn(
     return made.draw(rng, engine)
 
 
-def _utility(original: Graph, after: Measures, published: Graph) -> dict[str, Any]:
-    figures = {key: getattr(after, key) for key in _FIGURES}
-    return {**figures, "degree_ks": degree_ks(original, published)}
-
-
-def _risk(original: Graph, target: Target, figures: dict[str, Any]) -> dict[str, Any]:
-    seeded = {f"found_{row['seeds']}_seeds": row["correct"] for row in figures["seeded"]}
-    last = figures["seeded"][-1]
-    claimed, alike = figures["bold"]
-    return {
-        **seeded,
-        "precision": last["precision"],
-        "all_claimed": claimed["correct"],  # from the most seeds; then by surroundings alone
-        "all_claimed_no_seeds": alike["correct"],
-        "h1_unique": figures["vertex_refinement"]["H1"]["unique"],
-        "h2_unique": figures["vertex_refinement"]["H2"]["unique"],
-        "degree_found": figures["degree"]["correct"],
-        "true_edges": float(np.round(averaging_attack(original, [target])[0]["precision"], 6)),
-    }
+def _risk(original: Graph, target: PublishedGraph, attacks: GraphAttacks) -> BenchmarkRisk:
+    from_seeds, without_seeds = attacks.guess_everyone
+    return BenchmarkRisk(
+        [SeededFound(result.seeds, result.correct, result.precision) for result in attacks.seeded],
+        from_seeds.correct,
+        without_seeds.correct,
+        attacks.degree_known.unique,
+        attacks.neighbour_degrees_known.unique,
+        attacks.degree_rank.correct,
+        float(np.round(averaging_attack(original, [target])[0].precision, 6)),
+    )

@@ -1,4 +1,4 @@
-"""The configuration model: everybody's degree kept, all edges anew."""
+"""The configuration model: degrees are kept, all edges are random."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from coterie.data import Graph
 
 
 def configuration(graph: Graph, rng: Generator) -> Graph:
-    """Degree-preserving randomisation: stubs joined at random, no loops or repeats.
+    """Randomise the edges and keep the degrees; no self-loops or repeated edges.
 
     >>> ring = Graph.from_edges(np.arange(9), (np.arange(9) + 1) % 9)
     >>> configuration(ring, np.random.default_rng(0)).degrees.tolist()

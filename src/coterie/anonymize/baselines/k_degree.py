@@ -1,4 +1,4 @@
-"""k-degree anonymity (Liu & Terzi, 2008): every degree is shared by at least k people."""
+"""k-degree anonymity (Liu & Terzi 2008): at least k people share every degree."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from coterie.data import Graph
 
 
 def k_degree(graph: Graph, rng: Generator, k: int = 10) -> Graph:
-    """Edges added until every degree is that of k people, as nearly as additions reach it (whose
-    missing neighbours nobody else misses stays short of them)."""
+    """Add edges until at least k people share every degree, as far as possible.
+
+    Nodes that cannot be paired keep a lower degree.
+    """
     order = np.argsort(-graph.degrees, kind="stable")
     wanted = np.empty(graph.n_nodes, np.int64)
     wanted[order] = anonymous_degrees(graph.degrees[order], k)
@@ -23,8 +25,9 @@ def k_degree(graph: Graph, rng: Generator, k: int = 10) -> Graph:
 
 
 def anonymous_degrees(falling: np.ndarray, k: int) -> np.ndarray:
-    """The nearest falling sequence, nowhere lower, in which every value stands k times (dynamic
-    programming over groups of k to 2k-1, each raised to its first).
+    """Return the nearest sequence, nowhere lower, in which every value appears at least k times.
+
+    Dynamic programming over groups of k to 2k-1 values, each raised to the first of its group.
 
     >>> anonymous_degrees(np.array([9, 8, 5, 4, 1, 1]), 2)
     array([9, 9, 5, 5, 1, 1])
@@ -50,9 +53,11 @@ def anonymous_degrees(falling: np.ndarray, k: int) -> np.ndarray:
 
 
 def _join_missing(graph: Graph, missing: np.ndarray, rng: Generator) -> np.ndarray:
-    """New edges that give everybody the degree missing, the most wanting first (Havel-Hakimi)."""
-    luck = rng.permutation(graph.n_nodes)
-    waiting = [(-int(missing[v]), int(luck[v]), v) for v in np.flatnonzero(missing > 0).tolist()]
+    """Return new edges that add the missing degrees, largest first (Havel-Hakimi)."""
+    tie_breaker = rng.permutation(graph.n_nodes)
+    waiting = [
+        (-int(missing[v]), int(tie_breaker[v]), v) for v in np.flatnonzero(missing > 0).tolist()
+    ]
     heapq.heapify(waiting)
     added: list[tuple[int, int]] = []
     friends: dict[int, set[int]] = {}
@@ -61,16 +66,16 @@ def _join_missing(graph: Graph, missing: np.ndarray, rng: Generator) -> np.ndarr
         known = friends.setdefault(u, set()) | set(
             graph.indices[graph.indptr[u] : graph.indptr[u + 1]].tolist()
         )
-        passed: list[tuple[int, int, int]] = []
+        skipped: list[tuple[int, int, int]] = []
         taken: list[tuple[int, int, int]] = []
         while waiting and len(taken) < -need:
             entry = heapq.heappop(waiting)
-            (passed if entry[2] in known else taken).append(entry)
+            (skipped if entry[2] in known else taken).append(entry)
         for other, tie, v in taken:
             added.append((u, v))
             friends.setdefault(v, set()).add(u)
             if other + 1 < 0:
-                passed.append((other + 1, tie, v))
-        for entry in passed:
+                skipped.append((other + 1, tie, v))
+        for entry in skipped:
             heapq.heappush(waiting, entry)
     return np.array(added, np.int64).reshape(-1, 2)

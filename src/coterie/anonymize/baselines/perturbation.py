@@ -1,4 +1,4 @@
-"""Random changes of the edges: deletion, and deletion with as many additions."""
+"""Random perturbation: delete edges, or delete and add the same number."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from coterie.data import Graph
 
 
 def naive(graph: Graph, rng: Generator) -> Graph:
-    """The graph itself: names removed, nothing else."""
+    """Return the graph unchanged: only the names are removed."""
     return graph
 
 
 def delete_edges(graph: Graph, rng: Generator, share: float = 0.1) -> Graph:
-    """A share of the edges left out.
+    """Delete a share of the edges.
 
     >>> square = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])
     >>> delete_edges(square, np.random.default_rng(0), share=1.0)
@@ -26,7 +26,7 @@ def delete_edges(graph: Graph, rng: Generator, share: float = 0.1) -> Graph:
 
 
 def replace_edges(graph: Graph, rng: Generator, share: float = 0.1) -> Graph:
-    """A share of the edges left out, and as many random pairs joined instead."""
+    """Delete a share of the edges and add the same number of random edges."""
     source, target = delete_edges(graph, rng, share).edges()
     missing = graph.n_edges - len(source)
     extra = rng.integers(graph.n_nodes, size=(2, missing))

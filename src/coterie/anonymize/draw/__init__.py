@@ -1,1 +1,1 @@
-"""From an original graph to new graphs: classes, degrees, wiring, rewiring."""
+"""From a graph and its blocks to classes, a model of the release, and new graphs."""

@@ -1,4 +1,4 @@
-"""Two dials of the wiring, turned until the graph is as long and as assortative as the original."""
+"""Choose the two settings of the wiring that reproduce assortativity and path length."""
 
 from __future__ import annotations
 
@@ -10,40 +10,41 @@ import numpy as np
 from coterie.data import Graph
 
 _STEP = np.sqrt(2.0)
-_NOISES = 0.1 * _STEP ** np.arange(13)  # from strictly by degree to nearly random
+_NOISES = 0.1 * _STEP ** np.arange(13)  # from nearly sorted by degree to nearly random
 _EXTRA_STEPS = 2
 _EPSILONS = np.r_[0.0, np.geomspace(0.01, 0.64, 7)]
-# Rewiring closes wedges across the ring and shortens paths a little; wired graphs aim above.
+# Rewiring shortens paths a little, so the wired graph aims at longer ones.
 _HEADROOM = 1.03
 
 
-class Dials(NamedTuple):
-    """How the ring is ordered, and how many edges ignore it."""
+class RingSettings(NamedTuple):
+    """How nodes are ordered on the ring, and the share of edges that ignore it."""
 
-    noise: float = np.inf
-    epsilon: float = 0.0
+    noise: float = np.inf  # of the order by degree; infinite: random order
+    epsilon: float = 0.0  # share of edges whose second end is anywhere in its block
 
 
 def calibrate(
-    wired: Callable[[Dials], Graph],
+    wired: Callable[[RingSettings], Graph],
     *,
     assortativity: float,
     path_length: float,
     measure_assortativity: Callable[[Graph], float],
     measure_path_length: Callable[[Graph], float],
-) -> Dials:
-    """The dials whose wired graph comes nearest: noise by assortativity, then epsilon by APL.
+) -> RingSettings:
+    """Choose the noise by assortativity, then epsilon by average path length.
 
-    Both responses are monotone but for chance: less noise, more assortative and longer; more
-    epsilon, shorter. Each is found by bisection on a fixed grid. Where even epsilon = 0 is too
-    short, noise goes down further: rewiring brings assortativity back, but not length.
+    Apart from random variation both effects are monotone: less noise makes the graph more
+    assortative and its paths longer, more epsilon makes paths shorter. Each setting is found by
+    bisection on a fixed grid. If paths are too short even with epsilon = 0, the noise is lowered
+    further, because rewiring restores assortativity but not path length.
     """
 
     def too_random(noise: float) -> bool:
-        return measure_assortativity(wired(Dials(noise))) < assortativity
+        return measure_assortativity(wired(RingSettings(noise))) < assortativity
 
     def too_short(noise: float, epsilon: float) -> bool:
-        return measure_path_length(wired(Dials(noise, epsilon))) < _HEADROOM * path_length
+        return measure_path_length(wired(RingSettings(noise, epsilon))) < _HEADROOM * path_length
 
     noise = np.inf
     if too_random(noise):
@@ -53,11 +54,11 @@ def calibrate(
                 break
             noise /= _STEP
     epsilon = float(_EPSILONS[_first(_EPSILONS, lambda e: too_short(noise, e))])
-    return Dials(noise, epsilon)
+    return RingSettings(noise, epsilon)
 
 
 def _first(grid: np.ndarray, holds: Callable[[float], bool]) -> int:
-    """The first place of the grid where `holds` (false, then true); the last if nowhere.
+    """Return the first index of the grid where `holds` is true, by bisection; else the last.
 
     >>> _first(np.arange(10.0), lambda x: x >= 6.5)
     7

@@ -1,4 +1,4 @@
-"""Blocks fit for a release: none too small, and cut by degree where the graph asks for it."""
+"""Adapt blocks to a release (none too small) and divide them into classes by degree."""
 
 from __future__ import annotations
 
@@ -11,19 +11,13 @@ from scipy.sparse.csgraph import connected_components
 
 from coterie.data import Graph
 from coterie.kernels.anonymize.degree_classes import cut_by_degree
+from coterie.models.hard.label_tools import renumber, x_log_x
 
-
-def compact(labels: np.ndarray) -> np.ndarray:
-    """The same partition numbered 0..k-1 without gaps.
-
-    >>> compact(np.array([7, 3, 7]))
-    array([1, 0, 1], dtype=int32)
-    """
-    return np.unique(labels, return_inverse=True)[1].astype(np.int32)
+BIN_FACTOR = 2.0  # within a class, the largest degree is about this factor times the smallest
 
 
 def block_matrix(graph: Graph, labels: np.ndarray) -> np.ndarray:
-    """e_rs: the edges between every two blocks, those inside a block counted twice (int64).
+    """Return the number of edges per pair of blocks (int64); edges inside a block count twice.
 
     >>> block_matrix(Graph.from_edges([0, 1, 2], [1, 2, 0]), np.array([0, 0, 1]))
     array([[2, 2],
@@ -38,9 +32,13 @@ def block_matrix(graph: Graph, labels: np.ndarray) -> np.ndarray:
 
 
 def merge_small_blocks(graph: Graph, labels: np.ndarray, minimum: int) -> np.ndarray:
-    """Labels in which every block has `minimum` nodes: the smallest block joins the one with
-    which the degree-corrected entropy (design 3.4) rises least, until none is too small."""
-    labels = compact(labels)
+    """Merge the smallest block into another until every block has `minimum` nodes.
+
+    The partner is the block for which the degree-corrected entropy rises least. The clustering's
+    `enlarge_small` is different: it works on any objective, merges several blocks per round, and
+    then divides large blocks to restore the number of blocks. A release must not divide blocks.
+    """
+    labels = renumber(labels)
     edges = block_matrix(graph, labels).astype(np.float64)
     sizes = np.bincount(labels)
     target = np.arange(len(sizes))
@@ -49,42 +47,46 @@ def merge_small_blocks(graph: Graph, labels: np.ndarray, minimum: int) -> np.nda
         small = int(np.where(alive, sizes, sizes.max() + 1).argmin())
         if sizes[small] >= minimum:
             break
-        best = int(np.where(alive, _entropy_of_joining(edges, small), np.inf).argmin())
+        best = int(np.where(alive, _entropy_of_merging(edges, small), np.inf).argmin())
         edges[best] += edges[small]
         edges[:, best] += edges[:, small]
         edges[small] = edges[:, small] = 0.0
         sizes[best] += sizes[small]
         alive[small] = False
         target[target == small] = best
-    return compact(target[labels])
+    return renumber(target[labels])
 
 
-def _entropy_of_joining(edges: np.ndarray, r: int) -> np.ndarray:
-    """The rise of S = sum g(K) - 1/2 sum g(e) when block r joins each other block."""
-    ends = edges.sum(1)
+def _entropy_of_merging(edges: np.ndarray, r: int) -> np.ndarray:
+    """Return the rise of the entropy when block r is merged with each other block.
+
+    The entropy is S = sum g(K) - 1/2 sum g(e), with g(x) = x log x, K the degree sum of a block
+    and e the edges between two blocks.
+    """
+    stubs = edges.sum(1)
     own, across = np.diag(edges), edges[r]
-    rise = _g(ends[r] + ends) - _g(ends[r]) - _g(ends)
-    apart = _g(edges + across) - _g(edges) - _g(across)
+    rise = x_log_x(stubs[r] + stubs) - x_log_x(stubs[r]) - x_log_x(stubs)
+    apart = x_log_x(edges + across) - x_log_x(edges) - x_log_x(across)
     rise -= apart.sum(1) - np.diag(apart) - apart[:, r]
-    rise -= 0.5 * (_g(own[r] + own + 2 * across) - _g(own[r]) - _g(own) - 2 * _g(across))
+    rise -= 0.5 * (
+        x_log_x(own[r] + own + 2 * across) - x_log_x(own[r]) - x_log_x(own) - 2 * x_log_x(across)
+    )
     rise[r] = np.inf
     return np.asarray(rise)
 
 
-def _g(x: np.ndarray) -> np.ndarray:
-    return np.asarray(x * np.log(np.where(x > 0, x, 1.0)))
+def separate_small_components(graph: Graph, labels: np.ndarray, minimum: int) -> np.ndarray:
+    """Divide blocks so that none has nodes both inside and outside the largest component.
 
-
-def set_small_components_apart(graph: Graph, labels: np.ndarray, minimum: int) -> np.ndarray:
-    """Labels in which no block holds people of the largest component and others: what is not
-    connected with the rest stays so in the release. Parts of blocks outside the largest component
-    that are too small for blocks of their own go together; fewer than `minimum` in all stay.
+    What is not connected to the largest component stays unconnected in the release. Parts outside
+    it that are too small for a block are pooled; if there are fewer than `minimum` such nodes in
+    total, nothing changes.
 
     >>> g = Graph.from_edges([0, 1, 3], [1, 2, 4])
-    >>> set_small_components_apart(g, np.zeros(5, np.int32), minimum=2)
+    >>> separate_small_components(g, np.zeros(5, np.int32), minimum=2)
     array([0, 0, 0, 1, 1], dtype=int32)
     """
-    labels = compact(labels)
+    labels = renumber(labels)
     component = connected_components(graph.csr, directed=False)[1]
     outside = component != np.bincount(component).argmax()
     if outside.sum() < minimum:
@@ -94,16 +96,18 @@ def set_small_components_apart(graph: Graph, labels: np.ndarray, minimum: int) -
     if 0 < sizes[pooled].sum() < minimum and not pooled.all():
         pooled[np.where(pooled, 0, sizes).argmax()] = True
     pool = 2 * len(sizes)
-    apart = np.where(pooled[labels], pool, len(sizes) + labels)
-    return compact(np.where(outside, apart, labels))
+    separate = np.where(pooled[labels], pool, len(sizes) + labels)
+    return renumber(np.where(outside, separate, labels))
 
 
-def cut_blocks(graph: Graph, labels: np.ndarray, minimum: int, factor: float) -> np.ndarray:
-    """Every block cut into parts of like degree: a part closes once it has `minimum` nodes and
-    the next degree is `factor` times its first.
+def divide_by_degree(graph: Graph, labels: np.ndarray, minimum: int, factor: float) -> np.ndarray:
+    """Divide every block into parts of similar degree.
+
+    A part is complete once it has `minimum` nodes and the next degree is at least `factor` times
+    its first degree.
 
     >>> star = Graph.from_edges([0] * 4, [1, 2, 3, 4])
-    >>> cut_blocks(star, np.zeros(5, np.int32), minimum=1, factor=2.0)
+    >>> divide_by_degree(star, np.zeros(5, np.int32), minimum=1, factor=2.0)
     array([1, 0, 0, 0, 0], dtype=int32)
     """
     order = np.lexsort((graph.degrees, labels))
@@ -114,31 +118,31 @@ def cut_blocks(graph: Graph, labels: np.ndarray, minimum: int, factor: float) ->
     return parts
 
 
-BIN_FACTOR = 2.0  # a class spans degrees up to about this factor
-
-
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Every node's block and class; a class lies inside one block."""
+    """The block and the class of every node; a class is part of one block."""
 
     block: np.ndarray  # int32[n]
     label: np.ndarray  # int32[n]: the class
 
     @property
     def n_blocks(self) -> int:
+        """Number of blocks."""
         return int(self.block.max(initial=-1)) + 1
 
     @property
     def n_classes(self) -> int:
+        """Number of classes."""
         return int(self.label.max(initial=-1)) + 1
 
     @cached_property
     def sizes(self) -> np.ndarray:
+        """Number of nodes per class."""
         return np.bincount(self.label, minlength=self.n_classes)
 
     @cached_property
     def block_of(self) -> np.ndarray:
-        """int32[classes]: the block a class lies in."""
+        """The block of each class (int32[classes])."""
         home = np.zeros(self.n_classes, np.int32)
         home[self.label] = self.block
         return home
@@ -146,22 +150,22 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class ClassCells:
-    """The cells (pairs of classes) that hold an original edge, and p_AB of each (design 3.5)."""
+    """The cells (pairs of classes) with an original edge, and the edge probability of each."""
 
     first: np.ndarray  # int64: class A, A <= B
     second: np.ndarray  # int64: class B
     edges: np.ndarray  # int64: original edges in the cell
-    probability: np.ndarray  # float64: k_A k_B e_rs / (K_r K_s)
+    probability: np.ndarray  # float64: of an edge between two members of A and B
 
 
-def classes_of(graph: Graph, labels: np.ndarray, min_size: int) -> Classes:
-    """Blocks as given, each cut into classes of at least `min_size` nodes of like degree."""
-    block = compact(labels)
-    return Classes(block, cut_blocks(graph, block, min_size, BIN_FACTOR))
+def divide_into_classes(graph: Graph, labels: np.ndarray, min_size: int) -> Classes:
+    """Divide each block into classes of at least `min_size` nodes of similar degree."""
+    block = renumber(labels)
+    return Classes(block, divide_by_degree(graph, block, min_size, BIN_FACTOR))
 
 
 def occupied_cells(graph: Graph, classes: Classes) -> ClassCells:
-    """The cells with an original edge, and what the model says of a pair in each."""
+    """Return the cells with an original edge, and the edge probability of each."""
     source, target = graph.edges()
     a, b = classes.label[source].astype(np.int64), classes.label[target].astype(np.int64)
     low, high = np.minimum(a, b), np.maximum(a, b)
@@ -173,9 +177,12 @@ def occupied_cells(graph: Graph, classes: Classes) -> ClassCells:
 def cell_probability(
     graph: Graph, classes: Classes, first: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
-    """p_AB = k_A k_B e_rs / (K_r K_s) of these cells, k_A the mean degree of class A."""
-    ends = np.bincount(classes.label, graph.degrees, classes.n_classes)
-    mean = ends / classes.sizes
+    """Return the edge probability p_AB = k_A k_B e_rs / (K_r K_s) of these cells.
+
+    k_A is the mean degree of class A in block r, K_r the degree sum of block r, and e_rs the number
+    of edges between blocks r and s.
+    """
+    mean = np.bincount(classes.label, graph.degrees, classes.n_classes) / classes.sizes
     matrix = block_matrix(graph, classes.block)
     total = matrix.sum(1)
     r, s = classes.block_of[first], classes.block_of[second]
@@ -184,12 +191,12 @@ def cell_probability(
 
 
 def limit_cells(graph: Graph, classes: Classes, limit: float, min_size: int) -> Classes:
-    """Classes in which no cell that holds an original edge has p_AB >= `limit`.
+    """Merge classes until no cell with an original edge has a probability of `limit` or more.
 
-    Of a cell above it the smaller class joins the next lower class of its block; where there is
-    none, the two blocks join and their classes are cut anew. Every round leaves fewer classes or
-    fewer blocks, so it ends; with one class it may still be above (a graph that is nearly
-    complete), which the policy then refuses.
+    The smaller class of such a cell is merged with the next lower class of its block. If there is
+    none, the two blocks are merged and divided into classes again. Every round leaves fewer
+    classes or fewer blocks, so the loop ends. A single class may still exceed the limit (the graph
+    is nearly complete); the policy then refuses the release.
     """
     while True:
         cells = occupied_cells(graph, classes)
@@ -201,21 +208,23 @@ def limit_cells(graph: Graph, classes: Classes, limit: float, min_size: int) -> 
         if merged is None:
             worst = above[0]
             r, s = classes.block_of[[cells.first[worst], cells.second[worst]]]
-            if r == s:  # the lowest class with itself: the next block of most edges takes it in
+            if r == s:  # the lowest class with itself: merge with the block of most edges
                 matrix = block_matrix(graph, classes.block)
                 matrix[r, r] = -1
                 s = int(matrix[r].argmax())
                 if r == s:
                     return classes
-            merged = classes_of(graph, np.where(classes.block == r, s, classes.block), min_size)
+            merged = divide_into_classes(
+                graph, np.where(classes.block == r, s, classes.block), min_size
+            )
         classes = merged
 
 
 def _merge_downward(
     graph: Graph, classes: Classes, cells: ClassCells, above: np.ndarray
 ) -> Classes | None:
-    """Join the smaller class of each cell with the next lower one of its block, each class once a
-    round; None if no class has a lower one."""
+    """Merge the smaller class of each cell with the next lower one of its block, each class once
+    per round; return None if no class has a lower one."""
     mean = np.bincount(classes.label, graph.degrees, classes.n_classes) / classes.sizes
     order = np.lexsort((mean, classes.block_of))
     lower = np.full(classes.n_classes, -1)
@@ -233,4 +242,4 @@ def _merge_downward(
                 break
     if not busy.any():
         return None
-    return Classes(classes.block, compact(joined[classes.label]))
+    return Classes(classes.block, renumber(joined[classes.label]))

@@ -1,4 +1,4 @@
-"""The blocks of a release: our own clustering, with the settings a release needs."""
+"""The blocks of a release: a clustering with the settings that a release needs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from coterie.data import Graph
 from coterie.engine import Engine
 
 
-def default_blocks(graph: Graph) -> int:
-    """Half the square root of the number of nodes: 69 for astro-ph, 81 for CAIDA.
+def default_n_blocks(graph: Graph) -> int:
+    """Return the default number of blocks: half the square root of the number of nodes.
 
-    >>> default_blocks(Graph.from_edges([0], [1], n_nodes=400))
+    >>> default_n_blocks(Graph.from_edges([0], [1], n_nodes=400))
     10
     """
     return max(1, round(math.sqrt(graph.n_nodes) / 2))
 
 
-def blocks_for(
+def cluster_for_release(
     graph: Graph,
     n_blocks: int,
     *,
@@ -31,7 +31,7 @@ def blocks_for(
     engine: Engine | None = None,
     callback: Callback = silent,
 ) -> np.ndarray:
-    """int32[n]: the block of every node, by the best search there is."""
+    """Return the block of every node (int32[n]), found with `search="best"`."""
     from coterie.models.hard.estimator import GeneralizedKMeans
 
     model = GeneralizedKMeans(
@@ -42,6 +42,6 @@ def blocks_for(
         rng=rng,
     )
     model.fit(graph, engine=engine or "local", callback=callback)
-    if model.interrupted_:  # half a clustering is no ground for a release
+    if model.interrupted_:  # never release from an unfinished clustering
         raise KeyboardInterrupt
     return np.asarray(model.labels_, np.int32)

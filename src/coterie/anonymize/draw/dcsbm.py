@@ -1,4 +1,4 @@
-"""The default release: degrees redrawn within classes, ends joined on a ring, then rewired."""
+"""The default model: new degrees per class, stubs joined on a ring, then edges rewired."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.random import Generator
 
-from coterie.anonymize.draw.calibration import Dials, calibrate
+from coterie.anonymize.draw.calibration import RingSettings, calibrate
 from coterie.anonymize.draw.classes import (
     ClassCells,
     Classes,
     block_matrix,
-    classes_of,
-    cut_blocks,
+    divide_by_degree,
+    divide_into_classes,
     limit_cells,
     merge_small_blocks,
     occupied_cells,
-    set_small_components_apart,
+    separate_small_components,
 )
 from coterie.anonymize.draw.degrees import deal_within_classes, quantiles_by_class, redraw_degrees
 from coterie.anonymize.draw.reconnection import reconnect
-from coterie.anonymize.draw.rewiring import RewiringTargets, rewire, shape_of
+from coterie.anonymize.draw.rewiring import RewiringTargets, rewire, rewiring_targets
 from coterie.anonymize.draw.wiring import Wired, wire
 from coterie.anonymize.utility.measures import assortativity, largest_component
 from coterie.anonymize.utility.paths import path_lengths
@@ -31,38 +31,72 @@ from coterie.engine import Engine
 from coterie.kernels.anonymize import wiring as kernel
 from coterie.kernels.graphs.triangles import triangles
 
-_BLOCK_CUT = 4.0  # a block of a disassortative graph is cut where degrees grow by this factor
+_BLOCK_CUT = 4.0  # blocks of a disassortative graph are divided where degrees grow this much
 _CALIBRATION_SOURCES = 2048
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps of the release, each of which can be switched off (docs/anonymity.md)."""
+    """The steps of the `dcsbm` release, each of which can be switched off.
 
-    cut_blocks: bool = True  # by degree, where the original is disassortative
+    Switching off a step is meant for experiments; it lowers the utility of the release. The
+    privacy assessment runs in any case.
+
+    Parameters
+    ----------
+    cut_blocks : bool, default=True
+        Divide blocks by degree if the original is disassortative (hubs connected to nodes of low
+        degree).
+    redraw_degrees : bool, default=True
+        Draw new degrees from the smoothed degree distribution of each class. If False, the
+        original degrees are shuffled within each class.
+    ring : bool, default=True
+        Join edge ends that are near each other on a ring, which creates triangles and long
+        paths. If False, partners are random members of their blocks.
+    calibrate : bool, default=True
+        Choose the settings of the ring so that assortativity and path length match the original.
+    rewire : bool, default=True
+        Swap edges until clustering and assortativity match the original.
+    reconnect : bool, default=True
+        Reconnect components that rewiring split off the largest one.
+
+    See Also
+    --------
+    Anonymizer : Uses the steps.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> steps = ct.Steps(rewire=False)
+    >>> ct.Anonymizer(20, steps=steps).steps.rewire
+    False
+    """
+
+    cut_blocks: bool = True
     redraw_degrees: bool = True
-    ring: bool = True  # else ends are joined anywhere in their blocks
+    ring: bool = True
     calibrate: bool = True
     rewire: bool = True
-    reconnect: bool = True  # join again what rewiring cut off the largest component
+    reconnect: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class StubModel:
-    """All that a draw uses of the original: classes, their degrees, block edges, its shape.
+    """Everything that a draw uses of the original: classes, degrees per class, block edges and
+    the rewiring targets.
 
-    Nothing else of a person than the class is in it. So who of a class is which of its nodes in
-    the release is a matter of chance alone, for every attacker (docs/anonymity.md, "The ceiling").
+    All that it contains about a person is the class. Which node of the class in the release stands
+    for the person is therefore random, for every attacker.
     """
 
     classes: Classes
-    quantiles: np.ndarray  # int64[n]: degrees class after class, rising in each
-    block_edges: np.ndarray  # int64[k, k]: e_rs
-    shape: RewiringTargets
+    quantiles: np.ndarray  # int64[n]: degrees class by class, sorted within each
+    block_edges: np.ndarray  # int64[k, k]: edges per block pair, inside a block twice
+    targets: RewiringTargets
     largest_component: float  # share of the nodes
-    limit: float
+    limit: float  # maximum share of the pairs of a cell that are connected
     steps: Steps = field(default_factory=Steps)
-    dials: Dials = field(default_factory=Dials)
+    ring_settings: RingSettings = field(default_factory=RingSettings)
 
     @classmethod
     def fit(
@@ -78,17 +112,19 @@ class StubModel:
         engine: Engine | None = None,
         callback: Callback = silent,
     ) -> StubModel:
-        """Blocks, classes and goals of the original, and the dials turned to them."""
+        """Compute classes and targets from the original, and calibrate the ring to them."""
         steps = steps or Steps()
         callback(Progress("classes", 0))
         correlation = assortativity(graph)
         classes = release_classes(graph, labels, min_size, limit, cut=steps.cut_blocks)
-        shape = shape_of(graph.degrees, triangles(graph.indptr, graph.indices), correlation)
+        targets = rewiring_targets(
+            graph.degrees, triangles(graph.indptr, graph.indices), correlation
+        )
         model = cls(
             classes,
             quantiles_by_class(graph.degrees, classes),
             block_matrix(graph, classes.block),
-            shape,
+            targets,
             largest_component(graph),
             limit,
             steps,
@@ -97,12 +133,12 @@ class StubModel:
             return model
         degrees = model._new_degrees(rng)
 
-        def wired(dials: Dials) -> Graph:
-            callback(Progress("calibrating", 0, note=f"noise {dials.noise:.2g}"))
-            edges, _ = replace(model, dials=dials)._wire(degrees, rng)
+        def wired(ring_settings: RingSettings) -> Graph:
+            callback(Progress("calibrating", 0, note=f"noise {ring_settings.noise:.2g}"))
+            edges, _ = replace(model, ring_settings=ring_settings)._wire(degrees, rng)
             return _as_graph(edges, graph.n_nodes)
 
-        dials = calibrate(
+        ring_settings = calibrate(
             wired,
             assortativity=correlation,
             path_length=path_length,
@@ -111,17 +147,17 @@ class StubModel:
                 path_lengths(g, engine, sources=_CALIBRATION_SOURCES).mean
             ),
         )
-        return replace(model, dials=dials)
+        return replace(model, ring_settings=ring_settings)
 
     def cells(self, graph: Graph) -> ClassCells:
-        """The cells that hold an original edge, and p_AB of each."""
+        """Return the cells with an original edge, and the probability of an edge in each."""
         return occupied_cells(graph, self.classes)
 
     def draw(self, rng: Generator, engine: Engine | None = None) -> Graph:
-        """A new graph; node v of it has v's class, and nothing else of v."""
+        """Draw a graph; all that node v of it shares with the original v is the class."""
         edges, cells = self._wire(self._new_degrees(rng), rng)
         if self.steps.rewire:
-            edges = rewire(edges, self.classes.block, cells, self.shape, rng)
+            edges = rewire(edges, self.classes.block, cells, self.targets, rng)
         if self.steps.reconnect:
             edges = reconnect(edges, self.classes.block, cells, self.largest_component, rng)
         return _as_graph(edges, len(self.quantiles))
@@ -137,8 +173,8 @@ class StubModel:
             self.classes,
             degrees,
             self.block_edges,
-            noise=self.dials.noise if self.steps.ring else np.inf,
-            epsilon=self.dials.epsilon if self.steps.ring else 1.0,
+            noise=self.ring_settings.noise if self.steps.ring else np.inf,
+            epsilon=self.ring_settings.epsilon if self.steps.ring else 1.0,
             limit=self.limit,
             rng=rng,
         )
@@ -147,12 +183,12 @@ class StubModel:
 def release_classes(
     graph: Graph, labels: np.ndarray, min_size: int, limit: float, *, cut: bool = True
 ) -> Classes:
-    """Blocks made fit for a release, and their classes: A1 and A2 hold by construction."""
-    blocks = set_small_components_apart(graph, labels, 2 * min_size)
+    """Adapt blocks to a release and divide them into classes; A1 and A2 hold by construction."""
+    blocks = separate_small_components(graph, labels, 2 * min_size)
     blocks = merge_small_blocks(graph, blocks, 2 * min_size)
     if cut and assortativity(graph) < 0:
-        blocks = cut_blocks(graph, blocks, 2 * min_size, _BLOCK_CUT)
-    return limit_cells(graph, classes_of(graph, blocks, min_size), limit, min_size)
+        blocks = divide_by_degree(graph, blocks, 2 * min_size, _BLOCK_CUT)
+    return limit_cells(graph, divide_into_classes(graph, blocks, min_size), limit, min_size)
 
 
 def _as_graph(edges: Wired, n_nodes: int) -> Graph:

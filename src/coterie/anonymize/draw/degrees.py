@@ -1,4 +1,4 @@
-"""New degrees: of one person's degree nothing survives but the class."""
+"""New degrees, drawn per class: all that remains of a person's degree is the class."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from numpy.random import Generator
 
 from coterie.anonymize.draw.classes import Classes
 
-_BLUR = (0.92, 0.99)  # the largest degree of the graph's top classes comes down by this factor
-_BLUR_FROM = 20  # smaller maxima are common enough to hide in
+_BLUR = (0.92, 0.99)  # random factor that lowers an outstanding largest degree of a class
+_BLUR_FROM = 20  # smaller maxima are common and identify nobody
 
 
 def quantiles_by_class(degrees: np.ndarray, classes: Classes) -> np.ndarray:
-    """The degrees class after class, rising in each: nobody's place in a class is in it.
+    """Return the degrees class by class, sorted within each, which hides who has which degree.
 
     >>> one = np.zeros(3, np.int32)
     >>> quantiles_by_class(np.array([5, 1, 3]), Classes(one, one))
@@ -22,11 +22,11 @@ def quantiles_by_class(degrees: np.ndarray, classes: Classes) -> np.ndarray:
 
 
 def redraw_degrees(quantiles: np.ndarray, classes: Classes, rng: Generator) -> np.ndarray:
-    """Degrees drawn from the smoothed quantiles of every class, class after class.
+    """Draw new degrees from the smoothed quantile function of each class, class by class.
 
-    The quantile function is interpolated in log(degree + 1) and read at one random point of each
-    of n equal intervals; 0 appears only in a class that has it. The sum of every block stays, so
-    that its edges can be kept.
+    The quantile function is interpolated in log(degree + 1) and evaluated at one random point of
+    each of n equal intervals; degree 0 appears only in classes that have it. The sum per block
+    does not change, so that the number of edges of each block can be kept.
     """
     n = len(quantiles)
     size = np.repeat(classes.sizes, classes.sizes)
@@ -47,7 +47,7 @@ def redraw_degrees(quantiles: np.ndarray, classes: Classes, rng: Generator) -> n
 
 
 def deal_within_classes(values: np.ndarray, classes: Classes, rng: Generator) -> np.ndarray:
-    """Values that stand class after class, given to the nodes of each class at random."""
+    """Assign values that are listed class by class to the nodes of each class at random."""
     dealt = np.empty_like(values)
     dealt[np.lexsort((rng.random(len(values)), classes.label))] = values
     return dealt
@@ -56,8 +56,8 @@ def deal_within_classes(values: np.ndarray, classes: Classes, rng: Generator) ->
 def _upper_bounds(
     in_order: np.ndarray, first: np.ndarray, size: np.ndarray, rng: Generator
 ) -> np.ndarray:
-    """The largest degree a class may hold: its own, blurred downward where it stands out, for
-    else the bound itself would show through."""
+    """Return the largest degree allowed per node: that of its class, lowered at random if it
+    stands out. Otherwise the largest degree itself would be published."""
     top = in_order[first + size - 1]
     blurred = np.floor(top * rng.uniform(*_BLUR, len(top))).astype(np.int64)[first]
     floor = in_order[np.maximum(first + size - 2, first)]
@@ -74,7 +74,7 @@ def _restore_block_sums(
     n_blocks: int,
     rng: Generator,
 ) -> np.ndarray:
-    """Small random changes, in proportion to degree, until every block has its sum again."""
+    """Change degrees at random, in proportion to degree, until each block has its old sum."""
     for _ in range(64):
         owed = np.bincount(block, degrees, n_blocks) - np.bincount(block, drawn, n_blocks)
         if not owed.any():
@@ -87,14 +87,14 @@ def _restore_block_sums(
             weight, total, out=np.zeros_like(weight), where=total > 0
         )
         wanted = np.minimum(np.floor(mean + rng.random(len(mean))).astype(np.int64), room)
-        drawn = drawn + sign * _no_more_than(wanted, np.abs(owed), block, n_blocks, rng)
+        drawn = drawn + sign * _limit_per_block(wanted, np.abs(owed), block, n_blocks, rng)
     return drawn
 
 
-def _no_more_than(
+def _limit_per_block(
     wanted: np.ndarray, owed: np.ndarray, block: np.ndarray, n_blocks: int, rng: Generator
 ) -> np.ndarray:
-    """`wanted`, cut at random places so that no block gives more than it owes."""
+    """Reduce `wanted` at random nodes so that no block changes by more than it owes."""
     order = np.lexsort((rng.random(len(wanted)), block))
     in_order = wanted[order]
     running = np.cumsum(in_order)

@@ -1,4 +1,4 @@
-"""From blocks to new graphs: the models by name, and draws from them."""
+"""The release models by name."""
 
 from __future__ import annotations
 
@@ -19,23 +19,26 @@ MODELS = ("dcsbm", "sbm", "exact-counts")
 
 
 class ReleaseModel(Protocol):
-    """What a graph can be drawn from: it knows everybody's class, and nobody's neighbours."""
+    """A model that graphs are drawn from: it knows everyone's class and nobody's neighbours."""
 
     @property
-    def classes(self) -> Classes: ...
+    def classes(self) -> Classes:
+        """The classes of the people."""
+        ...
 
     def cells(self, graph: Graph) -> ClassCells:
-        """The cells that hold an original edge, and the probability of a pair in each."""
+        """Return the cells with an original edge, and the probability of an edge in each."""
         ...
 
     def draw(self, rng: Generator, engine: Engine | None = None) -> Graph:
-        """A new graph; node v of it has v's class, and nothing else of v."""
+        """Draw a graph; all that node v of it shares with the original v is the class."""
         ...
 
 
 def check_model(name: str) -> None:
+    """Raise InputError for an unknown model."""
     if name not in MODELS:
-        raise InputError(f"model={name!r} is unknown", remedy=f"give one of {', '.join(MODELS)}")
+        raise InputError(f"unknown model {name!r}", remedy=f"use one of {', '.join(MODELS)}")
 
 
 def build_model(
@@ -51,8 +54,11 @@ def build_model(
     engine: Engine | None = None,
     callback: Callback = silent,
 ) -> ReleaseModel:
-    """The model called `name` of this graph and these blocks: no class under `min_size` nodes, no
-    original edge in a cell with p >= `limit`, as far as that can be had."""
+    """Build the model called `name` from a graph and its blocks.
+
+    Every class has at least `min_size` nodes and, as far as possible, no original edge lies in a
+    cell with an edge probability of `limit` or more.
+    """
     check_model(name)
     if name == "dcsbm":
         return StubModel.fit(

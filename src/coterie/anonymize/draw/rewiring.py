@@ -1,4 +1,4 @@
-"""Swaps that bring clustering and assortativity to the original's, and touch nothing else."""
+"""Swap edges to reach the original's clustering and assortativity; degrees do not change."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from coterie.kernels.anonymize import rewiring as kernel
 from coterie.kernels.anonymize.wiring import WiringCells
 from coterie.kernels.graphs.triangles import triangles
 
-PROPOSALS = 25  # an edge, at most
-TOLERANCE = 0.02  # of the goals
-_CLOSING = 0.9  # the share of proposals that close a wedge
-_TRIES = 24  # neighbours looked at for the loosest edge to give up
-_MIN_BIN = 10  # nodes: a degree bin under it is pooled with its neighbour
+PROPOSALS = 25  # maximum number of proposed swaps per edge
+TOLERANCE = 0.02  # stop at this relative distance from the goals
+_CLOSING = 0.9  # share of proposals that close an open triangle
+_TRIES = 24  # neighbours tried to find the edge in the fewest triangles
+_MIN_BIN = 10  # a degree bin with fewer nodes is merged with the next lower one
 
 
 class RewiringTargets(NamedTuple):
-    """The released statistics that rewiring aims at: they count as published (audit)."""
+    """The statistics of the original that rewiring aims at; the audit lists them as published."""
 
-    lowest: np.ndarray  # float64: lowest degree of each bin
-    clustering: np.ndarray  # float64: mean local clustering of each bin
-    transitivity: float  # global clustering: 3 triangles / pairs of edges that meet
+    lowest: np.ndarray  # float64: the lowest degree of each bin
+    clustering: np.ndarray  # float64: the mean local clustering of each bin
+    transitivity: float  # global clustering: 3 triangles / pairs of adjacent edges
     assortativity: float
 
 
 def degree_bins(degrees: np.ndarray, minimum: int = _MIN_BIN) -> np.ndarray:
-    """Lowest degrees of bins that grow by half, each with at least `minimum` nodes.
+    """Return the lowest degrees of bins that grow by half, each with at least `minimum` nodes.
 
     >>> degree_bins(np.repeat([2, 3, 4, 50], 10))
     array([ 2.,  3.,  4., 42.])
@@ -41,29 +41,29 @@ def degree_bins(degrees: np.ndarray, minimum: int = _MIN_BIN) -> np.ndarray:
     while low <= top:
         lows.append(low)
         low = max(low + 1, np.floor(low * 1.5))
-    kept: list[float] = []
+    bins: list[float] = []
     waiting = 0
     for i, low in reversed(list(enumerate(lows))):
         high = lows[i + 1] if i + 1 < len(lows) else np.inf
         waiting += int(((degrees >= low) & (degrees < high)).sum())
         if waiting >= minimum or low == 2.0:
-            kept.append(low)
+            bins.append(low)
             waiting = 0
-    return np.array(sorted(kept))
+    return np.array(sorted(bins))
 
 
 def products_over_edges(degrees: np.ndarray, assortativity: float) -> float:
-    """The sum of d_u d_v over edges that a graph of these degrees has at this assortativity."""
+    """Return the sum of d_u d_v over the edges of a graph with these degrees and assortativity."""
     d = degrees.astype(np.float64)
     m = max(d.sum() / 2, 1.0)
     mean = (d**2).sum() / (2 * m)
     return float(m * (mean**2 + assortativity * ((d**3).sum() / (2 * m) - mean**2)))
 
 
-def shape_of(
+def rewiring_targets(
     degrees: np.ndarray, triangle_counts: np.ndarray, assortativity: float
 ) -> RewiringTargets:
-    """What rewiring needs to know of the original: three aggregate statistics."""
+    """Return the three aggregate statistics of the original that rewiring needs."""
     lows = degree_bins(degrees)
     where = np.searchsorted(lows, degrees, side="right") - 1
     inside = where >= 0
@@ -72,7 +72,7 @@ def shape_of(
     counts = np.bincount(where[inside], minlength=len(lows))
     pairs = (degrees * (degrees - 1) / 2).sum()
     transitivity = float(triangle_counts.sum() / pairs) if pairs else 0.0
-    # Rounded: the last digits of a sum tell the order of its terms.
+    # Rounded, because the last digits of a sum depend on the order of the nodes.
     means = np.round(sums / np.maximum(counts, 1), 9)
     return RewiringTargets(lows, means, transitivity, assortativity)
 
@@ -81,30 +81,31 @@ def rewire(
     wired: Wired,
     block: np.ndarray,
     cells: WiringCells,
-    shape: RewiringTargets,
+    targets: RewiringTargets,
     rng: Generator,
     *,
     proposals: int = PROPOSALS,
     tolerance: float = TOLERANCE,
 ) -> Wired:
-    """The same degrees and block pairs, with the original's clustering by degree, triangles and
-    assortativity as nearly as swaps reach them; never above its clustering."""
+    """Return a graph with the same degrees and edges per block pair, whose clustering by degree,
+    number of triangles and assortativity are as close to the targets as swaps reach; clustering
+    never exceeds the original's."""
     n = len(block)
     indptr, neighbours = wired.rows(n)
     degrees = np.diff(indptr)
-    bins = np.maximum(np.searchsorted(shape.lowest, degrees, side="right") - 1, 0)
+    bins = np.maximum(np.searchsorted(targets.lowest, degrees, side="right") - 1, 0)
     pairs = degrees * (degrees - 1) / 2
     share = np.divide(1.0, pairs, out=np.zeros(n), where=pairs > 0)
-    goal_sums = shape.clustering * np.bincount(bins, pairs > 0, len(shape.clustering))
-    # Of a bin that holds the few largest hubs the mean says little of the triangles, most of which
-    # may be theirs: so these count too.
-    corners = shape.transitivity * pairs.sum()
+    goal_sums = targets.clustering * np.bincount(bins, pairs > 0, len(targets.clustering))
+    # The number of triangles is a goal too: most of them may belong to the few largest hubs, whose
+    # bin has little influence on the mean clustering.
+    corners = targets.transitivity * pairs.sum()
     goals = kernel.Goals(
         bins.astype(np.int32),
         share,
         np.r_[goal_sums, corners],
         np.r_[_weights(goal_sums, bins, pairs), 1.0 / max(corners, 1.0)],
-        products_over_edges(degrees, shape.assortativity),
+        products_over_edges(degrees, targets.assortativity),
         1.0 / max(_span_of_products(degrees), 1.0),
     )
     at_nodes = triangles(indptr, neighbours)
@@ -132,8 +133,11 @@ def rewire(
 
 
 def _weights(goal_sums: np.ndarray, bins: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """What a unit of a bin's sum weighs: its part of the mean local clustering, which small degrees
-    rule, and its part of the triangles, which large ones rule; both in shares of their goals."""
+    """Return the weight of one unit of each bin's sum.
+
+    It adds the bin's part of the mean local clustering, which low degrees dominate, and its part
+    of the triangles, which high degrees dominate, both relative to their goals.
+    """
     per_node = np.bincount(bins, pairs, len(goal_sums)) / np.maximum(
         np.bincount(bins, pairs > 0, len(goal_sums)), 1
     )
@@ -143,5 +147,5 @@ def _weights(goal_sums: np.ndarray, bins: np.ndarray, pairs: np.ndarray) -> np.n
 
 
 def _span_of_products(degrees: np.ndarray) -> float:
-    """How far the sum of d_u d_v moves when assortativity goes from 0 to 1."""
+    """Return the change of the sum of d_u d_v when assortativity rises from 0 to 1."""
     return products_over_edges(degrees, 1.0) - products_over_edges(degrees, 0.0)

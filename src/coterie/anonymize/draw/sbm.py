@@ -1,7 +1,7 @@
-"""The paper's release: a stochastic block model drawn anew, cell by cell.
+"""Graphs drawn from a stochastic block model, cell by cell (Prost & Yoon).
 
-`sbm` draws every pair of a cell independently; `exact-counts` (Hay et al.) keeps the number of
-edges between every two blocks and draws only their places.
+`sbm` draws every pair of a cell independently. `exact-counts` (Hay et al. 2008) keeps the number
+of edges of each cell and draws only which pairs are connected.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from coterie.anonymize.draw.classes import (
     ClassCells,
     Classes,
     block_matrix,
-    compact,
     occupied_cells,
 )
 from coterie.base.randomness import stream_keys
@@ -24,11 +23,12 @@ from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine, shard_count
 from coterie.kernels.anonymize.cell_draw import draw_cells
 from coterie.kernels.graphs.rows import rows_from_pairs
+from coterie.models.hard.label_tools import renumber
 
 
 @dataclass(frozen=True, eq=False)
 class CellModel:
-    """Blocks, and a number of edges for each pair of them.
+    """Blocks, and the number of edges of each cell (pair of blocks).
 
     >>> g = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])
     >>> model = CellModel.fit(g, np.zeros(4, np.int32), limit=0.9, exact=True)
@@ -37,16 +37,16 @@ class CellModel:
     """
 
     classes: Classes  # the classes are the blocks
-    rows: np.ndarray  # int64: the blocks of each cell, row <= column
+    rows: np.ndarray  # int64: the two blocks of each cell, row <= column
     columns: np.ndarray
-    pairs: np.ndarray  # int64: D_ij
-    edges: np.ndarray  # int64: d_ij, no more than `limit` of the pairs
+    pairs: np.ndarray  # int64: node pairs of the cell
+    edges: np.ndarray  # int64: edges of the cell, less than `limit` of the pairs
     exact: bool
 
     @classmethod
     def fit(cls, graph: Graph, labels: np.ndarray, *, limit: float, exact: bool) -> CellModel:
-        """Count the edges of every cell; what passes `limit` of its pairs is brought below it."""
-        block = compact(labels)
+        """Count the edges of every cell; counts are reduced to less than `limit` of the pairs."""
+        block = renumber(labels)
         matrix = block_matrix(graph, block)
         sizes = np.bincount(block).astype(np.int64)
         rows, columns = np.nonzero(np.triu(matrix))
@@ -57,7 +57,7 @@ class CellModel:
         return cls(Classes(block, block), rows, columns, pairs, np.clip(edges, 0, highest), exact)
 
     def cells(self, graph: Graph) -> ClassCells:
-        """The cells that hold an original edge, with the probability they are drawn with."""
+        """Return the cells with an original edge, and the probability of an edge in each."""
         found = occupied_cells(graph, self.classes)
         k = self.classes.n_blocks
         at = np.searchsorted(self.rows * k + self.columns, found.first * k + found.second)
@@ -65,7 +65,7 @@ class CellModel:
         return ClassCells(found.first, found.second, found.edges, p)
 
     def draw(self, rng: Generator, engine: Engine | None = None) -> Graph:
-        """A new graph; node v of it has v's block, and nothing else of v."""
+        """Draw a graph; all that node v of it shares with the original v is the block."""
         counts = self.edges
         if not self.exact:
             counts = rng.binomial(self.pairs, self.edges / np.maximum(self.pairs, 1))

@@ -1,4 +1,7 @@
-"""Ends joined on a ring: closeness without anybody's neighbourhood."""
+"""Join stubs (edge ends without a partner) near each other on a ring.
+
+Nearby partners create triangles and long paths without using anybody's real neighbourhood.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +15,33 @@ from coterie.base.randomness import stream_keys
 from coterie.kernels.anonymize import wiring as kernel
 from coterie.kernels.graphs.rows import rows_from_pairs
 
-REACH = 1.0  # the window, in expected neighbours
-_CHUNKS = 16  # of like degree each, shuffled around the ring
+REACH = 1.0  # width of the search window, in expected neighbours
+_CHUNKS = 16  # parts of the ring with similar degrees, in random order
 
 
 class Wired(NamedTuple):
-    """A graph made of stubs: node v of it has v's class and new degree, nobody's neighbours."""
+    """The edges of a new graph: node v has v's class and a new degree, but not v's neighbours."""
 
     source: np.ndarray  # int32
     target: np.ndarray
-    given_up: int  # edges that found no place
+    given_up: int  # edges for which no allowed pair was found
 
     def rows(self, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
-        """(indptr, indices), every row sorted."""
+        """Return (indptr, indices) with sorted rows."""
         indptr, indices = rows_from_pairs(self.source, self.target, n_nodes)
         return indptr, indices
 
 
 def cell_room(classes: Classes, degrees: np.ndarray, limit: float) -> kernel.WiringCells:
-    """An empty count of the cells that could pass `limit` of their pairs; the others need none.
+    """Return empty counters for the cells that could exceed `limit` of their pairs.
 
-    A cell can fill up only if either class has more ends than the cell may hold edges.
+    The other cells need no counter: a cell can fill up only if one of its classes has more stubs
+    than the cell may contain edges.
     """
-    ends = np.bincount(classes.label, degrees, classes.n_classes)
+    stubs = np.bincount(classes.label, degrees, classes.n_classes)
     sizes = classes.sizes.astype(np.float64)
-    candidate = np.flatnonzero(ends / sizes > limit * (sizes.min() - 1) / 2)
-    n, k = sizes[candidate], ends[candidate]
+    candidate = np.flatnonzero(stubs / sizes > limit * (sizes.min() - 1) / 2)
+    n, k = sizes[candidate], stubs[candidate]
     pairs = np.outer(n, n)
     np.fill_diagonal(pairs, n * (n - 1) / 2)
     most = np.minimum(k[:, None], k[None, :])
@@ -50,10 +54,11 @@ def cell_room(classes: Classes, degrees: np.ndarray, limit: float) -> kernel.Wir
 
 
 def ring_order(classes: Classes, degrees: np.ndarray, noise: float, rng: Generator) -> np.ndarray:
-    """int32[n]: the nodes block after block, each block in the order it stands on the ring.
+    """Return the nodes block by block (int32[n]), each block in ring order.
 
-    With endless noise the order is random. With little, nodes of like degree stand together, in
-    chunks that lie in one shuffled order on all blocks: that raises assortativity.
+    With infinite noise the order is random. With little noise, nodes of similar degree are next
+    to each other, in chunks whose random order is the same in all blocks. That raises
+    assortativity.
     """
     n = len(degrees)
     if np.isinf(noise):
@@ -78,8 +83,12 @@ def wire(
     rng: Generator,
     reach: float = REACH,
 ) -> tuple[Wired, kernel.WiringCells]:
-    """Join the ends: e_rs edges a block pair (`block_edges`, inner edges twice), `degrees` ends a
-    node, near on the ring but for a share `epsilon`. Gives the edges and the count of the cells."""
+    """Join stubs to edges; return the edges and the counters of the cells.
+
+    Each node has `degrees` stubs and each block pair gets its number of edges (`block_edges`,
+    where edges inside a block count twice). Partners are near each other on the ring, except for
+    a share `epsilon` of the edges.
+    """
     place = ring_order(classes, degrees, noise, rng)
     rank = np.empty_like(place)
     rank[place] = np.arange(len(place), dtype=np.int32)

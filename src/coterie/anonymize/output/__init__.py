@@ -1,1 +1,1 @@
-"""What is written: the release folder, the audit, the public summary."""
+"""The result of an anonymization: the release, its files, the public report and the audit."""

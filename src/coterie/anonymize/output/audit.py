@@ -1,4 +1,4 @@
-"""The private side of a release: what was done, with every figure, for the owner alone."""
+"""The private side of a release: the complete record of what was done, for the owner alone."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ import hashlib
 import json
 import os
 import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.draw.calibration import RingSettings
+from coterie.anonymize.draw.rewiring import RewiringTargets
+from coterie.anonymize.policy import Limit, PolicyDecision
+from coterie.anonymize.risk.assessment import PublicationLevel, Risk, publication_levels
+from coterie.anonymize.utility.release_utility import Utility
 from coterie.base.errors import AssumptionWarning
 from coterie.data import Graph
 from coterie.data.writers import atomic_write
@@ -19,8 +26,55 @@ from coterie.data.writers import atomic_write
 _OWNER_ONLY = 0o600
 
 
+class PublishedStatistics(NamedTuple):
+    """Statistics of the original that a `dcsbm` release reproduces, and thereby publishes."""
+
+    targets: RewiringTargets
+    ring: RingSettings
+
+
+@dataclass(frozen=True, eq=False)
+class AuditRecord:
+    """How a release was made, and every figure of it."""
+
+    model: str
+    blocks: int
+    draws: int
+    version: str
+    input_sha256: str
+    earlier_releases: int  # graphs published from this input before
+    parameters: Mapping[str, object]  # of the anonymizer
+    entropy: str  # the operating system's random number that the release was drawn from
+    classes: int
+    published_statistics: PublishedStatistics | None
+    utility: Utility
+    risk: Risk
+    decision: PolicyDecision
+    seconds: float
+    suggestions: list[str] | None = None  # None if nothing was tried
+
+    @property
+    def limits(self) -> list[Limit]:
+        """The limits of the policy that were checked."""
+        return self.decision.limits
+
+    @property
+    def levels(self) -> list[PublicationLevel]:
+        """The risk if more than the graph were published."""
+        return publication_levels(self.risk)
+
+
+class Publication(NamedTuple):
+    """How a release was written."""
+
+    releases: int  # graphs published from this input, including these
+    forced: bool
+    research_truth: Path | None
+    folder: Path
+
+
 def fingerprint(graph: Graph) -> str:
-    """A hash of the graph and its ids: the same input, however it is stored, has the same."""
+    """Return a hash of the graph and its ids, which does not depend on the file format."""
     digest = hashlib.sha256()
     for array in (graph.indptr, graph.indices):
         digest.update(np.ascontiguousarray(array, np.int64).tobytes())
@@ -29,21 +83,22 @@ def fingerprint(graph: Graph) -> str:
 
 
 class Ledger:
-    """How many releases were made of each input on this account.
+    """How many releases of each input this account has made.
 
-    A file of hashes and counts in the user's state folder ($COTERIE_STATE, else $XDG_STATE_HOME or
-    ~/.local/state, /coterie), readable by the owner alone.
+    The counts are kept in a file in the state folder of the user ($COTERIE_STATE, else
+    $XDG_STATE_HOME/coterie, else ~/.local/state/coterie) that only the owner can read. Inputs are
+    identified by their hash.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(folder or _state_folder()) / "releases.json"
 
     def count(self, input_hash: str) -> int:
-        """Releases made so far; 0 where nothing is known."""
+        """Return the number of releases made so far; 0 if none is known."""
         return self._read().get(input_hash, 0)
 
     def add(self, input_hash: str, releases: int) -> int:
-        """Record more releases; gives how many there are now."""
+        """Record more releases; return the new total."""
         counts = self._read()
         counts[input_hash] = counts.get(input_hash, 0) + releases
         try:
@@ -79,22 +134,15 @@ def _state_folder() -> Path:
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "coterie"
 
 
-def write_audit(folder: Path, record: dict[str, Any]) -> Path:
-    """folder/audit.json, mode 0600 in a folder of mode 0700; an earlier audit is kept beside it."""
+def write_audit(folder: Path, content: Mapping[str, Any]) -> Path:
+    """Write folder/audit.json for the owner only (modes 0700 and 0600); keep earlier audits."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / "audit.json"
     if path.exists():
         number = 1 + sum(1 for _ in folder.glob("audit-*.json"))
         path.rename(folder / f"audit-{number}.json")
-    stamped = {"written": datetime.now(UTC).isoformat(timespec="seconds"), **record}
+    stamped = {"written": datetime.now(UTC).isoformat(timespec="seconds"), **content}
     with atomic_write(path, permissions=_OWNER_ONLY) as file:
-        json.dump(stamped, file, indent=1, default=plain)
+        json.dump(stamped, file, indent=1)
         file.write("\n")
     return path
-
-
-def plain(value: Any) -> Any:
-    """What json cannot write by itself."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return str(value)

@@ -1,192 +1,250 @@
-"""What a report may show: aggregate figures only, and none that is one person's.
+"""What the report may show: aggregate figures only, and none of a single person.
 
-The report is published with the graph. So figures of the original are rounded, its distributions
-end where fewer than `CROWD` people would be left, and no id, seed or path of a file is in it. The
-exact figures go to the private audit.
+The report is published with the graph. Therefore figures of the original are rounded, its
+distributions end where fewer than `MIN_PEOPLE` people are left, and the summary contains no id,
+seed or path of a file. The exact figures go to the private audit.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from coterie.anonymize.policy import Limit, attack_rows
-from coterie.anonymize.utility.measures import Measures
+from coterie.anonymize.policy import Limit, PolicyDecision
+from coterie.anonymize.risk.assessment import PublicationLevel, Risk, publication_levels
+from coterie.anonymize.utility.measures import Measures, ScalarMeasures
+from coterie.anonymize.utility.release_utility import Utility
+from coterie.anonymize.utility.rounding import round_degree, round_figure
 from coterie.data import Graph
 
-CROWD = 10
+MIN_PEOPLE = 10  # a point of a published distribution stands for at least so many
 
 _REMARKS = [
-    "This page is made to be published with the graph: no name, id, seed or file of the original "
-    "is in it, and the original's figures are rounded. What lies in the folder .private is not.",
-    "This is no differential privacy: the figures come from attacks that were tried and from the "
-    "model's own probabilities, not from a bound on every possible attack.",
-    "The block of a person leaks in part: an attacker with many known people guesses it more often "
-    "than chance (see the block figures).",
-    "Degrees by class, the edges between blocks, clustering by degree and assortativity of the "
-    "original are statistics the release was made from, and are published by it.",
-    "Every further release of the same original gives away more; the private audit counts them.",
+    "This page may be published with the graph: it contains no name, id, seed or file of the "
+    "original, and the original's figures are rounded. The folder whose name ends in .private must "
+    "not be published.",
+    "This model does not provide differential privacy: the figures come from attacks that were run "
+    "and from the probabilities of the model. They do not cover every possible attack.",
+    "The block of a person is partly disclosed: an attacker who knows many people guesses it more "
+    "often than luck explains.",
+    "The release was made from these statistics of the original and publishes them: degrees by "
+    "class, edges between blocks, clustering by degree, and assortativity.",
+    "Every further release of the same original discloses more; the private audit counts the "
+    "releases.",
 ]
 
 
-def public_summary(
+class Curve(NamedTuple):
+    """The points of a curve."""
+
+    x: list[float]
+    y: list[float]
+
+
+class CurvePair(NamedTuple):
+    """One curve of the original and one of the release."""
+
+    original: Curve
+    published: Curve
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """The distributions that the report draws."""
+
+    degree: CurvePair  # share of nodes with at least this degree
+    clustering: CurvePair  # mean local clustering by degree
+    distance: CurvePair  # share of connected pairs at this distance
+    spectrum: CurvePair  # eigenvalue by rank
+
+
+@dataclass(frozen=True)
+class PublicUtility:
+    """The utility of a release, with rounded figures of the original."""
+
+    original: ScalarMeasures
+    published: ScalarMeasures
+    degree_ks: float
+    not_kept: list[str] = field(default_factory=list)
+
+
+class PublicLimit(NamedTuple):
+    """A figure of the release next to its limit; without a limit it is only shown."""
+
+    label: str
+    value: float
+    limit: float | None = None
+    at_least: bool = False
+    percent: bool = False
+    note: str = ""
+
+
+class PublicAttack(NamedTuple):
+    """The number of people that an attack guessed right in the release and in the controls."""
+
+    label: str
+    release: float
+    naive: float
+    deleted_10: float
+    expected: float | None = None  # by luck
+
+
+@dataclass(frozen=True)
+class PublicSummary:
+    """Everything that the report of a release shows; a part that is missing is not shown."""
+
+    refused: bool
+    reasons: list[str] = field(default_factory=list)
+    suggestions: list[str] = field(default_factory=list)
+    name: str = "a graph"
+    forced: bool = False
+    model: str = ""
+    nodes: int | None = None
+    edges: int | None = None
+    blocks: int | None = None
+    draws: int | None = None
+    utility: PublicUtility | None = None
+    profiles: Profiles | None = None
+    limits: list[PublicLimit] = field(default_factory=list)
+    levels: list[PublicationLevel] = field(default_factory=list)
+    attacks: list[PublicAttack] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+def summarize(
     *,
     original: Graph,
     published: Graph,
-    before: Measures,
-    utility: dict[str, Any],
-    risk: dict[str, Any],
-    limits: list[Limit],
-    levels: list[dict[str, Any]],
-    about: dict[str, Any],
-) -> dict[str, Any]:
-    """The dictionary `report.anonymize.render` takes."""
-    shown = {key: coarse(value) for key, value in _plain(utility["original"]).items()}
-    shown["degree_max"] = coarse_degree(before.degree_max)
-    return {
-        **about,
-        "nodes": before.nodes,
-        "edges": before.edges,
-        "utility": {
-            "original": shown,
-            "published": _plain(utility["published"]),
-            "degree_ks": utility["degree_ks"],
-            "not_kept": utility["not_kept"],
-        },
-        "profiles": _profiles(original, published, utility),
-        "limits": [
-            {
-                "name": item.name,
-                "value": item.value,
-                "limit": item.limit,
-                "at_least": item.at_least,
-                "percent": item.percent,
-                "note": "" if item.holds else item.reason,
-            }
-            for item in limits
-        ]
-        + _inference(risk, limits),
-        "levels": levels,
-        "attacks": _attacks(risk),
-        "remarks": [*_REMARKS, *_block_remark(risk)],
-    }
+    model: str,
+    blocks: int,
+    draws: int,
+    utility: Utility,
+    risk: Risk,
+    decision: PolicyDecision,
+) -> PublicSummary:
+    """Select and round what may be published about a release."""
+    return PublicSummary(
+        refused=decision.refused,
+        reasons=decision.reasons,
+        model=model,
+        nodes=utility.original.nodes,
+        edges=utility.original.edges,
+        blocks=blocks,
+        draws=draws,
+        utility=PublicUtility(
+            _rounded(utility.original), utility.published, utility.degree_ks, utility.not_kept
+        ),
+        profiles=_profiles(original, published, utility),
+        limits=[*map(_limit, decision.limits), *_inference_without_limit(risk, decision)],
+        levels=publication_levels(risk),
+        attacks=_attacks(risk),
+        remarks=[*_REMARKS, *_block_remark(risk)],
+    )
 
 
-def _inference(risk: dict[str, Any], limits: list[Limit]) -> list[dict[str, Any]]:
-    """A3 where the policy sets no limit for it: shown all the same."""
-    a3 = risk.get("a3")
-    if not a3 or a3["risk"] is None or any(item.name == "edge inference" for item in limits):
+def _rounded(measures: Measures) -> ScalarMeasures:
+    """Round the figures of the original; the largest degree is one person's, so coarser."""
+    rounded: dict[str, Any] = {}
+    for name in (f.name for f in fields(ScalarMeasures)):
+        value = getattr(measures, name)
+        rounded[name] = None if value is None else round_figure(value)
+    rounded["degree_max"] = round_degree(measures.degree_max)
+    return ScalarMeasures(**rounded)
+
+
+def _limit(limit: Limit) -> PublicLimit:
+    note = "" if limit.holds else limit.reason
+    return PublicLimit(
+        limit.label or limit.name, limit.value, limit.limit, limit.at_least, limit.percent, note
+    )
+
+
+def _inference_without_limit(risk: Risk, decision: PolicyDecision) -> list[PublicLimit]:
+    """Return A3 if it was measured and the policy sets no limit for it."""
+    a3 = risk.a3
+    if a3 is None or a3.risk is None or any(x.name == "edge inference" for x in decision.limits):
         return []
-    note = f"fitted edges recognised {a3['main']:.3f}, held-out ones {a3['control']:.3f}"
-    return [{"name": "edge inference", "value": a3["risk"], "limit": None, "note": note}]
+    note = (
+        f"{100 * a3.main:.1f} % of the edges that the model was fitted to are recognised, and "
+        f"{100 * a3.control:.1f} % of the edges that were held out"
+    )
+    return [PublicLimit("edge inference", a3.risk, percent=True, note=note)]
 
 
-def _plain(figures: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in figures.items() if isinstance(v, int | float)}
+def _profiles(original: Graph, published: Graph, utility: Utility) -> Profiles:
+    before, after = utility.original, utility.draws[0]
+    return Profiles(
+        degree=_pair(_degree_tail(original.degrees), _degree_tail(published.degrees)),
+        clustering=_pair(_clustering(before), _clustering(after)),
+        distance=_pair(_distances(before.distances), _distances(after.distances)),
+        spectrum=_pair(_ranked(before.spectrum), _ranked(after.spectrum)),
+    )
 
 
-def _coarse_curve(curve: dict[str, list[float]]) -> dict[str, list[float]]:
-    return {"x": curve["x"], "y": [coarse(y) for y in curve["y"]]}
+def _pair(original: Curve, published: Curve) -> CurvePair:
+    return CurvePair(Curve(original.x, [round_figure(y) for y in original.y]), published)
 
 
-def _profiles(original: Graph, published: Graph, utility: dict[str, Any]) -> dict[str, Any]:
-    sides = {"original": utility["original"], "published": utility["draws"][0]}
-    graphs = {"original": original, "published": published}
-    curves = {
-        "degree": {name: _tail(graph.degrees) for name, graph in graphs.items()},
-        "clustering": {
-            name: {
-                "x": [b["degree_from"] for b in m["clustering_by_degree"] if b["nodes"] >= CROWD],
-                "y": [b["clustering"] for b in m["clustering_by_degree"] if b["nodes"] >= CROWD],
-            }
-            for name, m in sides.items()
-        },
-        "distance": {name: _shares(m["distances"]) for name, m in sides.items()},
-        "spectrum": {
-            name: {"x": list(range(1, len(m["spectrum"]) + 1)), "y": m["spectrum"]}
-            for name, m in sides.items()
-        },
-    }
-    for curve in curves.values():
-        curve["original"] = _coarse_curve(curve["original"])
-    return curves
-
-
-def _tail(degrees: np.ndarray) -> dict[str, list[float]]:
-    """Share of nodes with at least each degree, as far as CROWD nodes have it, at 40 places."""
+def _degree_tail(degrees: np.ndarray) -> Curve:
+    """Return the share of nodes with at least each of 40 degrees, as long as enough have it."""
     ordered = np.sort(degrees[degrees > 0])[::-1]
-    if len(ordered) < CROWD:
-        return {"x": [], "y": []}
-    top = int(ordered[CROWD - 1])
+    if len(ordered) < MIN_PEOPLE:
+        return Curve([], [])
+    top = int(ordered[MIN_PEOPLE - 1])
     places = np.unique(np.round(np.geomspace(1, max(top, 1), 40)).astype(int))
     places = places[places <= top]
-    return {
-        "x": places.tolist(),
-        "y": [float((degrees >= place).mean()) for place in places],
-    }
+    return Curve(places.tolist(), [float((degrees >= place).mean()) for place in places])
 
 
-def _shares(counts: list[int]) -> dict[str, list[float]]:
-    """The share of the pairs at every distance, as far as CROWD pairs have it."""
+def _clustering(measures: Measures) -> Curve:
+    bins = [b for b in measures.clustering_by_degree if b.nodes >= MIN_PEOPLE]
+    return Curve([b.degree_from for b in bins], [b.clustering for b in bins])
+
+
+def _distances(counts: list[int]) -> Curve:
+    """Return the share of the pairs at each distance, as long as enough pairs have it."""
     total = max(sum(counts), 1)
-    told = [(x, c / total) for x, c in enumerate(counts, 1) if c >= CROWD]
-    return {"x": [x for x, _ in told], "y": [y for _, y in told]}
+    points = [(x, c / total) for x, c in enumerate(counts, 1) if c >= MIN_PEOPLE]
+    return Curve([x for x, _ in points], [y for _, y in points])
 
 
-def _attacks(risk: dict[str, Any]) -> list[dict[str, Any]]:
-    a4 = risk["a4"]
-    controls = a4["controls"]
+def _ranked(values: list[float]) -> Curve:
+    return Curve(list(range(1, len(values) + 1)), values)
+
+
+def _attacks(risk: Risk) -> list[PublicAttack]:
     rows = [
-        {
-            "attack": attack.figures["attack"],
-            "release": attack.figures["correct"],
-            "naive": attack.naive,
-            "deleted_10": attack.deleted_10,
-            "chance": attack.figures["expected" if attack.bold else "chance"],
-        }
-        for attack in attack_rows(risk)
-    ]
-    for key, name in (("H1", "degree known (H1)"), ("H2", "neighbours' degrees known (H2)")):
-        rows.append(
-            {
-                "attack": name,
-                "release": a4["vertex_refinement"][key]["unique"],
-                "naive": controls["naive"]["vertex_refinement"][key]["unique"],
-                "deleted_10": controls["deleted_10"]["vertex_refinement"][key]["unique"],
-            }
+        PublicAttack(
+            attack.result.label,
+            attack.result.correct,
+            attack.naive,
+            attack.deleted_10,
+            attack.expected,
         )
+        for attack in risk.a4.comparisons()
+    ]
+    found = (risk.a4.worst, *risk.a4.controls)
+    rows.append(
+        PublicAttack("exact degree known", *(attacks.degree_known.unique for attacks in found))
+    )
+    rows.append(
+        PublicAttack(
+            "exact degrees of all neighbours known",
+            *(attacks.neighbour_degrees_known.unique for attacks in found),
+        )
+    )
     return rows
 
 
-def _block_remark(risk: dict[str, Any]) -> list[str]:
-    row = risk["a4"]["seeded"][-1]
-    if not row["correct"] + row["wrong"]:
+def _block_remark(risk: Risk) -> list[str]:
+    """Say how often the seeded attack with the most seeds is right about the block."""
+    result = risk.a4.worst.seeded[-1]
+    if result.luck is None or not result.correct + result.wrong:
         return []
     return [
-        f"An attacker who knows {row['seeds']} people names the right block for "
-        f"{100 * row['block_accuracy']:.0f} % of those it matches; by chance, degrees known, "
-        f"{100 * row['block_chance']:.0f} %."
+        f"An attacker who knows {result.seeds} people is right about the block of "
+        f"{100 * result.luck.block_accuracy:.0f} % of the people it matches; luck and known "
+        f"degrees alone give {100 * result.luck.block_chance:.0f} %."
     ]
-
-
-_DIGITS = 3
-
-
-def coarse(value: float) -> float:
-    """Three significant digits; counts stay whole.
-
-    >>> coarse(4.193987), coarse(0.0073187), coarse(12)
-    (4.19, 0.00732, 12)
-    """
-    return value if isinstance(value, int) else float(f"{value:.{_DIGITS}g}")
-
-
-def coarse_degree(value: int) -> int:
-    """One person's figure to two digits at most, more coarsely where small.
-
-    >>> coarse_degree(2628), coarse_degree(504), coarse_degree(47)
-    (2600, 500, 50)
-    """
-    step = 10 ** max(len(str(value)) - 2, 1)
-    return int(round(value / step) * step)

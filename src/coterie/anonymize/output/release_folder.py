@@ -1,4 +1,4 @@
-"""Writing a release: a folder to publish, and beside it one to keep."""
+"""The folder to publish, and the private folder next to it."""
 
 from __future__ import annotations
 
@@ -17,47 +17,50 @@ FORMATS = ("csv", "parquet", "graphml")
 
 
 def private_folder(folder: Path) -> Path:
-    """DIR.private, beside DIR."""
+    """Return DIR.private for DIR."""
     return folder.with_name(folder.name + ".private")
 
 
 def check_folder(folder: Path, overwrite: bool) -> None:
-    """A folder that holds anything is not written into, but with `overwrite`."""
+    """Raise InputError if the folder is not empty, unless `overwrite` is set."""
     if folder.exists() and not folder.is_dir():
-        raise InputError("is a file, not a folder", path=folder, remedy="name a new folder")
+        raise InputError("this is a file, not a folder", path=folder, remedy="choose a new folder")
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
-        what = "a release already" if any(folder.glob("graph*")) else "other files"
+        what = "already contains a release" if any(folder.glob("graph*")) else "is not empty"
         raise InputError(
-            f"holds {what}", path=folder, remedy="name a new folder, or add --overwrite"
+            f"the folder {what}", path=folder, remedy="choose a new folder or set `overwrite`"
         )
 
 
-def check_truth_path(truth: Path, folder: Path) -> None:
-    """The mapping back to people must not lie in the folder that is published."""
-    inside = truth.resolve()
-    if inside == folder.resolve() or folder.resolve() in inside.parents:
+def check_identity_map_path(path: Path, folder: Path) -> None:
+    """Raise InputError if the identity map would be written into the folder to publish."""
+    resolved = path.resolve()
+    if resolved == folder.resolve() or folder.resolve() in resolved.parents:
         raise InputError(
-            "the research truth would lie in the folder to publish",
-            path=truth,
-            remedy=f"write it somewhere outside {folder}",
+            "the table of identities would be in the folder to publish",
+            path=path,
+            remedy=f"choose a place outside {folder}",
         )
 
 
 @contextmanager
 def staged_folder(
-    folder: Path, graphs: list[Graph], page: str, *, form: str = "csv", overwrite: bool = False
+    folder: Path, graphs: list[Graph], page: str, *, format: str = "csv", overwrite: bool = False
 ) -> Iterator[Callable[[], None]]:
-    """graph.csv (graph-2.csv … for more draws) and report.html, all or none: written beside
-    `folder` and put in its place when the function that this gives is called; else removed."""
-    if form not in FORMATS:
-        raise InputError(f"format {form!r} is unknown", remedy=f"give one of {', '.join(FORMATS)}")
+    """Prepare graph.csv (graph-2.csv … for more draws) and report.html next to `folder`.
+
+    The files are moved to `folder` when the function that this yields is called; otherwise they
+    are deleted.
+    """
+    if format not in FORMATS:
+        raise InputError(f"unknown format {format!r}", remedy=f"use one of {', '.join(FORMATS)}")
     check_folder(folder, overwrite)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
     except OSError as error:
         raise InputError(
-            f"cannot be made: {error.strerror}", path=folder, remedy="choose another place"
+            f"cannot be created: {error.strerror}", path=folder, remedy="choose another place"
         ) from error
 
     def publish() -> None:
@@ -73,7 +76,7 @@ def staged_folder(
     try:
         for number, graph in enumerate(graphs, 1):
             stem = "graph" if number == 1 else f"graph-{number}"
-            write_graph(graph, made / f"{stem}.{form}")
+            write_graph(graph, made / f"{stem}.{format}")
         with atomic_write(made / "report.html") as file:
             file.write(page)
         yield publish

@@ -1,1 +1,5 @@
-"""What an attacker can learn from a release."""
+"""What attackers can find out from a release.
+
+A1: a person among the members of the class. A2: an edge, from the edge probability of its cell.
+A3: whether an edge was in the original, from how well the model fits it. A4: people, by attacks.
+"""

@@ -1,152 +1,193 @@
-"""Measuring a release before anybody sees it: utility, risk, and the policy's answer."""
+"""The risk of a release: A1 to A4, and how the risk grows if more than the graph is published."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from coterie.anonymize.draw.classes import ClassCells, Classes
 from coterie.anonymize.draw.models import ReleaseModel
-from coterie.anonymize.policy import Limit, Policy
-from coterie.anonymize.risk.attack_suite import AttackSuite, Target
-from coterie.anonymize.risk.averaging import averaging_attack
-from coterie.anonymize.risk.disclosure import cell_disclosure, class_risk, disclosure_with_degrees
-from coterie.anonymize.risk.expected_hits import chance_of
-from coterie.anonymize.utility.measures import Measures, degree_ks, measure, modularity
-from coterie.anonymize.utility.tolerances import mean_and_spread, not_kept
-from coterie.base.progress import Callback, Progress, silent
-from coterie.data import Graph
+from coterie.anonymize.published_graph import PublishedGraph
+from coterie.anonymize.risk.attack_suite import AttackSuite, Controls, GraphAttacks
+from coterie.anonymize.risk.attacks import AttackResult
+from coterie.anonymize.risk.averaging import AveragingResult, averaging_attack
+from coterie.anonymize.risk.disclosure import (
+    CellDisclosure,
+    ClassRisk,
+    cell_disclosure,
+    class_risk,
+)
+from coterie.anonymize.risk.edge_inference import EdgeInference
+from coterie.base.progress import Callback, silent
 from coterie.engine import Engine
 
 
-@dataclass(frozen=True, eq=False)
-class Case:
-    """An original, the model made of it, and what was drawn from that."""
+@dataclass(frozen=True)
+class AttackComparison:
+    """One attack on the release, next to the same attack on the controls."""
 
-    original: Graph
-    before: Measures
-    model: ReleaseModel
-    releases: list[Target]
+    result: AttackResult
+    naive: int  # people identified in a copy with only the names removed
+    deleted_10: int  # people identified in a copy with 10 % of the edges deleted
+    guesses_everyone: bool
 
+    @property
+    def expected(self) -> float:
+        """The number of people that are guessed right by luck.
 
-def utility_of(case: Case, engine: Engine, callback: Callback = silent) -> dict[str, Any]:
-    """The original's figures, each draw's, their mean and spread, and what was not kept."""
-    block = case.model.classes.block
-    before = case.before.as_dict() | {"modularity": modularity(case.original, block)}
-    draws = []
-    for i, (graph, truth) in enumerate(case.releases):
-        callback(Progress("measuring", i, len(case.releases)))
-        draws.append(measure(graph, engine, blocks=blocks_published(case.model.classes, truth)))
-    mean, spread = mean_and_spread(draws)
-    ks = float(np.mean([degree_ks(case.original, graph) for graph, _ in case.releases]))
-    return {
-        "original": before,
-        "published": mean,
-        "spread": spread,
-        "draws": [m.as_dict() for m in draws],
-        "degree_ks": ks,
-        "not_kept": not_kept(Measures(**before), draws, ks),
-    }
+        Whoever guesses everyone is right about once per class, whatever the release contains; A1
+        allows that already. So these attacks are compared with the hits expected from the classes
+        of their guesses, and seeded attacks with those expected from degrees alone.
+        """
+        luck = self.result.luck
+        if luck is None:
+            return 0.0
+        return luck.same_class if self.guesses_everyone else luck.same_degree
 
 
-def assess(
-    case: Case,
-    policy: Policy,
+@dataclass(frozen=True)
+class AttackRisk:
+    """A4: the people whom attacks identify in the release."""
+
+    worst: GraphAttacks  # all attacks on the draw in which the seeded attack found the most
+    controls: Controls
+    draws: list[list[AttackResult]]  # the seeded attacks on each draw
+    attacks_have_power: bool  # whether the seeded attack finds anybody in the naive copy
+    averaging: list[AveragingResult]
+
+    def comparisons(self) -> list[AttackComparison]:
+        """Return the attacks on the release that guess identities, next to their controls."""
+        naive, deleted = self.controls
+        rows = [
+            (self.worst.seeded, naive.seeded, deleted.seeded, False),
+            (self.worst.guess_everyone, naive.guess_everyone, deleted.guess_everyone, True),
+        ]
+        return [
+            AttackComparison(result, same.correct, thinned.correct, everyone)
+            for results, of_naive, of_deleted, everyone in rows
+            for result, same, thinned in zip(results, of_naive, of_deleted, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Risk:
+    """What attackers can find out from a release.
+
+    Attributes
+    ----------
+    a1 : ClassRisk
+        A person among the members of the class.
+    a2 : CellDisclosure
+        Original edges that the edge probabilities of their cells disclose.
+    a3 : EdgeInference or None
+        The advantage of fitted over held-out edges; None if it was not measured.
+    a4 : AttackRisk
+        The people whom attacks identify, next to controls.
+    """
+
+    a1: ClassRisk
+    a2: CellDisclosure
+    a3: EdgeInference | None
+    a4: AttackRisk
+
+
+@dataclass(frozen=True)
+class PublicationLevel:
+    """The risk if the graph and everything up to this level is published. All are shares."""
+
+    level: str  # what is published
+    class_mean: float  # A1
+    class_worst: float  # A1
+    disclosed_edges: float | None  # A2: original edges with a probability of 90 % or more
+    people_found: float  # A4
+    why: str
+
+
+def assess_risk(
+    model: ReleaseModel,
+    releases: list[PublishedGraph],
+    suite: AttackSuite,
     engine: Engine,
     *,
-    battery: AttackSuite,
-    controls: dict[str, Any],
-    releases_before: int,
-    inference: dict[str, Any] | None,
+    edge_probability: float,
+    controls: Controls,
+    inference: EdgeInference | None,
     callback: Callback = silent,
-) -> tuple[dict[str, Any], list[Limit]]:
-    """(risk, limits): A1 to A4, and every limit of the policy against them."""
-    classes = case.model.classes
-    cells = case.model.cells(case.original)
-    risk = model_risk(case.original, classes, cells, policy.edge_probability)
-    risk["a3"] = inference
-    risk["a4"] = attack_risk(battery, controls, case.releases, classes, engine, callback=callback)
-    return risk, policy.check(risk, releases_before + len(case.releases))
-
-
-def model_risk(
-    graph: Graph, classes: Classes, cells: ClassCells, edge_probability: float
-) -> dict[str, Any]:
-    """A1 and A2: what the model gives away to somebody who knows everybody's class."""
-    above = cells.edges[cells.probability >= edge_probability].sum()
-    return {
-        "a1": class_risk(classes.label),
-        "a2": {
-            **cell_disclosure(cells),
-            "above_limit": float(above / max(cells.edges.sum(), 1)),
-            "exact_degrees": disclosure_with_degrees(graph, classes, edge_probability),
-        },
-    }
+) -> Risk:
+    """Compute A1 and A2, run the attacks on each release, and add what was found before."""
+    original, classes = suite.original, model.classes
+    return Risk(
+        class_risk(classes.label),
+        cell_disclosure(original, classes, model.cells(original), edge_probability),
+        inference,
+        attack_risk(model, releases, suite, controls, engine, callback),
+    )
 
 
 def attack_risk(
-    battery: AttackSuite,
-    controls: dict[str, Any],
-    releases: list[Target],
-    classes: Classes,
+    model: ReleaseModel,
+    releases: list[PublishedGraph],
+    suite: AttackSuite,
+    controls: Controls,
     engine: Engine | None = None,
-    *,
     callback: Callback = silent,
-) -> dict[str, Any]:
-    """A4 on every release, beside the figures of the controls; those of the release that fared
-    worst."""
-    original = battery.original
-    named = {f"draw {i + 1}": target for i, target in enumerate(releases)}
-    figures, claims = battery.run(named, engine, blocks=classes.block, callback=callback)
-    for name, target in named.items():
-        for kind in ("seeded", "bold", "with_blocks"):
-            for row, claim in zip(figures[name][kind], getattr(claims[name], kind), strict=True):
-                row.update(chance_of(original, target, claim, classes))
-    worst = max(named, key=lambda name: max(r["correct"] for r in figures[name]["seeded"]))
-    naive = max(row["correct"] for row in controls["naive"]["seeded"])
-    return {
-        **figures[worst],
-        "controls": controls,
-        "draws": [figures[name]["seeded"] for name in named],
-        "proves_something": bool(naive > 0),
-        "averaging": averaging_attack(original, releases),
-    }
+) -> AttackRisk:
+    """Run the attacks on every draw; report those on the draw that fared worst."""
+    classes = model.classes
+    found = suite.run(
+        {f"draw {i + 1}": release for i, release in enumerate(releases)},
+        engine,
+        blocks=classes.block,
+        classes=classes,
+        callback=callback,
+    )
+    worst = max(found.values(), key=lambda attacks: max(r.correct for r in attacks.seeded))
+    return AttackRisk(
+        worst,
+        controls,
+        [attacks.seeded for attacks in found.values()],
+        max(r.correct for r in controls.naive.seeded) > 0,
+        averaging_attack(suite.original, releases),
+    )
 
 
-def release_levels(risk: dict[str, Any]) -> list[dict[str, Any]]:
-    """The same release, if more than the graph were published: each row gives away more."""
-    a1, a2, a4 = risk["a1"], risk["a2"], risk["a4"]
-    attacked = [*a4["seeded"], *a4["bold"]]
-    labelled = max(row["found_share"] for row in [*attacked, *a4["with_blocks"]])
-    shown = a4["averaging"][-1]["precision"]
-
-    def row(level: str, found: float, why: str, **other: Any) -> dict[str, Any]:
-        figures = {"A1 mean": a1["mean"], "A1 worst": a1["worst"], "edges with p ≥ 0.9": None}
-        return {"level": level, **figures, "people found": found, **other, "why": why}
-
-    disclosed = {"edges with p ≥ 0.9": a2["0.9"]}
+def publication_levels(risk: Risk) -> list[PublicationLevel]:
+    """Return the risk of the same release if more than the graph were published."""
+    a1, attacks = risk.a1, risk.a4.worst
+    results = [*attacks.seeded, *attacks.guess_everyone]
+    found = max(r.found_share for r in results)
+    with_labels = max(r.found_share for r in [*results, *attacks.with_blocks])
+    disclosed = risk.a2.shares.at_least_90
+    true_edges = risk.a4.averaging[-1].precision
     return [
-        row(
+        PublicationLevel(
             "graph with new ids (this release)",
-            max(row["found_share"] for row in attacked),
-            "A1 for somebody who guessed every class right",
+            a1.mean,
+            a1.worst,
+            None,
+            found,
+            "A1 applies to an attacker who has guessed the class",
         ),
-        row("+ block labels", labelled, "block and degree of a node show its class"),
-        row("+ block matrix", labelled, "two classes show p of an edge between them", **disclosed),
-        row(
+        PublicationLevel(
+            "+ block labels",
+            a1.mean,
+            a1.worst,
+            None,
+            with_labels,
+            "the block and the degree of a node show its class",
+        ),
+        PublicationLevel(
+            "+ block matrix",
+            a1.mean,
+            a1.worst,
+            disclosed,
+            with_labels,
+            "two classes show the probability of an edge between them",
+        ),
+        PublicationLevel(
             "ids kept",
             1.0,
-            f"who is who is known; of the edges shown {100 * shown:.1f} % are true",
-            **disclosed,
-            **{"A1 mean": 1.0, "A1 worst": 1.0},
+            1.0,
+            disclosed,
+            1.0,
+            f"who is who is known; {100 * true_edges:.1f} % of the published edges are true",
         ),
     ]
-
-
-def blocks_published(classes: Classes, truth: np.ndarray) -> np.ndarray:
-    """The block of every published node."""
-    block = np.empty(len(truth), np.int32)
-    block[truth] = classes.block
-    return block

@@ -1,102 +1,141 @@
-"""All attacks on one published graph, beside the two controls that say whether they have power."""
+"""Run all attacks on a graph and on two controls, which show whether the attacks have power."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
+from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.published_graph import PublishedGraph, per_published_node
 from coterie.anonymize.risk.attacks import (
     SEED_COUNTS,
+    AttackResult,
+    DegreeAttackResult,
     Matching,
-    bold_attack,
+    VertexRefinementResult,
     choose_seeds,
     degree_attack,
     deleted_copy,
     fingerprint_attack,
+    guess_everyone_attack,
     naive_copy,
     seeded_attack,
     vertex_refinement,
 )
+from coterie.anonymize.risk.expected_hits import ExpectedHits, expected_hits
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine
 
 
-class Target(NamedTuple):
-    """A published graph under attack, and who is who in it."""
+@dataclass(frozen=True)
+class GraphAttacks:
+    """The results of all attacks on one graph."""
 
-    graph: Graph
-    truth: np.ndarray  # int32[n]: original node -> published node
+    seeded: list[AttackResult]  # by rising number of seeds
+    guess_everyone: list[AttackResult]  # from the most seeds, then from none
+    with_blocks: list[AttackResult]  # the latter if blocks were published; empty without blocks
+    degree_known: VertexRefinementResult  # H1
+    neighbour_degrees_known: VertexRefinementResult  # H2
+    degree_rank: DegreeAttackResult
 
 
-class Claims(NamedTuple):
-    """What the attacks on one target claimed."""
+class Controls(NamedTuple):
+    """The results of the same attacks on graphs that are not protected."""
 
-    seeded: list[Matching]  # careful, by number of seeds
-    bold: list[Matching]  # a claim for everybody: from the most seeds, then from none
-    with_blocks: list[Matching]  # the same, had labels been published; none without blocks
+    naive: GraphAttacks  # only the names are removed
+    deleted_10: GraphAttacks  # 10 % of the edges are deleted too
+
+
+@dataclass(frozen=True)
+class AttackSuiteResult:
+    """The result of `coterie attack`: all attacks on one graph and on the controls."""
+
+    target: GraphAttacks
+    controls: Controls
+
+
+class _Guesses(NamedTuple):
+    """The guesses of the attacks on one graph, before they are compared with the identities."""
+
+    seeded: list[Matching]
+    guess_everyone: list[Matching]
+    with_blocks: list[Matching]
 
 
 def attack(
     original: Graph,
-    target: Target,
+    target: PublishedGraph,
     engine: Engine | None = None,
     *,
     rng: RandomState = 0,
     callback: Callback = silent,
-) -> dict[str, Any]:
-    """The figures of `coterie attack`: the target's, and the same for each control."""
-    figures, _ = attack_all(original, {"target": target}, engine, rng=rng, callback=callback)
-    result: dict[str, Any] = figures.pop("target")
-    result["controls"] = figures
-    return result
+) -> AttackSuiteResult:
+    """Attack one published graph and both controls, with the same seeds for all."""
+    results, controls = attack_all(original, {"target": target}, engine, rng=rng, callback=callback)
+    return AttackSuiteResult(results["target"], controls)
 
 
 def attack_all(
     original: Graph,
-    targets: dict[str, Target],
+    targets: Mapping[str, PublishedGraph],
     engine: Engine | None = None,
     *,
     rng: RandomState = 0,
     callback: Callback = silent,
-) -> tuple[dict[str, Any], dict[str, Claims]]:
-    """Every attack on every target and on both controls, with the same seeds for all."""
-    battery = AttackSuite(original, rng)
-    return battery.run({**targets, **battery.controls}, engine, callback=callback)
+) -> tuple[dict[str, GraphAttacks], Controls]:
+    """Attack every target and both controls, with the same seeds for all."""
+    suite = AttackSuite(original, rng)
+    results = suite.run({**targets, **suite.controls}, engine, callback=callback)
+    controls = Controls(*(results.pop(name) for name in Controls._fields))
+    return results, controls
 
 
 class AttackSuite:
-    """The attacks of somebody who holds `original`: seeds and controls are chosen once, and are the
-    same for every target."""
+    """The attacks of somebody who has the original graph.
+
+    Seeds and controls are chosen once and are the same for every target.
+    """
 
     def __init__(self, original: Graph, rng: RandomState = 0) -> None:
         random = as_generator(rng)
         self.original = original
         self.controls = {
-            "naive": Target(*naive_copy(original, random)),
-            "deleted_10": Target(*deleted_copy(original, random)),
+            "naive": naive_copy(original, random),
+            "deleted_10": deleted_copy(original, random),
         }
         self._seeds = [choose_seeds(original, k, random) for k in usable_seeds(original)]
         self._orders = random.integers(2**63, size=len(self._seeds) + 1)
 
+    def run_controls(
+        self, blocks: np.ndarray, engine: Engine | None = None, callback: Callback = silent
+    ) -> Controls:
+        """Attack both controls."""
+        found = self.run(self.controls, engine, blocks=blocks, callback=callback)
+        return Controls(*(found[name] for name in Controls._fields))
+
     def run(
         self,
-        targets: dict[str, Target],
+        targets: Mapping[str, PublishedGraph],
         engine: Engine | None = None,
         *,
         blocks: np.ndarray | None = None,
+        classes: Classes | None = None,
         callback: Callback = silent,
-    ) -> tuple[dict[str, Any], dict[str, Claims]]:
-        """The figures by target, and what was claimed.
+    ) -> dict[str, GraphAttacks]:
+        """Run all attacks on each target.
 
-        `blocks` (of the people) adds an attacker who knows the block of everybody and of every
-        published node.
+        `blocks` (of the people) adds an attacker who knows the block of every person and of every
+        published node. `classes` adds what luck alone explains.
         """
         last = len(self._seeds) - 1
-        # What takes longest first, so that no thread is left alone with it at the end.
-        jobs = [(name, i) for i in range(last, -2, -1) for name in reversed(targets)]
+        # The most expensive jobs come first, so that no thread is left alone with one at the end.
+        jobs = [(name, i) for i in range(last, -2, -1) for name in reversed(list(targets))]
         done: list[tuple[str, int]] = []
 
         def run(job: tuple[str, int]) -> list[Matching]:
@@ -105,69 +144,80 @@ class AttackSuite:
             if i < 0:
                 found = _without_seeds(self.original, targets[name], blocks)
             else:
-                found = self._seeded(targets[name], i)
+                found = self._with_seeds(targets[name], i)
             done.append(job)
             return found
 
         found = dict(zip(jobs, (engine or LocalEngine(1)).map(run, jobs), strict=True))
-        claims = {
-            name: Claims(
+        results = {}
+        for name, target in targets.items():
+            guesses = _Guesses(
                 [found[name, i][0] for i in range(last + 1)],
                 [found[name, last][1], found[name, -1][0]],
                 found[name, -1][1:],
             )
-            for name in targets
-        }
-        figures = {
-            name: _figures(self.original, target, claims[name], as_generator(int(self._orders[-1])))
-            for name, target in targets.items()
-        }
-        return figures, claims
+            order = as_generator(int(self._orders[-1]))
+            results[name] = _results(self.original, target, guesses, classes, order)
+        return results
 
-    def _seeded(self, target: Target, i: int) -> list[Matching]:
-        """The careful attack, and from the most seeds the bold one that carries on from it."""
+    def _with_seeds(self, target: PublishedGraph, i: int) -> list[Matching]:
+        """Run the seeded attack; with the most seeds, also the one that guesses everyone."""
         order = as_generator(int(self._orders[i]))
-        careful = seeded_attack(self.original, *target, self._seeds[i], order)
+        seeded = seeded_attack(self.original, target, self._seeds[i], order)
         if i < len(self._seeds) - 1:
-            return [careful]
-        return [careful, bold_attack(self.original, *target, careful, order)]
+            return [seeded]
+        return [seeded, guess_everyone_attack(self.original, target, seeded, order)]
 
 
-def _without_seeds(original: Graph, target: Target, blocks: np.ndarray | None) -> list[Matching]:
+def _without_seeds(
+    original: Graph, target: PublishedGraph, blocks: np.ndarray | None
+) -> list[Matching]:
+    """Run the attack that knows nobody; with blocks, also the one that knows all blocks."""
     found = [fingerprint_attack(original, target.graph)]
     if blocks is not None:
-        published = np.empty(target.graph.n_nodes, blocks.dtype)
-        published[target.truth] = blocks
+        published = per_published_node(blocks, target.identity)
         found.append(fingerprint_attack(original, target.graph, (blocks, published)))
     return found
 
 
-def _figures(
-    original: Graph, target: Target, claims: Claims, rng: np.random.Generator
-) -> dict[str, Any]:
-    return {
-        "seeded": [
-            {"attack": f"{len(claim.seeds)} known", **claim.figures(target.truth)}
-            for claim in claims.seeded
-        ],
-        "bold": [
-            {
-                "attack": f"{len(claim.seeds) or 'nobody'} known, everybody claimed",
-                **claim.figures(target.truth),
-            }
-            for claim in claims.bold
-        ],
-        "with_blocks": [claim.figures(target.truth) for claim in claims.with_blocks],
-        "vertex_refinement": {
-            f"H{depth}": vertex_refinement(original, target.graph, target.truth, depth)
-            for depth in (1, 2)
-        },
-        "degree": degree_attack(original, target.graph, target.truth, rng),
-    }
+def _results(
+    original: Graph,
+    target: PublishedGraph,
+    guesses: _Guesses,
+    classes: Classes | None,
+    rng: Generator,
+) -> GraphAttacks:
+    """Compare the guesses with the true identities, and run the attacks that need no guesses."""
+
+    def result(matching: Matching, name: str = "", label: str = "") -> AttackResult:
+        luck: ExpectedHits | None = None
+        if classes is not None:
+            luck = expected_hits(target, matching.guess, matching.seeds, classes)
+        return matching.result(target.identity, name=name, label=label, luck=luck)
+
+    seeded = [
+        result(m, f"{len(m.seeds)} known", f"{len(m.seeds)} people known") for m in guesses.seeded
+    ]
+    everyone = [
+        result(
+            m,
+            f"{len(m.seeds) or 'nobody'} known, everybody claimed",
+            f"{f'{len(m.seeds)} people' if len(m.seeds) else 'nobody'} known, a guess for everyone",
+        )
+        for m in guesses.guess_everyone
+    ]
+    return GraphAttacks(
+        seeded,
+        everyone,
+        [result(m) for m in guesses.with_blocks],
+        vertex_refinement(original, target, 1),
+        vertex_refinement(original, target, 2),
+        degree_attack(original, target, rng),
+    )
 
 
 def usable_seeds(graph: Graph) -> list[int]:
-    """10, 50 and 200 seeds, as far as they are a fifth of the people at most; at least one number.
+    """Return those of 10, 50 and 200 seeds that are at most a fifth of the people, at least one.
 
     >>> usable_seeds(Graph.from_edges([0], [1], n_nodes=300))
     [10, 50]

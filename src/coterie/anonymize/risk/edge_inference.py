@@ -1,56 +1,74 @@
-"""A3: does the model know the edges it was fitted on better than edges it never saw?
+"""A3: does the model predict the edges it was fitted to better than edges that it never saw?
 
-As Anonymeter puts it: a main attack on what was used, the same attack on what was held out as its
-control, and guessing as its baseline; the risk is what the main attack has over the control.
+As in Anonymeter (Giomi et al. 2023), the main attack is run on edges that were used, the control
+on edges that were held out, and guessing is the baseline. The risk is the advantage of the main
+attack over the control.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
 
 from coterie.anonymize.draw.classes import Classes, cell_probability
-from coterie.anonymize.risk.intervals import wilson
+from coterie.anonymize.risk.intervals import Interval, wilson
 from coterie.data import Graph
 
-HELD_OUT = 0.05
+HELD_OUT = 0.05  # share of the edges
 _TRIALS = 20_000
+
+
+@dataclass(frozen=True)
+class EdgeInference:
+    """A3: how often edges are recognised, and the advantage of fitted over held-out edges."""
+
+    main: float  # share of fitted edges that are recognised
+    main_interval: Interval
+    control: float  # share of held-out edges that are recognised
+    control_interval: Interval
+    baseline: float  # guessing
+    risk: float | None  # advantage, from 0 (none) to 1; None without enough edges
+    risk_interval: Interval
+    held_out: int  # number of edges
 
 
 def edge_inference(
     graph: Graph, fit: Callable[[Graph], Classes], rng: Generator, *, held_out: float = HELD_OUT
-) -> dict[str, Any]:
-    """Hold out a share of the edges, fit classes on the rest, and ask of each: is p_AB of the edge
-    above that of a pair whose ends have the same degrees but which is no edge? Ties count half."""
+) -> EdgeInference:
+    """Hold out a share of the edges, fit classes to the rest, and try to recognise both.
+
+    An edge is recognised if its probability is higher than that of a random pair with the same
+    degrees that is not an edge. Ties count half.
+    """
     source, target = graph.edges()
     hidden = rng.random(len(source)) < held_out
     rest = Graph.from_edges(source[~hidden], target[~hidden], n_nodes=graph.n_nodes)
     classes = fit(rest)
-    # A person whose only edge is hidden has no block to speak of: such edges are in neither group.
+    # A person whose only edge is held out has no meaningful block: leave such edges out.
     fair = np.minimum(graph.degrees[source], graph.degrees[target]) > 1
     main, control = (
         _wins(graph, rest, classes, source[group & fair], target[group & fair], rng)
         for group in (~hidden, hidden)
     )
-    share = {name: wins / max(n, 1) for name, (wins, n) in (("main", main), ("control", control))}
-    gain = (share["main"] - share["control"]) / max(1.0 - share["control"], 1e-9)
-    low, high = wilson(*main), wilson(*control)
-    return {
-        "main": share["main"],
-        "main_interval": low,
-        "control": share["control"],
-        "control_interval": high,
-        "baseline": 0.5,
-        "risk": max(0.0, gain) if main[1] and control[1] else None,
-        "risk_interval": (
-            max(0.0, (low[0] - high[1]) / max(1.0 - high[1], 1e-9)),
-            min(1.0, max(0.0, (low[1] - high[0]) / max(1.0 - high[0], 1e-9))),
+    main_share, control_share = (wins / max(tried, 1) for wins, tried in (main, control))
+    gain = (main_share - control_share) / max(1.0 - control_share, 1e-9)
+    of_main, of_control = wilson(*main), wilson(*control)
+    return EdgeInference(
+        main=main_share,
+        main_interval=of_main,
+        control=control_share,
+        control_interval=of_control,
+        baseline=0.5,
+        risk=max(0.0, gain) if main[1] and control[1] else None,
+        risk_interval=(
+            max(0.0, (of_main[0] - of_control[1]) / max(1.0 - of_control[1], 1e-9)),
+            min(1.0, max(0.0, (of_main[1] - of_control[0]) / max(1.0 - of_control[0], 1e-9))),
         ),
-        "held_out": int(hidden.sum()),
-    }
+        held_out=int(hidden.sum()),
+    )
 
 
 def _wins(
@@ -61,24 +79,24 @@ def _wins(
     target: np.ndarray,
     rng: Generator,
 ) -> tuple[float, int]:
-    """(edges that score above their twin, edges tried)"""
+    """Return (edges that are recognised, edges tried)."""
     chosen = rng.permutation(len(source))[:_TRIALS]
     u, v = source[chosen], target[chosen]
-    twin_u, twin_v = _same_degree(graph, u, rng), _same_degree(graph, v, rng)
+    other_u, other_v = _same_degree(graph, u, rng), _same_degree(graph, v, rng)
     n = graph.n_nodes
     edges = np.repeat(np.arange(n, dtype=np.int64), graph.degrees) * n + graph.indices
-    twins = twin_u.astype(np.int64) * n + twin_v
-    at = np.minimum(np.searchsorted(edges, twins), max(len(edges) - 1, 0))
-    fair = (twin_u != twin_v) & (edges[at] != twins) if len(edges) else np.zeros(len(u), bool)
+    others = other_u.astype(np.int64) * n + other_v
+    at = np.minimum(np.searchsorted(edges, others), max(len(edges) - 1, 0))
+    fair = (other_u != other_v) & (edges[at] != others) if len(edges) else np.zeros(len(u), bool)
     p, q = (
         cell_probability(rest, classes, classes.label[a[fair]], classes.label[b[fair]])
-        for a, b in ((u, v), (twin_u, twin_v))
+        for a, b in ((u, v), (other_u, other_v))
     )
     return float((p > q).sum() + 0.5 * (p == q).sum()), int(fair.sum())
 
 
 def _same_degree(graph: Graph, nodes: np.ndarray, rng: Generator) -> np.ndarray:
-    """For each node a random one of the same degree; of the nearest ranks where it is alone."""
+    """Return, per node, a random node of the same degree, or of nearby ranks if there are few."""
     order = np.lexsort((rng.random(graph.n_nodes), graph.degrees))
     sorted_degrees = graph.degrees[order]
     low = np.searchsorted(sorted_degrees, graph.degrees[nodes], side="left")

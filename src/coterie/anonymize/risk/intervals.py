@@ -1,4 +1,4 @@
-"""Intervals for shares and counts."""
+"""Confidence intervals of shares, and limits of random counts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from scipy.special import gammainccinv
 
 _Z = 1.959963984540054
 
+Interval = tuple[float, float]
 
-def wilson(successes: float, trials: float) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson, 1927); (0, 1) without a trial.
+
+def wilson(successes: float, trials: float) -> Interval:
+    """Return the 95 % interval of a share (Wilson, 1927); (0, 1) without trials.
 
     >>> tuple(round(x, 3) for x in wilson(5, 10))
     (0.237, 0.763)
@@ -23,13 +25,13 @@ def wilson(successes: float, trials: float) -> tuple[float, float]:
     return max(0.0, float((centre - half) / whole)), min(1.0, float((centre + half) / whole))
 
 
-def most_by_chance(mean: float, chance: float = 0.01) -> int:
-    """The count that a Poisson variable of this mean passes with probability `chance` at most.
+def highest_likely_count(mean: float, probability: float = 0.01) -> int:
+    """Return the count that a Poisson variable of this mean exceeds with at most `probability`.
 
-    >>> most_by_chance(0.0), most_by_chance(10.0)
+    >>> highest_likely_count(0.0), highest_likely_count(10.0)
     (0, 18)
     """
     count = 0
-    while mean > 0 and mean > gammainccinv(count + 1, 1 - chance):
+    while mean > 0 and mean > gammainccinv(count + 1, 1 - probability):
         count += 1
     return count

@@ -1,1 +1,1 @@
-"""How similar a release is to its original."""
+"""How similar a published graph is to its original."""

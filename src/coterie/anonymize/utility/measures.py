@@ -1,9 +1,9 @@
-"""How alike two graphs are: every figure of `compare`, and the figures behind it."""
+"""Measures of one graph, and the comparison of two graphs (`coterie compare`)."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -15,33 +15,62 @@ from coterie.engine import Engine
 from coterie.kernels.graphs.triangles import core_numbers, triangles
 
 _SPECTRUM = 20
-_RESIDUAL = 1e-6  # of the eigenvectors: the error of the eigenvalues is its square
+_RESIDUAL = 1e-6  # of the eigenvectors; the error of the eigenvalues is its square
+
+
+class DegreeBin(NamedTuple):
+    """Clustering of the nodes whose degree is at least `degree_from` and less than twice that."""
+
+    degree_from: int
+    nodes: int
+    clustering: float  # mean local clustering
 
 
 @dataclass(frozen=True)
-class Measures:
-    """What is measured of one graph. Names as in `compare --json`."""
+class ScalarMeasures:
+    """The measures of a graph that are one number each.
 
-    nodes: int
-    edges: int
+    Means over several draws are not integers, so counts are `float` here.
+    """
+
+    nodes: float
+    edges: float
     average_path_length: float
-    path_length_interval: tuple[float, float]  # one point where every pair was measured
-    diameter: int  # the longest distance seen: exact where the paths are
+    diameter: float  # the longest distance seen: exact if all paths were measured
     global_clustering: float
     average_local_clustering: float
     degree_mean: float
-    degree_max: int
+    degree_max: float
     assortativity: float
-    isolates: int
+    isolates: float
     largest_component: float  # share of the nodes
-    core_max: int
-    modularity: float | None
-    spectrum: list[float] = field(default_factory=list)
-    distances: list[int] = field(default_factory=list)  # node pairs by distance, from 1
-    clustering_by_degree: list[dict[str, float]] = field(default_factory=list)
+    core_max: float
+    modularity: float | None  # of the blocks, if there are blocks
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+
+@dataclass(frozen=True)
+class Measures(ScalarMeasures):
+    """All measures of one graph."""
+
+    nodes: int
+    edges: int
+    diameter: int
+    degree_max: int
+    isolates: int
+    core_max: int
+    path_length_interval: tuple[float, float]  # 95 %; both ends are equal if exact
+    spectrum: list[float] = field(default_factory=list)  # largest eigenvalues, falling
+    distances: list[int] = field(default_factory=list)  # node pairs at distance 1, 2, …
+    clustering_by_degree: list[DegreeBin] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The measures of two graphs and the distance between their degree distributions."""
+
+    original: Measures
+    published: Measures
+    degree_ks: float  # Kolmogorov-Smirnov distance
 
 
 def measure(
@@ -51,7 +80,7 @@ def measure(
     blocks: np.ndarray | None = None,
     eigenvalues: int = _SPECTRUM,
 ) -> Measures:
-    """Everything, exact; path lengths by sampled sources above a size, with their interval.
+    """Measure a graph exactly; path lengths of large graphs are sampled, with an interval.
 
     >>> m = measure(Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]))
     >>> m.global_clustering, round(m.average_path_length, 3), m.diameter
@@ -82,7 +111,7 @@ def measure(
 
 
 def largest_component(graph: Graph) -> float:
-    """Share of the nodes in the largest connected component; 0 for no nodes."""
+    """Return the share of the nodes in the largest connected component; 0 without nodes."""
     piece = connected_components(graph.csr, directed=False)[1]
     return float(np.bincount(piece).max() / len(piece)) if len(piece) else 0.0
 
@@ -92,7 +121,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def local_clustering(degrees: np.ndarray, triangle_counts: np.ndarray) -> np.ndarray:
-    """Share of every node's pairs of neighbours that are joined; 0 below two neighbours."""
+    """Return, per node, the share of its pairs of neighbours that are connected (0 if none)."""
     pairs = degrees * (degrees - 1) / 2
     shares = np.zeros(len(pairs))
     np.divide(triangle_counts, pairs, out=shares, where=pairs > 0)
@@ -100,7 +129,7 @@ def local_clustering(degrees: np.ndarray, triangle_counts: np.ndarray) -> np.nda
 
 
 def assortativity(graph: Graph) -> float:
-    """Correlation of the degrees at the two ends of an edge; 0 where all ends are alike.
+    """Return the correlation of the degrees at the two ends of an edge; 0 if all are equal.
 
     >>> assortativity(Graph.from_edges([0, 0, 0], [1, 2, 3]))
     -1.0
@@ -114,7 +143,7 @@ def assortativity(graph: Graph) -> float:
 
 
 def modularity(graph: Graph, blocks: np.ndarray) -> float:
-    """Newman's modularity of these blocks: inner edges beyond what the degrees would give."""
+    """Return Newman's modularity: the share of edges inside blocks beyond what degrees explain."""
     ends = np.bincount(blocks, graph.degrees)
     inner = (np.repeat(blocks, graph.degrees) == blocks[graph.indices]).sum()
     total = max(len(graph.indices), 1)
@@ -122,7 +151,7 @@ def modularity(graph: Graph, blocks: np.ndarray) -> float:
 
 
 def spectrum(graph: Graph, count: int = _SPECTRUM) -> list[float]:
-    """The largest eigenvalues of the adjacency matrix, largest first."""
+    """Return the largest eigenvalues of the adjacency matrix, largest first."""
     if graph.n_nodes <= 2 * count or not graph.n_edges:
         values = np.linalg.eigvalsh(graph.csr.toarray()) if graph.n_nodes else np.empty(0)
     else:
@@ -133,7 +162,9 @@ def spectrum(graph: Graph, count: int = _SPECTRUM) -> list[float]:
                 count,
                 which="LA",
                 v0=start,
-                ncv=min(4 * count, graph.n_nodes),  # eigenvalues of random graphs stand close
+                ncv=min(
+                    4 * count, graph.n_nodes
+                ),  # eigenvalues of random graphs lie close together
                 tol=_RESIDUAL,
                 return_eigenvectors=False,
             )
@@ -142,24 +173,18 @@ def spectrum(graph: Graph, count: int = _SPECTRUM) -> list[float]:
     return [float(v) for v in np.sort(values)[::-1][:count]]
 
 
-def clustering_by_degree(
-    degrees: np.ndarray, triangle_counts: np.ndarray
-) -> list[dict[str, float]]:
-    """Mean local clustering of the nodes of each degree bin (bins double)."""
+def clustering_by_degree(degrees: np.ndarray, triangle_counts: np.ndarray) -> list[DegreeBin]:
+    """Return the mean local clustering per degree bin (2-3, 4-7, 8-15, …)."""
     local = local_clustering(degrees, triangle_counts)
     bins = np.floor(np.log2(np.maximum(degrees, 1))).astype(np.int64)
     return [
-        {
-            "degree_from": int(2**b),
-            "nodes": int((bins == b).sum()),
-            "clustering": float(local[bins == b].mean()),
-        }
+        DegreeBin(int(2**b), int((bins == b).sum()), float(local[bins == b].mean()))
         for b in np.unique(bins[degrees >= 2])
     ]
 
 
 def degree_ks(first: Graph, second: Graph) -> float:
-    """Kolmogorov-Smirnov distance of the two degree distributions.
+    """Return the Kolmogorov-Smirnov distance of the two degree distributions.
 
     >>> degree_ks(Graph.from_edges([0], [1]), Graph.from_edges([0], [1], n_nodes=4))
     0.5
@@ -172,10 +197,8 @@ def degree_ks(first: Graph, second: Graph) -> float:
     return float(np.abs(shares[0] - shares[1]).max())
 
 
-def compare(original: Graph, published: Graph, engine: Engine | None = None) -> dict[str, Any]:
-    """How alike two graphs are: the figures of each, and the distance of their degrees."""
-    return {
-        "original": measure(original, engine).as_dict(),
-        "published": measure(published, engine).as_dict(),
-        "degree_ks": degree_ks(original, published),
-    }
+def compare(original: Graph, published: Graph, engine: Engine | None = None) -> Comparison:
+    """Measure two graphs and the distance between their degree distributions."""
+    return Comparison(
+        measure(original, engine), measure(published, engine), degree_ks(original, published)
+    )

@@ -1,4 +1,4 @@
-"""Path lengths: exact for graphs of ordinary size, from sampled sources above."""
+"""Path lengths: exact up to a size, from a sample of source nodes above it."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine
 from coterie.kernels.graphs.paths import SOURCES, distance_counts
 
-EXACT_WORK = 1 << 36  # nodes times edge ends: about 20 s of one core
+EXACT_WORK = 1 << 36  # nodes times degree sum: about 20 s on one core
 SAMPLED_SOURCES = 2048
-_SAMPLE_SEED = 0  # measuring is a function of the graph alone
+_SAMPLE_SEED = 0  # fixed: the result depends on the graph alone
 
 
 @dataclass(frozen=True, eq=False)
 class PathLengths:
-    """Distances over connected pairs of nodes."""
+    """Distances between connected pairs of nodes."""
 
-    counts: np.ndarray  # int64: pairs at distance 0, 1, 2 … (ordered pairs; 0: the sources)
+    counts: np.ndarray  # int64: ordered pairs at distance 0, 1, 2 … (0: the sources)
     exact: bool
-    interval: tuple[float, float]  # 95 %; one point where exact
+    interval: tuple[float, float]  # 95 %; both ends are equal if exact
 
     @property
     def mean(self) -> float:
-        """Average path length; 0 where no two nodes are connected."""
+        """Average path length; 0 if no two nodes are connected."""
         return _mean_distance(self.counts)
 
     @property
     def longest(self) -> int:
+        """The longest distance seen."""
         return len(self.counts) - 1
 
 
 def path_lengths(
     graph: Graph, engine: Engine | None = None, *, sources: int | None = None
 ) -> PathLengths:
-    """Distances from every node, or from `sources` random ones (by itself above a size).
+    """Measure distances from all nodes, or from `sources` random ones (default: from the size).
 
     >>> path_lengths(Graph.from_edges([0, 1], [1, 2])).counts
     array([3, 4, 2])
@@ -67,7 +68,7 @@ def _mean_distance(counts: np.ndarray) -> float:
 
 
 def _half_width(parts: list[np.ndarray], counts: np.ndarray, mean: float) -> float:
-    """Half of the 95 % interval of the ratio (sum of distances) / (pairs) over batches."""
+    """Return half the 95 % interval of (sum of distances) / (pairs), from the batches."""
     sums = np.array([(np.arange(len(p)) * p).sum() for p in parts], np.float64)
     pairs = np.array([p[1:].sum() for p in parts], np.float64)
     if len(parts) < 2 or not pairs.sum():

@@ -1,0 +1,260 @@
+"""The one place where results of `anonymize` become JSON: for `--json` and for audit.json.
+
+Outside programs read these keys, so they do not follow every renaming of an attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from typing import Any
+
+from coterie.anonymize.baselines.benchmark import BenchmarkRow
+from coterie.anonymize.output.audit import AuditRecord, Publication, PublishedStatistics
+from coterie.anonymize.policy import Limit, PolicyDecision
+from coterie.anonymize.risk.assessment import AttackRisk, PublicationLevel, Risk, publication_levels
+from coterie.anonymize.risk.attack_suite import AttackSuiteResult, Controls, GraphAttacks
+from coterie.anonymize.risk.attacks import AttackResult
+from coterie.anonymize.risk.disclosure import CellDisclosure, EdgeShares
+from coterie.anonymize.utility.measures import Comparison, ScalarMeasures
+from coterie.anonymize.utility.release_utility import Utility
+from coterie.base.json_values import json_value
+
+Json = dict[str, Any]
+
+
+def release_json(
+    decision: PolicyDecision, suggestions: list[str], utility: Utility | None, risk: Risk | None
+) -> Json:
+    """Return the JSON of `coterie anonymize`; utility and risk are {} if nothing was drawn."""
+    return {
+        "refused": decision.refused,
+        "reasons": decision.reasons,
+        "advice": suggestions,
+        "utility": {} if utility is None else utility_json(utility),
+        "risk": {} if risk is None else risk_json(risk),
+        "limits": [_limit(limit) for limit in decision.limits],
+        "levels": [] if risk is None else [_level(level) for level in publication_levels(risk)],
+    }
+
+
+def audit_json(record: AuditRecord, publication: Publication) -> Json:
+    """Return the content of audit.json."""
+    advice = {} if record.suggestions is None else {"advice": record.suggestions}
+    return {
+        "refused": record.decision.refused,
+        "reasons": record.decision.reasons,
+        "model": record.model,
+        "blocks": record.blocks,
+        "draws": record.draws,
+        "version": record.version,
+        "input_sha256": record.input_sha256,
+        "earlier_releases_of_this_input": record.earlier_releases,
+        "parameters": _parameters(record.parameters),
+        "entropy": record.entropy,
+        "classes": record.classes,
+        "published_statistics": _statistics(record.published_statistics),
+        "utility": utility_json(record.utility),
+        "risk": risk_json(record.risk),
+        "levels": [_level(level) for level in record.levels],
+        "limits": [_limit(limit) for limit in record.limits],
+        "seconds": record.seconds,
+        **advice,
+        "releases_of_this_input": publication.releases,
+        "forced": publication.forced,
+        "research_truth": (
+            None if publication.research_truth is None else str(publication.research_truth)
+        ),
+        "folder": str(publication.folder),
+    }
+
+
+def comparison_json(comparison: Comparison) -> Json:
+    """Return the JSON of `coterie compare`."""
+    return {
+        "original": _plain(comparison.original),
+        "published": _plain(comparison.published),
+        "degree_ks": comparison.degree_ks,
+    }
+
+
+def attack_json(result: AttackSuiteResult) -> Json:
+    """Return the JSON of `coterie attack`."""
+    return {**_graph_attacks(result.target), "controls": _controls(result.controls)}
+
+
+def benchmark_json(rows: list[BenchmarkRow]) -> list[Json]:
+    """Return the rows of the JSON of `coterie benchmark anonymize`."""
+    return [_benchmark_row(row) for row in rows]
+
+
+def utility_json(utility: Utility) -> Json:
+    """Return the key `utility` of releases and audits."""
+    return {
+        "original": _plain(utility.original),
+        "published": _given(utility.published),
+        "spread": _given(utility.spread),
+        "draws": [_plain(draw) for draw in utility.draws],
+        "degree_ks": utility.degree_ks,
+        "not_kept": utility.not_kept,
+    }
+
+
+def risk_json(risk: Risk) -> Json:
+    """Return the key `risk` of releases and audits."""
+    return {
+        "a1": _plain(risk.a1),
+        "a2": _cell_disclosure(risk.a2),
+        "a3": _plain(risk.a3),
+        "a4": _attack_risk(risk.a4),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a dataclass whose attributes are the keys; infinity stays, as audits always had it."""
+    return json_value(value, exact=True)
+
+
+def _given(measures: ScalarMeasures) -> Json:
+    """Return the measures without those that do not exist (modularity without blocks)."""
+    return {key: value for key, value in _plain(measures).items() if value is not None}
+
+
+def _parameters(parameters: Mapping[str, object]) -> Json:
+    """Return parameters as plain values; policy, steps and random generators as text."""
+    return {
+        name: str(value) if is_dataclass(value) else json_value(value)
+        for name, value in parameters.items()
+    }
+
+
+def _statistics(statistics: PublishedStatistics | None) -> Json | None:
+    if statistics is None:
+        return None
+    return {"shape": _plain(statistics.targets), "dials": _plain(statistics.ring)}
+
+
+def _edge_shares(shares: EdgeShares) -> Json:
+    return {
+        "0.5": shares.at_least_50,
+        "0.9": shares.at_least_90,
+        "1.0": shares.certain,
+        "largest": shares.largest,
+    }
+
+
+def _cell_disclosure(disclosure: CellDisclosure) -> Json:
+    known = disclosure.known_degrees
+    return {
+        **_edge_shares(disclosure.shares),
+        "above_limit": disclosure.above_limit,
+        "exact_degrees": {
+            **_edge_shares(known.shares),
+            "claims": [
+                {
+                    "lambda": claim.expected_edges,
+                    "pairs": claim.pairs,
+                    "edges": claim.edges,
+                    "precision": claim.precision,
+                }
+                for claim in known.claims
+            ],
+            "named": known.named,
+        },
+    }
+
+
+def _attack_result(result: AttackResult) -> Json:
+    """Return one attack; keys without a value are left out."""
+    keys: Json = {"attack": result.name} if result.name else {}
+    keys |= {
+        "seeds": result.seeds,
+        "correct": result.correct,
+        "wrong": result.wrong,
+        "precision": result.precision,
+        "found_share": result.found_share,
+        "found_interval": list(result.found_interval),
+    }
+    if result.correct_in_first_100 is not None:
+        keys["correct_in_first_100"] = result.correct_in_first_100
+    if result.luck is not None:
+        keys |= {
+            "chance": result.luck.same_degree,
+            "expected": result.luck.same_class,
+            "block_accuracy": result.luck.block_accuracy,
+            "block_interval": list(result.luck.block_interval),
+            "block_chance": result.luck.block_chance,
+        }
+    return keys
+
+
+def _graph_attacks(attacks: GraphAttacks) -> Json:
+    return {
+        "seeded": [_attack_result(result) for result in attacks.seeded],
+        "bold": [_attack_result(result) for result in attacks.guess_everyone],
+        "with_blocks": [_attack_result(result) for result in attacks.with_blocks],
+        "vertex_refinement": {
+            "H1": _plain(attacks.degree_known),
+            "H2": _plain(attacks.neighbour_degrees_known),
+        },
+        "degree": _plain(attacks.degree_rank),
+    }
+
+
+def _controls(controls: Controls) -> Json:
+    return {name: _graph_attacks(found) for name, found in controls._asdict().items()}
+
+
+def _attack_risk(risk: AttackRisk) -> Json:
+    return {
+        **_graph_attacks(risk.worst),
+        "controls": _controls(risk.controls),
+        "draws": [[_attack_result(result) for result in draw] for draw in risk.draws],
+        "proves_something": risk.attacks_have_power,
+        "averaging": [_plain(result) for result in risk.averaging],
+    }
+
+
+def _limit(limit: Limit) -> Json:
+    return {key: value for key, value in _plain(limit).items() if key != "label"}
+
+
+def _level(level: PublicationLevel) -> Json:
+    return {
+        "level": level.level,
+        "A1 mean": level.class_mean,
+        "A1 worst": level.class_worst,
+        "edges with p ≥ 0.9": level.disclosed_edges,
+        "people found": level.people_found,
+        "why": level.why,
+    }
+
+
+def _benchmark_row(row: BenchmarkRow) -> Json:
+    measures = row.measures
+    keys: Json = {
+        "technique": row.technique,
+        "edges": measures.edges,
+        "global_clustering": measures.global_clustering,
+        "average_local_clustering": measures.average_local_clustering,
+        "average_path_length": measures.average_path_length,
+        "degree_max": measures.degree_max,
+        "assortativity": measures.assortativity,
+        "isolates": measures.isolates,
+        "largest_component": measures.largest_component,
+        "degree_ks": row.degree_ks,
+    }
+    if row.risk is not None:
+        keys |= {f"found_{found.seeds}_seeds": found.correct for found in row.risk.seeded}
+        keys |= {
+            "precision": row.risk.seeded[-1].precision,
+            "all_claimed": row.risk.guess_everyone,
+            "all_claimed_no_seeds": row.risk.guess_everyone_without_seeds,
+            "h1_unique": row.risk.unique_by_degree,
+            "h2_unique": row.risk.unique_by_neighbour_degrees,
+            "degree_found": row.risk.found_by_degree_rank,
+            "true_edges": row.risk.true_edges,
+        }
+    if row.seconds is not None:
+        keys["seconds"] = row.seconds
+    return keys
