@@ -1,18 +1,29 @@
-"""Every equation of the paper and of the design, slowly, plainly, from its definition.
+"""Slow, plain reference of every equation, written from its definition.
 
-Nothing here is fast and nothing is shared with the package: what a kernel computes is compared with
-what stands here. Statistics are counted afresh from the data each time, a move is scored by making
-it, a sum is a loop. Graphs are lists of pairs, ratings lists of (user, item, code).
+Tests compare the kernels with these functions. Nothing here is fast, and nothing is shared with the
+package: statistics are counted anew from the data each time, the cost of a move is found by making
+the move, and a sum is a loop. Graphs are lists of pairs, ratings are lists of (user, item, level).
 
-    1  hard clustering      block statistics, entropies, moves, merges, agreement of two partitions
-    2  soft clustering      MMSBM, MCMMSBM, absent pairs, fold-in, predictions
-    3  metrics              of predictions and rankings
-    4  additive model       probability of a rating, conditionals of the sampler
-    5  graphs               degrees, paths, triangles, cores, communities
-    6  anonymity            cell probabilities, vertex refinement, seeded matching
+    1  Hard clustering
+       1.1  costs of a cell              1.5  scores with fixed parameters
+       1.2  block statistics             1.6  agreement of two partitions
+       1.3  entropies
+       1.4  moves, merges and searches
+    2  Soft clustering
+       2.1  entropy and responsibilities
+       2.2  MMSBM (exact EM)             2.4  absent pairs
+       2.3  MCMMSBM (Monte Carlo EM)     2.5  fold-in and predictions
+    3  Metrics of predictions and rankings
+    4  Additive block model
+       4.1  probability of a rating      4.2  conditional distributions of the sampler
+    5  Graph measures
+    6  Anonymity
+       6.1  class risk and edge disclosure
+       6.2  attacks: vertex refinement and seeded matching
 
-Labels of equations and algorithms are those of the paper's source (cl:eq21, cl:alg5 …); "design
-3.4" is a section of the design page. Logarithms are natural.
+"Prost & Yoon" is the paper "Parallel Clustering of Graphs for Anonymization and Recommender
+Systems"; sections, equations and algorithms are cited by their printed numbers. Logarithms are
+natural.
 """
 
 from __future__ import annotations
@@ -27,28 +38,34 @@ Pair = tuple[int, int]
 Labels = Sequence[int]
 Entropy = Callable[[Labels], float]
 
-# ---------------------------------------------------------------------------------------------
+# =============================================================================================
 # 1  Hard clustering
-# ---------------------------------------------------------------------------------------------
+# =============================================================================================
 
 
-def g(x: float) -> float:
-    """g(x) = x log x, g(0) = 0 (design 3.4)."""
+# --- 1.1  Costs of a cell --------------------------------------------------------------------
+
+
+def x_log_x(x: float) -> float:
+    """Return x log x, with 0 log 0 = 0."""
     return x * math.log(x) if x > 0 else 0.0
 
 
 def bernoulli_cell(d: float, D: float) -> float:
-    """F(d, D) = g(D) - g(d) - g(D - d): D pairs of which d are edges (cl:eq21's f(d, D - d))."""
-    return g(D) - g(d) - g(D - d)
+    """Return the cost of D pairs of which d are edges: f(d, D - d) of Prost & Yoon, Equation 12."""
+    return x_log_x(D) - x_log_x(d) - x_log_x(D - d)
 
 
 def poisson_cell(W: float, D: float) -> float:
-    """H(W, D) = W - W log(W / D), H(0, D) = 0: D pairs of total weight W (design 3.4)."""
+    """Return W - W log(W / D), 0 for W = 0: the cost of D pairs with total weight W (Poisson)."""
     return W - W * math.log(W / D) if W > 0 else 0.0
 
 
+# --- 1.2  Block statistics -------------------------------------------------------------------
+
+
 def block_sizes(labels: Labels, k: int) -> list[int]:
-    """|V_i| (cl:eq22)."""
+    """Return the number of nodes per block: |V_i| of Prost & Yoon, Equation 12."""
     sizes = [0] * k
     for label in labels:
         sizes[label] += 1
@@ -56,7 +73,7 @@ def block_sizes(labels: Labels, k: int) -> list[int]:
 
 
 def block_pairs(labels: Labels, k: int) -> np.ndarray:
-    """D_ij, symmetric: how many pairs of nodes lie between blocks i and j (cl:eq22)."""
+    """Return D_ij, the number of pairs of nodes between blocks (Prost & Yoon, Equation 12)."""
     D = np.zeros((k, k), np.int64)
     for u in range(len(labels)):
         for v in range(u + 1, len(labels)):
@@ -68,7 +85,10 @@ def block_pairs(labels: Labels, k: int) -> np.ndarray:
 
 
 def block_edges(edges: Iterable[Pair], labels: Labels, k: int) -> np.ndarray:
-    """d_ij, symmetric, an inner edge counted once in d_ii (cl:eq22)."""
+    """Return d_ij, the number of edges between blocks (Prost & Yoon, Equation 12).
+
+    Symmetric; an edge inside a block counts once in d_ii.
+    """
     d = np.zeros((k, k), np.int64)
     for u, v in edges:
         i, j = labels[u], labels[v]
@@ -79,7 +99,7 @@ def block_edges(edges: Iterable[Pair], labels: Labels, k: int) -> np.ndarray:
 
 
 def directed_block_pairs(labels: Labels, k: int) -> np.ndarray:
-    """D_ij of ordered pairs (design 3.4, directed): D_ii = n_i (n_i - 1)."""
+    """Return D_ij of a directed graph, the number of ordered pairs: D_ii = n_i (n_i - 1)."""
     D = np.zeros((k, k), np.int64)
     for u in range(len(labels)):
         for v in range(len(labels)):
@@ -89,7 +109,7 @@ def directed_block_pairs(labels: Labels, k: int) -> np.ndarray:
 
 
 def directed_block_edges(edges: Iterable[Pair], labels: Labels, k: int) -> np.ndarray:
-    """d_ij: edges from block i to block j (design 3.4, directed)."""
+    """Return d_ij of a directed graph: the number of edges from block i to block j."""
     d = np.zeros((k, k), np.int64)
     for u, v in edges:
         d[labels[u], labels[v]] += 1
@@ -97,7 +117,7 @@ def directed_block_edges(edges: Iterable[Pair], labels: Labels, k: int) -> np.nd
 
 
 def block_weights(edges: Iterable[tuple[int, int, float]], labels: Labels, k: int) -> np.ndarray:
-    """W_ij, symmetric: total weight between blocks, an inner edge once (design 3.4, weighted)."""
+    """Return W_ij, symmetric: the total weight between blocks; an edge inside counts once."""
     W = np.zeros((k, k))
     for u, v, w in edges:
         i, j = labels[u], labels[v]
@@ -109,29 +129,32 @@ def block_weights(edges: Iterable[tuple[int, int, float]], labels: Labels, k: in
 
 def block_ratings(
     ratings: Iterable[tuple[int, int, int]],
-    row_labels: Labels,
-    col_labels: Labels,
+    user_labels: Labels,
+    item_labels: Labels,
     k: int,
     l: int,  # noqa: E741
-    n_values: int,
+    n_levels: int,
 ) -> np.ndarray:
-    """d_ijr: ratings of value r from user group i to item group j (design 3.4, ratings)."""
-    d = np.zeros((k, l, n_values), np.int64)
+    """Return d_ijr: the number of ratings of level r by users of block i for items of block j."""
+    d = np.zeros((k, l, n_levels), np.int64)
     for u, v, r in ratings:
-        d[row_labels[u], col_labels[v], r] += 1
+        d[user_labels[u], item_labels[v], r] += 1
     return d
 
 
+# --- 1.3  Entropies: S(Z) = -log likelihood of the data, given the blocks --------------------
+
+
 def entropy_simple(edges: Iterable[Pair], labels: Labels, k: int) -> float:
-    """S(Z) of a simple graph (cl:eq21)."""
+    """Return S(Z) of a simple graph (Prost & Yoon, Equation 11)."""
     d, D = block_edges(edges, labels, k), block_pairs(labels, k)
     return sum(bernoulli_cell(d[i, j], D[i, j]) for i in range(k) for j in range(i, k))
 
 
 def entropy_degree_corrected(edges: Iterable[Pair], labels: Labels, k: int) -> float:
-    """Karrer and Newman's profile likelihood, constants dropped (design 3.4).
+    """Return S of the degree-corrected model (Karrer & Newman 2011), without constants.
 
-    S = sum_r g(K_r) - (1/2) sum_rs g(e_rs), with e_rr twice the inner edges.
+    S = sum_r g(K_r) - (1/2) sum_rs g(e_rs) with g(x) = x log x; e_rr is twice the edges inside r.
     """
     e, K = np.zeros((k, k)), np.zeros(k)
     for u, v in edges:
@@ -139,19 +162,19 @@ def entropy_degree_corrected(edges: Iterable[Pair], labels: Labels, k: int) -> f
         e[labels[v], labels[u]] += 1
         K[labels[u]] += 1
         K[labels[v]] += 1
-    return sum(g(x) for x in K) - sum(g(x) for x in e.ravel()) / 2
+    return sum(x_log_x(x) for x in K) - sum(x_log_x(x) for x in e.ravel()) / 2
 
 
 def entropy_directed(edges: Iterable[Pair], labels: Labels, k: int) -> float:
-    """S = sum over ordered block pairs of F(d_ij, D_ij) (design 3.4)."""
+    """Return S of a directed graph: the sum of Bernoulli cells over ordered pairs of blocks."""
     d, D = directed_block_edges(edges, labels, k), directed_block_pairs(labels, k)
     return sum(bernoulli_cell(d[i, j], D[i, j]) for i in range(k) for j in range(k))
 
 
 def entropy_weighted(edges: Iterable[tuple[int, int, float]], labels: Labels, k: int) -> float:
-    """Poisson weights, an absent pair being weight 0 (design 3.4).
+    """Return S of a graph with Poisson weights; an absent pair has weight 0.
 
-    S = sum_{i<=j} H(W_ij, D_ij) + sum over pairs of lgamma(w + 1).
+    S = sum_{i<=j} H(W_ij, D_ij) + sum over pairs of lgamma(w + 1), with H = `poisson_cell`.
     """
     edges = list(edges)
     W, D = block_weights(edges, labels, k), block_pairs(labels, k)
@@ -161,51 +184,55 @@ def entropy_weighted(edges: Iterable[tuple[int, int, float]], labels: Labels, k:
 
 def entropy_ratings(
     ratings: Iterable[tuple[int, int, int]],
-    row_labels: Labels,
-    col_labels: Labels,
+    user_labels: Labels,
+    item_labels: Labels,
     k: int,
     l: int,  # noqa: E741
-    n_values: int,
+    n_levels: int,
 ) -> float:
-    """Multinomial ratings; unrated pairs do not count (design 3.4).
+    """Return S of multinomial ratings; unrated pairs do not count.
 
-    S = sum_ij [g(d_ij.) - sum_r g(d_ijr)].
+    S = sum_ij [g(d_ij.) - sum_r g(d_ijr)] with g(x) = x log x.
     """
-    d = block_ratings(ratings, row_labels, col_labels, k, l, n_values)
-    return sum(g(d[i, j].sum()) - sum(g(x) for x in d[i, j]) for i in range(k) for j in range(l))
+    d = block_ratings(ratings, user_labels, item_labels, k, l, n_levels)
+    return sum(
+        x_log_x(d[i, j].sum()) - sum(x_log_x(x) for x in d[i, j])
+        for i in range(k)
+        for j in range(l)
+    )
 
 
 def entropy_likes(
     likes: Iterable[Pair],
-    row_labels: Labels,
-    col_labels: Labels,
+    user_labels: Labels,
+    item_labels: Labels,
     k: int,
     l: int,  # noqa: E741
 ) -> float:
-    """Bernoulli likes between two node sets, D_ij = n_i m_j (design 3.4)."""
+    """Return S of Bernoulli likes between users and items: D_ij = n_i m_j."""
     d = np.zeros((k, l), np.int64)
     for u, v in likes:
-        d[row_labels[u], col_labels[v]] += 1
-    n, m = block_sizes(row_labels, k), block_sizes(col_labels, l)
+        d[user_labels[u], item_labels[v]] += 1
+    n, m = block_sizes(user_labels, k), block_sizes(item_labels, l)
     return sum(bernoulli_cell(d[i, j], n[i] * m[j]) for i in range(k) for j in range(l))
 
 
 def entropy_binomial(
     ratings: Iterable[tuple[int, int, int]],
-    row_labels: Labels,
-    col_labels: Labels,
+    user_labels: Labels,
+    item_labels: Labels,
     k: int,
     l: int,  # noqa: E741
-    n_values: int,
+    n_levels: int,
 ) -> float:
-    """Binomial ratings, the paper's other choice (sec. applications): code ~ Bin(R - 1, p_ij)."""
+    """Return S of binomial ratings, level ~ Bin(R - 1, p_ij) (Prost & Yoon, section 4.1)."""
     ratings = list(ratings)
-    top = n_values - 1
+    top = n_levels - 1
     total, successes = np.zeros((k, l)), np.zeros((k, l))
     S = 0.0
     for u, v, r in ratings:
-        total[row_labels[u], col_labels[v]] += top
-        successes[row_labels[u], col_labels[v]] += r
+        total[user_labels[u], item_labels[v]] += top
+        successes[user_labels[u], item_labels[v]] += r
         S -= math.log(math.comb(top, r))
     for i in range(k):
         for j in range(l):
@@ -214,7 +241,7 @@ def entropy_binomial(
 
 
 def entropy_gaussian(points: np.ndarray, labels: Labels, k: int) -> float:
-    """k-means as hard EM with unit covariance (cl:ex1.3, design 3.4).
+    """Return S of k-means as hard EM with unit covariance (Prost & Yoon, Example 2.1).
 
     S = sum |x - mu|^2 / 2 + (N dim / 2) log 2 pi.
     """
@@ -228,34 +255,38 @@ def entropy_gaussian(points: np.ndarray, labels: Labels, k: int) -> float:
     return S
 
 
+# --- 1.4  Moves, merges and searches ---------------------------------------------------------
+
+
 def succ(labels: Labels, a: int, y: int) -> list[int]:
-    """succ(Z, a, y): Z with element a moved to y (sec. cl:sec2.2)."""
+    """Return Z with element a moved to y: succ(Z, a, y) of Prost & Yoon, Equation 9."""
     moved = list(labels)
     moved[a] = y
     return moved
 
 
 def move_costs(entropy: Entropy, labels: Labels, a: int, k: int) -> np.ndarray:
-    """S(succ(Z, a, y)) - S(Z) for every y: the move is made, S is counted again (cl:alg5).
+    """Return S(succ(Z, a, y)) - S(Z) for every block y, by making the move and counting again.
 
-    `entropy` takes labels; bind the data first: `lambda z: entropy_simple(edges, z, k)`.
+    This is the score of Algorithm 4 of Prost & Yoon (Generalized k-means). `entropy` takes labels;
+    bind the data first: `lambda z: entropy_simple(edges, z, k)`.
     """
     before = entropy(labels)
     return np.array([entropy(succ(labels, a, y)) - before for y in range(k)])
 
 
 def merge_cost(entropy: Entropy, labels: Labels, r: int, s: int) -> float:
-    """What S rises by when block s becomes part of block r (and s is left empty)."""
+    """Return the increase of S if block s is merged into block r (s stays empty)."""
     return entropy([r if label == s else label for label in labels]) - entropy(labels)
 
 
 def is_locally_optimal(entropy: Entropy, labels: Labels, k: int, gain: float = 1e-9) -> bool:
-    """No single move improves S by more than `gain` (the paper's definition, sec. cl:sec2.2)."""
+    """Return whether no single move improves S by more than `gain` (Prost & Yoon, section 3.2)."""
     return all(move_costs(entropy, labels, a, k).min() >= -gain for a in range(len(labels)))
 
 
 def best_move(costs: np.ndarray, own: int, gain: float = 1e-9) -> int:
-    """The cheapest label, the lowest of equals; the own one unless the gain exceeds `gain`."""
+    """Return the cheapest label, the lowest of equals; the own label unless `gain` is exceeded."""
     y = int(np.argmin(costs))
     return y if costs[y] < costs[own] - gain else own
 
@@ -263,13 +294,16 @@ def best_move(costs: np.ndarray, own: int, gain: float = 1e-9) -> int:
 def generalized_kmeans_iteration(
     entropy: Entropy, labels: Labels, k: int, batch: Iterable[int], gain: float = 1e-9
 ) -> list[int]:
-    """One pass of the loop of cl:alg5: plan for every a of the batch from the same Z, then move."""
+    """Run one iteration of Algorithm 4 of Prost & Yoon (Generalized k-means).
+
+    The moves of all elements of the batch are planned from the same Z, and then made.
+    """
     plan = {a: best_move(move_costs(entropy, labels, a, k), labels[a], gain) for a in batch}
     return [plan.get(a, label) for a, label in enumerate(labels)]
 
 
 def descend(entropy: Entropy, labels: Labels, k: int, gain: float = 1e-9) -> list[int]:
-    """Single moves, one element after another, until the result is locally optimal."""
+    """Make single moves, one element after another, until the result is locally optimal."""
     labels = list(labels)
     while True:
         before = list(labels)
@@ -279,8 +313,11 @@ def descend(entropy: Entropy, labels: Labels, k: int, gain: float = 1e-9) -> lis
             return labels
 
 
+# --- 1.5  Scores with fixed parameters (the approximation in Prost & Yoon, Equation 10) ------
+
+
 def times_log(x: float, p: float) -> float:
-    """x log p with 0 log 0 = 0 and x log 0 = -inf."""
+    """Return x log p, with 0 log 0 = 0 and x log 0 = -inf."""
     if x == 0:
         return 0.0
     return x * math.log(p) if p > 0 else -math.inf
@@ -289,7 +326,7 @@ def times_log(x: float, p: float) -> float:
 def smoothed_probabilities(
     edges: Iterable[Pair], labels: Labels, k: int, smoothing: float
 ) -> np.ndarray:
-    """p_ij = (d_ij + smoothing) / (D_ij + 2 smoothing); .5 where there is nothing at all."""
+    """Return p_ij = (d_ij + smoothing) / (D_ij + 2 smoothing); 0.5 if both are 0."""
     d, D = block_edges(edges, labels, k), block_pairs(labels, k)
     p = np.full((k, k), 0.5)
     for i in range(k):
@@ -300,9 +337,9 @@ def smoothed_probabilities(
 
 
 def fixed_costs(edges: Iterable[Pair], labels: Labels, p: np.ndarray, v: int) -> np.ndarray:
-    """-log likelihood of v's pairs for every label y of v, theta held fixed (design 3.4).
+    """Return the -log likelihood of v's pairs for every label y of v, with p fixed.
 
-    The rest of S(succ(Z, v, y)) does not depend on y. `p` is any k x k matrix, for one
+    The rest of S(succ(Z, v, y)) does not depend on y. `p` is any k x k matrix, for example
     `smoothed_probabilities(edges, labels, k, smoothing)`.
     """
     neighbours = {b if a == v else a for a, b in edges if v in (a, b)}
@@ -320,7 +357,7 @@ def fixed_costs(edges: Iterable[Pair], labels: Labels, p: np.ndarray, v: int) ->
 def fixed_costs_directed(
     edges: Iterable[Pair], labels: Labels, p: np.ndarray, v: int
 ) -> np.ndarray:
-    """As `fixed_costs`, both directions of every pair (design 3.4, directed)."""
+    """Return `fixed_costs` of a directed graph: both directions of every pair."""
     edges = set(edges)
     costs = np.zeros(len(p))
     for y in range(len(p)):
@@ -335,7 +372,7 @@ def fixed_costs_directed(
 def fixed_costs_weighted(
     edges: Iterable[tuple[int, int, float]], labels: Labels, rates: np.ndarray, v: int
 ) -> np.ndarray:
-    """As `fixed_costs` with Poisson rates a pair, lgamma(w + 1) left out (design 3.4, weighted)."""
+    """Return `fixed_costs` of a weighted graph with Poisson rates, without lgamma(w + 1)."""
     weight = {b if a == v else a: w for a, b, w in edges if v in (a, b)}
     costs = np.zeros(len(rates))
     for y in range(len(rates)):
@@ -346,13 +383,13 @@ def fixed_costs_weighted(
 
 
 def fixed_costs_ratings(
-    ratings: Iterable[tuple[int, int, int]], col_labels: Labels, theta: np.ndarray, user: int
+    ratings: Iterable[tuple[int, int, int]], item_labels: Labels, theta: np.ndarray, user: int
 ) -> np.ndarray:
-    """-log likelihood of a user's ratings for every group y, theta_yjr fixed (design 3.4)."""
+    """Return the -log likelihood of a user's ratings for every block y, with theta_yjr fixed."""
     ratings = [(v, r) for u, v, r in ratings if u == user]
     return np.array(
         [
-            -sum(times_log(1, theta[y, col_labels[v], r]) for v, r in ratings)
+            -sum(times_log(1, theta[y, item_labels[v], r]) for v, r in ratings)
             for y in range(len(theta))
         ]
     )
@@ -361,7 +398,7 @@ def fixed_costs_ratings(
 def fixed_costs_gaussian(
     points: np.ndarray, labels: Labels, k: int, a: int, absent: float = math.inf
 ) -> np.ndarray:
-    """|x - mu_y|^2 / 2, the centres held fixed: Lloyd's k-means (cl:ex1.3)."""
+    """Return |x - mu_y|^2 / 2 with fixed centres: Lloyd's k-means (Prost & Yoon, Example 2.1)."""
     costs = np.full(k, absent)
     for y in range(k):
         members = [x for x, label in zip(points, labels, strict=True) if label == y]
@@ -370,8 +407,11 @@ def fixed_costs_gaussian(
     return costs
 
 
+# --- 1.6  Agreement of two partitions --------------------------------------------------------
+
+
 def adjusted_rand_index(a: Labels, b: Labels) -> float:
-    """Hubert and Arabie's index, by looking at every pair of elements."""
+    """Return Hubert and Arabie's index, by comparing every pair of elements."""
     together_a = together_b = both = pairs = 0
     for x in range(len(a)):
         for y in range(x + 1, len(a)):
@@ -385,7 +425,7 @@ def adjusted_rand_index(a: Labels, b: Labels) -> float:
 
 
 def adjusted_mutual_information(a: Labels, b: Labels) -> float:
-    """Vinh, Epps and Bailey's index with the arithmetic mean; chance by the hypergeometric law."""
+    """Return Vinh, Epps and Bailey's index, normalised by the arithmetic mean of the entropies."""
     n = len(a)
     in_a = {x: sum(y == x for y in a) for x in set(a)}
     in_b = {x: sum(y == x for y in b) for x in set(b)}
@@ -407,17 +447,23 @@ def adjusted_mutual_information(a: Labels, b: Labels) -> float:
     return 1.0 if abs(mean - expected) < 1e-15 else (mutual - expected) / (mean - expected)
 
 
-# ---------------------------------------------------------------------------------------------
+# =============================================================================================
 # 2  Soft clustering
-# ---------------------------------------------------------------------------------------------
+# =============================================================================================
 
-Observations = Sequence[tuple[int, int, int]]  # (u, v, configuration r)
+Observations = Sequence[tuple[int, int, int]]  # (u, v, level r)
+
+
+# --- 2.1  Entropy and responsibilities -------------------------------------------------------
 
 
 def responsibilities(
     h_u: np.ndarray, h_v: np.ndarray, theta: np.ndarray, r: int
 ) -> tuple[np.ndarray, float]:
-    """x_uv(i, j) of cl:alg3 and its denominator, the probability of the observation."""
+    """Return x_uv(i, j) of Algorithm 8 of Prost & Yoon (MMSBM), and its denominator.
+
+    The denominator is the probability of the observation.
+    """
     k, l = len(h_u), len(h_v)  # noqa: E741
     x = np.zeros((k, l))
     for i in range(k):
@@ -428,7 +474,7 @@ def responsibilities(
 
 
 def normalised(mass: np.ndarray, old: np.ndarray, prior: float = 0.0) -> np.ndarray:
-    """The last axis of mass + prior made a distribution; without any mass the old one stays."""
+    """Normalise mass + prior along the last axis; keep the old distribution if there is no mass."""
     mass = mass + prior
     total = mass.sum(axis=-1, keepdims=True)
     return np.where(total > 0, mass / np.where(total > 0, total, 1), old)
@@ -437,7 +483,7 @@ def normalised(mass: np.ndarray, old: np.ndarray, prior: float = 0.0) -> np.ndar
 def mmsbm_entropy(
     observations: Observations, h_row: np.ndarray, h_col: np.ndarray, theta: np.ndarray
 ) -> float:
-    """S(theta, h) of cl:def2.1: -sum of log sum_ij h_ui h_vj theta_ijr."""
+    """Return S(theta, h), -sum of log sum_ij h_ui h_vj theta_ijr (Prost & Yoon, Equation 5)."""
     S = 0.0
     for u, v, r in observations:
         S -= math.log(
@@ -457,9 +503,12 @@ def mmsbm_penalised_entropy(
     theta: np.ndarray,
     prior: float,
 ) -> float:
-    """What EM with a prior brings down: S - prior * (sum of log of all h and theta)."""
+    """Return what EM with a prior minimises: S - prior * (sum of log of all h and theta)."""
     logs = sum(float(np.log(a).sum()) for a in (h_row, h_col, theta))
     return mmsbm_entropy(observations, h_row, h_col, theta) - prior * logs
+
+
+# --- 2.2  MMSBM: exact EM (Algorithm 8 of Prost & Yoon) --------------------------------------
 
 
 def mmsbm_iteration(
@@ -469,11 +518,11 @@ def mmsbm_iteration(
     theta: np.ndarray,
     prior: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One pass of cl:alg3 over ratings, O(|X| k l): new h of rows, h of columns, theta[i, j, r].
+    """Run one iteration over ratings; return h of users, h of items and theta[i, j, r].
 
-    Every numerator uses the old state. The degree counts observations, repeats too. Degree 0: h
-    stays; a cell (i, j) without mass keeps its theta (design 3.1). `prior` is a pseudo-count on
-    every cell of h and theta: a Dirichlet(1 + prior), the update its posterior mode.
+    Every numerator uses the old state. The degree counts observations, including repeats. A node
+    of degree 0 keeps its h, and a cell (i, j) without mass keeps its theta. `prior` is a
+    pseudo-count on every cell of h and theta: the update is the mode of a Dirichlet(1 + prior).
     """
     row_mass, col_mass, theta_mass = (np.zeros_like(a) for a in (h_row, h_col, theta))
     for u, v, r in observations:
@@ -495,11 +544,11 @@ def mmsbm_graph_iteration(
     directed: bool = False,
     prior: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One pass of cl:alg3 over one node set (design 3.1): new h and theta.
+    """Run one iteration over the pairs of one node set; return new h and theta.
 
-    Undirected: every pair stands once in `observations`; both ends learn from it, and theta is
-    symmetric, so the mass of (i, j) and of (j, i) is one. The entropy is `mmsbm_entropy` with
-    h on both sides. Directed: the same without the symmetry.
+    Undirected: every pair appears once in `observations` and updates both of its nodes; theta is
+    symmetric, so (i, j) and (j, i) share their mass. The entropy is `mmsbm_entropy` with h on both
+    sides. Directed: the same without the symmetry.
     """
     h_mass, theta_mass = np.zeros_like(h), np.zeros_like(theta)
     for u, v, r in observations:
@@ -512,6 +561,9 @@ def mmsbm_graph_iteration(
     return normalised(h_mass, h, prior), normalised(theta_mass, theta, prior)
 
 
+# --- 2.3  MCMMSBM: Monte Carlo EM (Algorithm 3 of Prost & Yoon) ------------------------------
+
+
 def mcmmsbm_shares(
     isample: Sequence[int],
     jsample: Sequence[int],
@@ -520,10 +572,10 @@ def mcmmsbm_shares(
     theta: np.ndarray,
     r: int,
 ) -> np.ndarray:
-    """x~_uv(i, j) of one edge from its draws (cl:alg4 as mended in design 3.2).
+    """Return x~_uv(i, j) of one observation from its draws (Prost & Yoon, Equation 21).
 
-    The share of (i, j) is the theta of the draws that hit it over T, the theta of all draws; the
-    exact responsibilities where T = 0.
+    The share of (i, j) is the sum of theta over its draws, divided by T, the sum over all draws;
+    if T = 0, the exact responsibilities. (The printed algorithm divides by T once per draw.)
     """
     x = np.zeros(theta.shape[:2])
     for i, j in zip(isample, jsample, strict=True):
@@ -541,7 +593,7 @@ def mcmmsbm_iteration(
     jsample: np.ndarray,
     prior: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One pass of cl:alg4 with given draws: isample[e], jsample[e] are the s draws of edge e."""
+    """Run one iteration with given draws: isample[e], jsample[e] are those of observation e."""
     row_mass, col_mass, theta_mass = (np.zeros_like(a) for a in (h_row, h_col, theta))
     for e, (u, v, r) in enumerate(observations):
         x = mcmmsbm_shares(isample[e], jsample[e], h_row[u], h_col[v], theta, r)
@@ -564,7 +616,7 @@ def mcmmsbm_graph_iteration(
     directed: bool = False,
     prior: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """cl:alg4 on one node set, each pair once: as `mmsbm_graph_iteration`, with given draws."""
+    """Run one iteration over one node set, as `mmsbm_graph_iteration`, with given draws."""
     h_mass, theta_mass = np.zeros_like(h), np.zeros_like(theta)
     for e, (u, v, r) in enumerate(observations):
         x = mcmmsbm_shares(isample[e], jsample[e], h[u], h[v], theta, r)
@@ -583,14 +635,17 @@ def draw_pairs(
     s: int,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """isample ~ h_u and jsample ~ h_v, s independent draws for every observation (cl:alg4)."""
+    """Draw s independent pairs per observation: isample ~ h_u and jsample ~ h_v."""
     isample = [rng.choice(h_row.shape[1], s, p=h_row[u]) for u, _, _ in observations]
     jsample = [rng.choice(h_col.shape[1], s, p=h_col[v]) for _, v, _ in observations]
     return np.array(isample).reshape(-1, s), np.array(jsample).reshape(-1, s)
 
 
+# --- 2.4  Simple graphs with absent pairs as observations ------------------------------------
+
+
 def all_pairs(edges: Iterable[Pair], n: int, directed: bool = False) -> list[tuple[int, int, int]]:
-    """Every pair of a simple graph as an observation: r = 1 present, r = 0 absent (design 3.3)."""
+    """Return every pair of a simple graph as an observation: r = 1 present, r = 0 absent."""
     present = set(edges)
     if not directed:
         present |= {(v, u) for u, v in present}
@@ -603,24 +658,28 @@ def all_pairs(edges: Iterable[Pair], n: int, directed: bool = False) -> list[tup
 
 
 def _present_absent(P: np.ndarray) -> np.ndarray:
+    """Return theta of absent and present from the probability of an edge."""
     return np.stack([1 - P, P], axis=-1)
 
 
 def simple_graph_entropy(
     edges: Iterable[Pair], h: np.ndarray, P: np.ndarray, directed: bool = False
 ) -> float:
-    """S of the soft SBM of a simple graph over all pairs, absent ones too (design 3.3)."""
+    """Return S of the soft model of a simple graph, over all pairs."""
     return mmsbm_entropy(all_pairs(edges, len(h), directed), h, h, _present_absent(P))
 
 
 def simple_graph_iteration(
     edges: Iterable[Pair], h: np.ndarray, P: np.ndarray, directed: bool = False, prior: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One exact EM pass over all pairs: new h and P = theta_present (design 3.3)."""
+    """Run one exact EM iteration over all pairs; return new h and P, theta of present."""
     h, theta = mmsbm_graph_iteration(
         all_pairs(edges, len(h), directed), h, _present_absent(P), directed, prior
     )
     return h, theta[:, :, 1]
+
+
+# --- 2.5  Fold-in and predictions ------------------------------------------------------------
 
 
 def fold_in(
@@ -631,7 +690,10 @@ def fold_in(
     iterations: int,
     prior: float = 0.0,
 ) -> np.ndarray:
-    """A new user's membership from (item, r) by EM with items and theta fixed (cl:alg3, line 7)."""
+    """Return a new user's memberships from (item, r), by EM with items and theta fixed.
+
+    This repeats line 7 of Algorithm 8 of Prost & Yoon (MMSBM).
+    """
     h = np.array(start, float)
     ratings = list(ratings)
     for _ in range(iterations):
@@ -644,7 +706,7 @@ def fold_in(
 
 
 def predicted_distribution(h_u: np.ndarray, h_v: np.ndarray, theta: np.ndarray) -> np.ndarray:
-    """P(r) = sum_ij h_ui h_vj theta_ijr for every r (cl:def2.1)."""
+    """Return P(r) = sum_ij h_ui h_vj theta_ijr for every r (Prost & Yoon, Definition 3.1)."""
     p = np.zeros(theta.shape[2])
     for i in range(len(h_u)):
         for j in range(len(h_v)):
@@ -654,14 +716,14 @@ def predicted_distribution(h_u: np.ndarray, h_v: np.ndarray, theta: np.ndarray) 
 
 
 def expected_rating(p: Sequence[float], values: Sequence[float]) -> float:
-    """The mean of a predicted distribution (eq:estimate)."""
+    """Return the mean of a predicted distribution (Prost & Yoon, Equation 13)."""
     return sum(p_r * value for p_r, value in zip(p, values, strict=True))
 
 
 def contributions(
     h_u: np.ndarray, h_v: np.ndarray, theta: np.ndarray, values: Sequence[float]
 ) -> list[tuple[int, int, float, float]]:
-    """(i, j, weight, rating) whose weight * rating sum to eq:estimate: why a prediction is so."""
+    """Return (i, j, weight, rating) per pair of groups; weight * rating sums to the prediction."""
     return [
         (i, j, h_u[i] * h_v[j], expected_rating(theta[i, j], values))
         for i in range(len(h_u))
@@ -669,29 +731,29 @@ def contributions(
     ]
 
 
-# ---------------------------------------------------------------------------------------------
+# =============================================================================================
 # 3  Metrics
-# ---------------------------------------------------------------------------------------------
+# =============================================================================================
 
 
 def rmse(truth: Sequence[float], predicted: Sequence[float]) -> float:
-    """eq:rmse."""
+    """Return the root mean squared error (Prost & Yoon, Equation 14)."""
     squares = [(t - p) ** 2 for t, p in zip(truth, predicted, strict=True)]
     return math.sqrt(sum(squares) / len(squares))
 
 
 def mae(truth: Sequence[float], predicted: Sequence[float]) -> float:
-    """Mean absolute error."""
+    """Return the mean absolute error."""
     return sum(abs(t - p) for t, p in zip(truth, predicted, strict=True)) / len(truth)
 
 
 def mode(p: Sequence[float]) -> int:
-    """The most probable place, the lowest of equals."""
+    """Return the most probable level, the lowest of equals."""
     return max(range(len(p)), key=lambda r: (p[r], -r))
 
 
 def median(p: Sequence[float]) -> int:
-    """The lowest place at which the cumulative probability reaches one half."""
+    """Return the lowest level at which the cumulative probability reaches one half."""
     total = 0.0
     for r, share in enumerate(p):
         total += share
@@ -700,58 +762,61 @@ def median(p: Sequence[float]) -> int:
     return len(p) - 1
 
 
-def accuracy(codes: Sequence[int], distributions: Sequence[Sequence[float]]) -> float:
-    """Share of rows whose most probable rating is the true one."""
-    return sum(mode(p) == r for r, p in zip(codes, distributions, strict=True)) / len(codes)
+def accuracy(levels: Sequence[int], distributions: Sequence[Sequence[float]]) -> float:
+    """Return the share of ratings whose most probable level is the true one."""
+    return sum(mode(p) == r for r, p in zip(levels, distributions, strict=True)) / len(levels)
 
 
-def log_loss(codes: Sequence[int], distributions: Sequence[Sequence[float]]) -> float:
-    """Mean of -log of the probability given to what happened."""
-    return -sum(math.log(p[r]) for r, p in zip(codes, distributions, strict=True)) / len(codes)
+def log_loss(levels: Sequence[int], distributions: Sequence[Sequence[float]]) -> float:
+    """Return the mean of -log of the probability of the true level."""
+    return -sum(math.log(p[r]) for r, p in zip(levels, distributions, strict=True)) / len(levels)
 
 
 def dcg(gains: Sequence[float]) -> float:
-    """Discounted cumulative gain of a ranking: gain of place i (from 0) over log2(i + 2)."""
+    """Return the discounted cumulative gain: the gain at rank i (from 0) over log2(i + 2)."""
     return sum(gain / math.log2(i + 2) for i, gain in enumerate(gains))
 
 
 def ndcg(ranked_gains: Sequence[float], n: int | None = None) -> float:
-    """DCG of the first n places over that of the best order; 0 where nothing can be gained."""
+    """Return the DCG of the first n ranks over that of the best order; 0 without any gain."""
     best = dcg(sorted(ranked_gains, reverse=True)[:n])
     return dcg(ranked_gains[:n]) / best if best > 0 else 0.0
 
 
 def precision(ranked: Sequence[int], relevant: set[int], n: int) -> float:
-    """Share of the first n that are relevant (n places, whether or not all are filled)."""
+    """Return the share of the first n ranks that are relevant; empty ranks count as irrelevant."""
     return sum(item in relevant for item in ranked[:n]) / n
 
 
 def recall(ranked: Sequence[int], relevant: set[int], n: int) -> float:
-    """Share of the relevant that are among the first n; 0 where there are none."""
+    """Return the share of relevant items among the first n ranks; 0 if none is relevant."""
     return sum(item in relevant for item in ranked[:n]) / len(relevant) if relevant else 0.0
 
 
-# ---------------------------------------------------------------------------------------------
-# 4  The additive block model
-# ---------------------------------------------------------------------------------------------
+# =============================================================================================
+# 4  Additive block model
+# =============================================================================================
 
-PRESENCE_WEIGHT = 0.3  # how much the presence observations count in the labels and in Q
+PRESENCE_WEIGHT = 0.3  # weight of presence observations for the labels and for Q
+
+
+# --- 4.1  Probability of a rating ------------------------------------------------------------
 
 
 class AdditiveSample(NamedTuple):
-    """One state of the chain: L partitions of users and items, their effects, the rating scale."""
+    """One state of a chain: L partitions of users and items, their effects, the rating scale."""
 
     user_labels: np.ndarray  # g[s, u]
     item_labels: np.ndarray  # h[s, v]
     M: np.ndarray  # [s, i, j], effect on the rating
     user_offsets: np.ndarray  # b_u
     item_offsets: np.ndarray  # b_v
-    cutpoints: np.ndarray  # C[style, r], R - 1 of them, rising
+    cutpoints: np.ndarray  # C[style, r], R - 1 per style, ascending
     styles: np.ndarray  # style of each user
 
 
 class PresenceSample(NamedTuple):
-    """The effects on who rated what; the labels are those of the AdditiveSample."""
+    """Effects on presence (who rated what); the labels are those of the AdditiveSample."""
 
     Q: np.ndarray  # [s, i, j]
     user_offsets: np.ndarray  # c_u
@@ -761,12 +826,12 @@ class PresenceSample(NamedTuple):
 
 
 def normal_cdf(x: float) -> float:
-    """Phi(x)."""
+    """Return Phi(x), the standard normal distribution function."""
     return math.erfc(-x / math.sqrt(2)) / 2
 
 
 def additive_location(sample: AdditiveSample, u: int, v: int, without: int | None = None) -> float:
-    """f_uv = b_u + b_v + sum_s M^s[g^s_u, h^s_v]; `without` leaves one partition out."""
+    """Return f_uv = b_u + b_v + sum_s M^s[g^s_u, h^s_v]; `without` leaves one partition out."""
     f = sample.user_offsets[u] + sample.item_offsets[v]
     for s in range(len(sample.M)):
         if s != without:
@@ -777,7 +842,7 @@ def additive_location(sample: AdditiveSample, u: int, v: int, without: int | Non
 def presence_location(
     sample: AdditiveSample, presence: PresenceSample, u: int, v: int, without: int | None = None
 ) -> float:
-    """The expected y_uv: mean(y) + c_u + c_v + sum_s Q^s[g^s_u, h^s_v]."""
+    """Return the expected y_uv: mean(y) + c_u + c_v + sum_s Q^s[g^s_u, h^s_v]."""
     f = presence.mean + presence.user_offsets[u] + presence.item_offsets[v]
     for s in range(len(presence.Q)):
         if s != without:
@@ -786,24 +851,27 @@ def presence_location(
 
 
 def ordinal_distribution(cutpoints: Sequence[float], f: float) -> np.ndarray:
-    """P(rating = r) when P(rating <= r) = Phi(C_r - f)."""
+    """Return P(rating = r), where P(rating <= r) = Phi(C_r - f)."""
     below = [0.0, *(normal_cdf(c - f) for c in cutpoints), 1.0]
     return np.array([below[r + 1] - below[r] for r in range(len(below) - 1)])
 
 
 def additive_distribution(sample: AdditiveSample, u: int, v: int) -> np.ndarray:
-    """P(r | u, v) of one sample."""
+    """Return P(r | u, v) of one sample."""
     return ordinal_distribution(sample.cutpoints[sample.styles[u]], additive_location(sample, u, v))
 
 
 def additive_prediction(samples: Sequence[AdditiveSample], u: int, v: int) -> np.ndarray:
-    """P(r | u, v) averaged over samples."""
+    """Return P(r | u, v), averaged over samples."""
     return sum(additive_distribution(sample, u, v) for sample in samples) / len(samples)
 
 
 def additive_log_likelihood(ratings: Observations, sample: AdditiveSample) -> float:
-    """Log probability of the ratings (u, v, r), the latent z summed out."""
+    """Return the log probability of the ratings (u, v, r), with latent z integrated out."""
     return sum(math.log(additive_distribution(sample, u, v)[r]) for u, v, r in ratings)
+
+
+# --- 4.2  Conditional distributions of the sampler -------------------------------------------
 
 
 def additive_user_label_log_weights(
@@ -814,10 +882,10 @@ def additive_user_label_log_weights(
     present: Sequence[tuple[int, int, float]] = (),
     presence: PresenceSample | None = None,
 ) -> np.ndarray:
-    """log weight of every label of one user in partition s: the Gaussian log density of the data.
+    """Return the log weight of each label of a user in partition s: the data's log density.
 
-    `latent` holds (u, v, z), `present` (u, v, y). Constants that no label changes are kept, so
-    compare differences (or `distribution_of`).
+    `latent` holds (u, v, z), `present` (u, v, y). Constants are included, so compare differences
+    (or `distribution_of`).
     """
     weights = np.zeros(sample.M.shape[1])
     for i in range(len(weights)):
@@ -841,7 +909,7 @@ def additive_item_label_log_weights(
     present: Sequence[tuple[int, int, float]] = (),
     presence: PresenceSample | None = None,
 ) -> np.ndarray:
-    """As `additive_user_label_log_weights`, for an item."""
+    """Return the log weight of each label of an item in partition s."""
     weights = np.zeros(sample.M.shape[2])
     for j in range(len(weights)):
         for u, v, z in latent:
@@ -857,7 +925,7 @@ def additive_item_label_log_weights(
 
 
 def distribution_of(log_weights: Sequence[float]) -> np.ndarray:
-    """exp of the log weights, made to sum to 1."""
+    """Return exp of the log weights, normalised to sum to 1."""
     top = max(log_weights)
     w = np.array([math.exp(x - top) for x in log_weights])
     return w / w.sum()
@@ -866,7 +934,7 @@ def distribution_of(log_weights: Sequence[float]) -> np.ndarray:
 def gaussian_effect(
     residuals: Sequence[float], prior_precision: float, precision: float = 1.0
 ) -> tuple[float, float]:
-    """(mean, variance) of an effect with prior N(0, 1/prior_precision) seen through residuals."""
+    """Return (mean, variance) of an effect with prior N(0, 1/prior_precision), given residuals."""
     total = prior_precision + precision * len(residuals)
     return precision * sum(residuals) / total, 1 / total
 
@@ -879,7 +947,7 @@ def additive_effect_conditional(
     j: int,
     precision: float,
 ) -> tuple[float, float]:
-    """(mean, variance) of M^s_ij given the rest: S_ij / (n_ij + lambda), 1 / (n_ij + lambda)."""
+    """Return (mean, variance) of M^s_ij: S_ij / (n_ij + lambda), 1 / (n_ij + lambda)."""
     residuals = [
         z - additive_location(sample, u, v, without=s)
         for u, v, z in latent
@@ -897,7 +965,7 @@ def additive_presence_effect_conditional(
     j: int,
     precision: float,
 ) -> tuple[float, float]:
-    """(mean, variance) of Q^s_ij given the rest, each observation weighing .3 tau."""
+    """Return (mean, variance) of Q^s_ij, with weight 0.3 tau per observation."""
     residuals = [
         y - presence_location(sample, presence, u, v, without=s)
         for u, v, y in present
@@ -909,7 +977,7 @@ def additive_presence_effect_conditional(
 def additive_user_offset_conditional(
     latent: Sequence[tuple[int, int, float]], sample: AdditiveSample, user: int, precision: float
 ) -> tuple[float, float]:
-    """(mean, variance) of b_u given the rest: sum(e + b) / (n + lambda), 1 / (n + lambda)."""
+    """Return (mean, variance) of b_u: sum(e + b) / (n + lambda), 1 / (n + lambda)."""
     residuals = [
         z - additive_location(sample, u, v) + sample.user_offsets[u]
         for u, v, z in latent
@@ -921,7 +989,7 @@ def additive_user_offset_conditional(
 def additive_item_offset_conditional(
     latent: Sequence[tuple[int, int, float]], sample: AdditiveSample, item: int, precision: float
 ) -> tuple[float, float]:
-    """(mean, variance) of b_v given the rest."""
+    """Return (mean, variance) of b_v, as for b_u."""
     residuals = [
         z - additive_location(sample, u, v) + sample.item_offsets[v]
         for u, v, z in latent
@@ -937,7 +1005,7 @@ def additive_presence_user_offset_conditional(
     user: int,
     precision: float,
 ) -> tuple[float, float]:
-    """(mean, variance) of c_u given the rest, each observation with precision tau."""
+    """Return (mean, variance) of c_u, with precision tau per observation."""
     residuals = [
         y - presence_location(sample, presence, u, v) + presence.user_offsets[u]
         for u, v, y in present
@@ -949,7 +1017,7 @@ def additive_presence_user_offset_conditional(
 def additive_style_log_weights(
     ratings: Observations, sample: AdditiveSample, user: int, shares: Sequence[float]
 ) -> np.ndarray:
-    """log of pi_s * prod P(r | C_s, f) for every response style of a user."""
+    """Return log of pi_s * prod P(r | C_s, f) for every response style of a user."""
     weights = np.array([math.log(share) for share in shares])
     for style in range(len(sample.cutpoints)):
         for u, v, r in ratings:
@@ -959,13 +1027,13 @@ def additive_style_log_weights(
     return weights
 
 
-# ---------------------------------------------------------------------------------------------
-# 5  Graphs
-# ---------------------------------------------------------------------------------------------
+# =============================================================================================
+# 5  Graph measures
+# =============================================================================================
 
 
 def neighbours(edges: Iterable[Pair], n: int) -> list[set[int]]:
-    """The neighbours of every node of an undirected graph."""
+    """Return the neighbours of every node of an undirected graph."""
     near: list[set[int]] = [set() for _ in range(n)]
     for u, v in edges:
         near[u].add(v)
@@ -974,12 +1042,12 @@ def neighbours(edges: Iterable[Pair], n: int) -> list[set[int]]:
 
 
 def degrees(edges: Iterable[Pair], n: int) -> list[int]:
-    """How many neighbours every node has."""
+    """Return the number of neighbours of every node."""
     return [len(near) for near in neighbours(edges, n)]
 
 
 def distances_from(near: list[set[int]], source: int) -> dict[int, int]:
-    """Breadth-first search: the distance of every node that can be reached."""
+    """Return the distance of every reachable node, by breadth-first search."""
     distance, frontier = {source: 0}, [source]
     while frontier:
         ahead = []
@@ -993,9 +1061,9 @@ def distances_from(near: list[set[int]], source: int) -> dict[int, int]:
 
 
 def path_lengths(edges: Iterable[Pair], n: int) -> tuple[float, int]:
-    """(average path length over connected pairs, diameter) (sec. experimental_results, APL).
+    """Return (average path length over connected pairs, diameter) (Prost & Yoon, section 5.3).
 
-    The diameter is the longest of the finite distances. (0, 0) where nothing is connected.
+    The diameter is the longest finite distance. (0, 0) if no pair is connected.
     """
     near = neighbours(edges, n)
     found = [d for u in range(n) for v, d in distances_from(near, u).items() if u != v]
@@ -1003,7 +1071,7 @@ def path_lengths(edges: Iterable[Pair], n: int) -> tuple[float, int]:
 
 
 def components(edges: Iterable[Pair], n: int) -> list[set[int]]:
-    """Connected components, the largest first (of equals the one with the lowest node)."""
+    """Return connected components, the largest first (of equals, the one with the lowest node)."""
     near, left, found = neighbours(edges, n), set(range(n)), []
     while left:
         part = set(distances_from(near, min(left)))
@@ -1013,20 +1081,20 @@ def components(edges: Iterable[Pair], n: int) -> list[set[int]]:
 
 
 def triangles_of(near: list[set[int]], u: int) -> int:
-    """How many pairs of u's neighbours are joined."""
+    """Return the number of connected pairs of neighbours of u."""
     around = sorted(near[u])
     return sum(b in near[a] for x, a in enumerate(around) for b in around[x + 1 :])
 
 
 def global_clustering(edges: Iterable[Pair], n: int) -> float:
-    """3 triangles over wedges: the share of paths of length two that are closed (GCC)."""
+    """Return 3 triangles / wedges: the share of paths of length two that are closed."""
     near = neighbours(edges, n)
     wedges = sum(len(a) * (len(a) - 1) // 2 for a in near)
     return sum(triangles_of(near, u) for u in range(n)) / wedges if wedges else 0.0
 
 
 def local_clustering(edges: Iterable[Pair], n: int) -> list[float]:
-    """Share of joined pairs among each node's neighbours; 0 with fewer than two neighbours."""
+    """Return the share of connected pairs of neighbours per node; 0 with fewer than two."""
     near = neighbours(edges, n)
     return [
         triangles_of(near, u) / (len(near[u]) * (len(near[u]) - 1) / 2) if len(near[u]) > 1 else 0.0
@@ -1035,12 +1103,12 @@ def local_clustering(edges: Iterable[Pair], n: int) -> list[float]:
 
 
 def average_local_clustering(edges: Iterable[Pair], n: int) -> float:
-    """The mean over all nodes, those with fewer than two neighbours counting 0."""
+    """Return the mean of `local_clustering` over all nodes."""
     return sum(local_clustering(edges, n)) / n if n else 0.0
 
 
 def assortativity(edges: Iterable[Pair], n: int) -> float:
-    """Pearson's correlation of the degrees at the two ends of an edge; nan where all are equal."""
+    """Return Pearson's correlation of the degrees of an edge's nodes; nan if all are equal."""
     edges = list(edges)
     degree = degrees(edges, n)
     ends = [(degree[u], degree[v]) for u, v in edges] + [(degree[v], degree[u]) for u, v in edges]
@@ -1052,7 +1120,7 @@ def assortativity(edges: Iterable[Pair], n: int) -> float:
 
 
 def core_numbers(edges: Iterable[Pair], n: int) -> list[int]:
-    """The largest c such that a node survives when all of degree < c are removed, repeatedly."""
+    """Return the largest c per node for which it survives repeated removal of degrees < c."""
     edges, core = list(edges), [0] * n
     for c in range(1, n):
         alive = set(range(n))
@@ -1069,7 +1137,7 @@ def core_numbers(edges: Iterable[Pair], n: int) -> list[int]:
 
 
 def degree_ks(a: Sequence[int], b: Sequence[int]) -> float:
-    """Kolmogorov-Smirnov distance of two degree sequences: the widest gap of their shares <= x."""
+    """Return the Kolmogorov-Smirnov distance of two degree sequences."""
     return max(
         abs(sum(d <= x for d in a) / len(a) - sum(d <= x for d in b) / len(b))
         for x in set(a) | set(b)
@@ -1077,7 +1145,7 @@ def degree_ks(a: Sequence[int], b: Sequence[int]) -> float:
 
 
 def modularity(edges: Iterable[Pair], labels: Labels) -> float:
-    """Newman's modularity: over ordered pairs, (A_uv - k_u k_v / 2m) / 2m inside a block."""
+    """Return Newman's modularity: sum of (A_uv - k_u k_v / 2m) / 2m over pairs in a block."""
     edges = list(edges)
     near = neighbours(edges, len(labels))
     twice_m = 2 * len(edges)
@@ -1089,19 +1157,22 @@ def modularity(edges: Iterable[Pair], labels: Labels) -> float:
     )
 
 
-# ---------------------------------------------------------------------------------------------
+# =============================================================================================
 # 6  Anonymity
-# ---------------------------------------------------------------------------------------------
+# =============================================================================================
+
+
+# --- 6.1  Class risk (A1) and edge disclosure (A2) -------------------------------------------
 
 
 def block_risk(labels: Labels) -> tuple[float, float]:
-    """A1 (design 3.7): mean over people and worst of 1 / |block|."""
+    """Return the mean over people, and the maximum, of 1 / |block|."""
     shares = [1 / sum(other == own for other in labels) for own in labels]
     return sum(shares) / len(shares), max(shares)
 
 
 def sbm_edge_probabilities(edges: Iterable[Pair], labels: Labels) -> list[float]:
-    """A2, plain SBM (design 3.7): p_ij = d_ij / D_ij of the cell of every original edge."""
+    """Return p_ij = d_ij / D_ij of the cell of every original edge (plain block model)."""
     edges = list(edges)
     k = max(labels) + 1
     d, D = block_edges(edges, labels, k), block_pairs(labels, k)
@@ -1109,10 +1180,10 @@ def sbm_edge_probabilities(edges: Iterable[Pair], labels: Labels) -> list[float]
 
 
 def dcsbm_class_probabilities(edges: Iterable[Pair], blocks: Labels, classes: Labels) -> np.ndarray:
-    """p_AB = k_A k_B e_rs / (K_r K_s) for every two classes (design 3.5); 0 where K is 0.
+    """Return p_AB = k_A k_B e_rs / (K_r K_s) for every two classes; 0 if K is 0.
 
-    A class is a (block, degree bin): A lies in block r, B in s. k_A is the mean degree of a class,
-    K_r the degree sum of a block, e_rs the edges between two blocks, e_rr twice the inner ones.
+    A class is a (block, degree bin): A is in block r, B in s. k_A is the mean degree of a class,
+    K_r the degree sum of a block, e_rs the edges between two blocks, e_rr twice the edges inside.
     """
     edges, n = list(edges), len(blocks)
     degree = degrees(edges, n)
@@ -1137,19 +1208,22 @@ def dcsbm_class_probabilities(edges: Iterable[Pair], blocks: Labels, classes: La
 
 
 def dcsbm_edge_probabilities(edges: Iterable[Pair], blocks: Labels, classes: Labels) -> list[float]:
-    """A2, degree-corrected (design 3.7): p_AB of the cell of every original edge."""
+    """Return p_AB of the cell of every original edge (degree-corrected block model)."""
     edges = list(edges)
     p = dcsbm_class_probabilities(edges, blocks, classes)
     return [p[classes[u], classes[v]] for u, v in edges]
 
 
 def disclosed_share(probabilities: Sequence[float], threshold: float) -> float:
-    """A2: share of the original edges whose cell has p >= threshold."""
+    """Return the share of original edges whose cell has p >= threshold."""
     return sum(p >= threshold for p in probabilities) / len(probabilities)
 
 
+# --- 6.2  Attacks: vertex refinement (A3) and seeded matching (A4) ---------------------------
+
+
 def refinement(edges: Iterable[Pair], n: int, depth: int) -> list[object]:
-    """Hay's vertex refinement: H1 = degree, H_i = sorted H_{i-1} of the neighbours (design 3.7)."""
+    """Return Hay's vertex refinement: H1 = degree, H_i = sorted H_{i-1} of the neighbours."""
     near = neighbours(edges, n)
     signature: list = [len(near[u]) for u in range(n)]
     for _ in range(depth - 1):
@@ -1160,7 +1234,7 @@ def refinement(edges: Iterable[Pair], n: int, depth: int) -> list[object]:
 def candidates(
     original: Iterable[Pair], published: Iterable[Pair], n: int, u: int, depth: int
 ) -> set[int]:
-    """Published nodes that look like original node u under H_depth."""
+    """Return the published nodes with the same H_depth as original node u."""
     known = refinement(original, n, depth)[u]
     return {v for v, seen in enumerate(refinement(published, n, depth)) if seen == known}
 
@@ -1168,7 +1242,7 @@ def candidates(
 def match_scores(
     near_left: list[set[int]], near_right: list[set[int]], mapping: dict[int, int], u: int
 ) -> list[float]:
-    """Narayanan and Shmatikov's score of every right node as the image of left node u.
+    """Return Narayanan and Shmatikov's score of every right node as the image of left node u.
 
     Each mapped neighbour of u votes for the free neighbours of its image with 1 / sqrt(degree).
     """
@@ -1183,7 +1257,7 @@ def match_scores(
 
 
 def eccentricity(scores: Sequence[float]) -> float:
-    """(best - second best) / standard deviation of all scores; 0 where they do not differ."""
+    """Return (best - second best) / standard deviation of all scores; 0 if all are equal."""
     if len(scores) < 2:
         return 0.0
     best, second = sorted(scores, reverse=True)[:2]
@@ -1201,12 +1275,12 @@ def seeded_matching(
     theta: float = 0.5,
     rounds: int = 100,
 ) -> dict[int, int]:
-    """Narayanan and Shmatikov's propagation, plainly (design 3.7, A4).
+    """Return the mapping found by Narayanan and Shmatikov's propagation from seeds.
 
-    Free left nodes are visited by rising number, round after round until one changes nothing. A
-    match needs a best score whose eccentricity is over `theta`, and the same the other way round
-    (from the right node back to the left one). A match is never undone. Equal best scores have
-    eccentricity 0, so no tie is ever broken by node number.
+    Unmatched left nodes are visited in ascending order, round after round, until a round changes
+    nothing. A match needs a best score with eccentricity above `theta`, in both directions (from
+    left to right and back). A match is never undone. Equal best scores have eccentricity 0, so a
+    tie is never broken by node number.
     """
     near_left, near_right = neighbours(left, n_left), neighbours(right, n_right)
     mapping = dict(seeds)

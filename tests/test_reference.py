@@ -1,4 +1,4 @@
-"""The reference against facts that are not its own: hand counts, scipy, networkx, sklearn."""
+"""The reference implementation checked against hand counts, scipy, networkx and scikit-learn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ quick = settings(max_examples=30, deadline=None)
 
 @st.composite
 def labelled_graphs(draw, directed=False):
-    """(edges, n, labels, k): isolated nodes and empty blocks come up by themselves."""
+    """Draw (edges, n, labels, k), with isolated nodes and empty blocks among them."""
     n = draw(st.integers(1, 8))
     pairs = [(u, v) for u in range(n) for v in range(n) if (u != v if directed else u < v)]
     edges = [pair for pair in pairs if draw(st.booleans())]
@@ -34,7 +34,7 @@ def labelled_graphs(draw, directed=False):
 
 @st.composite
 def labelled_ratings(draw):
-    """(ratings, row labels, column labels, k, l, R), repeats allowed."""
+    """Draw (ratings, user labels, item labels, k, l, R); a pair may be rated twice."""
     n, m, R = draw(st.integers(1, 6)), draw(st.integers(1, 6)), draw(st.integers(1, 4))
     k, l = draw(st.integers(1, 3)), draw(st.integers(1, 3))  # noqa: E741
     row = st.tuples(st.integers(0, n - 1), st.integers(0, m - 1), st.integers(0, R - 1))
@@ -44,18 +44,20 @@ def labelled_ratings(draw):
 
 
 def soft_state(rng, n, m, k, l, R):  # noqa: E741
+    """Draw memberships of n users and m items, and theta."""
     h_row, h_col = rng.dirichlet(np.ones(k), n), rng.dirichlet(np.ones(l), m)
     return h_row, h_col, rng.dirichlet(np.ones(R), (k, l))
 
 
 def some_ratings(rng, n, m, R, count):
+    """Draw (user, item, level) of `count` ratings."""
     return [tuple(int(rng.integers(top)) for top in (n, m, R)) for _ in range(count)]
 
 
-# --- 1  hard clustering ------------------------------------------------------------------------
+# --- 1  Hard clustering ------------------------------------------------------------------------
 
 
-def test_a_path_of_three_nodes_by_hand():
+def test_entropy_of_a_path_by_hand():
     path = [(0, 1), (1, 2)]
     assert_allclose(ref.entropy_simple(path, [0, 0, 0], 1), 3 * math.log(3) - 2 * math.log(2))
     assert ref.entropy_simple(path, [0, 1, 0], 2) == 0  # every cell is full or empty
@@ -65,7 +67,7 @@ def test_a_path_of_three_nodes_by_hand():
 
 @quick
 @given(labelled_graphs())
-def test_simple_entropy_is_minus_the_log_likelihood_of_every_pair(case):
+def test_simple_entropy_equals_bernoulli_log_likelihood(case):
     edges, n, labels, k = case
     d, D = ref.block_edges(edges, labels, k), ref.block_pairs(labels, k)
     S = 0.0
@@ -77,7 +79,7 @@ def test_simple_entropy_is_minus_the_log_likelihood_of_every_pair(case):
 
 @quick
 @given(labelled_graphs(directed=True))
-def test_directed_entropy_is_minus_the_log_likelihood_of_every_ordered_pair(case):
+def test_directed_entropy_equals_bernoulli_log_likelihood(case):
     edges, n, labels, k = case
     d, D = ref.directed_block_edges(edges, labels, k), ref.directed_block_pairs(labels, k)
     S = 0.0
@@ -89,7 +91,7 @@ def test_directed_entropy_is_minus_the_log_likelihood_of_every_ordered_pair(case
 
 @quick
 @given(labelled_graphs(), st.integers(0, 10**6))
-def test_weighted_entropy_is_that_of_poisson_weights(case, seed):
+def test_weighted_entropy_equals_poisson_log_likelihood(case, seed):
     edges, n, labels, k = case
     rng = np.random.default_rng(seed)
     weighted = [(u, v, int(rng.integers(0, 6))) for u, v in edges]
@@ -103,7 +105,7 @@ def test_weighted_entropy_is_that_of_poisson_weights(case, seed):
 
 
 def degree_corrected_log_likelihood(edges, labels, k):
-    """Karrer and Newman's Poisson model at its best parameters, every pair and self-pair."""
+    """Return the log likelihood of Karrer & Newman's Poisson model at its best parameters."""
     n = len(labels)
     degree = ref.degrees(edges, n)
     e = np.zeros((k, k))
@@ -122,7 +124,7 @@ def degree_corrected_log_likelihood(edges, labels, k):
 
 @quick
 @given(labelled_graphs(), st.data())
-def test_degree_corrected_entropy_differs_from_the_likelihood_by_a_constant(case, data):
+def test_degree_corrected_entropy_equals_poisson_log_likelihood_up_to_a_constant(case, data):
     edges, n, labels, k = case
     other = data.draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n))
     S = [ref.entropy_degree_corrected(edges, z, k) for z in (labels, other)]
@@ -132,7 +134,7 @@ def test_degree_corrected_entropy_differs_from_the_likelihood_by_a_constant(case
 
 @quick
 @given(labelled_ratings())
-def test_ratings_entropies_are_those_of_their_laws(case):
+def test_ratings_entropies_equal_multinomial_and_binomial_log_likelihoods(case):
     ratings, rows, cols, k, l, R = case  # noqa: E741
     d = ref.block_ratings(ratings, rows, cols, k, l, R)
     multinomial = binomial = 0.0
@@ -147,7 +149,7 @@ def test_ratings_entropies_are_those_of_their_laws(case):
 
 @quick
 @given(labelled_ratings())
-def test_likes_entropy_is_minus_the_log_likelihood_of_every_pair(case):
+def test_likes_entropy_equals_bernoulli_log_likelihood(case):
     ratings, rows, cols, k, l, _ = case  # noqa: E741
     likes = {(u, v) for u, v, _ in ratings}
     S = 0.0
@@ -161,7 +163,7 @@ def test_likes_entropy_is_minus_the_log_likelihood_of_every_pair(case):
     assert_allclose(ref.entropy_likes(likes, rows, cols, k, l), S, atol=1e-9)
 
 
-def test_gaussian_entropy_is_that_of_unit_normals_around_the_means():
+def test_gaussian_entropy_equals_normal_log_likelihood():
     rng = np.random.default_rng(0)
     points, labels = rng.normal(size=(12, 3)), rng.integers(0, 3, 12)
     S = 0.0
@@ -171,7 +173,7 @@ def test_gaussian_entropy_is_that_of_unit_normals_around_the_means():
 
 
 def insertion_simple(edges, labels, k, v, y):
-    """ins(y) of design 3.4: what v adds to S in block y, from statistics without v."""
+    """Return what v adds to S in block y, from block statistics without v."""
     others = [u for u in range(len(labels)) if u != v]
     d = ref.block_edges([e for e in edges if v not in e], labels, k)
     D, n, x = np.zeros((k, k)), np.zeros(k), np.zeros(k)
@@ -188,7 +190,7 @@ def insertion_simple(edges, labels, k, v, y):
 
 @quick
 @given(labelled_graphs(), st.data())
-def test_the_design_s_change_of_entropy_is_the_one_of_making_the_move(case, data):
+def test_move_costs_equal_the_difference_of_insertion_costs(case, data):
     edges, n, labels, k = case
     v = data.draw(st.integers(0, n - 1))
     inserted = np.array([insertion_simple(edges, labels, k, v, y) for y in range(k)])
@@ -197,7 +199,7 @@ def test_the_design_s_change_of_entropy_is_the_one_of_making_the_move(case, data
     assert costs[labels[v]] == 0
 
 
-def test_hartigan_s_gain_is_the_cost_of_a_gaussian_move():
+def test_gaussian_move_cost_equals_hartigans_formula():
     rng = np.random.default_rng(1)
     points, labels = rng.normal(size=(10, 2)), [0, 0, 0, 1, 1, 1, 1, 2, 2, 2]
     costs = ref.move_costs(lambda z: ref.entropy_gaussian(points, z, 3), labels, 0, 3)
@@ -209,12 +211,12 @@ def test_hartigan_s_gain_is_the_cost_of_a_gaussian_move():
 
 @quick
 @given(labelled_graphs(), st.data(), st.sampled_from([0.0, 0.5, 1.0]))
-def test_fixed_costs_are_the_formula_of_the_design(case, data, smoothing):
+def test_fixed_costs_equal_the_logit_formula(case, data, smoothing):
     edges, n, labels, k = case
     v = data.draw(st.integers(0, n - 1))
     p = ref.smoothed_probabilities(edges, labels, k, smoothing)
     costs = ref.fixed_costs(edges, labels, p, v)
-    if smoothing == 0:  # only where the logarithms exist, the formula does
+    if smoothing == 0:  # the formula below needs finite logarithms
         assert (costs >= 0).all()
         return
     logit = np.log(p / (1 - p))
@@ -226,7 +228,7 @@ def test_fixed_costs_are_the_formula_of_the_design(case, data, smoothing):
     assert_allclose(costs, -logit @ x - np.log(1 - p) @ others, atol=1e-9)
 
 
-def test_fixed_costs_differ_by_the_whole_likelihood_with_theta_held():
+def test_fixed_costs_differ_as_the_full_likelihood_with_fixed_parameters():
     rng = np.random.default_rng(2)
     labels = rng.integers(0, 3, 34).tolist()
     p = ref.smoothed_probabilities(KARATE_EDGES, labels, 3, 0.5)
@@ -248,18 +250,18 @@ def test_fixed_costs_of_weights_and_ratings_are_log_probabilities():
     rates = np.array([[2.0, 0.5], [0.5, 1.0]])
     edges, labels = [(0, 1, 3.0), (1, 2, 1.0)], [0, 0, 1]
     costs = ref.fixed_costs_weighted(edges, labels, rates, 1)
-    wanted = [
+    expected = [
         -stats.poisson.logpmf(3, rates[y, 0]) - stats.poisson.logpmf(1, rates[y, 1])
         for y in range(2)
     ]
-    assert_allclose(costs + math.lgamma(4) + math.lgamma(2), wanted)
+    assert_allclose(costs + math.lgamma(4) + math.lgamma(2), expected)
     theta = np.random.default_rng(0).dirichlet(np.ones(3), (2, 2))
     costs = ref.fixed_costs_ratings([(0, 0, 2), (1, 0, 0), (0, 1, 1)], [1, 0], theta, 0)
     assert_allclose(costs, [-math.log(theta[y, 1, 2] * theta[y, 0, 1]) for y in range(2)])
 
 
-def test_the_best_two_blocks_of_the_karate_club():
-    """179.39 nats, and not the 196.3 in which single moves from many blocks stick (design 3.4)."""
+def test_best_two_blocks_of_the_karate_club():
+    """179.39 nats; single moves from many blocks stop at 196.3."""
 
     def entropy(z):
         return ref.entropy_simple(KARATE_EDGES, z, 2)
@@ -277,7 +279,7 @@ def test_the_best_two_blocks_of_the_karate_club():
     )
 
 
-def test_an_iteration_plans_from_one_state_and_moves_only_the_batch():
+def test_iteration_plans_from_one_state_and_moves_only_the_batch():
     def entropy(z):
         return ref.entropy_simple([(0, 1), (2, 3)], z, 2)
 
@@ -291,18 +293,18 @@ def test_an_iteration_plans_from_one_state_and_moves_only_the_batch():
 
 @quick
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=20))
-def test_agreement_is_sklearn_s(pairs):
+def test_agreement_equals_scikit_learn(pairs):
     a, b = zip(*pairs, strict=True)
     assert_allclose(ref.adjusted_rand_index(a, b), metrics.adjusted_rand_score(a, b), atol=1e-9)
-    wanted = metrics.adjusted_mutual_info_score(a, b)
-    assert_allclose(ref.adjusted_mutual_information(a, b), wanted, atol=1e-7)
+    expected = metrics.adjusted_mutual_info_score(a, b)
+    assert_allclose(ref.adjusted_mutual_information(a, b), expected, atol=1e-7)
 
 
-# --- 2  soft clustering ------------------------------------------------------------------------
+# --- 2  Soft clustering ------------------------------------------------------------------------
 
 
 def grouped_iteration(observations, h_row, h_col, theta):
-    """design 3.1 as it is written there: sums over groups (v, r)."""
+    """Run one iteration with sums over groups (v, r), as the kernels do."""
     row_mass, col_mass = np.zeros_like(h_row), np.zeros_like(h_col)
     eta = np.zeros_like(theta)
     for v, r in {(v, r) for _, v, r in observations}:
@@ -322,7 +324,7 @@ def grouped_iteration(observations, h_row, h_col, theta):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_mmsbm_on_ratings(seed):
+def test_mmsbm_iteration_on_ratings(seed):
     rng = np.random.default_rng(seed)
     ratings = some_ratings(rng, 7, 5, 3, 30)
     state = soft_state(rng, 8, 6, 3, 2, 3)  # the last user and item have no rating
@@ -343,7 +345,7 @@ def test_mmsbm_on_ratings(seed):
     assert entropies[-1] < entropies[0] - 0.1
 
 
-def test_a_prior_brings_the_penalised_entropy_down():
+def test_iterations_with_a_prior_lower_the_penalised_entropy():
     rng = np.random.default_rng(3)
     ratings = some_ratings(rng, 6, 5, 3, 25)
     state = soft_state(rng, 6, 5, 2, 3, 3)
@@ -355,7 +357,7 @@ def test_a_prior_brings_the_penalised_entropy_down():
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_mmsbm_on_graphs(directed):
+def test_mmsbm_iteration_on_graphs(directed):
     rng = np.random.default_rng(4)
     pairs = itertools.permutations(range(7), 2) if directed else itertools.combinations(range(7), 2)
     observations = [(u, v, int(rng.integers(3))) for u, v in pairs if rng.random() < 0.7]
@@ -373,7 +375,7 @@ def test_mmsbm_on_graphs(directed):
     assert (np.diff(entropies) <= 1e-9).all()
 
 
-def test_one_group_learns_the_shares_of_the_ratings():
+def test_one_group_learns_the_shares_of_the_levels():
     ratings = [(0, 0, 0), (0, 1, 1), (1, 1, 1), (1, 1, 1)]
     one = np.ones((2, 1))
     _, _, theta = ref.mmsbm_iteration(ratings, one, one, np.array([[[0.5, 0.5]]]))
@@ -381,7 +383,7 @@ def test_one_group_learns_the_shares_of_the_ratings():
     assert_allclose(ref.mmsbm_entropy(ratings, one, one, theta), -math.log(0.25 * 0.75**3))
 
 
-def test_monte_carlo_draws_tend_to_the_exact_update():
+def test_monte_carlo_update_converges_to_the_exact_update():
     rng = np.random.default_rng(5)
     ratings = some_ratings(rng, 4, 3, 2, 8)
     state = soft_state(rng, 4, 3, 3, 2, 2)
@@ -390,13 +392,13 @@ def test_monte_carlo_draws_tend_to_the_exact_update():
         ref.mcmmsbm_iteration(ratings, *state, *ref.draw_pairs(ratings, *state[:2], s, rng))
         for s in (20, 20_000)
     )
-    for wanted, near in zip(exact, many, strict=True):
-        assert_allclose(near, wanted, atol=0.03)
+    for expected, near in zip(exact, many, strict=True):
+        assert_allclose(near, expected, atol=0.03)
     assert_allclose(few[0].sum(axis=1), 1)
     assert max(np.abs(a - b).max() for a, b in zip(few, exact, strict=True)) > 0.03
 
 
-def test_the_bias_of_monte_carlo_falls_like_one_over_s():
+def test_monte_carlo_bias_decreases_as_one_over_samples():
     rng = np.random.default_rng(6)
     state = soft_state(rng, 1, 1, 2, 2, 2)
     one = [(0, 0, 0)]
@@ -429,7 +431,7 @@ def test_monte_carlo_edge_cases():
         assert_allclose(a, b)
 
 
-def test_monte_carlo_on_a_graph_tends_to_the_exact_update():
+def test_monte_carlo_update_of_a_graph_converges_to_the_exact_update():
     rng = np.random.default_rng(7)
     observations = [(0, 1, 0), (1, 2, 1), (0, 2, 1)]
     h, _, theta = soft_state(rng, 3, 1, 2, 2, 2)
@@ -442,7 +444,7 @@ def test_monte_carlo_on_a_graph_tends_to_the_exact_update():
         assert_allclose(near[1], exact[1], atol=0.02)
 
 
-def test_absent_pairs_are_observations():
+def test_iteration_with_absent_pairs_equals_the_matrix_formula():
     rng = np.random.default_rng(8)
     n, edges = 9, [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (2, 3), (6, 7)]
     h, P = rng.dirichlet(np.ones(3), n), rng.random((3, 3))
@@ -465,7 +467,7 @@ def test_absent_pairs_are_observations():
     assert (np.diff(entropies) <= 1e-9).all()
 
 
-def test_hard_memberships_have_the_entropy_of_the_hard_model():
+def test_soft_entropy_of_hard_memberships_equals_the_hard_entropy():
     labels = [int(KARATE.nodes[v]["club"] == "Officer") for v in range(34)]
     h = np.eye(2)[labels]
     d, D = ref.block_edges(KARATE_EDGES, labels, 2), ref.block_pairs(labels, 2)
@@ -473,7 +475,7 @@ def test_hard_memberships_have_the_entropy_of_the_hard_model():
     assert_allclose(soft, ref.entropy_simple(KARATE_EDGES, labels, 2))
 
 
-def test_fold_in_is_the_user_s_part_of_an_iteration():
+def test_fold_in_equals_the_users_part_of_an_iteration():
     rng = np.random.default_rng(9)
     ratings = some_ratings(rng, 3, 4, 3, 14)
     h_row, h_col, theta = soft_state(rng, 3, 4, 2, 3, 3)
@@ -490,7 +492,7 @@ def test_fold_in_is_the_user_s_part_of_an_iteration():
     assert_allclose(ref.fold_in([], h_col, theta, h_row[1], 5), h_row[1])
 
 
-def test_predictions():
+def test_prediction_and_its_contributions():
     rng = np.random.default_rng(10)
     h_row, h_col, theta = soft_state(rng, 1, 1, 3, 2, 5)
     p = ref.predicted_distribution(h_row[0], h_col[0], theta)
@@ -502,10 +504,10 @@ def test_predictions():
     assert_allclose(sum(weight for _, _, weight, _ in parts), 1)
 
 
-# --- 3  metrics --------------------------------------------------------------------------------
+# --- 3  Metrics --------------------------------------------------------------------------------
 
 
-def test_metrics_are_sklearn_s():
+def test_metrics_equal_scikit_learn():
     rng = np.random.default_rng(11)
     truth, guess = rng.integers(1, 6, 40), rng.normal(3, 1, 40)
     assert_allclose(ref.rmse(truth, guess), metrics.mean_squared_error(truth, guess) ** 0.5)
@@ -528,12 +530,12 @@ def test_metrics_by_hand():
     assert ref.median([0.2, 0.3, 0.5]) == 1
 
 
-# --- 4  additive model -------------------------------------------------------------------------
+# --- 4  Additive block model -------------------------------------------------------------------------
 
 
 @pytest.fixture
 def additive():
-    """(sample, presence, ratings, latent, present) of a small made-up state."""
+    """Return (sample, presence, ratings, latent, present) of a small random state."""
     rng = np.random.default_rng(12)
     n, m, L, k, l, S, R = 4, 5, 3, 2, 3, 2, 4  # noqa: E741
     sample = ref.AdditiveSample(
@@ -555,14 +557,14 @@ def additive():
 
 
 def additive_log_density(sample, presence, latent, present):
-    """log density of the latent ratings and of presence, weighed as the labels and Q see them."""
+    """Return the log density of latent ratings and presence, with the weights used for labels."""
     f = [z - ref.additive_location(sample, u, v) for u, v, z in latent]
     y = [y - ref.presence_location(sample, presence, u, v) for u, v, y in present]
     weight = ref.PRESENCE_WEIGHT * presence.tau
     return -sum(x**2 for x in f) / 2 - weight * sum(x**2 for x in y) / 2
 
 
-def test_additive_distribution_is_a_difference_of_normal_distributions(additive):
+def test_additive_distribution_equals_differences_of_the_normal_cdf(additive):
     sample, _, ratings, *_ = additive
     for u, v, _ in ratings:
         f = ref.additive_location(sample, u, v)
@@ -576,7 +578,7 @@ def test_additive_distribution_is_a_difference_of_normal_distributions(additive)
     assert_allclose(ref.additive_log_likelihood(ratings, sample), np.log(p).sum())
 
 
-def test_label_weights_are_the_joint_density_and_the_design_s_sum(additive):
+def test_user_label_weights_equal_the_joint_density(additive):
     sample, presence, _, latent, present = additive
     for s, user in itertools.product(range(3), range(4)):
         weights = ref.additive_user_label_log_weights(latent, sample, s, user, present, presence)
@@ -598,7 +600,7 @@ def test_label_weights_are_the_joint_density_and_the_design_s_sum(additive):
     assert_allclose(ref.distribution_of([-1000.0, -1000.0]), [0.5, 0.5])
 
 
-def test_item_label_weights_are_the_joint_density(additive):
+def test_item_label_weights_equal_the_joint_density(additive):
     sample, presence, _, latent, present = additive
     for s, item in itertools.product(range(3), range(5)):
         weights = ref.additive_item_label_log_weights(latent, sample, s, item, present, presence)
@@ -612,13 +614,13 @@ def test_item_label_weights_are_the_joint_density(additive):
 
 
 def gaussian_from(log_density):
-    """(mean, variance) of a density whose logarithm is a parabola, from three of its points."""
+    """Return (mean, variance) of a density whose logarithm is a parabola, from three points."""
     low, mid, high = (log_density(x) for x in (-1.0, 0.0, 1.0))
     precision = -(low - 2 * mid + high)
     return (high - low) / 2 / precision, 1 / precision
 
 
-def test_conditionals_of_effects_and_offsets_are_those_of_the_joint_density(additive):
+def test_conditionals_of_effects_and_offsets_equal_the_joint_density(additive):
     sample, presence, _, latent, present = additive
 
     def with_effect(x):
@@ -627,8 +629,8 @@ def test_conditionals_of_effects_and_offsets_are_those_of_the_joint_density(addi
         moved = sample._replace(M=M)
         return additive_log_density(moved, presence, latent, present) - 20 * x**2 / 2
 
-    wanted = gaussian_from(with_effect)
-    assert_allclose(ref.additive_effect_conditional(latent, sample, 1, 0, 2, 20.0), wanted)
+    expected = gaussian_from(with_effect)
+    assert_allclose(ref.additive_effect_conditional(latent, sample, 1, 0, 2, 20.0), expected)
 
     def with_presence_effect(x):
         Q = presence.Q.copy()
@@ -645,8 +647,8 @@ def test_conditionals_of_effects_and_offsets_are_those_of_the_joint_density(addi
         moved = sample._replace(user_offsets=offsets)
         return additive_log_density(moved, presence, latent, present) - 4 * x**2 / 2
 
-    wanted = gaussian_from(with_offset)
-    assert_allclose(ref.additive_user_offset_conditional(latent, sample, 2, 4.0), wanted)
+    expected = gaussian_from(with_offset)
+    assert_allclose(ref.additive_user_offset_conditional(latent, sample, 2, 4.0), expected)
 
     def with_item_offset(x):
         offsets = sample.item_offsets.copy()
@@ -654,8 +656,8 @@ def test_conditionals_of_effects_and_offsets_are_those_of_the_joint_density(addi
         moved = sample._replace(item_offsets=offsets)
         return additive_log_density(moved, presence, latent, present) - 4 * x**2 / 2
 
-    wanted = gaussian_from(with_item_offset)
-    assert_allclose(ref.additive_item_offset_conditional(latent, sample, 2, 4.0), wanted)
+    expected = gaussian_from(with_item_offset)
+    assert_allclose(ref.additive_item_offset_conditional(latent, sample, 2, 4.0), expected)
 
     def with_presence_offset(x):
         offsets = presence.user_offsets.copy()
@@ -668,7 +670,7 @@ def test_conditionals_of_effects_and_offsets_are_those_of_the_joint_density(addi
     assert_allclose(found, gaussian_from(with_presence_offset))
 
 
-def test_style_weights_are_likelihoods(additive):
+def test_style_weights_equal_likelihoods(additive):
     sample, _, ratings, *_ = additive
     weights = ref.additive_style_log_weights(ratings, sample, 1, [0.25, 0.75])
     whole = []
@@ -679,12 +681,12 @@ def test_style_weights_are_likelihoods(additive):
     assert_allclose(np.diff(weights), np.diff(whole) + math.log(3))
 
 
-# --- 5  graphs ---------------------------------------------------------------------------------
+# --- 5  Graph measures ---------------------------------------------------------------------------------
 
 
 @quick
 @given(labelled_graphs())
-def test_measures_are_networkx_s(case):
+def test_graph_measures_equal_networkx(case):
     edges, n, labels, _ = case
     graph = nx.empty_graph(n)
     graph.add_edges_from(edges)
@@ -692,8 +694,8 @@ def test_measures_are_networkx_s(case):
     lengths = [
         d for u, row in nx.all_pairs_shortest_path_length(graph) for v, d in row.items() if u != v
     ]
-    wanted = (np.mean(lengths), max(lengths)) if lengths else (0, 0)
-    assert_allclose(ref.path_lengths(edges, n), wanted)
+    expected = (np.mean(lengths), max(lengths)) if lengths else (0, 0)
+    assert_allclose(ref.path_lengths(edges, n), expected)
     assert_allclose(ref.global_clustering(edges, n), nx.transitivity(graph))
     assert_allclose(ref.local_clustering(edges, n), list(nx.clustering(graph).values()))
     assert_allclose(ref.average_local_clustering(edges, n), nx.average_clustering(graph))
@@ -703,26 +705,26 @@ def test_measures_are_networkx_s(case):
     assert len(parts[0]) == max(map(len, parts))
     if edges:
         blocks = [{v for v in range(n) if labels[v] == b} for b in set(labels)]
-        wanted = nx.community.modularity(graph, blocks)
-        assert_allclose(ref.modularity(edges, labels), wanted, atol=1e-12)
+        expected = nx.community.modularity(graph, blocks)
+        assert_allclose(ref.modularity(edges, labels), expected, atol=1e-12)
 
 
-def test_assortativity_is_networkx_s():
-    wanted = nx.degree_assortativity_coefficient(KARATE)
-    assert_allclose(ref.assortativity(KARATE_EDGES, 34), wanted)
+def test_assortativity_equals_networkx():
+    expected = nx.degree_assortativity_coefficient(KARATE)
+    assert_allclose(ref.assortativity(KARATE_EDGES, 34), expected)
     assert math.isnan(ref.assortativity([(0, 1), (1, 2), (0, 2)], 3))
 
 
-def test_degree_distance_is_scipy_s():
+def test_degree_distance_equals_scipy():
     rng = np.random.default_rng(13)
     a, b = rng.poisson(4, 30).tolist(), rng.poisson(5, 50).tolist()
     assert_allclose(ref.degree_ks(a, b), stats.ks_2samp(a, b).statistic)
 
 
-# --- 6  anonymity ------------------------------------------------------------------------------
+# --- 6  Anonymity ------------------------------------------------------------------------------
 
 
-def test_cells_of_two_cliques_disclose_every_inner_edge():
+def test_cells_of_two_cliques_disclose_all_edges_inside():
     edges = [*itertools.combinations(range(3), 2), *itertools.combinations(range(3, 6), 2), (0, 3)]
     p = ref.sbm_edge_probabilities(edges, [0, 0, 0, 1, 1, 1])
     assert p == [1] * 6 + [1 / 9]
@@ -730,8 +732,8 @@ def test_cells_of_two_cliques_disclose_every_inner_edge():
     assert ref.block_risk([0, 0, 1]) == (2 / 3, 1)
 
 
-def test_class_probabilities_count_every_edge():
-    """Summed over all ordered pairs, self-pairs too, p_AB gives 2m back."""
+def test_class_probabilities_sum_to_the_number_of_edges():
+    """The sum of p_AB over all ordered pairs, including self-pairs, is 2m."""
     labels = [v % 2 for v in range(34)]
     classes = [2 * b + (d > 4) for b, d in zip(labels, ref.degrees(KARATE_EDGES, 34), strict=True)]
     p = ref.dcsbm_class_probabilities(KARATE_EDGES, labels, classes)
@@ -742,7 +744,7 @@ def test_class_probabilities_count_every_edge():
     assert of_edges[5] == p[classes[u], classes[v]]
 
 
-def test_refinement_finds_whom_degrees_do_not():
+def test_refinement_separates_nodes_of_equal_degree():
     path = [(0, 1), (1, 2), (2, 3), (3, 4)]
     assert ref.refinement(path, 5, 1) == [1, 2, 2, 2, 1]
     assert ref.candidates(path, path, 5, 1, 1) == {1, 2, 3}
@@ -750,7 +752,7 @@ def test_refinement_finds_whom_degrees_do_not():
     assert ref.candidates(path, [], 5, 1, 1) == set()
 
 
-def test_seeds_find_people_in_a_naive_copy_and_nobody_without_seeds():
+def test_seeded_matching_finds_nodes_in_a_relabelled_copy():
     graph = nx.barabasi_albert_graph(80, 4, seed=1)
     edges = list(graph.edges())
     new = np.random.default_rng(14).permutation(80).tolist()
@@ -763,7 +765,7 @@ def test_seeds_find_people_in_a_naive_copy_and_nobody_without_seeds():
     assert len(set(found.values())) == len(found)
 
 
-def test_a_tie_is_no_match():
+def test_tied_scores_are_not_matched():
     assert ref.eccentricity([1.0, 1.0, 0.0]) == 0
     star = [(0, 1), (0, 2)]
     assert ref.seeded_matching(star, star, 3, 3, {0: 0}) == {0: 0}

@@ -1,4 +1,4 @@
-"""Groups of two runs matched."""
+"""Matching the groups of two runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from coterie.data.generators import mmsbm_ratings, planted_partition
 from coterie.models.align import matching
 
 
-def test_a_permutation_is_found_and_undone():
+def test_align_undoes_a_permutation():
     rng = np.random.default_rng(0)
     a = rng.dirichlet(np.full(6, 0.2), 200)
     order = rng.permutation(6)
@@ -21,14 +21,14 @@ def test_a_permutation_is_found_and_undone():
     np.testing.assert_array_equal(ct.align(labels, renamed), labels)
 
 
-def test_more_groups_than_the_other_has():
+def test_align_with_more_groups():
     a = np.array([0, 0, 1, 1])
     b = np.array([2, 2, 0, 1])
     assert sorted(matching(a, b).tolist()) == [0, 1, 2]
     assert ct.align(a, b)[:2].tolist() == [0, 0]
 
 
-def test_models_keep_their_predictions():
+def test_aligned_models_keep_their_predictions():
     ratings, _ = mmsbm_ratings(60, 40, 800, (3, 3), rng=0)
     a, b = (ct.MMSBM(n_groups=3, max_iter=30, rng=seed).fit(ratings) for seed in (0, 1))
     aligned = ct.align(a, b)
@@ -47,7 +47,7 @@ def test_models_keep_their_predictions():
     )
 
 
-def test_different_nodes_are_refused():
+def test_invalid_inputs_are_rejected():
     with pytest.raises(InputError, match="3 and 4 nodes"):
         ct.align(np.array([0, 1, 1]), np.array([0, 1, 1, 0]))
     with pytest.raises(InputError, match="no memberships"):

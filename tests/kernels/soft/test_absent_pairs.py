@@ -1,4 +1,4 @@
-"""One node set: present and absent pairs against the plain form over all pairs."""
+"""EM over the pairs of a graph, present and absent, compared with the reference."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ EXACT = GraphSettings("exact", 1, 0, 0.0)
 
 @st.composite
 def graphs(draw, weighted=False):
+    """Draw (graph, number of groups, seed)."""
     n = draw(st.integers(1, 7))
     directed = draw(st.booleans())
     nodes = st.integers(0, n - 1)
@@ -41,7 +42,7 @@ def first_state(graph: Graph, k: int, n_codes: int, seed: int) -> SoftState:
 
 
 def observations(graph: Graph, codes: np.ndarray, with_absent: bool) -> list[tuple[int, int, int]]:
-    """Every pair once, with the code of its configuration."""
+    """Return every pair once, with its level."""
     found = {}
     for u in range(graph.n_nodes):
         for e in range(graph.indptr[u], graph.indptr[u + 1]):
@@ -56,7 +57,7 @@ def observations(graph: Graph, codes: np.ndarray, with_absent: bool) -> list[tup
 
 @settings(max_examples=60, deadline=None)
 @given(graphs(), st.sampled_from([0.0, 0.05]), st.sampled_from([(1, 1e-10), (10, 1e-8)]))
-def test_absent_pairs_exactly_as_brute_force(case, prior, wanted):
+def test_exact_absent_pairs_equal_the_reference(case, prior, wanted):
     graph, k, seed = case
     iterations, tolerance = wanted
     problem, n_codes = problem_of(graph, EXACT._replace(prior=prior))
@@ -76,7 +77,7 @@ def test_absent_pairs_exactly_as_brute_force(case, prior, wanted):
 
 @settings(max_examples=60, deadline=None)
 @given(graphs(weighted=True), st.sampled_from(["exact", "ignored"]))
-def test_classes_of_weight_are_configurations(case, absent):
+def test_each_distinct_weight_is_a_level(case, absent):
     graph, k, seed = case
     if absent == "ignored" and not len(graph.indices):
         return
@@ -94,8 +95,8 @@ def test_classes_of_weight_are_configurations(case, absent):
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_sampled_absent_pairs_have_the_exact_mean(directed):
-    """Numerators and entropy over many streams: within five standard errors of the exact ones."""
+def test_sampled_absent_pairs_are_unbiased(directed):
+    """Means over many random streams are within five standard errors of the exact values."""
     rng = np.random.default_rng(3)
     n, k = 40, 3
     u, v = np.nonzero(rng.random((n, n)) < 0.2)
@@ -115,8 +116,8 @@ def test_sampled_absent_pairs_have_the_exact_mean(directed):
         assert (abs(drawn.mean(axis=0) - truth) <= 5 * error + drawn.var(axis=0) + 1e-12).all()
 
 
-def test_sampled_beats_uniform_sampling_of_absent_pairs():
-    """The closed terms are worth it: the error of h is far below that of plain sampling."""
+def test_sampled_absent_pairs_are_more_accurate_than_uniform_sampling():
+    """The closed-form terms reduce the error of h to a quarter of that of plain sampling."""
     rng = np.random.default_rng(0)
     n, s = 60, 30
     u, v = np.nonzero(rng.random((n, n)) < 0.1)
@@ -130,13 +131,15 @@ def test_sampled_beats_uniform_sampling_of_absent_pairs():
         abs(sampled.step(state, np.random.default_rng(i))[0].rows - exact).max() for i in range(20)
     ]
     h, theta = state.rows, state.theta
-    near = [set(graph.indices[graph.indptr[a] : graph.indptr[a + 1]].tolist()) for a in range(n)]
+    neighbours = [
+        set(graph.indices[graph.indptr[a] : graph.indptr[a + 1]].tolist()) for a in range(n)
+    ]
     plain_errors = []
     for _ in range(20):
         numerators = np.zeros_like(h)
         for a in range(n):
-            absent = [b for b in range(n) if b != a and b not in near[a]]
-            for b in near[a]:
+            absent = [b for b in range(n) if b != a and b not in neighbours[a]]
+            for b in neighbours[a]:
                 x = h[a] * (theta[1] @ h[b])
                 numerators[a] += x / x.sum()
             for b in rng.choice(absent, s):
@@ -146,7 +149,7 @@ def test_sampled_beats_uniform_sampling_of_absent_pairs():
     assert np.mean(errors) < 0.25 * np.mean(plain_errors)
 
 
-def test_entropy_never_rises_with_all_absent_pairs():
+def test_entropy_never_increases_with_exact_absent_pairs():
     rng = np.random.default_rng(0)
     u, v = np.nonzero(rng.random((50, 50)) < 0.1)
     problem, _ = problem_of(graph := Graph.from_edges(u, v, n_nodes=50), EXACT)

@@ -1,4 +1,4 @@
-"""The exact EM kernel against the plain O(|X| k l) form of tests/reference.py."""
+"""The exact EM kernel compared with the plain O(|X| k l) form of tests/reference.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests import reference
 
 from coterie.engine import LocalEngine
-from coterie.kernels.soft import em as soft
+from coterie.kernels.soft import em
 from coterie.models.soft.observation_shards import Pairs
 from coterie.models.soft.rating_problem import RatingProblem
 from coterie.models.soft.state import SoftShape, SoftState, initial_state
@@ -17,7 +17,7 @@ from coterie.models.soft.state import SoftShape, SoftState, initial_state
 
 @st.composite
 def rating_sets(draw):
-    """Observations with repeats, lone nodes, one value, k != l and k = 1 among them."""
+    """Draw (observations, shape, seed); repeats, isolated nodes, one level and k != l occur."""
     n, m, values = draw(st.integers(1, 6)), draw(st.integers(1, 6)), draw(st.integers(1, 4))
     k, l = draw(st.integers(1, 4)), draw(st.integers(1, 4))  # noqa: E741
     triple = st.tuples(st.integers(0, n - 1), st.integers(0, m - 1), st.integers(0, values - 1))
@@ -39,7 +39,7 @@ def reference_run(observed, state: SoftState, iterations: int, prior: float = 0.
 
 @settings(max_examples=60, deadline=None)
 @given(rating_sets(), st.sampled_from([0.0, 0.05]), st.sampled_from([(1, 1e-10), (10, 1e-8)]))
-def test_iterations_agree_with_the_plain_form(case, prior, wanted):
+def test_iterations_equal_the_reference(case, prior, wanted):
     observed, shape, seed = case
     iterations, tolerance = wanted
     rng = np.random.default_rng(seed)
@@ -48,11 +48,11 @@ def test_iterations_agree_with_the_plain_form(case, prior, wanted):
     state = problem.to_engine(first)
     for _ in range(iterations):
         state, _ = problem.step(state, rng)
-    ours = problem.from_engine(state)
+    result = problem.from_engine(state)
     h_row, h_col, theta = reference_run(observed, first, iterations, prior)
-    np.testing.assert_allclose(ours.rows, h_row, atol=tolerance)
-    np.testing.assert_allclose(ours.columns, h_col, atol=tolerance)
-    np.testing.assert_allclose(np.moveaxis(ours.theta, 0, 2), theta, atol=tolerance)
+    np.testing.assert_allclose(result.rows, h_row, atol=tolerance)
+    np.testing.assert_allclose(result.columns, h_col, atol=tolerance)
+    np.testing.assert_allclose(np.moveaxis(result.theta, 0, 2), theta, atol=tolerance)
     expected = reference.mmsbm_entropy(observed, h_row, h_col, theta)
     assert problem.entropy(state) == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert problem.step(state, rng)[1] == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -60,7 +60,7 @@ def test_iterations_agree_with_the_plain_form(case, prior, wanted):
 
 @settings(max_examples=30, deadline=None)
 @given(rating_sets())
-def test_both_sides_as_rows_give_the_same_update(case):
+def test_grouping_either_side_gives_the_same_update(case):
     observed, shape, seed = case
     pairs = as_pairs(observed, shape)
     first = initial_state(shape, "random", np.random.default_rng(seed))
@@ -73,11 +73,11 @@ def test_both_sides_as_rows_give_the_same_update(case):
         np.testing.assert_allclose(a, b, atol=1e-12)
 
 
-def test_an_impossible_observation_is_left_out_and_nothing_breaks():
+def test_impossible_observation_is_ignored():
     shape = SoftShape(2, 2, 2, 2, 2)
     pairs = as_pairs([(0, 0, 0), (0, 0, 1), (1, 1, 1)], shape)
     theta = np.zeros((2, 2, 2))
-    theta[0] = 1.0  # configuration 1 can happen nowhere
+    theta[0] = 1.0  # level 1 is impossible everywhere
     state = SoftState(np.eye(2), np.eye(2), theta)
     problem = RatingProblem(pairs, (2, 2), LocalEngine(1))
     after, entropy = problem.step(problem.to_engine(state), np.random.default_rng(0))
@@ -87,16 +87,16 @@ def test_an_impossible_observation_is_left_out_and_nothing_breaks():
     np.testing.assert_array_equal(problem.from_engine(after).rows, np.eye(2))
 
 
-def test_products_near_the_smallest_number_keep_their_logarithm():
+def test_log_of_tiny_products_is_accurate():
     product, entropy = 1.0, 0.0
     factors = [1e-200, 1e-149, 1e-100, 0.5, 1e-120, 1e-3]
     for x in factors:
-        product, entropy = soft.add_log(x, product, entropy)
+        product, entropy = em.add_log(x, product, entropy)
     assert entropy - np.log(product) == pytest.approx(-np.log(factors).sum())
 
 
-def test_tiny_memberships_become_zero_and_rows_without_mass_stay():
+def test_tiny_memberships_become_zero_and_empty_rows_keep_their_values():
     numerators = np.array([[1.0, 1e-120], [0.0, 0.0]])
     old = np.array([[0.5, 0.5], [0.3, 0.7]])
-    new = soft.new_memberships(numerators, old, 0.0)
+    new = em.new_memberships(numerators, old, 0.0)
     np.testing.assert_array_equal(new, [[1.0, 0.0], [0.3, 0.7]])

@@ -1,4 +1,4 @@
-"""The Monte-Carlo update: its exact distribution on small cases, its limit on larger ones."""
+"""The Monte Carlo update: its exact mean on small cases, its limit on larger ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from coterie.models.soft.state import SoftShape, SoftState, initial_state
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.integers(0, 3))
 @example([2.2250738585e-313], 0)
 @example([5e-324, 5e-324, 1e-310], 1)
-def test_alias_tables_hold_the_distribution(weights, zeros):
+def test_alias_tables_represent_the_distribution(weights, zeros):
     weights = np.array(weights + [0.0] * zeros)
     if weights.sum() == 0:
         weights[0] = 1.0
@@ -38,7 +38,7 @@ def test_alias_tables_hold_the_distribution(weights, zeros):
 
 
 def one_edge(samples: int, seed: int, repeats: int) -> tuple[SoftState, np.ndarray]:
-    """The same edge `repeats` times, each with nodes of its own: independent draws."""
+    """Update one edge `repeats` times with independent draws; return the start and the rows."""
     rng = np.random.default_rng(seed)
     first = initial_state(SoftShape(1, 1, 2, 2, 2), "random", rng)
     state = SoftState(
@@ -52,8 +52,8 @@ def one_edge(samples: int, seed: int, repeats: int) -> tuple[SoftState, np.ndarr
 
 
 @pytest.mark.parametrize("samples", [1, 2, 3])
-def test_updates_have_the_mean_of_the_enumerated_estimator(samples):
-    """Every outcome of s draws with its probability gives the mean that the kernel must have."""
+def test_mean_update_equals_the_enumerated_mean(samples):
+    """The expected mean enumerates all outcomes of s draws with their probabilities."""
     first, drawn = one_edge(samples, seed=samples, repeats=40_000)
     h_u, h_v, theta = first.rows[0], first.columns[0], np.moveaxis(first.theta, 0, 2)
     mean = np.zeros(2)
@@ -67,7 +67,7 @@ def test_updates_have_the_mean_of_the_enumerated_estimator(samples):
     assert error.max() < 0.005
 
 
-def test_the_bias_falls_as_one_over_s():
+def test_bias_decreases_as_one_over_samples():
     exact = None
     biases, errors = [], []
     for samples in (2, 8, 32):
@@ -77,12 +77,12 @@ def test_the_bias_falls_as_one_over_s():
         exact = x.sum(axis=1)
         biases.append(abs(drawn.mean(axis=0) - exact)[0])
         errors.append(drawn.std(axis=0)[0] / np.sqrt(len(drawn)))
-    assert biases[0] > 5 * errors[0]  # there is a bias to see
+    assert biases[0] > 5 * errors[0]  # there is a measurable bias
     assert biases[1] < biases[0] / 2 + 5 * errors[1]
     assert biases[2] < biases[0] / 8 + 5 * errors[2]
 
 
-def test_many_draws_give_the_exact_update():
+def test_many_draws_approach_the_exact_update():
     rng = np.random.default_rng(0)
     shape = SoftShape(12, 9, 3, 4, 3)
     observed = [
@@ -100,8 +100,8 @@ def test_many_draws_give_the_exact_update():
     np.testing.assert_allclose(results[1].rows.sum(axis=1), 1)
 
 
-def test_draws_without_theta_fall_back_to_the_exact_update():
-    """Group 1 of each side is rare and alone can make the rating: few draws hit it."""
+def test_impossible_draws_fall_back_to_the_exact_update():
+    """Only the rare group 1 of each side can produce the rating, so draws rarely hit it."""
     h = np.array([[1 - 1e-9, 1e-9]])
     theta = np.zeros((2, 2, 2))
     theta[0] = [[1, 1], [1, 0]]
@@ -118,7 +118,7 @@ def test_draws_without_theta_fall_back_to_the_exact_update():
     assert entropy == pytest.approx(-2 * np.log(1e-9))
 
 
-def test_cells_never_drawn_keep_their_theta():
+def test_cells_that_are_never_drawn_keep_their_theta():
     h = np.array([[1.0, 0.0]])
     theta = initial_state(SoftShape(1, 1, 2, 2, 2), "random", np.random.default_rng(0)).theta
     pairs = Pairs(*(np.zeros(1, np.int32),) * 3, 1, 1, 2)
@@ -132,7 +132,7 @@ def test_cells_never_drawn_keep_their_theta():
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_present_pairs_of_a_graph_are_sampled_too(directed):
+def test_many_draws_on_a_graph_approach_the_exact_update(directed):
     rng = np.random.default_rng(1)
     u, v = np.nonzero(rng.random((15, 15)) < 0.3)
     graph = Graph.from_edges(u, v, n_nodes=15, directed=directed)

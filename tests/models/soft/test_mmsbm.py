@@ -1,4 +1,4 @@
-"""MMSBM as its users meet it."""
+"""MMSBM and MCMMSBM through their public interface."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODELS = [
 
 @pytest.fixture(scope="module")
 def planted():
-    """Ratings whose memberships are nearly hard and whose thetas are sure."""
+    """Ratings with nearly hard memberships and nearly deterministic values."""
     return mmsbm_ratings(
         150, 100, 6_000, (2, 3), concentration=0.05, sharpness=0.1, skew=0.3, rng=4
     )
@@ -33,14 +33,14 @@ def many():
     return mmsbm_ratings(900, 300, 70_000, (3, 3), rng=1)[0]
 
 
-def test_planted_memberships_come_back_up_to_relabelling(planted):
+def test_planted_memberships_are_recovered(planted):
     ratings, truth = planted
     model = ct.MMSBM(n_groups=(2, 3), n_init=5, max_iter=300, rng=0).fit(ratings)
-    for ours, theirs in (
+    for found, planted_memberships in (
         (model.user_memberships_, truth.user_memberships),
         (model.item_memberships_, truth.item_memberships),
     ):
-        assert abs(ct.align(theirs, ours) - theirs).mean() < 0.06
+        assert abs(ct.align(planted_memberships, found) - planted_memberships).mean() < 0.06
     own = -np.log(
         np.einsum(
             "ei,ej,ije->e",
@@ -49,10 +49,10 @@ def test_planted_memberships_come_back_up_to_relabelling(planted):
             truth.theta[:, :, ratings.codes],
         )
     ).sum()
-    assert model.entropy_ < own  # the fit explains the draws better than the truth that made them
+    assert model.entropy_ < own  # the fit explains the data better than the true parameters
 
 
-def test_planted_groups_of_a_graph_come_back():
+def test_planted_groups_of_a_graph_are_recovered():
     graph, labels = planted_partition(120, 2, mean_degree=20, mixing=0.1, rng=3)
     model = ct.MMSBM(n_groups=2, n_init=3, max_iter=300, rng=0).fit(graph)
     assert (ct.align(labels, model.memberships_.argmax(axis=1)) == labels).mean() > 0.95
@@ -61,7 +61,7 @@ def test_planted_groups_of_a_graph_come_back():
 
 
 @pytest.mark.parametrize("make", MODELS)
-def test_what_was_learnt_is_made_of_distributions(make, planted):
+def test_memberships_and_theta_are_distributions(make, planted):
     model = make(n_groups=(4, 2), max_iter=15, rng=1).fit(planted[0])
     np.testing.assert_allclose(model.user_memberships_.sum(axis=1), 1)
     np.testing.assert_allclose(model.item_memberships_.sum(axis=1), 1)
@@ -73,7 +73,7 @@ def test_what_was_learnt_is_made_of_distributions(make, planted):
 
 @pytest.mark.parametrize("make", MODELS)
 @pytest.mark.parametrize("flipped", [False, True])
-def test_the_same_floats_on_one_and_two_threads(make, many, flipped):
+def test_ratings_give_the_same_result_on_one_and_two_threads(make, many, flipped):
     ratings = many
     if flipped:
         ratings = Ratings(
@@ -93,7 +93,7 @@ def test_the_same_floats_on_one_and_two_threads(make, many, flipped):
 
 @pytest.mark.parametrize("absent", ["exact", "sampled"])
 @pytest.mark.parametrize("make", MODELS)
-def test_graphs_give_the_same_floats_on_one_and_two_threads(make, absent):
+def test_graphs_give_the_same_result_on_one_and_two_threads(make, absent):
     graph, _ = planted_partition(400, 3, mean_degree=10, rng=0)
     results = []
     for threads in (1, 2):
@@ -104,7 +104,7 @@ def test_graphs_give_the_same_floats_on_one_and_two_threads(make, absent):
     assert results[0].entropy_ == results[1].entropy_
 
 
-def test_entropy_never_rises_and_the_last_state_is_the_one_shown(planted):
+def test_entropy_never_increases_and_the_last_state_is_the_result(planted):
     model = ct.MMSBM(n_groups=3, max_iter=120, tol=0, rng=2).fit(planted[0])
     entropies = np.array([*(i.entropy for i in model.history_), model.entropy_])
     assert (np.diff(entropies) <= 1e-9 * entropies[1:]).all()
@@ -112,14 +112,14 @@ def test_entropy_never_rises_and_the_last_state_is_the_one_shown(planted):
     assert longer.history_[-1].entropy == pytest.approx(model.entropy_, rel=1e-12)
 
 
-def test_the_order_of_the_rows_does_not_matter(planted):
+def test_order_of_ratings_does_not_matter(planted):
     ratings, _ = planted
     shuffled = ratings.take(np.random.default_rng(0).permutation(len(ratings)))
     one, two = (ct.MMSBM(n_groups=2, max_iter=10).fit(r) for r in (ratings, shuffled))
     np.testing.assert_array_equal(one.theta_, two.theta_)
 
 
-def test_converged_means_that_the_entropy_stands_still(planted):
+def test_converged_fit_has_a_stable_entropy(planted):
     model = ct.MMSBM(n_groups=(2, 3), max_iter=2000, tol=1e-4, rng=0).fit(planted[0])
     assert model.converged_ and len(model.history_) < 2000
     late = [i.entropy for i in model.history_]
@@ -129,7 +129,7 @@ def test_converged_means_that_the_entropy_stands_still(planted):
 
 
 @pytest.mark.parametrize("make", MODELS)
-def test_the_best_of_several_runs_is_shown_and_all_are_kept(make, planted):
+def test_best_of_several_runs_is_the_result_and_all_are_kept(make, planted):
     model = make(n_groups=3, n_init=4, max_iter=8, rng=0).fit(planted[0])
     entropies = [run.entropy for run in model.runs_]
     assert len(set(entropies)) == 4
@@ -139,7 +139,7 @@ def test_the_best_of_several_runs_is_shown_and_all_are_kept(make, planted):
     np.testing.assert_array_equal(best.user_memberships, model.user_memberships_)
 
 
-def test_a_prior_keeps_everything_above_zero(planted):
+def test_prior_keeps_all_parameters_positive(planted):
     model = ct.MMSBM(n_groups=4, prior=0.02, max_iter=200, rng=0).fit(planted[0])
     assert model.theta_.min() > 0 and model.user_memberships_.min() > 0
     plain = ct.MMSBM(n_groups=4, max_iter=200, rng=0).fit(planted[0])
@@ -147,7 +147,7 @@ def test_a_prior_keeps_everything_above_zero(planted):
     assert plain.entropy_ < model.entropy_
 
 
-def test_labels_are_a_start(planted):
+def test_fit_starts_from_labels(planted):
     ratings, truth = planted
     labels = (truth.user_memberships.argmax(axis=1), truth.item_memberships.argmax(axis=1))
     started = ct.MMSBM(n_groups=(2, 3), init=labels, max_iter=3, rng=0).fit(ratings)
@@ -166,7 +166,7 @@ def test_labels_are_a_start(planted):
     )
 
 
-def test_warm_start_goes_on_where_the_last_fit_ended(planted):
+def test_warm_start_continues_the_last_fit(planted):
     ratings, _ = planted
     whole = ct.MMSBM(n_groups=2, max_iter=20, tol=0, rng=0).fit(ratings)
     parts = ct.MMSBM(n_groups=2, max_iter=10, tol=0, warm_start=True, rng=0).fit(ratings)
@@ -175,19 +175,19 @@ def test_warm_start_goes_on_where_the_last_fit_ended(planted):
     np.testing.assert_array_equal(copied.theta_, whole.theta_)
 
 
-def test_early_stopping_keeps_what_predicts_best(planted):
+def test_early_stopping_keeps_the_state_with_the_lowest_held_out_entropy(planted):
     ratings, _ = planted
     few = ratings.take(np.arange(700))
     model = ct.MMSBM(n_groups=8, validation=0.2, patience=5, max_iter=300, rng=0).fit(few)
     held_out = model.validation_history_
     assert model.converged_ and len(held_out) < 300
-    assert min(held_out) < held_out[-1]  # it had begun to overfit
+    assert min(held_out) < held_out[-1]  # overfitting had begun
     # The state kept is the one with the smallest held-out entropy, not the smallest entropy.
     assert model.entropy_ > min(i.entropy for i in model.history_)
     assert model.entropy_ == pytest.approx(model.history_[int(np.argmin(held_out))].entropy)
 
 
-def test_unrated_pairs_are_one_more_configuration(planted):
+def test_unrated_pairs_are_one_more_level(planted):
     ratings, _ = planted
     model = ct.MMSBM(n_groups=3, negatives_per_rating=1.0, max_iter=40, rng=0).fit(ratings)
     assert model.theta_.shape[2] == len(model.values_) == 5
@@ -197,7 +197,7 @@ def test_unrated_pairs_are_one_more_configuration(planted):
     np.testing.assert_allclose(again.theta_, model.theta_, atol=1e-15)
 
 
-def test_the_callback_sees_every_iteration(planted):
+def test_callback_is_called_after_every_iteration(planted):
     seen: list[Progress] = []
     model = ct.MMSBM(n_groups=2, max_iter=6, tol=0).fit(planted[0], callback=seen.append)
     assert [p.done for p in seen] == [1, 2, 3, 4, 5, 6]
@@ -207,7 +207,7 @@ def test_the_callback_sees_every_iteration(planted):
 
 
 @pytest.mark.parametrize("make", MODELS)
-def test_ctrl_c_returns_the_best_so_far(make, planted):
+def test_ctrl_c_keeps_the_best_state_so_far(make, planted):
     def interrupt(progress: Progress) -> None:
         if progress.done == 7:
             raise KeyboardInterrupt
@@ -219,10 +219,10 @@ def test_ctrl_c_returns_the_best_so_far(make, planted):
     assert not make(n_groups=2, max_iter=1).fit(planted[0]).interrupted_
 
 
-def test_monte_carlo_shows_the_best_state_with_its_exact_entropy(planted):
+def test_monte_carlo_result_is_the_best_state_with_its_exact_entropy(planted):
     model = ct.MCMMSBM(n_groups=3, samples=3, max_iter=60, tol=0, rng=0).fit(planted[0])
     entropies = [i.entropy for i in model.history_]
-    assert (np.diff(entropies) > 0).any()  # draws make it waver
+    assert (np.diff(entropies) > 0).any()  # the sampled update is noisy
     assert model.entropy_ <= min(entropies)
     exact = ct.MMSBM(n_groups=3, max_iter=0, init=model).fit(planted[0])
     assert exact.entropy_ == pytest.approx(model.entropy_, rel=1e-12)
@@ -247,16 +247,16 @@ def test_monte_carlo_shows_the_best_state_with_its_exact_entropy(planted):
         ({"init": ([0, 9, 0], [0, 0])}, "n_groups"),
         ({"init": ([0, 1], [0, 0])}, "init labels"),
         ({"init": ([0.5, 1.0, 0.0], [0, 0])}, "init labels"),
-        ({"rng": -1}, "rng"),
+        ({"rng": -1}, "-1"),
     ],
 )
-def test_bad_parameters_are_named(given, word):
+def test_invalid_parameters_are_rejected_by_name(given, word):
     ratings = Ratings.from_arrays([0, 1, 2], [0, 0, 1], [1, 2, 1])
     with pytest.raises(InputError, match=word):
         ct.MMSBM(**{"n_groups": 2, **given}).fit(ratings)
 
 
-def test_bad_data_is_refused():
+def test_invalid_data_are_rejected():
     empty = Ratings.from_arrays([], [], [])
     with pytest.raises(InputError, match="no ratings"):
         ct.MMSBM(n_groups=2).fit(empty)
@@ -310,8 +310,8 @@ def test_small_and_odd_data(make):
         assert np.isfinite(model.entropy_) and model.entropy_ < 1e-3
 
 
-def test_groups_that_die_leave_finite_numbers():
-    """Ratings that one group explains: the others lose their mass and nothing breaks."""
+def test_empty_groups_leave_finite_numbers():
+    """One group explains all ratings; the others lose their mass."""
     rng = np.random.default_rng(0)
     ratings = Ratings.from_arrays(
         rng.integers(0, 30, 400), rng.integers(0, 30, 400), np.full(400, 2.0), merge=False
@@ -322,8 +322,8 @@ def test_groups_that_die_leave_finite_numbers():
     assert model.entropy_ == pytest.approx(0, abs=1e-9)
 
 
-def test_the_papers_entropy_on_movielens(data_dir):
-    """80 % of MovieLens-100k, 10 groups: the paper stops at 92,920 after 300 s on 32 cores."""
+def test_entropy_on_movielens_is_below_the_papers(data_dir):
+    """80 % of MovieLens 100K, 10 groups: the paper reports 92,920 after 300 s on 32 cores."""
     ratings = ct.read_ratings(data_dir / "ml-100k" / "u.data.gz")
     folds = np.array_split(np.random.default_rng(0).permutation(len(ratings)), 5)
     model = ct.MMSBM(n_groups=10, max_iter=60, rng=0).fit(ratings.take(np.concatenate(folds[1:])))
