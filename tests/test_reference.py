@@ -530,7 +530,7 @@ def test_metrics_by_hand():
     assert ref.median([0.2, 0.3, 0.5]) == 1
 
 
-# --- 4  Additive block model -------------------------------------------------------------------------
+# --- 4  Additive block model -------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -681,7 +681,7 @@ def test_style_weights_equal_likelihoods(additive):
     assert_allclose(np.diff(weights), np.diff(whole) + math.log(3))
 
 
-# --- 5  Graph measures ---------------------------------------------------------------------------------
+# --- 5  Graph measures -------------------------------------------------------------------------
 
 
 @quick
