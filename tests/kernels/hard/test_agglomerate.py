@@ -10,7 +10,7 @@ from tests import reference
 
 from coterie.data import Graph, Ratings
 from coterie.engine import LocalEngine
-from coterie.kernels.hard.agglomerate import NEVER, merge_cost, cheapest_partners, choose_merges
+from coterie.kernels.hard.agglomerate import NEVER, cheapest_partners, choose_merges, merge_cost
 from coterie.kernels.hard.sparse_rows import contract, members_of
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.search.checked_moves import settle
@@ -100,7 +100,7 @@ def test_merge_cost_of_user_groups_and_item_groups(kind, seed, k, q):
         assert ours == pytest.approx(slow, abs=1e-9)
 
 
-def test_rows_are_the_block_matrix():
+def test_sparse_rows_equal_the_block_matrix():
     graph, _ = random_graph("simple", 3)
     labels = np.random.default_rng(3).integers(0, 4, graph.n_nodes).astype(np.int32)
     objective = make_objective("simple", graph)
@@ -114,7 +114,7 @@ def test_rows_are_the_block_matrix():
     assert (rows.total == np.bincount(labels, graph.degrees, 4)).all()
 
 
-def test_an_edge_of_weight_zero_leaves_no_slot():
+def test_edge_of_weight_zero_adds_no_slot():
     graph = Graph.from_edges([0, 1], [1, 2], weights=[0.0, 2.0], n_nodes=3)
     objective = make_objective("weighted", graph)
     labels = np.arange(3, dtype=np.int32)
@@ -128,7 +128,7 @@ def test_members_are_grouped_by_block():
     assert nodes.tolist() == [1, 0, 2, 3]
 
 
-def test_twins_are_nearest_and_cost_nothing():
+def test_equal_nodes_are_cheapest_partners_and_cost_nothing():
     """Nodes 2..5 hang on both of 0 and 1: any two of them are interchangeable."""
     graph = Graph.from_edges([0] * 4 + [1] * 4, [2, 3, 4, 5] * 2, n_nodes=6)
     objective = make_objective("simple", graph)
@@ -141,7 +141,7 @@ def test_twins_are_nearest_and_cost_nothing():
     assert np.allclose(costs[2:], 0.0)
 
 
-def test_a_node_alone_still_finds_a_partner():
+def test_isolated_node_has_a_partner():
     graph = Graph.from_edges([0, 1], [1, 2], n_nodes=5)
     objective = make_objective("simple", graph)
     labels = np.arange(5, dtype=np.int32)
@@ -153,7 +153,7 @@ def test_a_node_alone_still_finds_a_partner():
     assert (costs < NEVER).all()
 
 
-def test_pairs_are_disjoint_cheapest_first_unless_free():
+def test_chosen_merges_are_disjoint_and_cheapest_unless_free():
     found = np.array([[1], [0], [1], [4], [3]])
     costs = np.array([[1.0], [1.0], [2.0], [9.0], [9.0]])
     order = np.argsort(costs, axis=None, kind="stable")
@@ -170,7 +170,7 @@ def test_pairs_are_disjoint_cheapest_first_unless_free():
 @pytest.mark.parametrize("kind", GRAPHS)
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 6))
 @settings(max_examples=15, deadline=None)
-def test_settled_graphs_are_locally_optimal_and_gains_are_true(kind, seed, k):
+def test_settled_graphs_are_locally_optimal_with_exact_gains(kind, seed, k):
     graph, entropy = random_graph(kind, seed, n=11)
     objective = make_objective(kind, graph)
     rng = np.random.default_rng(seed)

@@ -125,7 +125,7 @@ def engine():
 
 @few
 @given(cases)
-def test_entropy_is_the_reference_s(case):
+def test_entropy_equals_the_reference(case):
     state = case.objective.start(case.labels, case.n_blocks)
     assert case.objective.entropy(state) == pytest.approx(case.entropy(case.labels), abs=1e-9)
 
@@ -169,7 +169,7 @@ def test_moves_keep_the_statistics_exact(engine, case, data):
 
 @few
 @given(cases)
-def test_a_plan_takes_the_best_label_and_knows_its_gain(engine, case):
+def test_plan_has_the_best_label_and_its_gain(engine, case):
     objective = case.objective
     state = objective.start(case.labels, case.n_blocks)
     before = case.entropy(case.labels)
@@ -186,7 +186,7 @@ def test_a_plan_takes_the_best_label_and_knows_its_gain(engine, case):
 
 @few
 @given(cases)
-def test_a_sweep_never_raises_the_entropy_and_counts_what_it_gains(case):
+def test_sweep_never_raises_the_entropy_and_reports_its_gain(case):
     objective = case.objective
     state = objective.start(case.labels, case.n_blocks)
     S = case.entropy(case.labels)
@@ -204,7 +204,7 @@ def test_a_sweep_never_raises_the_entropy_and_counts_what_it_gains(case):
 
 @few
 @given(cases)
-def test_tables_kept_up_by_a_sweep_equal_tables_made_anew(engine, case):
+def test_tables_updated_by_a_sweep_equal_new_tables(engine, case):
     objective = case.objective
     state = objective.start(case.labels, case.n_blocks)
     last = len(case.labels) - 1
@@ -224,7 +224,7 @@ def test_tables_kept_up_by_a_sweep_equal_tables_made_anew(engine, case):
     st.integers(2, 9),
     st.integers(1, 4),
 )
-def test_fixed_scores_are_the_likelihood_with_theta_held(engine, kind, seed, n, k):
+def test_fixed_scores_equal_the_likelihood_with_fixed_theta(engine, kind, seed, n, k):
     case = Case(kind, seed, n, k, 0.4)
     objective = case.objective
     objective.score = "fixed"
@@ -249,7 +249,7 @@ def test_fixed_scores_are_the_likelihood_with_theta_held(engine, kind, seed, n, 
         assert costs[wanted[v]] == pytest.approx(costs.min(), abs=1e-8)
 
 
-def test_cells_lose_nothing_where_blocks_are_huge():
+def test_cell_costs_are_exact_for_very_large_blocks():
     """D = 5e9 and more: plain differences of x log x would be wrong in the fifth digit."""
     from fractions import Fraction
 
@@ -271,7 +271,7 @@ def test_cells_lose_nothing_where_blocks_are_huge():
 
 
 @given(st.floats(1e-9, 1.0))
-def test_the_tail_is_what_it_says_on_both_sides_of_its_series(t):
+def test_tail_is_exact_on_both_sides_of_its_series(t):
     exact = 1.0 + (1.0 - t) * math.log1p(-t) / t if t < 1.0 else 1.0
     assert tail(t) == pytest.approx(exact, abs=1e-12)
 

@@ -1,4 +1,4 @@
-"""The best search: what it must reach, whatever the objective, the size or the threads."""
+"""The best search: what it must reach for every objective, size and number of threads."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.search import auto_k, best
 from coterie.models.hard.search.agglomerate import agglomerate
 from coterie.models.hard.search.block_sizes import enlarge_small
-from coterie.models.hard.search.description_length import description_length
 from coterie.models.hard.search.checked_moves import settle
+from coterie.models.hard.search.description_length import description_length
 
 
 def search(objective, *n_blocks, seed=0, threads=1, **options):
@@ -52,7 +52,7 @@ def test_karate_two_blocks(seed):
 
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 12), density=st.floats(0, 0.6))
 @settings(max_examples=25, deadline=None)
-def test_ends_locally_optimal_with_the_entropy_it_says(seed, k, density):
+def test_result_is_locally_optimal_and_has_the_reported_entropy(seed, k, density):
     rng = np.random.default_rng(seed)
     u, v = np.nonzero(np.triu(rng.random((12, 12)) < density, 1))
     graph = Graph.from_edges(u, v, n_nodes=12)
@@ -81,7 +81,7 @@ def test_planted_blocks_with_uneven_degrees_are_recovered():
     assert reference.adjusted_rand_index(labels[seen], truth[seen]) >= 0.97
 
 
-def test_weights_alone_tell_blocks_apart():
+def test_blocks_are_recovered_from_weights_alone():
     """A complete graph: only the weights differ."""
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], 20)
@@ -142,14 +142,14 @@ def test_entropy_never_rises_while_settling():
     assert entropies[-1] < 0.9 * entropies[0]
 
 
-def test_history_is_one_entry_a_descent_and_a_last_for_the_best():
+def test_history_has_one_entry_per_descent_and_a_final_one():
     graph, _ = planted_partition(300, 6, mean_degree=8, mixing=0.5, rng=0)
     result = search(make_objective("simple", graph), 8, max_iter=4)
     assert [step.iteration for step in result.history] == [1, 2, 3, 4, 5]
     assert result.entropy == min(step.entropy for step in result.history)
 
 
-def test_labels_of_ones_own_are_a_start():
+def test_given_labels_start_the_search():
     graph, truth = planted_partition(300, 3, mean_degree=20, rng=0)
     objective = make_objective("simple", graph)
     result = search(objective, 3, start=(truth,), max_iter=1)
@@ -158,7 +158,7 @@ def test_labels_of_ones_own_are_a_start():
 
 
 @pytest.mark.parametrize(("k", "least"), [(4, 6), (5, 6), (2, 17), (3, 11), (1, 34)])
-def test_no_block_ends_under_the_minimum(k, least):
+def test_no_block_is_smaller_than_the_minimum(k, least):
     result = search(make_objective("simple", karate()), k, min_block_size=least)
     sizes = np.bincount(result.labels[0], minlength=k)
     assert len(sizes) == k
@@ -167,7 +167,7 @@ def test_no_block_ends_under_the_minimum(k, least):
 
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 8))
 @settings(max_examples=25, deadline=None)
-def test_small_blocks_are_enlarged_whatever_the_labels(seed, k):
+def test_small_blocks_are_enlarged(seed, k):
     graph, _ = planted_partition(60, 3, mean_degree=5, rng=seed)
     rng = np.random.default_rng(seed)
     least = 60 // k
@@ -189,7 +189,7 @@ def test_degenerate_graphs(kind):
         assert np.isfinite(search(islands, k).entropy)
 
 
-def test_a_block_for_every_node_explains_everything():
+def test_one_block_per_node_has_entropy_zero():
     graph = karate()
     assert search(make_objective("simple", graph), 34).entropy == pytest.approx(0.0, abs=1e-9)
     one = search(make_objective("simple", graph), 1)
@@ -211,13 +211,13 @@ def test_agglomeration_stops_at_its_target():
             assert len(np.unique(labels[0])) == target
 
 
-def test_scores_with_fixed_theta_are_refused():
+def test_fixed_scores_are_rejected():
     objective = make_objective("simple", karate(), "fixed")
     with pytest.raises(InputError, match="'fixed'"):
         search(objective, 2)
 
 
-def test_an_interrupt_keeps_the_best_so_far():
+def test_interrupt_keeps_the_best_result_so_far():
     calls = []
 
     def stop_at_second(progress):
@@ -231,7 +231,7 @@ def test_an_interrupt_keeps_the_best_so_far():
     assert np.isfinite(result.entropy)
 
 
-def test_an_interrupt_before_any_result_goes_through():
+def test_interrupt_before_any_result_is_raised():
     class Impatient(LocalEngine):
         def map(self, task, *arguments):
             raise KeyboardInterrupt
@@ -259,13 +259,13 @@ def test_thirty_blocks_are_chosen_with_the_true_labels():
     assert reference.adjusted_rand_index(candidate.labels[0], truth) >= 0.99
 
 
-def test_uneven_degrees_are_no_blocks_where_degrees_are_corrected():
+def test_degree_correction_does_not_split_blocks_by_degree():
     graph, _ = degree_corrected_sbm(2000, 4, mean_degree=20, mixing=0.1, rng=1)
     assert chosen(make_objective("degree-corrected", graph)).n_blocks == (4,)
     assert chosen(make_objective("simple", graph)).n_blocks > (4,)
 
 
-def test_numbers_of_user_and_item_groups_are_chosen_apart():
+def test_numbers_of_user_and_item_blocks_are_chosen_separately():
     rng = np.random.default_rng(0)
     rows, columns = np.arange(300) % 5, np.arange(200) % 3
     p = rng.permutation(np.linspace(0.05, 0.95, 15)).reshape(5, 3)[rows][:, columns]
@@ -275,11 +275,11 @@ def test_numbers_of_user_and_item_groups_are_chosen_apart():
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_nothing_to_see_is_one_block(n):
+def test_graph_without_structure_is_one_block(n):
     assert chosen(make_objective("simple", Graph.from_edges([], [], n_nodes=n))).n_blocks == (1,)
 
 
-def test_the_minimum_size_bounds_the_number_chosen():
+def test_minimum_size_bounds_the_chosen_number():
     graph, _ = planted_partition(600, 12, mean_degree=25, mixing=0.1, rng=0)
     assert chosen(make_objective("simple", graph)).n_blocks == (12,)
     fewer = chosen(make_objective("simple", graph), min_block_size=100).n_blocks[0]
@@ -349,7 +349,7 @@ def test_description_length_of_wirings_counts_possibilities():
 
 
 @pytest.mark.parametrize("search", ["paper", "best"])
-def test_the_estimator_chooses_and_says_what_it_tried(search):
+def test_estimator_reports_the_numbers_of_blocks_it_tried(search):
     graph, truth = planted_partition(400, 4, mean_degree=20, mixing=0.1, rng=0)
     model = GeneralizedKMeans("auto", search=search, n_init=3, rng=0).fit(graph)
     assert model.n_blocks_ == 4
@@ -357,13 +357,41 @@ def test_the_estimator_chooses_and_says_what_it_tried(search):
     assert reference.adjusted_rand_index(model.labels_, truth) >= 0.99
 
 
-def test_choosing_does_not_start_from_labels():
+def test_auto_does_not_accept_given_labels():
     with pytest.raises(InputError, match="auto"):
         GeneralizedKMeans("auto", init=np.zeros(34, np.int32)).fit(karate())
 
 
-def test_best_by_the_estimator_is_locally_optimal():
+def test_best_search_of_the_estimator_is_locally_optimal():
     model = GeneralizedKMeans(4, search="best", min_block_size=3).fit(karate())
     assert model.locally_optimal_
     assert np.bincount(model.labels_).min() >= 3
     assert not hasattr(model, "description_lengths_")
+
+
+class _InterruptedEngine(LocalEngine):
+    """Raises KeyboardInterrupt at the next call after `armed` was set."""
+
+    armed = False
+
+    def map(self, task, *arguments):
+        if self.armed:
+            self.armed = False
+            raise KeyboardInterrupt
+        return super().map(task, *arguments)
+
+
+def test_interrupt_early_in_a_later_run_does_not_count_the_best_run_twice():
+    engine = _InterruptedEngine(1)
+    descents = []
+
+    def arm_after_first_run(progress):
+        if progress.stage == "fit":
+            descents.append(progress.entropy)
+            engine.armed = len(descents) == 2  # max_iter=1: a run is one descent and its finish
+
+    model = GeneralizedKMeans(3, search="best", n_init=3, max_iter=1)
+    model.fit(karate(), engine=engine, callback=arm_after_first_run)
+    assert model.interrupted_
+    assert model.run_entropies_ == [model.entropy_]
+    assert model.locally_optimal_

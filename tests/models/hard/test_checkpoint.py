@@ -1,4 +1,4 @@
-"""A hard clustering that was stopped goes on to the same numbers."""
+"""A hard clustering that was stopped continues to the same numbers."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ POINTS = np.random.default_rng(0).normal(size=(90, 2))
 
 
 class PowerCutError(Exception):
-    """What no fit catches."""
+    """An error that no fit catches."""
 
 
 def stop_after(iterations: int, error: type[BaseException]):
-    """A callback under which the fit dies."""
-    left = [iterations]
+    """Return a callback that raises the error after some iterations."""
+    remaining = [iterations]
 
     def callback(progress: Progress) -> None:
         if progress.stage == "fit":
-            left[0] -= 1
-            if left[0] == 0:
+            remaining[0] -= 1
+            if remaining[0] == 0:
                 raise error
 
     return callback
@@ -67,7 +67,7 @@ def labels(model: ct.GeneralizedKMeans) -> np.ndarray:
 @pytest.mark.filterwarnings("ignore::coterie.base.errors.AssumptionWarning")
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("died_after", [3, 12, 37])
-def test_a_killed_fit_ends_with_the_same_numbers(case, died_after, tmp_path):
+def test_resumed_fit_equals_an_uninterrupted_one(case, died_after, tmp_path):
     data, given = CASES[case]
     file = tmp_path / "run.ckpt"
     whole = make(**given).fit(data)
@@ -82,7 +82,7 @@ def test_a_killed_fit_ends_with_the_same_numbers(case, died_after, tmp_path):
     assert seen == expected
 
 
-def test_convergence_is_what_it_would_have_been(tmp_path):
+def test_resumed_fit_converges_at_the_same_iteration(tmp_path):
     file, given = tmp_path / "run.ckpt", {"tol": 1e-6, "max_iter": 300, "n_init": 1}
     whole = make(**given).fit(GRAPH)
     assert whole.converged_
@@ -94,7 +94,7 @@ def test_convergence_is_what_it_would_have_been(tmp_path):
         assert model.converged_ and len(model.history_) == len(whole.history_)
 
 
-def test_ctrl_c_keeps_the_last_checkpoint(tmp_path):
+def test_fit_resumes_after_ctrl_c(tmp_path):
     file = tmp_path / "run.ckpt"
     stopped = make().fit(GRAPH, callback=stop_after(33, KeyboardInterrupt), checkpoint=file)
     assert stopped.interrupted_
@@ -102,7 +102,7 @@ def test_ctrl_c_keeps_the_last_checkpoint(tmp_path):
     assert resumed.run_entropies_ == make().fit(GRAPH).run_entropies_
 
 
-def test_a_finished_checkpoint_is_the_result(tmp_path):
+def test_resuming_a_finished_fit_returns_its_result(tmp_path):
     file = tmp_path / "run.ckpt"
     model = make().fit(GRAPH, checkpoint=file)
     seen: list[Progress] = []
@@ -123,17 +123,22 @@ def test_a_finished_checkpoint_is_the_result(tmp_path):
         (GRAPH, {"n_blocks": "auto"}, "auto.*does not support checkpoints"),
     ],
 )
-def test_what_does_not_fit_the_checkpoint_is_refused(data, given, word, tmp_path):
+def test_other_data_or_parameters_than_the_checkpoint_are_rejected(data, given, word, tmp_path):
     file = tmp_path / "run.ckpt"
     make(max_iter=5, n_init=1).fit(GRAPH, checkpoint=file)
     with pytest.raises(InputError, match=word):
         make(**{"max_iter": 5, "n_init": 1, **given}).fit(data, checkpoint=file, resume=True)
 
 
-def test_checkpoints_of_other_models_and_odd_intervals_are_refused(tmp_path):
+def test_checkpoint_of_another_model_and_invalid_interval_are_rejected(tmp_path):
     file = tmp_path / "run.ckpt"
     ct.MMSBM(n_groups=2, max_iter=1).fit(GRAPH, checkpoint=file)
     with pytest.raises(InputError, match="soft model"):
         make().fit(GRAPH, checkpoint=file, resume=True)
     with pytest.raises(InputError, match="checkpoint_every: 0"):
         make().fit(GRAPH, checkpoint=file, checkpoint_every=0)
+
+
+def test_resume_without_a_checkpoint_is_rejected():
+    with pytest.raises(InputError, match="set `checkpoint`"):
+        make().fit(GRAPH, resume=True)

@@ -1,4 +1,4 @@
-"""GeneralizedKMeans: planted blocks, Lloyd, constraints, bad input, interruption."""
+"""GeneralizedKMeans: planted blocks, k-means, minimum sizes, invalid input."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from tests import reference as ref
 import coterie as ct
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.engine import LocalEngine
+from coterie.engine.sharded_data import open_shards
+from coterie.engine.sharding import shard_graph
 from coterie.models.agreement import adjusted_mutual_information, adjusted_rand
 
 
@@ -50,8 +52,8 @@ def test_both_scores_lower_the_entropy(score):
     assert last < 0.95 * first
 
 
-def test_a_whole_batch_distorts_as_the_paper_says(data_dir):
-    """Figure fig:compare:ascaida: alpha = 1 moves everybody at once and does not descend."""
+def test_moving_all_nodes_at_once_does_not_converge(data_dir):
+    """As Prost & Yoon report for the Caida network: with alpha = 1 the entropy does not fall."""
     graph = ct.read_graph(data_dir / "as-caida20071105.txt.gz")
     few, whole = (
         ct.GeneralizedKMeans(100, search="paper", alpha=alpha, max_iter=n, tol=0, rng=0).fit(graph)
@@ -61,26 +63,26 @@ def test_a_whole_batch_distorts_as_the_paper_says(data_dir):
     assert (np.diff([entry.entropy for entry in whole.history_]) > 0).any()
 
 
-def test_lloyd_is_scikit_learn_s():
+def test_lloyd_equals_scikit_learn():
     rng = np.random.default_rng(3)
     points = np.concatenate([rng.normal(c, 1.0, (60, 3)) for c in (0.0, 2.5, 6.0)])
     start = rng.integers(0, 3, len(points))
     centers = np.array([points[start == y].mean(axis=0) for y in range(3)])
-    theirs = KMeans(3, init=centers, n_init=1, tol=0, max_iter=100).fit(points)
-    ours = ct.GeneralizedKMeans(
+    expected = KMeans(3, init=centers, n_init=1, tol=0, max_iter=100).fit(points)
+    fitted = ct.GeneralizedKMeans(
         3, search="paper", objective="gaussian", alpha=1.0, tol=0, max_iter=100, init=start
     ).fit(points)
-    np.testing.assert_array_equal(ours.labels_, theirs.labels_)
-    np.testing.assert_allclose(ours.centers_, theirs.cluster_centers_)
+    np.testing.assert_array_equal(fitted.labels_, expected.labels_)
+    np.testing.assert_allclose(fitted.centers_, expected.cluster_centers_)
     constant = points.size / 2 * np.log(2 * np.pi)
-    assert ours.entropy_ - constant == pytest.approx(theirs.inertia_ / 2)
+    assert fitted.entropy_ - constant == pytest.approx(expected.inertia_ / 2)
     exact = ct.GeneralizedKMeans(
         3, search="paper", objective="gaussian", score="exact", init=start
     ).fit(points)
     assert exact.entropy_ == pytest.approx(ref.entropy_gaussian(points, exact.labels_, 3))
 
 
-def test_the_block_matrices_are_the_reference_s():
+def test_block_matrices_equal_the_reference():
     graph, _ = planted(n=60)
     edges = list(zip(*(e.tolist() for e in graph.edges()), strict=True))
     model = ct.GeneralizedKMeans(5, search="paper", rng=0).fit(graph)
@@ -92,7 +94,7 @@ def test_the_block_matrices_are_the_reference_s():
     assert model.entropy_ == pytest.approx(ref.entropy_simple(edges, model.labels_, 5), rel=1e-9)
 
 
-def test_ratings_have_two_label_sets_and_a_distribution_a_cell():
+def test_ratings_have_two_label_sets_and_one_distribution_per_cell():
     rng = np.random.default_rng(0)
     users, items = rng.integers(0, 40, 600), rng.integers(0, 30, 600)
     values = np.where((users + items) % 2 == 0, 5, 1)
@@ -111,7 +113,7 @@ def test_ratings_have_two_label_sets_and_a_distribution_a_cell():
         assert np.isfinite(other.entropy_)
 
 
-def test_no_block_is_smaller_than_asked():
+def test_no_block_is_smaller_than_min_block_size():
     graph, _ = planted(n=100, k=4)
     for score in ("exact", "fixed"):
         model = ct.GeneralizedKMeans(8, search="paper", min_block_size=9, score=score, rng=0).fit(
@@ -148,14 +150,14 @@ def test_no_block_is_smaller_than_asked():
     ],
     ids=repr,
 )
-def test_bad_options_are_refused_with_their_value(options):
+def test_invalid_parameters_are_rejected(options):
     graph, _ = planted()
     with pytest.raises(InputError):
         ct.GeneralizedKMeans(**{"n_blocks": 4, "search": "paper", **options}).fit(graph)
 
 
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
-def test_bad_weights_are_refused(weight):
+def test_invalid_weights_are_rejected(weight):
     def fit():
         graph = ct.Graph.from_edges([0, 1], [1, 2], weights=[1.0, weight])
         ct.GeneralizedKMeans(2, search="paper", objective="weighted").fit(graph)
@@ -164,13 +166,13 @@ def test_bad_weights_are_refused(weight):
         fit()
 
 
-def test_a_directed_graph_as_simple_says_what_was_assumed():
+def test_ignored_directions_are_reported():
     graph, _ = planted(directed=True)
     with pytest.warns(AssumptionWarning, match="directions"):
         ct.GeneralizedKMeans(2, search="paper", max_iter=2).fit(graph)
 
 
-def test_graphs_at_the_edge():
+def test_empty_and_complete_graphs():
     nothing = ct.Graph.from_edges([], [], n_nodes=5)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
@@ -187,7 +189,7 @@ def test_graphs_at_the_edge():
         ct.GeneralizedKMeans(1).fit(ct.Graph.from_edges([], [], n_nodes=0))
 
 
-def test_entropies_over_seeds_do_not_depend_on_the_order_of_the_nodes():
+def test_entropies_do_not_depend_on_the_order_of_nodes():
     graph, _ = planted(n=120, k=3, p_in=0.15)
     turn = np.random.default_rng(5).permutation(120)
     s, t = graph.edges()
@@ -200,7 +202,7 @@ def test_entropies_over_seeds_do_not_depend_on_the_order_of_the_nodes():
     assert abs(np.mean(a) - np.mean(b)) <= 2 * spread
 
 
-def test_threads_change_nothing_on_a_graph_of_some_size():
+def test_number_of_threads_does_not_change_the_result():
     graph, _ = planted(n=600, k=6, p_in=0.1)
     found = []
     for threads in (1, 2):
@@ -214,14 +216,14 @@ def test_threads_change_nothing_on_a_graph_of_some_size():
     assert found[0].entropy_ == found[1].entropy_
 
 
-def test_labels_by_the_names_of_networkx():
+def test_labels_by_id_of_a_networkx_graph():
     names = nx.relabel_nodes(nx.karate_club_graph(), lambda v: f"member {v}")
     graph = ct.Graph.from_networkx(names)
     by_id = ct.GeneralizedKMeans(2, search="paper", rng=0).fit(graph).labels_by_id(graph)
     assert set(by_id) == set(names) and set(by_id.values()) <= {0, 1}
 
 
-def test_best_labels_are_kept_when_later_ones_are_worse():
+def test_best_labels_are_kept_if_later_ones_are_worse():
     graph = karate()
     model = ct.GeneralizedKMeans(6, search="paper", alpha=1.0, tol=0, max_iter=30, rng=0).fit(graph)
     seen = [entry.entropy for entry in model.history_]
@@ -229,12 +231,70 @@ def test_best_labels_are_kept_when_later_ones_are_worse():
     assert len(seen) == 30
 
 
-def test_agreement_is_scikit_learn_s():
+def test_agreement_equals_scikit_learn():
     rng = np.random.default_rng(0)
     for n, k, q in ((1, 1, 1), (50, 4, 6), (400, 30, 10), (60, 60, 3)):
         a, b = rng.integers(0, k, n), rng.integers(0, q, n)
         mixed = np.where(rng.random(n) < 0.5, a, b)
         for x, y in ((a, b), (a, mixed), (a, a), (np.zeros(n, int), b)):
             assert adjusted_rand(x, y) == pytest.approx(adjusted_rand_score(x, y), abs=1e-9)
-            theirs = adjusted_mutual_info_score(x, y)
-            assert adjusted_mutual_information(x, y) == pytest.approx(theirs, abs=1e-7)
+            expected = adjusted_mutual_info_score(x, y)
+            assert adjusted_mutual_information(x, y) == pytest.approx(expected, abs=1e-7)
+
+
+def foreign_graphs():
+    edges = nx.karate_club_graph()
+    yield edges, r"networkx\.Graph.*ct\.Graph\.from_networkx\(G\)"
+    yield nx.to_scipy_sparse_array(edges), r"scipy\.csr_array.*ct\.Graph\.from_scipy"
+    yield nx.to_pandas_edgelist(edges), r"pandas\.DataFrame.*ct\.Graph\.from_pandas"
+    yield nx.to_numpy_array(edges), r"numpy\.ndarray.*ct\.Graph\.from_numpy"
+    yield [(0, 1)], "not to list; convert the data"
+
+
+@pytest.mark.parametrize(("graph", "message"), list(foreign_graphs()))
+def test_graph_of_another_library_is_named_with_its_conversion(graph, message):
+    with pytest.raises(InputError, match=message):
+        ct.GeneralizedKMeans(2).fit(graph)
+
+
+def test_igraph_is_named_with_its_conversion():
+    igraph = pytest.importorskip("igraph")
+    with pytest.raises(InputError, match=r"igraph\.Graph.*ct\.Graph\.from_igraph"):
+        ct.GeneralizedKMeans(2).fit(igraph.Graph.Famous("Zachary"))
+
+
+class _OtherEngine:
+    """An engine that is not local; using it fails."""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "options", "message"),
+    [
+        ({}, {"checkpoint": "run.ckpt"}, "does not support checkpoints"),
+        ({}, {"engine": "dask"}, "does not support the Dask engine"),
+        ({}, {"engine": _OtherEngine()}, "does not support the Dask engine"),
+        ({"n_blocks": "auto"}, {"engine": "dask"}, "n_blocks='auto'.*Dask"),
+    ],
+)
+def test_default_search_rejects_what_it_does_not_support_before_any_work(
+    parameters, options, message, monkeypatch
+):
+    def work(*arguments):
+        raise AssertionError("work has started")
+
+    monkeypatch.setattr("coterie.models.hard.estimator.running_engine", work)
+    with pytest.raises(InputError, match=f'{message}.*use `search="paper"`'):
+        ct.GeneralizedKMeans(**{"n_blocks": 2, **parameters}).fit(karate(), **options)
+
+
+def test_default_search_rejects_shards_before_any_work(tmp_path, monkeypatch):
+    (tmp_path / "g.csv").write_text("0,1\n1,2\n")
+    shard_graph(tmp_path / "g.csv", tmp_path / "shards", shards=1)
+    monkeypatch.setattr("coterie.models.hard.estimator.running_engine", None)
+    with pytest.raises(InputError, match='a graph in shards; use `search="paper"`'):
+        ct.GeneralizedKMeans(2).fit(open_shards(tmp_path / "shards"))
+
+
+def test_invalid_seed_is_rejected():
+    with pytest.raises(InputError, match="invalid seed: -1"):
+        ct.GeneralizedKMeans(2, rng=-1).fit(karate())
