@@ -1,19 +1,21 @@
-"""What every command shares: options, exit codes, JSON, silence."""
+"""What every command shares: options, exit codes, JSON, help."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import typer
+from tests.support.command_line import coterie, result_of
 from typer.testing import CliRunner
 
-from coterie.base.errors import InputError, PolicyRefusedError
+from coterie.base.errors import AssumptionWarning, InputError, PolicyRefusedError
 from coterie.cli.session import Session, command
 
 
@@ -46,7 +48,7 @@ def fail_with(error: BaseException) -> Callable[[Session], dict[str, Any]]:
         (MemoryError(), 1, "out of memory"),
     ],
 )
-def test_an_error_becomes_a_message_and_an_exit_code(
+def test_errors_become_a_message_and_an_exit_code(
     error: BaseException, code: int, message: str
 ) -> None:
     result = run(fail_with(error))
@@ -60,19 +62,19 @@ def test_debug_shows_the_traceback() -> None:
     assert "Traceback" in run(fail_with(ZeroDivisionError("here")), "--debug").stderr
 
 
-def test_json_is_one_strict_object_and_nothing_else() -> None:
+def test_json_is_one_strict_object_on_stdout() -> None:
     def body(session: Session) -> dict[str, Any]:
-        session.show("for people")
-        session.say("a remark")
+        session.show("for people [with brackets]")
+        session.say("a remark [/with brackets]")
         return {"n": np.int32(3), "bad": float("nan"), "row": np.arange(2)}
 
     result = run(body, "--json")
     assert json.loads(result.stdout) == {"n": 3, "bad": None, "row": [0, 1]}
-    assert "a remark" in result.stderr
-    assert run(body).stdout == "for people\n"
+    assert "a remark [/with brackets]" in result.stderr
+    assert run(body).stdout == "for people [with brackets]\n"
 
 
-def test_quiet_says_nothing_and_a_remark_is_said_once() -> None:
+def test_notes_are_printed_once_and_not_with_quiet() -> None:
     def body(session: Session) -> dict[str, Any]:
         session.say("cleaned 3 self-loops")
         session.say("cleaned 3 self-loops")
@@ -88,7 +90,7 @@ def test_shared_options_reach_the_session() -> None:
     assert run(lambda s: {}, "--threads", "0").exit_code == 2
 
 
-def test_a_run_that_stopped_early_keeps_its_result_and_exits_130() -> None:
+def test_interrupted_run_prints_its_result_and_exits_130() -> None:
     def body(session: Session) -> dict[str, Any]:
         session.interrupted = True
         return {"kept": True}
@@ -100,7 +102,7 @@ def test_a_run_that_stopped_early_keeps_its_result_and_exits_130() -> None:
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
 def test_help_needs_no_heavy_import(arguments: list[str]) -> None:
-    """What makes `--help` slow is importing; so look at what was imported, not at a clock."""
+    """Imports are what makes `--help` slow, so check them instead of the time."""
     heavy = "{'numpy', 'numba', 'scipy', 'pyarrow', 'matplotlib', 'rich.progress'}"
     code = (
         "import sys, coterie.cli.main as m\n"
@@ -112,9 +114,44 @@ def test_help_needs_no_heavy_import(arguments: list[str]) -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_python_dash_m_is_the_same_program() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "coterie", "doctor", "--json"], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["problems"] == []
+def test_doctor_finds_no_problems() -> None:
+    assert result_of("doctor")["problems"] == []
+
+
+def test_unused_shared_options_are_accepted_but_not_shown() -> None:
+    app = typer.Typer()
+
+    @app.command()
+    @command(unused=("seed",), seed_help="not shown")
+    def probe(session: Session) -> dict[str, Any]:
+        return {"seed": session.seed}
+
+    shown = CliRunner().invoke(app, ["--help"]).stdout
+    assert "--seed" not in shown and "--threads" in shown
+    assert json.loads(CliRunner().invoke(app, ["--seed", "3", "--json"]).stdout) == {"seed": 3}
+
+
+def test_remarks_name_options_instead_of_parameters() -> None:
+    def body(session: Session) -> dict[str, Any]:
+        warnings.warn("column 3 was not read; set `weighted`", AssumptionWarning, stacklevel=1)
+        return {}
+
+    assert "set --objective weighted" in run(body).stderr
+
+
+def test_summaries_in_the_overview_are_not_cut_off() -> None:
+    commands = coterie("--help").stdout.split("Commands:")[1]
+    assert [line for line in commands.splitlines() if line.endswith("...")] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("cluster", "soft", "shard", "demo", "doctor", "reproduce", "datasets"),
+        *("datasets list", "datasets path", "datasets get"),
+    ],
+)
+def test_help_ends_with_an_example(name: str) -> None:
+    shown = coterie(*name.split(), "--help").stdout
+    last = shown.rsplit("\n\n", 1)[1]
+    assert last.strip().startswith("Example") and "coterie " in last

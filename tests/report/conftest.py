@@ -1,4 +1,4 @@
-"""A real browser, where one is installed."""
+"""A real browser, if one is installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FLAGS = (
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Chromium without a window, with a profile of its own."""
+    """Headless Chromium with its own profile."""
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:
         pytest.skip("no browser: apt-get install chromium chromium-driver")

@@ -1,4 +1,4 @@
-"""The reports in a real browser: drawn, quiet, nothing clipped or on top of something else."""
+"""The reports in a real browser: drawn, without errors, nothing clipped or overlapping."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import fitted_stand_ins as made_up
+from tests.support import fitted_stand_ins as stand_ins
 
 import coterie as ct
 from coterie.report import cluster_report as cluster
@@ -20,19 +20,20 @@ from coterie.report.charts import Axis, Series, xy
 from coterie.report.page import Figure, write
 from coterie.reproduce.outcome import Outcome, judge
 from coterie.reproduce.settings import hardware
-from coterie.reproduce.write_page import page as reproduced
+from coterie.reproduce.write_page import Reproduction
+from coterie.reproduce.write_page import page as reproduction_page
 
 WIDTHS = (400, 1400)
 
 
 def _recommend() -> str:
-    ratings = made_up.ratings()
+    ratings = stand_ins.ratings()
     model = ct.MMSBM(n_groups=(6, 5), max_iter=30, rng=0).fit(ratings)
     h, w = model.user_memberships_[ratings.users], model.item_memberships_[ratings.items]
     p = np.einsum("ni,ijr,nj->nr", h, model.theta_, w)
     titles = {str(i): f"A film with a rather long title, part {i} (19{i})" for i in range(80)}
     return recommend.render(
-        made_up.evaluation(),
+        stand_ins.evaluation(),
         name="ratings of films",
         model=model,
         ratings=ratings,
@@ -42,20 +43,20 @@ def _recommend() -> str:
 
 
 def _additive() -> str:
-    ratings = made_up.ratings()
+    ratings = stand_ins.ratings()
     titles = {str(i): f"Film, The, with a long title ({1900 + i})" for i in range(80)}
-    model = made_up.Additive().fit(ratings)
-    return recommend.render(made_up.evaluation(), model=model, ratings=ratings, titles=titles)
+    model = stand_ins.Additive().fit(ratings)
+    return recommend.render(stand_ins.evaluation(), model=model, ratings=ratings, titles=titles)
 
 
 def _soft() -> str:
-    ratings = made_up.ratings()
+    ratings = stand_ins.ratings()
     return soft.render(ct.MMSBM(n_groups=(12, 20), max_iter=20, rng=0).fit(ratings), ratings)
 
 
 def _two_sides() -> str:
-    ratings = made_up.ratings()
-    return cluster.render(made_up.CoClustered((15, 15)).fit(ratings), ratings)
+    ratings = stand_ins.ratings()
+    return cluster.render(stand_ins.CoClustered((15, 15)).fit(ratings), ratings)
 
 
 def _reproduction() -> str:
@@ -63,26 +64,26 @@ def _reproduction() -> str:
     axes = Axis("seconds", log=True), Axis("entropy S (nats)")
     outcome = Outcome(
         "fig4",
-        "Figure cl:fig4: MMSBM and MCMMSBM, entropy over time",
-        figures=[Figure("Entropy over time", xy(series, *axes, description="d"), ours=True)],
+        "Figure 3: entropy over time, MMSBM and MCMMSBM",
+        figures=[Figure("Entropy over time", xy(series, *axes, description="d"), extension=True)],
         claims=[
-            judge("s trades speed for quality", True, "10 against 30 ms"),
-            judge("Ours: the factored update is quicker", False, "3 against 2 ms"),
+            judge("s trades speed for quality", True, "10 and 30 ms"),
+            judge("the factored update is faster", False, "3 and 2 ms", extension=True),
         ],
     )
-    return write(reproduced([outcome], hardware(2), 12.0))
+    return write(reproduction_page(Reproduction([outcome], hardware(2), 12.0)))
 
 
 REPORTS = {
-    "cluster": lambda: cluster.render(*made_up.clustered(600, 12)),
-    "cluster_many": lambda: cluster.render(*made_up.clustered(6000, 300)),
+    "cluster": lambda: cluster.render(*stand_ins.clustered(600, 12)),
+    "cluster_many": lambda: cluster.render(*stand_ins.clustered(6000, 300)),
     "cluster_ratings": _two_sides,
     "reproduction": _reproduction,
     "soft": _soft,
     "recommend": _recommend,
     "recommend_best": _additive,
-    "anonymize": lambda: anonymize.render(made_up.release()),
-    "refused": lambda: anonymize.render(made_up.release(refused=True)),
+    "anonymize": lambda: anonymize.render(stand_ins.release()),
+    "refused": lambda: anonymize.render(stand_ins.release(refused=True)),
 }
 
 
@@ -102,7 +103,7 @@ def open_page(browser: Any, page: Path, width: int, scheme: str = "light") -> No
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_report_is_quiet_and_fits(browser: Any, page: Path, width: int) -> None:
+def test_report_has_no_errors_and_fits_the_window(browser: Any, page: Path, width: int) -> None:
     open_page(browser, page, width)
     assert [entry["message"] for entry in browser.get_log("browser")] == []
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
@@ -126,7 +127,7 @@ def test_every_chart_is_drawn(browser: Any, page: Path, width: int) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_text_is_clipped_or_covered(browser: Any, page: Path, width: int) -> None:
+def test_no_text_is_clipped_or_overlaps(browser: Any, page: Path, width: int) -> None:
     open_page(browser, page, width)
     browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
     clipped = browser.execute_script("""
@@ -175,12 +176,12 @@ def test_numbers_are_written_for_people(browser: Any, page: Path) -> None:
     assert [text for text in texts if silly.search(text)] == []
 
 
-def test_pointing_at_a_mark_tells_its_numbers(browser: Any, page: Path) -> None:
+def test_pointing_at_a_mark_shows_its_numbers(browser: Any, page: Path) -> None:
     from selenium.webdriver import ActionChains
 
     open_page(browser, page, 1400)
     charts = browser.find_elements("css selector", "svg.chart")
-    told = 0
+    checked = 0
     for chart in charts:
         marks = chart.find_elements(
             "css selector", ".hit .spot, .hit .cell, .hit .block, .hit .fill"
@@ -201,8 +202,8 @@ def test_pointing_at_a_mark_tells_its_numbers(browser: Any, page: Path) -> None:
         assert shown == wanted or shown in chart.get_attribute("outerHTML")
         box = tip.rect
         assert box["x"] >= 0 and box["x"] + box["width"] <= 1400
-        told += 1
-    assert told >= len(charts) // 2
+        checked += 1
+    assert checked >= len(charts) // 2
 
 
 def test_dark_and_light_differ_and_print_is_light(browser: Any, page: Path) -> None:
@@ -220,7 +221,7 @@ def test_dark_and_light_differ_and_print_is_light(browser: Any, page: Path) -> N
     assert ground == "rgb(255, 255, 255)"
 
 
-def test_headings_descend_and_tables_stand_behind_charts(browser: Any, page: Path) -> None:
+def test_headings_are_in_order_and_every_chart_has_a_table(browser: Any, page: Path) -> None:
     open_page(browser, page, 1400)
     levels = browser.execute_script(
         "return [...document.querySelectorAll('h1,h2,h3')].map(h => +h.tagName[1])"

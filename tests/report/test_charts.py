@@ -1,4 +1,4 @@
-"""Charts are well-formed SVG whose marks stand where the numbers are."""
+"""Charts are well-formed SVG with marks at the positions of their numbers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_xy_draws_any_numbers_inside_its_frame(
         assert -0.1 <= float(dot.get("cy", "nan")) <= height + 0.1
 
 
-def test_xy_leaves_out_what_a_logarithm_cannot_hold() -> None:
+def test_xy_leaves_out_values_that_a_log_axis_cannot_show() -> None:
     chart = xy(
         [Series("s", [0, 1, 10], [5, 0, 7], "points")],
         Axis("x", log=True),
@@ -72,7 +72,7 @@ def test_xy_leaves_out_what_a_logarithm_cannot_hold() -> None:
     assert chart.table.rows == [[10.0, 7.0]]
 
 
-def test_xy_tells_every_series_at_a_shared_x() -> None:
+def test_xy_tooltip_shows_every_series_at_a_shared_x() -> None:
     chart = xy(
         [Series("a", [1, 2], [3, 4]), Series("b", [1, 2], [5, 6])],
         Axis("step"),
@@ -83,7 +83,7 @@ def test_xy_tells_every_series_at_a_shared_x() -> None:
     assert titles == ["step 1\na: 3\nb: 5", "step 2\na: 4\nb: 6"]
 
 
-def test_xy_higher_values_stand_higher_and_error_bars_span_both_sides() -> None:
+def test_xy_larger_values_are_higher_and_error_bars_span_both_sides() -> None:
     chart = xy(
         [Series("a", [1, 2], [3, 4], "both", [0.5, 0.25])],
         Axis("x"),
@@ -107,10 +107,10 @@ def test_empty_charts_say_so() -> None:
         heatmap(np.full((2, 2), np.nan), ["a", "b"], ["c", "d"], value="v", description="d"),
         gauges([], description="d"),
     ]
-    assert all("nothing to show" in chart.svg for chart in empty)
+    assert all("no data" in chart.svg for chart in empty)
 
 
-def test_heat_map_is_stronger_where_values_are_larger() -> None:
+def test_heatmap_colour_is_stronger_for_larger_values() -> None:
     chart = heatmap(
         np.array([[1.0, 10.0], [0.0, 1000.0]]),
         ["a", "b"],
@@ -134,7 +134,7 @@ def test_heat_map_is_stronger_where_values_are_larger() -> None:
         (Gauge("a", 3), None),
     ],
 )
-def test_gauges_know_their_side(gauge: Gauge, holds: bool | None) -> None:
+def test_gauges_compare_values_with_their_limits(gauge: Gauge, holds: bool | None) -> None:
     chart = gauges([gauge], description="d")
     assert gauge.holds is holds
     assert ("✗" in chart.svg) == (holds is False)
@@ -143,7 +143,7 @@ def test_gauges_know_their_side(gauge: Gauge, holds: bool | None) -> None:
 
 @settings(max_examples=12, deadline=None)
 @given(st.integers(1, 30), st.integers(0, 100))
-def test_block_circles_stay_inside_and_apart(count: int, seed: int) -> None:
+def test_block_circles_are_inside_the_picture_and_do_not_overlap(count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 1000, count)
     density = rng.random((count, count)) * (rng.random((count, count)) < 0.3)
@@ -161,7 +161,7 @@ def test_block_circles_stay_inside_and_apart(count: int, seed: int) -> None:
             assert math.hypot(x - x2, y - y2) > 0.75 * (r + r2)
 
 
-def test_layout_is_the_same_each_time() -> None:
+def test_layout_is_deterministic() -> None:
     first, second = np.array([0, 1]), np.array([1, 2])
     weight, radius = np.array([0.5, 0.1]), np.full(3, 10.0)
     one = layout(3, first, second, weight, radius)
@@ -169,7 +169,7 @@ def test_layout_is_the_same_each_time() -> None:
 
 
 @given(finite, finite, st.booleans())
-def test_ticks_lie_inside_and_read_back(a: float, b: float, log: bool) -> None:
+def test_ticks_are_inside_the_axis_and_match_their_labels(a: float, b: float, log: bool) -> None:
     lo, hi = min(a, b), max(a, b)
     if log:
         lo, hi = abs(lo) + 1e-6, abs(lo) + abs(hi) + 1.0
@@ -192,7 +192,7 @@ def _read_back(text: str) -> float:
 
 
 @given(st.floats(-1e15, 1e15, allow_nan=False, allow_subnormal=False))
-def test_short_numbers_are_near_the_number_and_written_as_people_do(value: float) -> None:
+def test_short_numbers_are_close_to_the_number_and_readable(value: float) -> None:
     assert "e" not in short(value)
     assert _read_back(short(value)) == pytest.approx(value, rel=6e-3)
 
@@ -207,20 +207,20 @@ def test_shares_are_written_as_percent(share: float) -> None:
 
 
 @pytest.mark.parametrize("name", ["degree known", "neighbours' degrees known (H2), each of them"])
-def test_names_of_bars_are_whole(name: str) -> None:
+def test_names_of_bars_are_not_cut(name: str) -> None:
     svg = bars([name, "b"], {"one": [1, 2], "two": [3, float("nan")]}, description="d").svg
     texts = of(parsed(svg), "text", "tick")
     assert name in [t.text for t in texts]
 
 
-def test_a_matrix_too_wide_for_a_phone_is_told_cell_by_cell() -> None:
+def test_table_of_a_wide_matrix_has_one_row_per_cell() -> None:
     values = np.arange(14.0).reshape(2, 7)
     chart = heatmap(values, ["a", "b"], list("cdefghi"), value="v", description="d")
     assert chart.table.columns == ["row", "column", "v"]
     assert chart.table.rows[8] == ["b", "d", 8.0]
 
 
-def test_standalone_files_bring_their_style() -> None:
+def test_standalone_files_contain_their_style() -> None:
     chart = xy([Series("a", [1, 2], [3, 4])], Axis("x"), Axis("y"), description="d")
     root = ElementTree.fromstring(standalone(chart.svg))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -239,7 +239,7 @@ def _contrast(a: str, b: str) -> float:
 
 
 def test_colours_have_contrast_in_light_dark_and_print() -> None:
-    """WCAG AA: 4.5 for words, 3 for lines and marks."""
+    """WCAG AA: 4.5 for text, 3 for lines and marks."""
     schemes = [
         dict(re.findall(r"--(\w+): (#\w{6})", block))
         for block in re.findall(r"\.chart \{([^}]*)\}", template("palette.css"))

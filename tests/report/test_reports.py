@@ -1,4 +1,4 @@
-"""What the reports say is what was measured, whatever the size and however odd the input."""
+"""Reports show what was measured, for inputs of any size and for unusual ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html import unescape
 
 import numpy as np
 import pytest
-from tests.support import fitted_stand_ins as made_up
+from tests.support import fitted_stand_ins as stand_ins
 
 import coterie as ct
 from coterie.base.progress import Iteration
@@ -32,8 +32,8 @@ def words(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
 
-def test_cluster_report_tells_sizes_entropy_and_what_is_left() -> None:
-    model, graph = made_up.clustered()
+def test_cluster_report_shows_sizes_entropy_and_what_to_try() -> None:
+    model, graph = stand_ins.clustered()
     text = words(cluster.render(model, graph, name="a <graph>"))
     assert "12 blocks in a <graph>" in text
     assert f"The 600 nodes with {graph.n_edges:,} edges form 12 blocks" in text
@@ -41,7 +41,7 @@ def test_cluster_report_tells_sizes_entropy_and_what_is_left() -> None:
 
 
 def test_cluster_baseline_is_the_entropy_of_one_block() -> None:
-    model, graph = made_up.clustered()
+    model, graph = stand_ins.clustered()
     n, m = graph.n_nodes, graph.n_edges
     pairs = n * (n - 1) / 2
     p = m / pairs
@@ -51,7 +51,7 @@ def test_cluster_baseline_is_the_entropy_of_one_block() -> None:
 
 
 def test_merged_block_matrix_keeps_every_edge_and_pair() -> None:
-    model, graph = made_up.clustered(2000, 100)
+    model, graph = stand_ins.clustered(2000, 100)
     sizes = np.bincount(model.labels_, minlength=100)
     small = arrange(model.block_edges_, model.block_pairs_, sizes)
     assert small.edges.shape == (40, 40)
@@ -61,27 +61,27 @@ def test_merged_block_matrix_keeps_every_edge_and_pair() -> None:
 
 
 def test_cluster_summary_does_not_grow_with_the_graph() -> None:
-    small = cluster.render(*made_up.clustered(400, 8))
-    large = cluster.render(*made_up.clustered(40_000, 8))
+    small = cluster.render(*stand_ins.clustered(400, 8))
+    large = cluster.render(*stand_ins.clustered(40_000, 8))
     assert len(large) < 1.1 * len(small) < 1_000_000
 
 
 @pytest.mark.parametrize("n_nodes", [0, 1, 2])
-def test_cluster_report_of_next_to_nothing(n_nodes: int) -> None:
+def test_cluster_report_of_almost_empty_graphs(n_nodes: int) -> None:
     graph = Graph.from_edges([], [], n_nodes=n_nodes)
-    model = made_up.Clustered(1).fit(graph, np.zeros(n_nodes, np.int32))
+    model = stand_ins.Clustered(1).fit(graph, np.zeros(n_nodes, np.int32))
     assert "</html>" in cluster.render(model, graph)
 
 
 def test_empty_blocks_are_not_counted() -> None:
     graph = Graph.from_edges([0, 1], [1, 2], n_nodes=3)
-    model = made_up.Clustered(5).fit(graph, np.array([0, 0, 4], np.int32))
+    model = stand_ins.Clustered(5).fit(graph, np.array([0, 0, 4], np.int32))
     assert summarize(model, graph).blocks == 2
 
 
-def test_cluster_report_of_ratings_counts_what_is_between_blocks() -> None:
-    data = made_up.ratings()
-    model = made_up.CoClustered().fit(data)
+def test_cluster_report_of_ratings_counts_ratings_between_blocks() -> None:
+    data = stand_ins.ratings()
+    model = stand_ins.CoClustered().fit(data)
     counts = cluster_ratings.summarize_blocks(model, data).counts
     assert counts.sum() == len(data)
     inside = (data.users % 4 == 1) & (data.items % 3 == 2) & (data.codes == 4)
@@ -91,7 +91,7 @@ def test_cluster_report_of_ratings_counts_what_is_between_blocks() -> None:
 
 
 @pytest.mark.parametrize("kind", ["simple", "degree-corrected", "directed", "weighted"])
-def test_cluster_report_of_every_kind_of_graph(kind: str) -> None:
+def test_cluster_report_of_every_objective_for_graphs(kind: str) -> None:
     graph, _ = planted_partition(120, 3, mean_degree=10, directed=kind == "directed", rng=0)
     if kind == "weighted":
         weights = np.arange(graph.n_edges) % 4 + 1.0
@@ -106,8 +106,8 @@ def test_cluster_report_of_every_kind_of_graph(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["ratings", "binomial", "likes"])
-def test_cluster_report_of_every_kind_of_ratings(kind: str) -> None:
-    data = made_up.ratings(1500)
+def test_cluster_report_of_every_objective_for_ratings(kind: str) -> None:
+    data = stand_ins.ratings(1500)
     if kind == "likes":
         data = ct.Ratings.from_arrays(data.users, data.items, np.ones(len(data)))
     model = ct.GeneralizedKMeans((4, 3), search="paper", objective=kind, rng=0).fit(data)
@@ -116,11 +116,11 @@ def test_cluster_report_of_every_kind_of_ratings(kind: str) -> None:
 
 def test_cluster_report_of_likes_shows_shares_of_pairs() -> None:
     data = ct.Ratings.from_arrays([0, 1, 2, 3], [0, 0, 1, 1], [1, 1, 1, 1])
-    model = made_up.CoClustered((2, 2)).fit(data)
+    model = stand_ins.CoClustered((2, 2)).fit(data)
     assert "share of pairs" in words(cluster.render(model, data))
 
 
-def test_curves_come_from_the_measures_of_compare() -> None:
+def test_release_report_draws_the_measures_of_compare() -> None:
     summary = {
         "refused": False,
         "utility": {
@@ -158,11 +158,11 @@ def test_prediction_quality_counts_every_rating() -> None:
 
 
 def test_recommend_report_with_and_without_a_model() -> None:
-    ratings = made_up.ratings()
+    ratings = stand_ins.ratings()
     model = ct.MMSBM(n_groups=(4, 3), max_iter=20, rng=0).fit(ratings)
     p = np.full((len(ratings), 5), 0.2)
     full = recommend.render(
-        made_up.evaluation(),
+        stand_ins.evaluation(),
         name="films",
         model=model,
         ratings=ratings,
@@ -171,39 +171,39 @@ def test_recommend_report_with_and_without_a_model() -> None:
     )
     assert "Film &amp; &lt;" in full and "Film & <" not in full
     assert "Mean rating by group" in words(full)
-    bare = words(recommend.render(made_up.evaluation()))
+    bare = words(recommend.render(stand_ins.evaluation()))
     assert "Results by fold" in bare and "Mean rating by group" not in bare
 
 
 def test_recommend_report_of_an_additive_model_lists_both_sides() -> None:
-    ratings = made_up.ratings()
-    model = made_up.Additive().fit(ratings)
-    text = words(recommend.render(made_up.evaluation(), model=model, ratings=ratings))
+    ratings = stand_ins.ratings()
+    model = stand_ins.Additive().fit(ratings)
+    text = words(recommend.render(stand_ins.evaluation(), model=model, ratings=ratings))
     assert "Table 1: the groups of items" in text and "Table 2: the groups of users" in text
 
 
 def test_soft_report_of_ratings_names_both_sides() -> None:
-    ratings = made_up.ratings()
+    ratings = stand_ins.ratings()
     model = ct.MMSBM(n_groups=(4, 3), max_iter=20, rng=0).fit(ratings)
     text = words(soft.render(model, ratings, name="films"))
     assert "4 groups of users and 3 groups of items" in text
 
 
 def test_reports_list_the_assumptions() -> None:
-    model, graph = made_up.clustered()
+    model, graph = stand_ins.clustered()
     remarks = ["/home/somebody/edges.txt: column 3 was not read"]
     text = words(cluster.render(model, graph, assumed=remarks))
     assert "edges.txt: column 3 was not read." in text and "somebody" not in text
     assert "The probability of an edge depends only on the blocks" in text
-    ratings = made_up.ratings()
+    ratings = stand_ins.ratings()
     soft_model = ct.MMSBM(n_groups=(4, 3), max_iter=5, rng=0).fit(ratings)
     assert "pairs without a rating carry no information" in words(soft.render(soft_model, ratings))
-    evaluated = words(recommend.render(made_up.evaluation(), model=soft_model, ratings=ratings))
+    evaluated = words(recommend.render(stand_ins.evaluation(), model=soft_model, ratings=ratings))
     assert "Rows were assigned to the folds at random" in evaluated
-    assert "no direction, no weight" in words(anonymize.render(made_up.release()))
+    assert "no direction, no weight" in words(anonymize.render(stand_ins.release()))
 
 
-def test_a_steep_start_does_not_hide_the_rest() -> None:
+def test_very_high_first_entropies_are_not_drawn() -> None:
     history = [
         Iteration(i, 0.1 * i, s) for i, s in enumerate([2.2e8, 600.0, 520.0, 500.0], start=1)
     ]
@@ -213,26 +213,26 @@ def test_a_steep_start_does_not_hide_the_rest() -> None:
 
 
 def test_anonymize_verdict_follows_the_policy() -> None:
-    passed = words(anonymize.render(made_up.release()))
+    passed = words(anonymize.render(stand_ins.release()))
     assert "✓ released" in passed
     assert "no attack found more than 11 of 18,772 people in it (less than 1 by chance)" in passed
     assert "finds nobody in the naive copy: 10 people known" in passed
-    refused = words(anonymize.render(made_up.release(refused=True)))
+    refused = words(anonymize.render(stand_ins.release(refused=True)))
     assert "✗ refused" in refused and "--blocks 40 would pass" in refused
-    forced = words(anonymize.render({**made_up.release(refused=True), "forced": True}))
+    forced = words(anonymize.render({**stand_ins.release(refused=True), "forced": True}))
     assert "✗ forced" in forced
 
 
-def test_tiles_of_a_release_show_the_release() -> None:
-    summary = made_up.release()
+def test_facts_of_a_release_show_the_published_graph() -> None:
+    summary = stand_ins.release()
     text = words(anonymize.render(summary))
     assert "edges 197,720 original 198,050" in text
     del summary["utility"]
     assert "edges 198,050" in words(anonymize.render(summary))  # nothing measured: what was given
 
 
-def test_levels_of_risk_are_percents() -> None:
-    text = words(anonymize.render(made_up.release()))
+def test_levels_of_risk_are_percentages() -> None:
+    text = words(anonymize.render(stand_ins.release()))
     assert "graph with new ids (this release) 2.75 % 10 % – 0.00538 %" in text
     assert "ids kept 100 % 100 % 0 % 100 %" in text
 
@@ -242,7 +242,7 @@ def test_anonymize_report_of_a_bare_refusal() -> None:
     assert "Nothing was released" in text and "the graph is too small" in text
 
 
-def test_pages_fetch_nothing_and_escape_what_they_are_given() -> None:
+def test_pages_fetch_nothing_and_escape_their_input() -> None:
     evil = "<script>alert(1)</script>"
     from coterie.report.charts import ChartTable
 
@@ -258,10 +258,10 @@ def test_pages_fetch_nothing_and_escape_what_they_are_given() -> None:
     assert "http://" not in html and "https://" not in html
 
 
-def test_models_show_themselves_in_notebooks_only_once_fitted() -> None:
+def test_only_fitted_models_have_a_notebook_view() -> None:
     model = ct.MMSBM(n_groups=2, max_iter=5)
     assert model._repr_html_() is None
-    html = model.fit(made_up.ratings())._repr_html_()
+    html = model.fit(stand_ins.ratings())._repr_html_()
     assert html is not None and "<svg" in html and "user groups" in html
     shown = ct.Recommender(model)._repr_html_()
     assert shown is not None and "<code>Recommender(" in shown and "user groups" in shown

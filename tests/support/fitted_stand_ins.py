@@ -1,4 +1,4 @@
-"""Structurally right inputs for the reports, generated: models as they are after a fit."""
+"""Generated inputs for the reports: objects with the attributes of fitted models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from coterie.recommend.metrics import METRIC_NAMES, Metrics
 
 
 class Clustered(Estimator):
-    """A fitted hard clustering: true labels, counted by plain numpy."""
+    """A fitted hard clustering with the true labels, counted by NumPy."""
 
     def __init__(self, n_blocks: int = 3, objective: str = "simple") -> None:
         self.n_blocks = n_blocks
@@ -52,7 +52,7 @@ def ratings(rows: int = 4000) -> Ratings:
 
 
 class CoClustered(Estimator):
-    """A fitted hard clustering of two node sets."""
+    """A fitted hard clustering of users and items."""
 
     def __init__(self, n_blocks: tuple[int, int] = (4, 3)) -> None:
         self.n_blocks = n_blocks
@@ -68,7 +68,7 @@ class CoClustered(Estimator):
 
 
 class Samples(NamedTuple):
-    """One sample of an additive model: labels by partition, and what pairs of labels are worth."""
+    """Samples of an additive model: labels by partition, and the effect of pairs of labels."""
 
     user_labels: np.ndarray
     item_labels: np.ndarray

@@ -1,4 +1,4 @@
-"""A block matrix made small enough to look at: put in order, merged into few cells."""
+"""A block matrix in an order that shows its structure, merged into at most 40 × 40 cells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-_MOST_BLOCKS = 1000  # the largest ones; ordering more by likeness costs more than it shows
+_MOST_BLOCKS = 1000  # only the largest ones: ordering more costs more than it shows
 MOST_CELLS = 40
 
 
@@ -19,15 +19,17 @@ class BlockMatrix(NamedTuple):
 
     @property
     def density(self) -> np.ndarray:
+        """Edges per pair of nodes."""
         return share(self.edges, self.pairs)
 
     @property
     def names(self) -> list[str]:
+        """A label per bin: its first block, and how many more."""
         return [f"{m[0]}" if len(m) == 1 else f"{m[0]} +{len(m) - 1}" for m in self.members]
 
 
 def share(edges: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Edges over pairs, 0 where there is no pair."""
+    """Divide edges by pairs; 0 where there is no pair."""
     some = np.asarray(pairs) > 0
     return np.asarray(np.divide(edges, pairs, out=np.zeros(np.shape(edges)), where=some))
 
@@ -35,7 +37,7 @@ def share(edges: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 def arrange(
     edges: np.ndarray, pairs: np.ndarray, sizes: np.ndarray, *, directed: bool = False
 ) -> BlockMatrix:
-    """Order the blocks so that alike ones are neighbours, then merge neighbours to 40 bins.
+    """Order the blocks so that similar ones are neighbours, then merge neighbours to 40 bins.
 
     >>> m = arrange(np.eye(50), np.ones((50, 50)), np.ones(50))
     >>> m.edges.shape, float(m.edges.trace())
@@ -45,7 +47,7 @@ def arrange(
     kept = kept[sizes[kept] > 0]
     edges = np.asarray(edges, np.float64)[np.ix_(kept, kept)]
     pairs = np.asarray(pairs, np.float64)[np.ix_(kept, kept)]
-    order = likeness_order(share(edges, pairs))
+    order = similarity_order(share(edges, pairs))
     edges, pairs = edges[np.ix_(order, order)], pairs[np.ix_(order, order)]
     bins = np.array_split(np.arange(len(order)), max(1, min(len(order), MOST_CELLS)))
     starts = np.array([b[0] for b in bins if len(b)], int)
@@ -54,7 +56,7 @@ def arrange(
 
 
 def _merge(values: np.ndarray, starts: np.ndarray, directed: bool) -> np.ndarray:
-    """Sums over bins; a symmetric matrix holds each pair of blocks twice, a bin's inside once."""
+    """Sum over bins; a symmetric matrix has each pair of blocks twice, the diagonal once."""
     if not len(starts):
         return np.zeros((0, 0))
     once = values if directed else np.triu(values)
@@ -62,8 +64,8 @@ def _merge(values: np.ndarray, starts: np.ndarray, directed: bool) -> np.ndarray
     return summed if directed else summed + summed.T - np.diag(np.diag(summed))
 
 
-def likeness_order(density: np.ndarray) -> np.ndarray:
-    """Blocks with like rows next to each other (average linkage of the log densities)."""
+def similarity_order(density: np.ndarray) -> np.ndarray:
+    """Order blocks so that similar rows are neighbours (average linkage of log densities)."""
     from scipy.cluster.hierarchy import leaves_list, linkage
 
     if len(density) < 3:

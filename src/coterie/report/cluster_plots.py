@@ -1,4 +1,4 @@
-"""Two pictures of a clustering in one file: how the entropy fell, and the block matrix."""
+"""A picture of a clustering: its convergence and its block matrix in one SVG file."""
 
 from __future__ import annotations
 
@@ -13,15 +13,25 @@ _ACCENT = "#e07a1f"
 
 
 def write_plot(model: Any, path: str | PathLike[str], *, title: str = "") -> None:
-    """Write the convergence and the block matrix of a fitted GeneralizedKMeans as one SVG."""
+    """Draw the convergence and the block matrix of a fitted GeneralizedKMeans.
+
+    Parameters
+    ----------
+    model : GeneralizedKMeans
+        The fitted model.
+    path : str or path-like
+        The SVG file to write; it appears whole or not at all.
+    title : str, default=""
+        A title above the picture.
+    """
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
     from coterie.data.atomic_files import atomic_write
 
-    quiet: Any = {"svg.fonttype": "none", "svg.hashsalt": "coterie", "font.size": 9.0}
-    with rc_context(quiet):
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "coterie", "font.size": 9.0}
+    with rc_context(settings):
         figure = Figure(figsize=(10.5, 4.4), layout="constrained")
         FigureCanvasSVG(figure)
         left, right = figure.subplots(1, 2, width_ratios=(1.25, 1.0))
@@ -43,7 +53,7 @@ def _convergence(axes: Any, model: Any) -> None:
         axes.plot(iteration, entropy, "o", color=_INK)
     axes.set_xlabel("iteration")
     axes.locator_params(axis="x", integer=True)
-    axes.set_ylabel("S (nats)", color=_INK)
+    axes.set_ylabel("entropy S (nats)", color=_INK)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
@@ -58,8 +68,8 @@ def _convergence(axes: Any, model: Any) -> None:
     )
     second = axes.twinx()
     second.fill_between(iteration, moved, color=_ACCENT, alpha=0.35, linewidth=0)
-    second.set_ylabel("moved", color=_ACCENT)
-    second.set_ylim(0, max(1.0, 3.0 * moved.max(initial=0)))  # the lower third is theirs
+    second.set_ylabel("nodes moved", color=_ACCENT)
+    second.set_ylim(0, max(1.0, 3.0 * moved.max(initial=0)))  # in the lower third
     second.spines[["top", "left"]].set_visible(False)
     axes.set_zorder(second.get_zorder() + 1)
     axes.patch.set_visible(False)
@@ -72,13 +82,13 @@ def _matrix(figure: Any, axes: Any, model: Any) -> None:
     shown = np.ma.masked_less_equal(density, 0.0)
     axes.set_title("The block matrix", loc="left", color=_INK)
     if shown.count() == 0:
-        axes.text(0.5, 0.5, "no edge", ha="center", va="center", transform=axes.transAxes)
+        axes.text(0.5, 0.5, "no edges", ha="center", va="center", transform=axes.transAxes)
         axes.set_axis_off()
         return
     low, high = float(shown.min()), float(shown.max())
     norm = LogNorm(low, high) if high > low else None
     image = axes.imshow(shown, cmap="viridis_r", norm=norm, aspect="equal", interpolation="none")
-    axes.set_xlabel("blocks, like ones next to each other")
+    axes.set_xlabel("blocks, similar ones next to each other")
     axes.set_xticks([])
     axes.set_yticks([])
     bar = figure.colorbar(image, ax=axes, shrink=0.85)
@@ -86,21 +96,21 @@ def _matrix(figure: Any, axes: Any, model: Any) -> None:
 
 
 def _density(model: Any) -> tuple[np.ndarray, str]:
-    """What is drawn, empty blocks left out, like blocks next to each other; and what it means."""
+    """Return the matrix to draw, without empty blocks and in order, and what its values are."""
     edges, pairs = np.asarray(model.block_edges_), np.asarray(model.block_pairs_)
-    if edges.ndim == 3:  # ratings: the mean place among the values
+    if edges.ndim == 3:  # ratings: the mean level
         places = np.arange(1, edges.shape[2] + 1)
         mean = np.divide(edges @ places, pairs, out=np.zeros(pairs.shape), where=pairs > 0)
-        return mean[np.ix_(_order(mean), _order(mean.T))], "mean place of the rating"
+        return mean[np.ix_(_order(mean), _order(mean.T))], "mean level of the rating (1 = lowest)"
     density = np.asarray(model.block_probabilities_)
     if density.shape[0] == density.shape[1] and hasattr(model, "labels_"):
         order = _order(density)
-        return density[np.ix_(order, order)], "share of the possible edges"
-    return density[np.ix_(_order(density), _order(density.T))], "share of the possible pairs"
+        return density[np.ix_(order, order)], "share of possible edges"
+    return density[np.ix_(_order(density), _order(density.T))], "share of possible pairs"
 
 
 def _order(rows: np.ndarray) -> np.ndarray:
-    """Rows that are not empty, by a walk along the dendrogram of their logarithms."""
+    """Order the rows that are not empty along the dendrogram of their logarithms."""
     from scipy.cluster.hierarchy import leaves_list, linkage
 
     some = np.flatnonzero(rows.sum(axis=1) > 0)

@@ -1,4 +1,4 @@
-"""A table as HTML: words left, numbers right, and each row a card of its own on a phone."""
+"""A table as HTML: text left, numbers right, and one card per row on a phone."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from markupsafe import Markup
 from coterie.report.charts.drawing import Cell, ChartTable
 from coterie.report.charts.scales import short
 
-_LONG = 34  # characters from which a cell may break into lines
-_NARROW = 4  # columns that a phone has room for
-_ROOM = 40  # characters of a row that it has room for
-_WRAPPED = 14  # characters that a column of words can be squeezed to
+_LONG = 34  # characters from which a cell may be wrapped
+_NARROW = 4  # columns that fit on a phone
+_ROOM = 40  # characters of a row that fit on a phone
+_WRAPPED = 14  # minimum width of a column of text, in characters
 _NUMERIC = re.compile(
     r"[≤≥<>~±+-]? ?[\d.,]+(·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)? ?(%|k|M|s|ms)?|10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|–|"
 )
@@ -22,7 +22,7 @@ _STATES = {"holds": "holds", "does not hold": "fails", "holds with a remark": "r
 
 
 def write_table(table: ChartTable) -> Markup:
-    """The whole table; where it is too wide for a phone, each cell knows its column's name.
+    """Write the table; if it is too wide for a phone, each cell carries its column's name.
 
     >>> "data-of" in write_table(ChartTable(["a", "b"], [["x", 1]]))
     False
@@ -38,7 +38,7 @@ def write_table(table: ChartTable) -> Markup:
     )
     labels = [f' data-of="{escape(name)}"' if cards else "" for name in table.columns]
     if cards and words[0]:
-        labels[0] = ' data-of=""'  # the title of a card needs no name
+        labels[0] = ' data-of=""'  # the first cell is the title of the card
     body = "\n".join("<tr>" + "".join(map(_cell, row, words, labels)) + "</tr>" for row in shown)
     kind = ' class="cards"' if cards else ""
     return Markup(
@@ -47,7 +47,7 @@ def write_table(table: ChartTable) -> Markup:
 
 
 def _is_wide(columns: list[str], rows: list[list[str]], words: list[bool]) -> bool:
-    """Whether it would have to be pushed sideways on a phone."""
+    """Return whether the table is too wide for a phone."""
     if len(columns) <= 2:
         return False
     room = 0
@@ -58,7 +58,7 @@ def _is_wide(columns: list[str], rows: list[list[str]], words: list[bool]) -> bo
 
 
 def _is_text(rows: list[list[str]], column: int) -> bool:
-    """A column of words stands left, one of numbers right."""
+    """Return whether a column contains text, which is aligned left."""
     cells = (row[column] for row in rows[:50] if column < len(row))
     return any(not _NUMERIC.fullmatch(cell) for cell in cells)
 
@@ -72,7 +72,7 @@ def _cell(text: str, word: bool, label: str) -> str:
 
 
 def _text(value: Cell) -> str:
-    """Figures of a table: whole numbers whole, others with four digits."""
+    """Write a cell: whole numbers as such, others with four digits."""
     if isinstance(value, str):
         return value
     if value is None or not math.isfinite(value):

@@ -1,8 +1,8 @@
-"""Charts as SVG text, ours and small: every chart carries the table of what it draws.
+"""Charts as SVG text; every chart comes with a table of its numbers.
 
-Colours are CSS classes, so one drawing serves light, dark and print; `standalone` gives a file
-of its own. Each mark that can be pointed at holds a `<title>`, which browsers show without any
-script and `templates/hover.js` turns into a better tip.
+Colours are CSS classes, so that one drawing works in light and dark mode and in print;
+`standalone` makes a complete SVG file. Each mark has a `<title>`, which browsers show as a tooltip
+without any script and which `templates/hover.js` replaces by a faster one.
 """
 
 from coterie.report.charts.bars import bars, histogram

@@ -1,4 +1,4 @@
-"""Bars: lying ones for named things, standing ones for counts over a number."""
+"""Horizontal bars for named things, and histograms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from coterie.report.charts.drawing import (
 )
 from coterie.report.charts.scales import Scale, short
 
-_BESIDE = 150.0  # the widest name that may stand to the left of its bars
+_LEFT = 150.0  # widest name that is written to the left of its bars
 
 
 def bars(
@@ -34,10 +34,10 @@ def bars(
     longest: float | None = None,
     names_above: bool = False,
 ) -> Chart:
-    """Lying bars, one for each name and group; groups of one name stand together.
+    """Draw horizontal bars, one per name and group; bars of one name are together.
 
-    `longest`: the value of a bar across the whole picture, where several charts share a scale.
-    `names_above`: names stand over their bars, as they do anyway where one is long.
+    `longest`: value of a bar over the whole width, for several charts with one scale.
+    `names_above`: write names above their bars, as is done anyway if one is long.
     """
     table = ChartTable(
         [of or "name", *groups],
@@ -48,7 +48,7 @@ def bars(
     classes = [f"s{g}" for g in range(len(groups))]
     key, top = legend(list(groups), classes, WIDTH) if len(groups) > 1 else ("", 0.0)
     widest = max(text_width(name) for name in names)
-    above = names_above or widest > _BESIDE
+    above = names_above or widest > _LEFT
     left = 0.0 if above else widest + 8
     shown = [short(float(v)) for values in groups.values() for v in values]
     right = max(text_width(text) for text in shown) + 8
@@ -101,7 +101,7 @@ def histogram(
     description: str,
     height: float = 250,
 ) -> Chart:
-    """Standing bars between `edges` (one more than counts), from 0."""
+    """Draw vertical bars from 0 between `edges` (one more than counts)."""
     edges, counts = np.asarray(edges, np.float64), np.asarray(counts, np.float64)
     rows: list[list[Cell]] = [
         [f"{short(a)} to {short(b)}", float(c)]

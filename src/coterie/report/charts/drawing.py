@@ -1,4 +1,4 @@
-"""The few SVG pieces that every chart is made of."""
+"""SVG elements that all charts use."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from html import escape
 from importlib import resources
 from typing import NamedTuple
 
-WIDTH = 440  # of every chart's view box; at 400 px of screen its 12.5 px text is still 10 px
-_CHARACTER, _WIDE = 6.9, 9.6  # widths at that size, on the safe side; wide: capitals, m, w, %, +
+WIDTH = 440  # of every view box; on a screen of 400 px the 12.5 px text is still 10 px
+_CHARACTER, _WIDE = 6.9, 9.6  # widths of characters, rounded up; wide: capitals, m, w, %, +
 
 Cell = str | float | int | None
 
 
 class ChartTable(NamedTuple):
-    """Columns and rows; numbers stay numbers until the template writes them."""
+    """Columns and rows; numbers stay numbers until `report.tables` formats them."""
 
     columns: list[str]
     rows: list[list[Cell]]
 
 
 class Chart(NamedTuple):
-    """A drawing and the table behind it."""
+    """A drawing and the table of its numbers."""
 
     svg: str
     table: ChartTable
 
 
 def tag(name: str, *children: str, **attributes: object) -> str:
-    """One SVG element; `class_` is written class, and `_` in a name as `-`.
+    """Write one SVG element; `class_` becomes class, and `_` in a name `-`.
 
     >>> tag("text", "a < b", x=1.0, text_anchor="end", class_="key")
     '<text x="1" text-anchor="end" class="key">a < b</text>'
@@ -50,7 +50,7 @@ def _attribute(value: object) -> str:
 
 
 def label(content: str, x: float, y: float, class_: str = "", anchor: str | None = None) -> str:
-    """Text at a place, escaped."""
+    """Write an escaped text at a position."""
     return tag(
         "text",
         escape(content, quote=False),
@@ -62,18 +62,18 @@ def label(content: str, x: float, y: float, class_: str = "", anchor: str | None
 
 
 def hit(tip: str, *marks: str, class_: str = "hit") -> str:
-    """Marks that answer when pointed at."""
+    """Group marks that share a tooltip."""
     return tag("g", tag("title", escape(tip, quote=False)), *marks, class_=class_)
 
 
 def text_width(content: str) -> float:
-    """How wide a text will be, nearly; rather more than less."""
+    """Estimate the width of a text, rather too large than too small."""
     wide = sum(c.isupper() or c in "mw%+" for c in content)
     return wide * _WIDE + (len(content) - wide) * _CHARACTER
 
 
 def clip(content: str, width: float) -> str:
-    """A text cut to a width with an ellipsis.
+    """Shorten a text to a width with an ellipsis.
 
     >>> clip("a very long title of a film", 70)
     'a very lo…'
@@ -87,7 +87,7 @@ def clip(content: str, width: float) -> str:
 
 
 def legend(names: Sequence[str], classes: Sequence[str], width: float) -> tuple[str, float]:
-    """A key in as many rows as it needs, and its height."""
+    """Draw the legend in as many rows as needed; return it and its height."""
     parts, x, y = [], 0.0, 12.0
     for name, class_ in zip(names, classes, strict=True):
         shown = clip(name, width - 24)
@@ -103,7 +103,7 @@ def legend(names: Sequence[str], classes: Sequence[str], width: float) -> tuple[
 def frame(
     height: float, description: str, *content: str, class_: str = "", width: float = WIDTH
 ) -> str:
-    """The outer svg element; `description` is its text for those who cannot see it."""
+    """Write the outer svg element; `description` is its text for screen readers."""
     return tag(
         "svg",
         *content,
@@ -115,18 +115,18 @@ def frame(
 
 
 def empty(description: str) -> str:
-    """What stands where there is nothing to draw."""
-    return frame(60, description, label("nothing to show", WIDTH / 2, 34, "tick", "middle"))
+    """Draw a placeholder for a chart without data."""
+    return frame(60, description, label("no data", WIDTH / 2, 34, "tick", "middle"))
 
 
 @cache
 def template(name: str) -> str:
-    """A file of report/templates as text."""
+    """Read a file of report/templates."""
     return (resources.files("coterie.report") / "templates" / name).read_text(encoding="utf-8")
 
 
 def standalone(svg: str, title: str = "") -> str:
-    """A chart as a file of its own: name space, size, margins, and its style sheet inside."""
+    """Make a complete SVG file of a chart: namespace, size, margins and style sheet."""
     style = tag("style", template("palette.css") + template("chart.css"))
     head, rest = svg.split(">", 1)
     box = head.split('viewBox="', 1)[1].split('"', 1)[0]

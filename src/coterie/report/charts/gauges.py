@@ -1,4 +1,4 @@
-"""Figures against their limits: how far each is, and on which side."""
+"""Values and their limits: how far each value is from its limit, and on which side."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from coterie.report.charts.scales import Scale, short
 
 
 class Gauge(NamedTuple):
-    """A figure that must stay at most (or at least) at a limit; no limit: only shown."""
+    """A value that may be at most (or at least) a limit; without a limit it is only shown."""
 
     name: str
     value: float
@@ -33,21 +33,23 @@ class Gauge(NamedTuple):
 
     @property
     def holds(self) -> bool | None:
-        """Does the limit hold? None where there is none."""
+        """Whether the value is within its limit; None without a limit."""
         if self.limit is None:
             return None
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
     def text(self, value: float) -> str:
+        """Write a value in the unit of this gauge."""
         return f"{short(100 * value)} %" if self.percent else short(value)
 
     @property
     def verdict(self) -> str:
-        return {None: "no limit set", True: "within the limit", False: "limit passed"}[self.holds]
+        """The comparison with the limit in words."""
+        return {None: "no limit", True: "within the limit", False: "limit exceeded"}[self.holds]
 
 
 def gauges(figures: Sequence[Gauge], *, description: str) -> Chart:
-    """One bar a figure, the limit a mark across it; said in words too, not by colour alone."""
+    """Draw one bar per value with a mark at its limit; words repeat what colours show."""
     rows: list[list[Cell]] = [
         [
             g.name,
@@ -57,7 +59,7 @@ def gauges(figures: Sequence[Gauge], *, description: str) -> Chart:
         ]
         for g in figures
     ]
-    table = ChartTable(["figure", "value", "limit", "verdict"], rows)
+    table = ChartTable(["measure", "value", "limit", "result"], rows)
     if not figures:
         return Chart(empty(description), table)
     step = 58.0
@@ -87,7 +89,7 @@ def _gauge(gauge: Gauge, top: float) -> str:
         ),
     ]
     if gauge.limit is None:
-        marks.append(label("no limit set", 0, top + 46, "tick"))
+        marks.append(label("no limit", 0, top + 46, "tick"))
     else:
         at = scale(gauge.limit)
         text = ("at least " if gauge.at_least else "at most ") + gauge.text(gauge.limit)

@@ -1,4 +1,4 @@
-"""A matrix as coloured cells, with its key."""
+"""A matrix as coloured cells, with a colour key."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from coterie.report.charts.drawing import (
 from coterie.report.charts.scales import extent, short
 
 _LEVELS = 9
-_STRONG = 6  # from this level on, a number is light on its cell
-_READABLE = 12  # up to so many columns each has its name above
+_STRONG = 6  # from this level on, numbers are light on a dark cell
+_READABLE = 12  # most columns whose names are written above
 _MATRIX_COLUMNS = 5
 
 
@@ -42,8 +42,10 @@ def heatmap(
     column_title: str = "",
     table: ChartTable | None = None,
 ) -> Chart:
-    """Cells in nine strengths of one colour, or of two where values have both signs; NaN (and 0 on
-    a logarithmic key) stay empty."""
+    """Draw cells in nine strengths of one colour, or of two if values have both signs.
+
+    NaN, and 0 with `log`, stay empty.
+    """
     values = np.asarray(values, np.float64)
     table = table or _matrix(values, rows, columns, row_title, column_title, value)
     span = extent([values], log=log)
@@ -75,11 +77,11 @@ def heatmap(
             )
         for j, level in enumerate(levels[i]):
             if level:
-                told = tip(i, j) if tip else f"{name} × {columns[j]}\n{value}: "
-                told = told if tip else told + short(float(values[i, j]), 4)
+                text = tip(i, j) if tip else f"{name} × {columns[j]}\n{value}: "
+                text = text if tip else text + short(float(values[i, j]), 4)
                 side = "minus " if values[i, j] < 0 else ""
                 place = (left + j * size, above + i * tall, size, tall)
-                parts.append(_cell(told, numbers[i][j], level, side, *place))
+                parts.append(_cell(text, numbers[i][j], level, side, *place))
     bottom = above + len(rows) * tall
     outline = tag(
         "rect",
@@ -94,7 +96,7 @@ def heatmap(
 
 
 def _levels(values: np.ndarray, span: tuple[float, float], log: bool) -> np.ndarray:
-    """0 for an empty cell, else 1..9."""
+    """Return 0 for an empty cell, else 1..9."""
     lo, hi = span
     shown = np.isfinite(values) & ((values > 0) | (not log))
     safe = np.where(shown, values, lo)
@@ -106,7 +108,7 @@ def _levels(values: np.ndarray, span: tuple[float, float], log: bool) -> np.ndar
 
 
 def _numbers(values: np.ndarray, wide: float, log: bool) -> list[list[str]]:
-    """What is written in each cell, with so many digits that all have room; else nothing."""
+    """Return the number in each cell with as many digits as fit; nothing if none fit."""
     shown = values[np.isfinite(values) & ((values > 0) | (not log))]
     for digits in (3, 2):
         places = max(0, digits - 1 - math.floor(math.log10(max(np.abs(shown).max(), 1e-9))))

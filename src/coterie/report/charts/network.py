@@ -1,4 +1,4 @@
-"""The graph of blocks: circles by size, lines by how densely two blocks are joined."""
+"""The graph of blocks: circles by size, lines by how densely two blocks are connected."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from coterie.report.charts.drawing import (
 from coterie.report.charts.scales import short
 
 _HEIGHT = 400.0
-_LINES_A_BLOCK = 3
-_SMALLEST, _LARGEST = 9.5, 50.0  # radii; a number of two digits is readable in the smallest
-_APART = 6.0  # room between two circles
-_SETTLING = 150  # steps
+_LINES_PER_BLOCK = 3
+_SMALLEST, _LARGEST = 9.5, 50.0  # radii; two digits are readable in the smallest
+_APART = 6.0  # distance between two circles
+_SEPARATION_STEPS = 150
 
 
 def block_graph(
@@ -34,7 +34,7 @@ def block_graph(
     description: str,
     measure: str = "density",
 ) -> Chart:
-    """Draw blocks (sizes in nodes) and, for each, its strongest ties to others."""
+    """Draw blocks (sizes in nodes) and the strongest connections of each."""
     sizes, density = np.asarray(sizes, np.float64), np.asarray(density, np.float64)
     if not len(sizes):
         return Chart(empty(description), ChartTable(["block", "block", measure], []))
@@ -72,10 +72,10 @@ def block_graph(
 
 
 def _strongest(density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs (a < b) that are among the strongest few of either block."""
+    """Return pairs (a < b) that are among the strongest of either block."""
     off = density.copy()
     np.fill_diagonal(off, 0)
-    best = np.argsort(-off, axis=1)[:, :_LINES_A_BLOCK]
+    best = np.argsort(-off, axis=1)[:, :_LINES_PER_BLOCK]
     a = np.repeat(np.arange(len(off)), best.shape[1])
     b = best.ravel()
     joined = off[a, b] > 0
@@ -84,13 +84,13 @@ def _strongest(density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _radii(sizes: np.ndarray) -> np.ndarray:
-    """Areas in proportion to nodes, all circles together a seventh of the picture."""
+    """Compute radii: areas proportional to nodes, together a seventh of the picture."""
     share = np.sqrt(sizes / max(sizes.sum(), 1))
     return np.asarray(np.clip(share * np.sqrt(WIDTH * _HEIGHT / 7 / np.pi), _SMALLEST, _LARGEST))
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """1..5 by rank, so that one very dense pair does not pale the rest."""
+    """Return 1..5 by rank, so that one very dense pair does not make all others pale."""
     if len(values) < 2:
         return np.full(len(values), 3)
     order = np.argsort(np.argsort(values, kind="stable"), kind="stable")
@@ -106,9 +106,9 @@ def _line(a: np.ndarray, b: np.ndarray, class_: str) -> str:
 def layout(
     count: int, first: np.ndarray, second: np.ndarray, weight: np.ndarray, radius: np.ndarray
 ) -> np.ndarray:
-    """Places (count × 2) inside the picture: springs along lines, circles pushed apart.
+    """Compute positions (count × 2) by springs along lines and repulsion between circles.
 
-    The start is a circle by number, so that the same blocks always look the same.
+    The start is a circle in the order of the numbers, so that the result is deterministic.
     """
     angle = 2 * np.pi * np.arange(count) / count
     place = np.column_stack([np.cos(angle), np.sin(angle)]) * 150
@@ -129,7 +129,7 @@ def layout(
 
 
 def _fit(place: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Stretch to fill the picture, then push apart circles that overlap."""
+    """Stretch the positions to fill the picture, then separate circles that overlap."""
     box = np.array([WIDTH, _HEIGHT])
     margin = np.column_stack([radius, radius]) + 3
     if len(place) == 1:
@@ -139,7 +139,7 @@ def _fit(place: np.ndarray, radius: np.ndarray) -> np.ndarray:
     first = radius[least] + 3
     room = box - radius[most] - 3 - first
     place = np.clip(first + (place - low) / (high - low + 1e-9) * room, margin, box - margin)
-    for _ in range(_SETTLING):
+    for _ in range(_SEPARATION_STEPS):
         between = place[:, None, :] - place[None, :, :]
         far = np.sqrt((between**2).sum(2)) + 1e-6
         short_by = radius[:, None] + radius[None, :] + _APART - far

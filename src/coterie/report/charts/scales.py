@@ -1,4 +1,4 @@
-"""From data to pixels: linear and logarithmic scales, round ticks, short numbers."""
+"""Linear and logarithmic scales, round ticks, and short numbers for people."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-_LEAST = 1e-300  # smaller numbers, and differences, lose their digits: they are drawn as this one
+_LEAST = 1e-300  # smaller numbers and differences lose digits and are drawn as this one
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def short(value: float | int | None, digits: int = 3) -> str:
-    """A number for a human: about three digits, k and M for thousands and millions.
+    """Write a number for people: about three digits, k and M for thousands and millions.
 
     >>> [short(v) for v in (0, 12, 0.31811, 1234, 275_700, 2_500_000, 0.00001234, None)]
     ['0', '12', '0.318', '1,234', '276k', '2.5M', '1.23·10⁻⁵', '–']
@@ -34,7 +34,7 @@ def short(value: float | int | None, digits: int = 3) -> str:
 
 
 def percent(share: float | int | None, digits: int = 3) -> str:
-    """A share of a whole for a human.
+    """Write a share as a percentage for people.
 
     >>> [percent(v) for v in (0, 0.5, 5.3844e-05, 1 / 3, 1e-9, None)]
     ['0 %', '50 %', '0.00538 %', '33.3 %', '< 0.001 %', '–']
@@ -45,7 +45,7 @@ def percent(share: float | int | None, digits: int = 3) -> str:
 
 
 def _decimal(value: float, digits: int) -> str:
-    """So many digits, never with an exponent."""
+    """Write a number with this many digits and without an exponent."""
     if value == 0:
         return "0"
     places = digits - 1 - math.floor(math.log10(abs(value)))
@@ -54,7 +54,7 @@ def _decimal(value: float, digits: int) -> str:
 
 
 class Scale:
-    """Maps lo..hi onto start..end, by the logarithm where asked.
+    """Map lo..hi onto start..end, linearly or by the logarithm.
 
     >>> Scale(0, 10, 0, 100)(5)
     50.0
@@ -80,9 +80,9 @@ class Scale:
         return float(self.start + (at - lo) / (hi - lo) * (self.end - self.start))
 
     def ticks(self, count: int = 5) -> list[tuple[float, str]]:
-        """Round values inside the scale, with their labels."""
+        """Return round values inside the scale with their labels."""
         values = self._decades(count) if self.log else self._steps(count)
-        texts = _of_decades(values) if self.log else _labels(values)
+        texts = _decade_labels(values) if self.log else _labels(values)
         return list(zip(values, texts, strict=True))
 
     def _steps(self, count: int) -> list[float]:
@@ -106,10 +106,10 @@ class Scale:
         return inside if len(inside) >= 2 else self._steps(count)
 
 
-def _of_decades(values: list[float]) -> list[str]:
-    """Each as short as it can be; all by powers of ten where one is far from 1.
+def _decade_labels(values: list[float]) -> list[str]:
+    """Write the ticks of a log axis; as powers of ten if one is far from 1.
 
-    >>> _of_decades([0.01, 0.1, 1.0, 10.0]), _of_decades([1e-5, 1e-3, 0.1])
+    >>> _decade_labels([0.01, 0.1, 1.0, 10.0]), _decade_labels([1e-5, 1e-3, 0.1])
     (['0.01', '0.1', '1', '10'], ['10⁻⁵', '10⁻³', '10⁻¹'])
     """
     far = bool(values) and (min(values) < 1e-3 or max(values) >= 1e9)
@@ -118,7 +118,7 @@ def _of_decades(values: list[float]) -> list[str]:
 
 
 def _labels(values: list[float]) -> list[str]:
-    """One notation for a whole axis, with as many decimals as tell neighbours apart."""
+    """Write the ticks of an axis in one notation, with enough decimals to distinguish them."""
     largest = max((abs(v) for v in values), default=0.0)
     smallest = min((abs(v) for v in values if v), default=0.0)
     if smallest and smallest < 1e-3:
@@ -141,7 +141,7 @@ def _labels(values: list[float]) -> list[str]:
 
 
 def _power(value: float, digits: int = 2) -> str:
-    """By a power of ten, as one writes it by hand: 2·10⁻⁵."""
+    """Write a number with a power of ten: 2·10⁻⁵."""
     if value == 0:
         return "0"
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
@@ -150,14 +150,14 @@ def _power(value: float, digits: int = 2) -> str:
 
 
 def extent(parts: Iterable[np.ndarray], *, log: bool = False) -> tuple[float, float] | None:
-    """The smallest and largest finite (positive, where logarithmic) value of all parts."""
+    """Return the smallest and largest finite value (with `log`: positive value) of all parts."""
     values = np.concatenate([np.asarray(p, np.float64).ravel() for p in parts] or [np.empty(0)])
     values = values[np.isfinite(values) & ((values > 0) | (not log))]
     return (float(values.min()), float(values.max())) if len(values) else None
 
 
 def thin(length: int, most: int = 120, *, log: bool = False) -> np.ndarray:
-    """At most `most` places of 0..length-1, first and last among them; more early ones with log.
+    """Choose at most `most` indices of 0..length-1, with first and last; with log more early ones.
 
     >>> thin(5, 3).tolist(), thin(2, 3).tolist(), thin(100, 5, log=True).tolist()
     ([0, 2, 4], [0, 1], [0, 2, 9, 31, 99])

@@ -29,7 +29,7 @@ _CLASSES = 7
 
 
 class Axis(NamedTuple):
-    """A title, the kind of scale, and bounds where the data should not decide."""
+    """Title, scale and, where they do not follow from the data, bounds of an axis."""
 
     title: str
     log: bool = False
@@ -38,7 +38,7 @@ class Axis(NamedTuple):
 
 
 class Series(NamedTuple):
-    """One line, or points, or both; `error` is the half length of its bars."""
+    """One line, or points, or both; `error` is half the length of the error bars."""
 
     name: str
     x: Sequence[float] | np.ndarray
@@ -50,7 +50,7 @@ class Series(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A horizontal line at a value that others are compared with."""
+    """A horizontal line at a value for comparison."""
 
     name: str
     value: float
@@ -75,7 +75,7 @@ def xy(
     height: float = 270,
     diagonal: bool = False,
 ) -> Chart:
-    """Draw series over common axes; values that a logarithmic axis cannot hold are left out."""
+    """Draw series over common axes; values that a log axis cannot show are left out."""
     drawn = [
         _prepare(s, i if s.colour is None else s.colour, x.log, y.log) for i, s in enumerate(series)
     ]
@@ -90,7 +90,7 @@ def xy(
     names = [d.name for d in drawn] + [r.name for r in references]
     classes = [d.class_ for d in drawn] + [f"ref r{i % 3}" for i in range(len(references))]
     key, top = legend(names, classes, WIDTH) if len(names) > 1 else ("", 0.0)
-    y_scale = Scale(*_room(up, y), height - 40, top + 26, log=y.log)
+    y_scale = Scale(*_with_margin(up, y), height - 40, top + 26, log=y.log)
     y_ticks = y_scale.ticks(5)
     left = max((text_width(t) for _, t in y_ticks), default=20) + 10
     x_scale = Scale(*_bounds(across, x), left, WIDTH - 14, log=x.log)
@@ -125,8 +125,8 @@ def _bounds(found: tuple[float, float], axis: Axis) -> tuple[float, float]:
     )
 
 
-def _room(found: tuple[float, float], axis: Axis) -> tuple[float, float]:
-    """A little air above and below the data; an axis never crosses 0 for it."""
+def _with_margin(found: tuple[float, float], axis: Axis) -> tuple[float, float]:
+    """Add a margin above and below the data without crossing 0."""
     lo, hi = found
     if axis.log:
         lo, hi = lo / 1.15, hi * 1.15
@@ -169,7 +169,7 @@ def _axes(
 
 
 def _x_ticks(x_scale: Scale, drawn: Sequence[_Drawn]) -> list[tuple[float, str]]:
-    """Ticks of the x axis; where only whole numbers stand on it, whole ones."""
+    """Return the ticks of the x axis; whole numbers if all data are whole."""
     whole = all((d.x == np.round(d.x)).all() for d in drawn)
     if whole and not x_scale.log and x_scale.hi - x_scale.lo < 6:
         return [(v, f"{v:,}") for v in range(math.ceil(x_scale.lo), math.floor(x_scale.hi) + 1)]
@@ -215,7 +215,7 @@ def _series(drawn: _Drawn, x_scale: Scale, y_scale: Scale) -> str:
 
 
 def _hits(drawn: Sequence[_Drawn], x: Axis, y: Axis, x_scale: Scale, y_scale: Scale) -> list[str]:
-    """Where all series share their x, a strip a value tells them all; else a spot a point."""
+    """Add tooltips: one strip per x if all series share their x, else one spot per point."""
     first = drawn[0].x
     shared = all(len(d.x) == len(first) and np.array_equal(d.x, first) for d in drawn)
     if shared and len(np.unique(first)) == len(first):
