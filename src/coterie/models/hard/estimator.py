@@ -40,8 +40,10 @@ from coterie.models.hard.validation import (
     check_placement,
     given_labels,
 )
+from coterie.models.smallest_data import smallest_like
 
 _MAY_CHANGE_ON_RESUME = ("max_iter", "tol", "rng")  # of rng the checkpoint has its own record
+_SMALLEST_FIT = {"max_iter": 1, "n_init": 1, "init": "random", "rng": 0}
 _TINY = 6  # nodes of the graph on which kernels are compiled
 
 
@@ -276,6 +278,27 @@ class GeneralizedKMeans(Estimator):
             self._set_results(task, chosen)
         self.run_entropies_ = [run.entropy for run in fit.finished]
         return self
+
+    def compile(
+        self,
+        data: Graph | Ratings | ShardedGraph | ShardedRatings | np.ndarray,
+        engine: str | Engine = "local",
+    ) -> None:
+        """Compile the kernels that `fit(data)` needs, on a few nodes.
+
+        Numba compiles a kernel on its first call and caches it on disk. Call this before `fit` to
+        keep compilation out of a measured time.
+
+        Parameters
+        ----------
+        data : Graph, Ratings, ShardedGraph, ShardedRatings or array of shape (n, n_features)
+            The data that will be clustered. Only their kind matters.
+        engine : str or Engine, default="local"
+            The engine that `fit` will use.
+        """
+        few = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "min_block_size": 0})
+        few.n_blocks = "auto" if self.n_blocks == "auto" else 1
+        few.fit(smallest_like(data), engine)
 
     def fit_predict(self, data: Graph | Ratings | np.ndarray, **options: Any) -> np.ndarray:
         """Cluster the data and return the labels.

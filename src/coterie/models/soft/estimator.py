@@ -17,6 +17,7 @@ from coterie.engine.checkpoint import RunCheckpoint
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest
+from coterie.models.smallest_data import smallest_like
 from coterie.models.soft.checkpoint import KIND, SoftFitState, load_fit, save_fit
 from coterie.models.soft.em import EMTrace, StoppingRule, run_em
 from coterie.models.soft.graph_problem import GraphSettings
@@ -28,7 +29,6 @@ from coterie.models.soft.problems import (
     set_up_graph,
     set_up_ratings,
     set_up_sharded_ratings,
-    smallest_like,
 )
 from coterie.models.soft.results import SoftRun, best_run, run_result
 from coterie.models.soft.state import SoftState, initial_state

@@ -156,12 +156,3 @@ def absent_mode(absent: str, n_nodes: int) -> str:
             f"unknown absent={absent!r}", remedy='use "auto", "exact", "sampled" or "ignored"'
         )
     return absent
-
-
-def smallest_like(data: Ratings | ShardedRatings | Graph | ShardedGraph) -> Ratings | Graph:
-    """Return tiny data of the same kind, on which kernels are compiled."""
-    if isinstance(data, Ratings | ShardedRatings):
-        return Ratings.from_arrays([0, 1, 2], [0, 1, 2], [1, 2, 2])
-    weighted = data.weighted if isinstance(data, ShardedGraph) else data.weights is not None
-    weights = [1.0, 2.0] if weighted else None
-    return Graph.from_edges([0, 1], [1, 2], n_nodes=3, weights=weights, directed=data.directed)
