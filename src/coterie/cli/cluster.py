@@ -15,8 +15,8 @@ from coterie.cli.engine_options import EngineOption, SchedulerOption, Where, eng
 from coterie.cli.fit_options import IterationsOption, ReportOption, RunsOption, ToleranceOption
 from coterie.cli.fit_output import Counts, FitOutcome, show_fit, write_page
 from coterie.cli.input_options import (
+    DataArgument,
     FormatOption,
-    GraphArgument,
     HardObjective,
     SeparatorOption,
     load_data,
@@ -55,7 +55,7 @@ class Score(StrEnum):
 @command
 def run(
     session: Session,
-    graph: GraphArgument,
+    graph: DataArgument,
     blocks: Annotated[
         str,
         typer.Option(

@@ -18,8 +18,15 @@ GraphArgument = Annotated[
     str,
     typer.Argument(
         metavar="GRAPH",
-        help="Edge list (text or .gz), Parquet, GraphML or GML file, or a folder made by "
-        "`coterie shard`; - reads stdin.",
+        help="Edge list (text or .gz), Parquet, GraphML or GML file; - reads stdin.",
+    ),
+]
+DataArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="GRAPH",
+        help="Edge list (text or .gz), Parquet, GraphML or GML file; a table of user, item and "
+        "rating with --objective ratings; or a folder made by `coterie shard`. - reads stdin.",
     ),
 ]
 RatingsArgument = Annotated[

@@ -5,13 +5,17 @@ Command files import nothing heavy at the top, so that `coterie --help` answers 
 
 from __future__ import annotations
 
+import inspect
 import sys
 from importlib import import_module
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from coterie.cli.session import INTERRUPTED
+
+if TYPE_CHECKING:
+    from typer.models import CommandInfo
 
 app = typer.Typer(
     name="coterie",
@@ -22,7 +26,7 @@ app = typer.Typer(
 )
 
 # Name -> module of coterie.cli with a function `run` (a command) or `app` (a group of commands).
-# A module's `EXAMPLES` end its help text.
+# A module's `EXAMPLES`, or the paragraphs of its docstring that begin with "Example", end the help.
 _COMMANDS = {
     "anonymize": "anonymize",
     "attack": "attack",
@@ -69,9 +73,21 @@ def register_commands() -> None:
     for name, module_name in _COMMANDS.items():
         module = import_module(f"coterie.cli.{module_name}")
         if hasattr(module, "app"):
+            for info in module.app.registered_commands:
+                _move_examples_to_the_end(info)
             app.add_typer(module.app, name=name)
         else:
             app.command(name, epilog=getattr(module, "EXAMPLES", None))(module.run)
+            _move_examples_to_the_end(app.registered_commands[-1])
+
+
+def _move_examples_to_the_end(info: CommandInfo) -> None:
+    """Show the examples of a command's docstring below its options."""
+    paragraphs = (inspect.getdoc(info.callback) or "").split("\n\n")
+    examples = [p for p in paragraphs if p.removeprefix("\b\n").startswith("Example")]
+    if examples and info.epilog is None:
+        info.help = "\n\n".join(p for p in paragraphs if p not in examples)
+        info.epilog = "\n\n".join(examples)
 
 
 def main() -> None:

@@ -17,8 +17,8 @@ from coterie.cli.fit_output import Counts, FitOutcome, show_fit, write_page
 from coterie.cli.input_options import (
     Contents,
     ContentsOption,
+    DataArgument,
     FormatOption,
-    GraphArgument,
     SeparatorOption,
     load_data,
     parse_groups,
@@ -60,7 +60,7 @@ _SAMPLES = 30  # default of --samples
 @command
 def run(
     session: Session,
-    graph: GraphArgument,
+    graph: DataArgument,
     groups: Annotated[
         str,
         typer.Option(
