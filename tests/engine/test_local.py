@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from coterie.base.errors import InputError
 from coterie.engine import LocalEngine, cut_rows, merge_tree, resolve_engine, shard_count
+from coterie.engine.local import reduce_run
 from coterie.engine.shard_layout import merge_runs, spans
 
 
@@ -73,7 +74,7 @@ def test_any_runs_of_neighbours_merge_to_the_same_tree(
     calls = [(leaf,) for leaf in range(leaves)]
     with LocalEngine(threads) as engine:
         forests = [
-            engine.reduce_run(str, [calls[i] for i in run], merge, run, leaves, False)[1]
+            reduce_run(engine, str, [calls[i] for i in run], merge, run, leaves, False)[1]
             for run in spans(leaves, runs)
         ]
         assert engine.reduce(str, merge, range(leaves)).total == tree

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from coterie.engine.local import LocalEngine
+from coterie.engine.local import LocalEngine, reduce_run
 from coterie.engine.shard_layout import Forest, merge_each, merge_runs
 from coterie.engine.shard_storage import ShardRef, read_shard
 
@@ -145,8 +145,8 @@ def reduce_group(group: Group, how: Reduction, *futures: Any) -> Any:
     merged parts, one per entry."""
     merge = merge_each(how.merge) if how.n_totals else how.merge
     with _threads_of_worker() as threads:
-        kept, forest = threads.reduce_run(
-            group.task, group.resolved(futures), merge, how.run, how.leaves, how.keep
+        kept, forest = reduce_run(
+            threads, group.task, group.resolved(futures), merge, how.run, how.leaves, how.keep
         )
     if not how.n_totals:
         return forest if how.parts_only else (kept, forest)

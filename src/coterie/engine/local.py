@@ -153,31 +153,9 @@ class LocalEngine(ContextManaged):
         """
         calls = list(zip(*arguments, strict=False))
         merge = merge_each(merge) if n_totals else merge
-        kept, forest = self.reduce_run(task, calls, merge, range(len(calls)), len(calls), keep)
+        kept, forest = reduce_run(self, task, calls, merge, range(len(calls)), len(calls), keep)
         (total,) = forest.values()
         return Reduced(kept, total)
-
-    def reduce_run(
-        self,
-        task: Callable[..., Any],
-        calls: Sequence[tuple[Any, ...]],
-        merge: Callable[[Any, Any], Any],
-        run: range,
-        leaves: int,
-        keep: bool,
-    ) -> tuple[list[Any], Forest[Any]]:
-        """Call `task` for a run of neighbouring shards among `leaves`.
-
-        Return what each call keeps, and the parts merged as far as neighbours allow. Each thread
-        merges its own results."""
-
-        def part(span: range) -> tuple[list[Any], Forest[Any]]:
-            results = (task(*calls[place]) for place in span)
-            return merge_run(results, run.start + span.start, leaves, merge, keep)
-
-        done = self.submit(part, spans(len(calls), _RUNS_PER_THREAD * self.threads))
-        kept = [each for own, _ in done for each in own]
-        return kept, merge_runs((forest for _, forest in done), leaves, merge)
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Return the values of handles.
@@ -215,3 +193,26 @@ class LocalEngine(ContextManaged):
         """End the threads; the engine cannot be used any more."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
+
+
+def reduce_run(
+    engine: LocalEngine,
+    task: Callable[..., Any],
+    calls: Sequence[tuple[Any, ...]],
+    merge: Callable[[Any, Any], Any],
+    run: range,
+    leaves: int,
+    keep: bool,
+) -> tuple[list[Any], Forest[Any]]:
+    """Call `task` for a run of neighbouring shards among `leaves`.
+
+    Return what each call keeps, and the parts merged as far as neighbours allow. Each thread
+    merges its own results."""
+
+    def part(span: range) -> tuple[list[Any], Forest[Any]]:
+        results = (task(*calls[place]) for place in span)
+        return merge_run(results, run.start + span.start, leaves, merge, keep)
+
+    done = engine.submit(part, spans(len(calls), _RUNS_PER_THREAD * engine.threads))
+    kept = [each for own, _ in done for each in own]
+    return kept, merge_runs((forest for _, forest in done), leaves, merge)
