@@ -11,7 +11,7 @@ from tests import reference
 from coterie.data import Graph
 from coterie.engine import LocalEngine
 from coterie.models.soft.graph_problem import GraphProblem, GraphSettings
-from coterie.models.soft.problems import graph_codes
+from coterie.models.soft.problems import graph_levels
 from coterie.models.soft.state import SoftShape, SoftState, initial_state
 
 EXACT = GraphSettings("exact", 1, 0, 0.0)
@@ -32,21 +32,21 @@ def graphs(draw, weighted=False):
 
 
 def problem_of(graph: Graph, settings: GraphSettings) -> tuple[GraphProblem, int]:
-    values, codes = graph_codes(graph, settings.absent)
-    return GraphProblem(graph, codes, len(values), settings, LocalEngine(1)), len(values)
+    values, levels = graph_levels(graph, settings.absent)
+    return GraphProblem(graph, levels, len(values), settings, LocalEngine(1)), len(values)
 
 
-def first_state(graph: Graph, k: int, n_codes: int, seed: int) -> SoftState:
-    shape = SoftShape(graph.n_nodes, graph.n_nodes, k, k, n_codes, True, not graph.directed)
+def first_state(graph: Graph, k: int, n_levels: int, seed: int) -> SoftState:
+    shape = SoftShape(graph.n_nodes, graph.n_nodes, k, k, n_levels, True, not graph.directed)
     return initial_state(shape, "random", np.random.default_rng(seed))
 
 
-def observations(graph: Graph, codes: np.ndarray, with_absent: bool) -> list[tuple[int, int, int]]:
+def observations(graph: Graph, levels: np.ndarray, with_absent: bool) -> list[tuple[int, int, int]]:
     """Return every pair once, with its level."""
     found = {}
     for u in range(graph.n_nodes):
         for e in range(graph.indptr[u], graph.indptr[u + 1]):
-            found[u, int(graph.indices[e])] = int(codes[e])
+            found[u, int(graph.indices[e])] = int(levels[e])
     return [
         (u, v, found.get((u, v), 0))
         for u in range(graph.n_nodes)
@@ -60,8 +60,8 @@ def observations(graph: Graph, codes: np.ndarray, with_absent: bool) -> list[tup
 def test_exact_absent_pairs_equal_the_reference(case, prior, wanted):
     graph, k, seed = case
     iterations, tolerance = wanted
-    problem, n_codes = problem_of(graph, EXACT._replace(prior=prior))
-    state = first_state(graph, k, n_codes, seed)
+    problem, n_levels = problem_of(graph, EXACT._replace(prior=prior))
+    state = first_state(graph, k, n_levels, seed)
     h, P = state.rows, state.theta[1]
     edges = list(zip(*(side.tolist() for side in graph.edges()), strict=True))
     for _ in range(iterations):
@@ -81,10 +81,10 @@ def test_each_distinct_weight_is_a_level(case, absent):
     graph, k, seed = case
     if absent == "ignored" and not len(graph.indices):
         return
-    problem, n_codes = problem_of(graph, EXACT._replace(absent=absent))
-    state = first_state(graph, k, n_codes, seed)
-    codes = graph_codes(graph, absent)[1]
-    pairs = observations(graph, codes, absent == "exact")
+    problem, n_levels = problem_of(graph, EXACT._replace(absent=absent))
+    state = first_state(graph, k, n_levels, seed)
+    levels = graph_levels(graph, absent)[1]
+    pairs = observations(graph, levels, absent == "exact")
     theta = np.moveaxis(state.theta, 0, 2)
     h, new_theta = reference.mmsbm_graph_iteration(pairs, state.rows, theta, graph.directed)
     expected = reference.mmsbm_entropy(pairs, state.rows, state.rows, theta)

@@ -27,7 +27,7 @@ def rating_sets(draw):
 
 def as_pairs(observed, shape: SoftShape) -> Pairs:
     u, v, r = (np.array(column, np.int32) for column in zip(*observed, strict=True))
-    return Pairs(u, v, r, shape.n_rows, shape.n_columns, shape.n_codes)
+    return Pairs(u, v, r, shape.n_rows, shape.n_columns, shape.n_levels)
 
 
 def reference_run(observed, state: SoftState, iterations: int, prior: float = 0.0):

@@ -9,7 +9,7 @@ from tests import reference
 
 from coterie.models.soft.observation_shards import Pairs
 from coterie.models.soft.predict import fold_in_rows, pair_distribution
-from coterie.models.soft.problems import with_absent
+from coterie.models.soft.problems import with_negatives
 from coterie.models.soft.state import SoftShape, initial_state
 
 
@@ -89,10 +89,10 @@ def test_negatives_follow_user_activity_and_are_uniform_over_items():
     u = np.repeat(np.arange(3, dtype=np.int32), [1, 4, 15])
     v = np.concatenate([np.arange(n, dtype=np.int32) for n in (1, 4, 15)])
     pairs = Pairs(u, v, np.zeros(20, np.int32), 3, 400, 2)
-    more = with_absent(pairs, 40_000, rng)
-    assert len(more.codes) == 40_020 and more.n_codes == 3
+    more = with_negatives(pairs, 40_000, rng)
+    assert len(more.levels) == 40_020 and more.n_levels == 3
     new_u, new_v = more.rows[20:], more.columns[20:]
-    assert (more.codes[20:] == 2).all()
+    assert (more.levels[20:] == 2).all()
     assert not set(zip(u.tolist(), v.tolist(), strict=True)) & set(
         zip(new_u.tolist(), new_v.tolist(), strict=True)
     )

@@ -137,9 +137,9 @@ def in_column_blocks(
     if problem.flipped:
         columns = (shape.n_rows, shape.row_groups)
     count = blocks_needed(8 * columns[0] * columns[1], problem.engine.max_broadcast_bytes)
-    return (
-        problem if count == 1 else ColumnBlockedProblem(problem, columns[0], min(count, columns[0]))
-    )
+    if count == 1:
+        return problem
+    return ColumnBlockedProblem(problem, columns[0], min(count, columns[0]))
 
 
 def blocks_needed(size: int, most: float) -> int:
@@ -194,6 +194,7 @@ def advance_narrow(
 def entropy_narrow(
     shard: Shard, rows: np.ndarray, theta: np.ndarray, *fetched: np.ndarray
 ) -> float:
+    """Return the shard's part of the entropy with the fetched columns."""
     return shard_entropy(shard, rows, common_of(np.concatenate(fetched), theta, 0))
 
 

@@ -72,16 +72,21 @@ class GraphProblem:
     """
 
     def __init__(
-        self, graph: Graph, codes: np.ndarray, n_codes: int, settings: GraphSettings, engine: Engine
+        self,
+        graph: Graph,
+        levels: np.ndarray,
+        n_levels: int,
+        settings: GraphSettings,
+        engine: Engine,
     ) -> None:
-        """Build the views; `codes` are the levels of the stored neighbours, parallel to indices."""
+        """Build the views; `levels` has one level per stored neighbour, parallel to indices."""
         self.engine, self.settings, self.directed = engine, settings, graph.directed
-        self.views = [_view(graph, codes, n_codes, settings, engine, False)]
+        self.views = [_view(graph, levels, n_levels, settings, engine, False)]
         if graph.directed:
             source = np.repeat(np.arange(graph.n_nodes), graph.degrees)
             by_target = np.lexsort((source, graph.indices))
             self.views.append(
-                _view(graph.reversed(), codes[by_target], n_codes, settings, engine, True)
+                _view(graph.reversed(), levels[by_target], n_levels, settings, engine, True)
             )
 
     def to_engine(self, state: SoftState) -> SoftState:
@@ -120,6 +125,7 @@ class GraphProblem:
         return -self.settings.prior * (log_sum(engine_state.rows) + cells)
 
     def _count_pairs_once(self, entropy: float) -> float:
+        """Halve a sum over rows if every pair appears in two rows (undirected graphs)."""
         return entropy if self.directed else 0.5 * entropy
 
     def _reduced(
@@ -149,6 +155,7 @@ class GraphProblem:
         return self.engine.gather([done.total, *done.kept])
 
     def _common(self, engine_state: SoftState, draws: bool) -> GraphCommon:
+        """Broadcast what every task reads; alias tables only if there are draws."""
         tables = alias_tables(engine_state.rows) if draws and self.settings.samples else None
         node_sums = None
         if self.settings.absent == "sampled":
@@ -166,16 +173,17 @@ class GraphProblem:
 
 def _view(
     graph: Graph,
-    codes: np.ndarray,
-    n_codes: int,
+    levels: np.ndarray,
+    n_levels: int,
     settings: GraphSettings,
     engine: Engine,
     from_targets: bool,
 ) -> GraphView:
+    """Cut the pairs of a graph into shards and scatter them."""
     n = graph.n_nodes
     source = np.repeat(np.arange(n, dtype=np.int32), graph.degrees)
     neighbours = graph.indices.astype(np.int32, copy=False)
-    pairs = Pairs(source, neighbours, codes.astype(np.int32), n, n, n_codes)
+    pairs = Pairs(source, neighbours, levels.astype(np.int32), n, n, n_levels)
     row_cost = {"exact": n, "sampled": settings.absent_samples, "ignored": 0}[settings.absent]
     cuts = (shards := cut_shards(pairs, column_sums=False, row_cost=row_cost)).cuts
     blocks = [
@@ -269,4 +277,5 @@ def _absent(
 
 
 def _oriented_theta(theta: np.ndarray, from_targets: bool) -> np.ndarray:
+    """Transpose theta for the view by target."""
     return np.ascontiguousarray(theta.transpose(0, 2, 1)) if from_targets else theta

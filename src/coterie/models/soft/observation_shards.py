@@ -23,14 +23,16 @@ class Pairs(NamedTuple):
 
     rows: np.ndarray  # int32
     columns: np.ndarray  # int32
-    codes: np.ndarray  # int32, level of each pair
+    levels: np.ndarray  # int32, level of each pair
     n_rows: int
     n_columns: int
-    n_codes: int
+    n_levels: int
 
     def transposed(self) -> Pairs:
         """Return the same observations with rows and columns exchanged."""
-        return Pairs(self.columns, self.rows, self.codes, self.n_columns, self.n_rows, self.n_codes)
+        return Pairs(
+            self.columns, self.rows, self.levels, self.n_columns, self.n_rows, self.n_levels
+        )
 
 
 class Shards(NamedTuple):
@@ -47,12 +49,12 @@ def grouping_columns_is_cheaper(pairs: Pairs, groups: tuple[int, int]) -> bool:
     if the memberships of that side and their sums do not fit the cache (measured on 10 million
     ratings).
     """
-    order = counting_order(np.arange(len(pairs.codes)), pairs.codes, pairs.n_codes)
+    order = counting_order(np.arange(len(pairs.levels)), pairs.levels, pairs.n_levels)
 
     def cost(node: np.ndarray, others: int, width: int) -> float:
         table = 2 * others * width * np.dtype(np.float64).itemsize
         slow = _BEYOND_CACHE if table > _CACHE else 1.0
-        made = count_groups(order, node, pairs.codes) * groups[0] * groups[1]
+        made = count_groups(order, node, pairs.levels) * groups[0] * groups[1]
         return float(made + 3 * slow * len(node) * width)
 
     return cost(pairs.columns, pairs.n_rows, groups[0]) < cost(
@@ -73,11 +75,11 @@ def cut_shards(pairs: Pairs, *, column_sums: bool, row_cost: int = 0) -> Shards:
     owner = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))[pairs.rows].astype(np.int32)
     order = counting_order(np.arange(len(owner)), pairs.columns, pairs.n_columns)
     order = counting_order(order, pairs.rows, pairs.n_rows)
-    order = counting_order(order, pairs.codes, pairs.n_codes)
+    order = counting_order(order, pairs.levels, pairs.n_levels)
     order = counting_order(order, owner, len(cuts) - 1)
-    starts = group_starts(order, pairs.rows, pairs.codes)
+    starts = group_starts(order, pairs.rows, pairs.levels)
     first = order[starts[:-1]]
-    row, code, column = pairs.rows[first], pairs.codes[first], pairs.columns[order]
+    row, code, column = pairs.rows[first], pairs.levels[first], pairs.columns[order]
     edge = np.concatenate([[0], np.cumsum(degree)])[cuts]
     bounds = np.searchsorted(starts, edge)
     return Shards(

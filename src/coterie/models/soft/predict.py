@@ -52,7 +52,7 @@ def pair_distribution(
 def fold_in_rows(
     indptr: np.ndarray,
     columns: np.ndarray,
-    codes: np.ndarray,
+    levels: np.ndarray,
     column_memberships: np.ndarray,
     theta: np.ndarray,
     *,
@@ -64,7 +64,7 @@ def fold_in_rows(
     """Compute memberships of new rows by EM, with the other side and theta fixed.
 
     This is line 7 of Algorithm 8 of Prost & Yoon (MMSBM), repeated. Row u observed columns[e] at
-    level codes[e] for e in indptr[u]:indptr[u + 1]. EM starts from `start` (new rows × k), by
+    level levels[e] for e in indptr[u]:indptr[u + 1]. EM starts from `start` (new rows × k), by
     default from uniform memberships.
 
     >>> theta = np.array([[[0.9, 0.1]], [[0.1, 0.9]]])
@@ -77,7 +77,7 @@ def fold_in_rows(
     memberships: np.ndarray = fold_in(
         np.asarray(indptr, np.int64),
         np.asarray(columns, np.int32),
-        np.asarray(codes, np.int32),
+        np.asarray(levels, np.int32),
         first,
         np.ascontiguousarray(column_memberships, np.float64),
         layers,

@@ -20,8 +20,8 @@ from coterie.models.soft.problem_interface import Problem
 from coterie.models.soft.rating_problem import RatingProblem
 from coterie.models.soft.sharded_graph_problem import (
     ShardedGraphProblem,
-    codes_of_weights,
-    first_present_code,
+    first_present_level,
+    levels_of_weights,
 )
 from coterie.models.soft.state import SoftShape
 
@@ -57,8 +57,8 @@ def set_up_ratings(
         len(ratings.values),
     )
     if negatives_per_rating > 0:
-        pairs = with_absent(pairs, round(negatives_per_rating * len(ratings)), rng)
-    shape = SoftShape(pairs.n_rows, pairs.n_columns, *groups, pairs.n_codes)
+        pairs = with_negatives(pairs, round(negatives_per_rating * len(ratings)), rng)
+    shape = SoftShape(pairs.n_rows, pairs.n_columns, *groups, pairs.n_levels)
     problem = RatingProblem(pairs, groups, engine, prior=prior, samples=samples)
     return ProblemSetup(in_column_blocks(problem, shape), shape, ratings.values)
 
@@ -72,8 +72,8 @@ def set_up_sharded_ratings(
     return ProblemSetup(in_column_blocks(problem, shape), shape, ratings.values)
 
 
-def with_absent(pairs: Pairs, count: int, rng: Generator) -> Pairs:
-    """Add `count` unrated pairs as observations of one more class, the last.
+def with_negatives(pairs: Pairs, count: int, rng: Generator) -> Pairs:
+    """Add `count` unrated pairs as observations of one more level, the last.
 
     Users are drawn in proportion to their number of ratings and items uniformly: the model then
     explains why some items are rated often, but not why some users rate a lot.
@@ -88,10 +88,10 @@ def with_absent(pairs: Pairs, count: int, rng: Generator) -> Pairs:
     return Pairs(
         np.concatenate([pairs.rows, row.astype(np.int32)]),
         np.concatenate([pairs.columns, column.astype(np.int32)]),
-        np.concatenate([pairs.codes, np.full(len(row), pairs.n_codes, np.int32)]),
+        np.concatenate([pairs.levels, np.full(len(row), pairs.n_levels, np.int32)]),
         pairs.n_rows,
         pairs.n_columns,
-        pairs.n_codes + 1,
+        pairs.n_levels + 1,
     )
 
 
@@ -103,18 +103,20 @@ def set_up_graph(
         values = graph_values(graph, settings.absent)
         problem: Problem = ShardedGraphProblem(graph, values, settings, engine)
     else:
-        values, codes = graph_codes(graph, settings.absent)
-        problem = GraphProblem(graph, codes, len(values), settings, engine)
+        values, levels = graph_levels(graph, settings.absent)
+        problem = GraphProblem(graph, levels, len(values), settings, engine)
     n = graph.n_nodes
     shape = SoftShape(n, n, k, k, len(values), one_set=True, symmetric=not graph.directed)
     return ProblemSetup(problem, shape, values)
 
 
-def graph_codes(graph: Graph, absent: str) -> tuple[np.ndarray, np.ndarray]:
+def graph_levels(graph: Graph, absent: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the values of a graph's levels, and the level of each stored neighbour."""
     values = graph_values(graph, absent)
-    codes = codes_of_weights(graph.weights, len(graph.indices), values, first_present_code(absent))
-    return values, codes
+    levels = levels_of_weights(
+        graph.weights, len(graph.indices), values, first_present_level(absent)
+    )
+    return values, levels
 
 
 def graph_values(graph: Graph | ShardedGraph, absent: str) -> np.ndarray:
@@ -140,7 +142,7 @@ def graph_values(graph: Graph | ShardedGraph, absent: str) -> np.ndarray:
         )
     if len(values) == 0 and absent == "ignored":
         raise InputError("the graph has no edges to learn from", remedy="give at least one edge")
-    return np.append(np.zeros(first_present_code(absent)), values)
+    return np.append(np.zeros(first_present_level(absent)), values)
 
 
 def absent_mode(absent: str, n_nodes: int) -> str:

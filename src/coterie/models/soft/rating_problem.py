@@ -112,9 +112,8 @@ class RatingProblem:
         )
         # The driver can use the entropies while the workers compute the update.
         entropies = self.engine.gather(self.engine.select(done.kept, 1))
-        return RatingEngineState(self.engine.select(done.kept, 0), common), merge_tree(
-            entropies, plus
-        )
+        following = RatingEngineState(self.engine.select(done.kept, 0), common)
+        return following, merge_tree(entropies, plus)
 
     def entropy(self, engine_state: RatingEngineState) -> float:
         done = self.engine.reduce(

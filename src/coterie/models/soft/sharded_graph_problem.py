@@ -25,7 +25,7 @@ class ShardedGraphProblem(GraphProblem):
     ) -> None:
         self.engine, self.settings, self.directed = engine, settings, graph.directed
         rows = engine.scatter(graph.shards)
-        first = first_present_code(settings.absent)
+        first = first_present_level(settings.absent)
         self.views = []
         for channel in (_OUT, _IN)[: 1 + graph.directed]:
             made = engine.submit(graph_part, rows, repeat(channel), repeat(values), repeat(first))
@@ -45,17 +45,17 @@ def graph_part(
         mine = rows.channels == channel
         indptr, indices = np.append(0, np.cumsum(mine))[indptr], indices[mine]
     weights = rows.weights if len(rows.weights) else None
-    codes = codes_of_weights(weights, len(indices), values, first).astype(np.int32)
-    shard = shard_of_rows(RowBlock(rows.first, indptr, indices, codes, rows.weights))
+    levels = levels_of_weights(weights, len(indices), values, first).astype(np.int32)
+    shard = shard_of_rows(RowBlock(rows.first, indptr, indices, levels, rows.weights))
     return shard, PairBlock(indptr, indices)
 
 
-def first_present_code(absent: str) -> int:
+def first_present_level(absent: str) -> int:
     """Return the first level of present pairs; "absent", if not ignored, comes before it."""
     return 0 if absent == "ignored" else 1
 
 
-def codes_of_weights(
+def levels_of_weights(
     weights: np.ndarray | None, count: int, values: np.ndarray, first: int
 ) -> np.ndarray:
     """Return the level of each of `count` present pairs: "present", or the level of its weight."""

@@ -32,7 +32,7 @@ class SoftShape(NamedTuple):
     n_columns: int
     row_groups: int
     column_groups: int
-    n_codes: int  # number of levels
+    n_levels: int  # number of levels
     one_set: bool = False  # a graph: rows and columns are the same nodes
     symmetric: bool = False  # an undirected graph: theta is symmetric
 
@@ -62,7 +62,7 @@ def initial_state(shape: SoftShape, init: Any, rng: Generator) -> SoftState:
     )
     # With equal thetas the labels alone decide the responsibilities of the first iteration.
     even = np.full(
-        (shape.n_codes, shape.row_groups, shape.column_groups), 1.0 / max(shape.n_codes, 1)
+        (shape.n_levels, shape.row_groups, shape.column_groups), 1.0 / max(shape.n_levels, 1)
     )
     return SoftState(rows, columns, even)
 
@@ -72,7 +72,7 @@ def _random_state(shape: SoftShape, rng: Generator) -> SoftState:
     columns = rows
     if not shape.one_set:
         columns = _shares(rng.standard_exponential((shape.n_columns, shape.column_groups)))
-    theta = rng.standard_exponential((shape.row_groups, shape.column_groups, shape.n_codes))
+    theta = rng.standard_exponential((shape.row_groups, shape.column_groups, shape.n_levels))
     if shape.symmetric:
         theta = theta + theta.transpose(1, 0, 2)
     return SoftState(rows, columns, np.ascontiguousarray(np.moveaxis(_shares(theta), 2, 0)))
@@ -92,17 +92,17 @@ def _state_of_model(shape: SoftShape, model: Any) -> SoftState:
         )
     rows, columns = (np.ascontiguousarray(getattr(model, name), np.float64) for name in names)
     theta = np.asarray(model.theta_, np.float64)
-    if theta.shape[2] == shape.n_codes - 1:  # the missing mass is that of "not rated"
+    if theta.shape[2] == shape.n_levels - 1:  # the missing mass is that of "not rated"
         theta = np.dstack([theta, np.maximum(1.0 - theta.sum(axis=2), 0.0)])
     theta = np.ascontiguousarray(np.moveaxis(theta, 2, 0))
     seen = (*rows.shape, *columns.shape, *theta.shape)
     groups = (shape.row_groups, shape.column_groups)
-    if seen != (shape.n_rows, groups[0], shape.n_columns, groups[1], shape.n_codes, *groups):
+    if seen != (shape.n_rows, groups[0], shape.n_columns, groups[1], shape.n_levels, *groups):
         raise InputError(
             f"the model to start from has {rows.shape[0]} and {columns.shape[0]} nodes, "
             f"{rows.shape[1]} and {columns.shape[1]} groups, {theta.shape[0]} values; the fit has "
             f"{shape.n_rows} and {shape.n_columns} nodes, {groups[0]} and {groups[1]} groups, "
-            f"{shape.n_codes} values",
+            f"{shape.n_levels} values",
             remedy="use the same nodes, values and n_groups, or init='random'",
         )
     return SoftState(rows, rows if shape.one_set else columns, theta)
