@@ -212,6 +212,9 @@ TABLES: dict[str, Table] = {
     "recommend-mmsbm-prior": _one("recommend", "mmsbm-prior"),
     "recommend-unseen": _one("recommend", "unseen"),
     "recommend-ranking": _one("recommend", "ranking"),
+    "recommend-genres": _one(
+        "genres", "groups", {"item group": "{group}", "films with the largest share": "{films}"}
+    ),
     "additive-tuning": _one("additive_defaults", "tuning"),
     "additive-check": _one(
         "additive_defaults",
