@@ -1,6 +1,25 @@
-"""coterie: groups in a graph by stochastic block models.
+"""coterie: find groups in networks, predict ratings, publish networks without exposing people.
 
-The public names, loaded when first used, so that `import coterie` is quick.
+All three uses fit stochastic block models: nodes of a block have similar connections to all other
+blocks.
+
+- `GeneralizedKMeans` puts every node into one block (hard clustering).
+- `MMSBM` and `MCMMSBM` give every node a share of each group (soft clustering).
+- `Recommender` predicts ratings with these models or with `AdditiveBlockModel`.
+- `Anonymizer` draws a similar new network, attacks it, and releases it if a `Policy` allows it.
+
+Read data with `read_graph` and `read_ratings`, or make a `Graph` or `Ratings` of arrays. Names are
+loaded when first used, so that `import coterie` is quick.
+
+Examples
+--------
+Two triangles that are joined by one edge:
+
+>>> import coterie as ct
+>>> graph = ct.Graph.from_edges([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
+>>> model = ct.GeneralizedKMeans(n_blocks=2, rng=0).fit(graph)
+>>> bool(model.labels_[0] == model.labels_[2] != model.labels_[3] == model.labels_[5])
+True
 """
 
 from __future__ import annotations
@@ -36,13 +55,14 @@ if TYPE_CHECKING:
     from coterie.recommend.model_file import load_recommender as load_recommender
     from coterie.recommend.recommender import Recommender as Recommender
 
+# Public name -> the module that defines it
 _HOMES = {
     "AdditiveBlockModel": "coterie.models.additive",
     "Anonymizer": "coterie.anonymize.anonymizer",
-    "CoterieError": "coterie.base.errors",
-    "GeneralizedKMeans": "coterie.models.hard.estimator",
     "AssumptionWarning": "coterie.base.errors",
+    "CoterieError": "coterie.base.errors",
     "DaskEngine": "coterie.engine.dask",
+    "GeneralizedKMeans": "coterie.models.hard.estimator",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
     "LocalEngine": "coterie.engine",
@@ -64,12 +84,14 @@ _HOMES = {
 
 
 def _notebook_fragment(model: Any) -> str | None:
+    """Render a fitted model for a notebook."""
     from coterie.report.notebook import fragment
 
     return fragment(model)
 
 
 def _release_page(summary: Any) -> str:
+    """Render the report of a release."""
     from coterie.report.release_report import render
 
     return render(summary)

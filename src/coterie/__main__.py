@@ -1,4 +1,4 @@
-"""`python -m coterie` is the same as `coterie`."""
+"""Run the command line with `python -m coterie`."""
 
 from coterie.cli.main import main
 
