@@ -1,6 +1,6 @@
-"""What every model promises, whatever it models: one suite over all of them.
+"""The contract of every estimator: one suite over all models and the Recommender.
 
-A case is a model, the data it is for, and how to read its answer. A new model is one more case.
+A case is a model, its data, and how to read its result. A new model is one more case.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ N, M, R = 60, 40, 5
 
 
 def planted_edges(directed: bool = False) -> list[tuple[int, int]]:
-    """Three groups of twenty nodes, and a node that nobody knows."""
+    """Return the edges of three groups of twenty nodes; the last node is isolated."""
     rng = np.random.default_rng(7)
     pairs = itertools.permutations if directed else itertools.combinations
     return [
@@ -44,7 +44,7 @@ def graph(directed: bool = False, weighted: bool = False) -> ct.Graph:
 
 
 def ratings() -> ct.Ratings:
-    """Two tastes; some repeats, which are observations of their own."""
+    """Return ratings of two groups; repeated pairs count as separate observations."""
     rng = np.random.default_rng(9)
     users, items = rng.integers(0, N, 900), rng.integers(0, M, 900)
     values = np.clip(rng.integers(1, 4, 900) + 2 * ((users + items) % 2), 1, R)
@@ -52,10 +52,12 @@ def ratings() -> ct.Ratings:
 
 
 class Case(NamedTuple):
-    model: Callable[..., Any]  # takes parameters that override the case's own
+    """A model, its data, and how to read its result."""
+
+    model: Callable[..., Any]  # takes parameters that override those of the case
     data: Callable[[], Any]
-    answer: Callable[[Any], tuple[np.ndarray, ...]]  # arrays that two equal fits share to the bit
-    kind: str  # "hard", "soft" or "sampled"
+    answer: Callable[[Any], tuple[np.ndarray, ...]]  # arrays that are equal for equal fits
+    kind: str  # "hard", "soft", "sampled" or "recommender"
 
 
 def labels_of(model: Any) -> tuple[np.ndarray, ...]:
@@ -105,6 +107,18 @@ def sampled(**own: Any) -> Case:
     return Case(make, ratings, samples_of, "sampled")
 
 
+def recommender(name: str, **own: Any) -> Case:
+    """Return the case of a Recommender; parameters go to the model that it wraps."""
+
+    def make(**params: Any) -> Any:
+        return ct.Recommender(getattr(ct, name)(**{**own, **params}))
+
+    def predictions(fitted: Any) -> tuple[np.ndarray, ...]:
+        return (fitted.predict_proba(fitted.users_.ids[:30], fitted.items_.ids[:30]),)
+
+    return Case(make, ratings, predictions, "recommender")
+
+
 CASES = {
     "simple": hard("simple", graph),
     "simple fixed": hard("simple", graph, score="fixed"),
@@ -123,61 +137,68 @@ CASES = {
     "mcmmsbm ratings": soft("MCMMSBM", ratings, samples=10),
     "mcmmsbm graph": soft("MCMMSBM", graph, samples=10),
     "additive": sampled(),
+    "recommender mmsbm": recommender("MMSBM", n_groups=3, max_iter=25),
+    "recommender hard": recommender(
+        "GeneralizedKMeans", n_blocks=3, objective="ratings", max_iter=5
+    ),
 }
 EXACT_EM = ["mmsbm ratings", "mmsbm graph", "mmsbm directed", "mmsbm weighted"]
 
-every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+MODELS = ("hard", "soft", "sampled")  # a Recommender has no history of its own
 
 
 def cases(*kinds: str) -> Any:
+    """Parametrize a test with the cases of these kinds."""
     chosen = {name: case for name, case in CASES.items() if case.kind in kinds}
     return pytest.mark.parametrize("case", chosen.values(), ids=chosen.keys())
 
 
+every_case = cases(*MODELS, "recommender")
+every_model = cases(*MODELS)
+
+
 @pytest.fixture(autouse=True)
 def many_shards(monkeypatch):
-    """Small data in several shards, so that threads have something to disagree about."""
+    """Cut small data into several shards, so that threads can make a difference."""
     monkeypatch.setattr("coterie.engine.shard_layout._EDGES_PER_SHARD", 64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)
         yield
 
 
-# --- manners -----------------------------------------------------------------------------------
+# --- conventions of scikit-learn ----------------------------------------------------------------
 
 
 @every_case
-def test_init_only_stores_and_fit_changes_no_parameter(case):
+def test_init_only_stores_parameters_and_fit_does_not_change_them(case):
     model = case.model()
-    learnt = [name for name in vars(model) if name.endswith("_")]
-    assert not learnt
-    assert set(vars(model)) == set(model.get_params())
+    assert set(vars(model)) == set(model.get_params(deep=False))
     before = repr(model.get_params())
     assert model.fit(case.data()) is model
     assert repr(model.get_params()) == before
 
 
 @every_case
-def test_parameters_go_in_and_come_out_as_sklearn_wants(case):
+def test_parameters_follow_scikit_learn_conventions(case):
     model = case.model(rng=5)
     twin = clone(model)
     assert type(twin) is type(model) and twin is not model
     assert repr(twin.get_params()) == repr(model.get_params())
-    for name, value in model.get_params().items():
+    for name, value in model.get_params(deep=False).items():
         assert getattr(clone(model).set_params(**{name: value}), name) is value
     with pytest.raises(ValueError, match="no_such_thing"):
         model.set_params(no_such_thing=1)
 
 
 @every_case
-def test_fit_takes_engine_and_callback_in_one_way(case):
+def test_fit_has_the_same_engine_and_callback_parameters(case):
     parameters = inspect.signature(case.model().fit).parameters
     assert parameters["engine"].default == "local"
     assert "callback" in parameters
 
 
 @every_case
-def test_the_data_are_left_alone(case):
+def test_fit_does_not_change_the_data(case):
     data = case.data()
     before = {name: np.copy(v) for name, v in vars(data).items() if isinstance(v, np.ndarray)}
     case.model().fit(data)
@@ -185,8 +206,8 @@ def test_the_data_are_left_alone(case):
         assert_array_equal(getattr(data, name), array)
 
 
-@every_case
-def test_history_tells_every_iteration(case):
+@every_model
+def test_history_has_every_iteration(case):
     model = case.model(**({"tol": 0} if case.kind != "sampled" else {})).fit(case.data())
     history = model.history_
     assert history and all(isinstance(entry, Iteration) for entry in history)
@@ -203,38 +224,39 @@ def test_history_tells_every_iteration(case):
 
 
 @cases("soft")
-def test_without_a_tolerance_all_iterations_are_run(case):
+def test_zero_tolerance_runs_all_iterations(case):
     model = case.model(tol=0, max_iter=13).fit(case.data())
     assert len(model.history_) == 13
     assert not model.converged_
 
 
 @every_case
-def test_the_callback_hears_of_progress(case):
-    heard: list[Progress] = []
-    case.model().fit(case.data(), callback=heard.append)
-    assert any(p.stage == "fit" for p in heard)
-    assert all(isinstance(p, Progress) for p in heard)
+def test_callback_receives_progress(case):
+    received: list[Progress] = []
+    case.model().fit(case.data(), callback=received.append)
+    assert any(p.stage == "fit" for p in received)
+    assert all(isinstance(p, Progress) for p in received)
 
 
-# --- randomness --------------------------------------------------------------------------------
+# --- randomness ---------------------------------------------------------------------------------
 
 
 @every_case
-def test_threads_do_not_change_a_bit(case):
+def test_number_of_threads_does_not_change_the_result(case):
     answers, entropies = [], []
     for threads in (1, 2):
         with LocalEngine(threads) as engine:
             model = case.model(rng=3).fit(case.data(), engine=engine)
         answers.append(case.answer(model))
-        entropies.append([entry.entropy for entry in model.history_])
+        fitted = model.model_ if case.kind == "recommender" else model
+        entropies.append([entry.entropy for entry in fitted.history_])
     for one, two in zip(*answers, strict=True):
         assert_array_equal(one, two)
     assert entropies[0] == entropies[1]
 
 
 @every_case
-def test_a_seed_is_a_seed_and_refitting_starts_afresh(case):
+def test_same_seed_gives_the_same_result_and_refitting_starts_again(case):
     model = case.model(rng=0).fit(case.data())
     first = [np.copy(a) for a in case.answer(model)]
     again = case.answer(model.fit(case.data()))
@@ -245,13 +267,13 @@ def test_a_seed_is_a_seed_and_refitting_starts_afresh(case):
 
 
 @cases("soft", "sampled")
-def test_another_seed_is_another_run(case):
+def test_another_seed_gives_another_result(case):
     one, two = (case.answer(case.model(rng=seed).fit(case.data())) for seed in (0, 1))
     assert any(not np.array_equal(a, b) for a, b in zip(one, two, strict=True))
 
 
 @every_case
-def test_a_fit_does_not_touch_numpy_s_global_state(case):
+def test_fit_does_not_change_the_global_random_state(case):
     np.random.seed(0)
     before = np.random.get_state()[1].copy()
     case.model().fit(case.data())
@@ -260,16 +282,16 @@ def test_a_fit_does_not_touch_numpy_s_global_state(case):
 
 @every_case
 @pytest.mark.parametrize("rng", [-1, "zero", 0.5])
-def test_no_seed_is_refused(case, rng):
-    with pytest.raises(InputError):
+def test_invalid_seed_is_rejected(case, rng):
+    with pytest.raises(InputError, match="invalid seed"):
         case.model(rng=rng).fit(case.data())
 
 
-# --- interruption ------------------------------------------------------------------------------
+# --- interruption -------------------------------------------------------------------------------
 
 
-@every_case
-def test_an_interrupted_fit_keeps_the_best_so_far(case):
+@every_model
+def test_interrupted_fit_keeps_the_best_result_so_far(case):
     calls = 0
 
     def interrupt(progress: Progress) -> None:
@@ -286,7 +308,7 @@ def test_an_interrupted_fit_keeps_the_best_so_far(case):
     try:
         model.fit(case.data(), callback=interrupt)
     except KeyboardInterrupt:
-        pytest.fail("the interrupt came through: pytest itself would end here")
+        pytest.fail("the interrupt was not caught")
     assert model.interrupted_ is True
     assert 1 <= len(model.history_) < 100
     assert np.isfinite(model.entropy_)
@@ -296,7 +318,7 @@ def test_an_interrupted_fit_keeps_the_best_so_far(case):
     assert case.model().fit(case.data()).interrupted_ is False
 
 
-# --- entropies ---------------------------------------------------------------------------------
+# --- entropies ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", EXACT_EM)
@@ -309,8 +331,8 @@ def test_exact_em_never_raises_the_entropy(name):
         assert S[-1] < S[0]
 
 
-def test_a_prior_is_fitted_to_the_end():
-    """With a prior EM brings the penalised entropy down, and that is what must decide."""
+def test_prior_lowers_the_penalised_entropy():
+    """With a prior, EM lowers the penalised entropy, so that decides which state is best."""
     data = ratings()
     observed = list(zip(data.users, data.items, data.codes, strict=True))
     start = ct.MMSBM(n_groups=3, tol=0, max_iter=4).fit(data)
@@ -322,8 +344,8 @@ def test_a_prior_is_fitted_to_the_end():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1 / 3])
-def test_weights_of_zero_and_fractions_are_weights_too(scale):
-    """Zeros once overran a buffer; fractions left traces in emptied blocks."""
+def test_zero_and_fractional_weights_are_supported(scale):
+    """Zeros once overran a buffer, and fractions left residues in empty blocks."""
     rng = np.random.default_rng(13)
     source, target = np.triu_indices(12, 1)
     for seed in range(8):
@@ -347,7 +369,7 @@ def test_memberships_and_thetas_are_distributions(case):
 
 
 def soft_entropy(model: Any, data: Any) -> float:
-    """The reference's entropy of a fitted soft model."""
+    """Return the entropy of a fitted soft model by the reference."""
     if isinstance(data, ct.Ratings):
         observed = list(zip(data.users, data.items, data.codes, strict=True))
         h_row, h_col = model.user_memberships_, model.item_memberships_
@@ -358,7 +380,7 @@ def soft_entropy(model: Any, data: Any) -> float:
 
 
 @pytest.mark.parametrize("name", ["mmsbm ratings", "mmsbm prior", "mcmmsbm ratings"])
-def test_the_entropy_of_a_soft_model_is_the_reference_s(name):
+def test_entropy_of_a_soft_model_equals_the_reference(name):
     case = CASES[name]
     data = case.data()
     model = case.model().fit(data)
@@ -366,7 +388,7 @@ def test_the_entropy_of_a_soft_model_is_the_reference_s(name):
 
 
 def hard_entropy(objective: str, model: Any, data: Any) -> float:
-    """The reference's entropy of a fitted clustering."""
+    """Return the entropy of a fitted clustering by the reference."""
     if objective in ("ratings", "likes"):
         rows, cols = model.user_labels_, model.item_labels_
         rated = list(zip(data.users, data.items, data.codes, strict=True))
@@ -387,7 +409,7 @@ def hard_entropy(objective: str, model: Any, data: Any) -> float:
 
 
 @cases("hard")
-def test_the_entropy_of_a_clustering_is_the_reference_s(case):
+def test_entropy_of_a_clustering_equals_the_reference(case):
     data = case.data()
     model = case.model().fit(data)
     assert_allclose(model.entropy_, hard_entropy(model.objective, model, data), rtol=1e-9)
@@ -396,7 +418,7 @@ def test_the_entropy_of_a_clustering_is_the_reference_s(case):
 
 
 @cases("hard")
-def test_locally_optimal_says_the_truth(case):
+def test_locally_optimal_is_correct(case):
     data = case.data()
     model = case.model(max_iter=60).fit(data)
     sides = case.answer(model)
@@ -410,17 +432,17 @@ def test_locally_optimal_says_the_truth(case):
 
 
 def _with(model: Any, side: int, labels: Any) -> SimpleNamespace:
-    """A stand-in for the model with other labels on one side."""
+    """Return a stand-in for the model with other labels on one side."""
     names = ["labels_"] if hasattr(model, "labels_") else ["user_labels_", "item_labels_"]
     given = {name: getattr(model, name) for name in names}
     return SimpleNamespace(**{**given, names[side]: np.asarray(labels)})
 
 
-# --- the names of the nodes say nothing --------------------------------------------------------
+# --- results do not depend on node numbers ------------------------------------------------------
 
 
 def renumbered(data: Any, users: np.ndarray, items: np.ndarray) -> Any:
-    """The same data with node v called users[v] (and items likewise)."""
+    """Return the same data with node v renumbered to users[v] (items likewise)."""
     if isinstance(data, ct.Ratings):
         return ct.Ratings.from_arrays(
             users[data.users], items[data.items], data.ratings, merge=False
@@ -440,7 +462,7 @@ def renumbered(data: Any, users: np.ndarray, items: np.ndarray) -> Any:
 
 
 @cases("hard")
-def test_relabelling_nodes_relabels_the_clusters(case):
+def test_renumbering_nodes_renumbers_the_labels(case):
     rng = np.random.default_rng(10)
     users, items = rng.permutation(N), rng.permutation(M)
     data = case.data()
@@ -463,7 +485,7 @@ def test_relabelling_nodes_relabels_the_clusters(case):
 
 
 @pytest.mark.parametrize("name", [*EXACT_EM, "mmsbm prior"])
-def test_relabelling_nodes_relabels_the_memberships(name):
+def test_renumbering_nodes_renumbers_the_memberships(name):
     case, data = CASES[name], CASES[name].data()
     rng = np.random.default_rng(11)
     users, items = rng.permutation(N), rng.permutation(M)
@@ -485,16 +507,16 @@ def test_relabelling_nodes_relabels_the_memberships(name):
     assert_allclose(turned.theta_, plain.theta_, atol=1e-8)
 
 
-# --- small and odd data ------------------------------------------------------------------------
+# --- small and degenerate data ------------------------------------------------------------------
 
-ODD_GRAPHS = {
+DEGENERATE_GRAPHS = {
     "one edge": ([0], [1], 2),
     "no edge": ([], [], 5),
     "star": ([0] * 6, list(range(1, 7)), 8),
     "clique": (*np.triu_indices(6, 1), 6),
     "two parts": ([0, 1, 3, 4], [1, 2, 4, 5], 7),
 }
-ODD_RATINGS = {
+DEGENERATE_RATINGS = {
     "one rating": ([0], [0], [3]),
     "one value": ([0, 1, 1], [0, 0, 1], [4, 4, 4]),
     "one user": ([0, 0, 0], [0, 1, 2], [1, 2, 5]),
@@ -502,14 +524,15 @@ ODD_RATINGS = {
 }
 
 
-def odd_data(case: Case) -> list[tuple[str, Any]]:
+def degenerate_data(case: Case) -> list[tuple[str, Any]]:
     like = case.data()
     if isinstance(like, ct.Ratings):
         return [
-            (name, ct.Ratings.from_arrays(*rows, merge=False)) for name, rows in ODD_RATINGS.items()
+            (name, ct.Ratings.from_arrays(*rows, merge=False))
+            for name, rows in DEGENERATE_RATINGS.items()
         ]
     made = []
-    for name, (source, target, n) in ODD_GRAPHS.items():
+    for name, (source, target, n) in DEGENERATE_GRAPHS.items():
         weights = None if like.weights is None else np.ones(len(source))
         made.append(
             (
@@ -524,9 +547,9 @@ def odd_data(case: Case) -> list[tuple[str, Any]]:
 
 @cases("hard", "soft")
 @pytest.mark.parametrize("groups", [1, 2])
-def test_odd_data_give_a_finite_answer_or_a_clear_refusal(case, groups):
+def test_degenerate_data_give_a_finite_result_or_an_error(case, groups):
     size = "n_blocks" if case.kind == "hard" else "n_groups"
-    for name, data in odd_data(case):
+    for name, data in degenerate_data(case):
         wanted: Any = groups
         if isinstance(data, ct.Ratings):
             wanted = (groups, groups)
@@ -542,14 +565,14 @@ def test_odd_data_give_a_finite_answer_or_a_clear_refusal(case, groups):
 
 @cases("hard", "soft")
 @pytest.mark.parametrize("groups", [0, -1, 2.5, "many"])
-def test_impossible_numbers_of_groups_are_refused(case, groups):
+def test_invalid_numbers_of_groups_are_rejected(case, groups):
     size = "n_blocks" if case.kind == "hard" else "n_groups"
     with pytest.raises(InputError):
         case.model(**{size: groups}).fit(case.data())
 
 
 @cases("hard")
-def test_as_many_blocks_as_nodes_and_no_more(case):
+def test_at_most_one_block_per_node_is_accepted(case):
     data = case.data()
     two = isinstance(data, ct.Ratings)
     model = case.model(n_blocks=(N, M) if two else N, max_iter=3).fit(data)
@@ -559,6 +582,6 @@ def test_as_many_blocks_as_nodes_and_no_more(case):
 
 
 @every_case
-def test_something_else_than_data_is_refused(case):
+def test_other_types_than_data_are_rejected(case):
     with pytest.raises(InputError):
         case.model().fit([[1, 2], [3, 4]])

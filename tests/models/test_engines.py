@@ -1,4 +1,4 @@
-"""The same models on threads, on a cluster and on shards: the same bits."""
+"""Models give the same bits on threads, on a Dask cluster and on shards."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ KINDS = ["simple", "degree-corrected", "directed", "weighted"]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("score", ["exact", "fixed"])
-def test_any_cut_of_the_rows_gives_the_statistics_and_plans_of_the_whole(
-    kind: str, score: str
-) -> None:
+def test_sharded_objective_equals_the_local_one_for_any_cuts(kind: str, score: str) -> None:
     whole = make_objective(kind, graph_of(kind), score)
     rng = np.random.default_rng(1)
     cuts = np.array([0, 1, 40, 41, 110, 150])
@@ -78,7 +76,7 @@ def test_any_cut_of_the_rows_gives_the_statistics_and_plans_of_the_whole(
         assert np.array_equal(states[0].labels[0], states[1].labels[0])
 
 
-def test_hard_clustering_on_dask_is_hard_clustering(dask: DaskEngine) -> None:
+def test_hard_clustering_on_dask_equals_local(dask: DaskEngine) -> None:
     graph = graph_of("simple")
     here = GeneralizedKMeans(4, search="paper", max_iter=25, rng=3).fit(graph)
     there = GeneralizedKMeans(4, search="paper", max_iter=25, rng=3).fit(graph, engine=dask)
@@ -88,7 +86,7 @@ def test_hard_clustering_on_dask_is_hard_clustering(dask: DaskEngine) -> None:
     assert here.locally_optimal_ == there.locally_optimal_
 
 
-def test_two_node_sets_on_dask(dask: DaskEngine) -> None:
+def test_hard_clustering_of_ratings_on_dask_equals_local(dask: DaskEngine) -> None:
     ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
     here, there = (
         GeneralizedKMeans((3, 4), search="paper", objective="ratings", max_iter=15).fit(
@@ -100,7 +98,7 @@ def test_two_node_sets_on_dask(dask: DaskEngine) -> None:
     assert np.array_equal(here.item_labels_, there.item_labels_)
 
 
-def test_a_worker_killed_in_the_middle_changes_nothing(dask: DaskEngine) -> None:
+def test_killed_worker_does_not_change_the_result(dask: DaskEngine) -> None:
     graph = graph_of("simple")
     here = GeneralizedKMeans(4, search="paper", max_iter=12, tol=0, rng=3).fit(graph)
 
@@ -115,7 +113,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(dask: DaskEngine) -> None
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_graph_in_shards_is_clustered_as_the_graph(kind: str, tmp_path: Path) -> None:
+def test_hard_clustering_of_shards_equals_that_of_the_graph(kind: str, tmp_path: Path) -> None:
     graph = graph_of(kind)
     write_graph(graph, tmp_path / "g.csv")
     options = {"directed": kind == "directed", "weighted": kind == "weighted"}
@@ -127,16 +125,16 @@ def test_a_graph_in_shards_is_clustered_as_the_graph(kind: str, tmp_path: Path) 
     assert model.entropy_ == pytest.approx(entropy, rel=1e-12)
 
 
-def test_what_needs_one_machine_says_so(dask: DaskEngine) -> None:
+def test_what_needs_one_machine_is_rejected_on_dask(dask: DaskEngine) -> None:
     with pytest.raises(InputError, match=r"one machine.*local"):
         GeneralizedKMeans(2, search="paper", objective="gaussian").fit(
             np.arange(8.0)[:, None], engine=dask
         )
-    with pytest.raises(InputError, match="search='paper'"):
+    with pytest.raises(InputError, match='search="paper"'):
         GeneralizedKMeans(2, search="best").fit(graph_of("simple"), engine=dask)
 
 
-def test_ratings_in_shards_are_fitted_as_the_ratings(dask: DaskEngine, tmp_path: Path) -> None:
+def test_soft_model_of_sharded_ratings_equals_local(dask: DaskEngine, tmp_path: Path) -> None:
     ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
     write_ratings(ratings, tmp_path / "r.csv")
     shard_ratings(tmp_path / "r.csv", tmp_path / "shards", shards=3)
@@ -149,7 +147,7 @@ def test_ratings_in_shards_are_fitted_as_the_ratings(dask: DaskEngine, tmp_path:
 
 
 @pytest.mark.parametrize("kind", ["simple", "directed", "weighted"])
-def test_a_graph_in_shards_is_fitted_as_the_graph(
+def test_soft_model_of_a_sharded_graph_equals_that_of_the_graph(
     kind: str, dask: DaskEngine, tmp_path: Path
 ) -> None:
     graph = graph_of(kind)
@@ -165,7 +163,7 @@ def test_a_graph_in_shards_is_fitted_as_the_graph(
     assert np.array_equal(model.fit(sharded, engine=dask).memberships_, here)
 
 
-def test_weights_of_too_many_values_are_refused_in_shards_too(tmp_path: Path) -> None:
+def test_too_many_distinct_weights_in_shards_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "g.csv").write_text("".join(f"0,{x},{x / 7}\n" for x in range(1, 1200)))
     shard_graph(tmp_path / "g.csv", tmp_path / "shards", shards=3, weighted=True)
     with pytest.raises(InputError, match="too many distinct values"):
@@ -173,24 +171,26 @@ def test_weights_of_too_many_values_are_refused_in_shards_too(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("model", ["mmsbm", "hard", "best"])
-def test_a_recommender_of_shards(model: str, dask: DaskEngine, tmp_path: Path) -> None:
-    """`recommend fit SHARDS --engine dask --scheduler …`, beside the file on threads."""
+def test_recommender_of_shards_equals_that_of_the_file(
+    model: str, dask: DaskEngine, tmp_path: Path
+) -> None:
+    """Compare `recommend fit SHARDS --engine dask --scheduler …` with the file on threads."""
     ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
-    order = np.lexsort((ratings.items, ratings.users))  # as shards have them
+    order = np.lexsort((ratings.items, ratings.users))  # the order of shards
     write_ratings(ratings.take(order), tmp_path / "r.csv")
     shard_ratings(tmp_path / "r.csv", tmp_path / "shards", shards=3)
     cluster = ["--engine", "dask", "--scheduler", dask._client.scheduler.address]
-    told = []
+    reported = []
     for data, where in ((tmp_path / "r.csv", []), (tmp_path / "shards", cluster)):
         given = [str(data), "--out", str(tmp_path / "model"), "--model", model, *where]
         done = CliRunner().invoke(recommend, ["fit", *given, "--iterations", "8", "--json"])
         assert done.exit_code == 0, done.output
-        told.append(json.loads(done.stdout))
-    assert [t["ratings"] for t in told] == [len(ratings)] * 2
-    assert told[0]["entropy"] == pytest.approx(told[1]["entropy"], rel=1e-9)
+        reported.append(json.loads(done.stdout))
+    assert [t["ratings"] for t in reported] == [len(ratings)] * 2
+    assert reported[0]["entropy"] == pytest.approx(reported[1]["entropy"], rel=1e-9)
 
 
-def test_shards_that_memory_cannot_hold_and_shards_of_something_else(
+def test_shards_larger_than_memory_and_shards_of_graphs_are_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "g.csv").write_text("0,1,2\n1,2,3\n")
@@ -205,7 +205,7 @@ def test_shards_that_memory_cannot_hold_and_shards_of_something_else(
 
 
 @pytest.mark.parametrize("model", [MMSBM(3, max_iter=12), MCMMSBM(3, samples=5, max_iter=12)])
-def test_soft_models_on_dask_give_the_same_bits(dask: DaskEngine, model: MMSBM) -> None:
+def test_soft_models_on_dask_equal_local(dask: DaskEngine, model: MMSBM) -> None:
     graph, _ = planted_partition(80, 3, mean_degree=8, rng=0)
     ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
     for data in (graph, ratings):
@@ -213,15 +213,15 @@ def test_soft_models_on_dask_give_the_same_bits(dask: DaskEngine, model: MMSBM) 
         assert np.array_equal(model.fit(data, engine=dask).theta_, here)
 
 
-def lost(model: MMSBM | GeneralizedKMeans, data: object, checkpoint: Path) -> None:
-    """A fit whose cluster goes away in the middle."""
+def lose_cluster(model: MMSBM | GeneralizedKMeans, data: object, checkpoint: Path) -> None:
+    """Fit a model whose cluster disappears in the middle."""
     engine = DaskEngine(workers=1, patience=1)
 
     def lose(progress: object) -> None:
         if getattr(progress, "stage", "") == "fit" and getattr(progress, "done", 0) == 12:
             engine._cluster.scale(0)
 
-    with pytest.raises(EngineError, match="--resume"):
+    with pytest.raises(EngineError, match="`resume`"):
         model.fit(data, engine, lose, checkpoint=checkpoint, checkpoint_every=5)  # type: ignore[arg-type]
     engine.close()
 
@@ -233,10 +233,10 @@ MODELS = [
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_columns_in_blocks_give_the_bits_of_whole_ones(
+def test_memberships_in_blocks_equal_whole_ones(
     dask: DaskEngine, model: MMSBM, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Also when the only holder of some blocks is killed."""
+    """Also if the only worker that has some of the blocks is killed."""
     ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
     whole = model.fit(ratings)
     theta, items, scores = whole.theta_, whole.item_memberships_, whole.runs_[0].score
@@ -257,7 +257,7 @@ def test_columns_in_blocks_give_the_bits_of_whole_ones(
         assert blocked.runs_[0].score == scores
 
 
-def test_a_shard_pulls_only_the_columns_that_it_has_seen() -> None:
+def test_shard_takes_only_the_columns_it_needs() -> None:
     shard = Shard(np.array([0, 4]), np.zeros(1), np.zeros(1), np.array([0, 5, 5, 9], np.int32))
     cuts = np.array([0, 5, 10])
     small, places = narrow(shard, cuts)
@@ -267,21 +267,19 @@ def test_a_shard_pulls_only_the_columns_that_it_has_seen() -> None:
     assert pulled[small.column].tolist() == [100, 105, 105, 109]
 
 
-def test_a_fit_that_lost_its_cluster_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+def test_soft_fit_that_lost_its_cluster_resumes(tmp_path: Path) -> None:
     ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
     model = MMSBM(n_groups=(3, 2), max_iter=20, tol=0, rng=4)
     theta = model.fit(ratings).theta_
-    lost(model, ratings, tmp_path / "c")
+    lose_cluster(model, ratings, tmp_path / "c")
     again = model.fit(ratings, checkpoint=tmp_path / "c", checkpoint_every=5, resume=True)
     assert np.array_equal(again.theta_, theta)
 
 
-def test_a_clustering_that_lost_its_cluster_goes_on_from_its_checkpoint(
-    dask: DaskEngine, tmp_path: Path
-) -> None:
+def test_hard_fit_that_lost_its_cluster_resumes(dask: DaskEngine, tmp_path: Path) -> None:
     graph = graph_of("simple")
     model = GeneralizedKMeans(4, search="paper", max_iter=20, tol=0, rng=3)
     whole = model.fit(graph).labels_
-    lost(model, graph, tmp_path / "c")
+    lose_cluster(model, graph, tmp_path / "c")
     again = model.fit(graph, dask, checkpoint=tmp_path / "c", resume=True)
     assert np.array_equal(again.labels_, whole) and len(again.history_) == 20
