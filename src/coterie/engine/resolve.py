@@ -10,12 +10,12 @@ from coterie.engine.interface import Engine
 from coterie.engine.local import LocalEngine
 
 
-def resolve_engine(engine: str | Engine | None, threads: int | None = None) -> Engine:
+def resolve_engine(engine: str | Engine, threads: int | None = None) -> Engine:
     """Return the engine for the name "local" or "dask"; return an engine object unchanged.
 
-    "local" (and None) uses the threads of this process, "dask" starts a cluster on this machine.
+    "local" uses the threads of this process, "dask" starts a cluster on this machine.
     """
-    if engine is None or engine == "local":
+    if engine == "local":
         return LocalEngine(threads)
     if engine == "dask":
         from coterie.engine.dask import DaskEngine
@@ -29,7 +29,7 @@ def resolve_engine(engine: str | Engine | None, threads: int | None = None) -> E
 
 
 @contextmanager
-def running_engine(engine: str | Engine | None, threads: int | None = None) -> Iterator[Engine]:
+def running_engine(engine: str | Engine, threads: int | None = None) -> Iterator[Engine]:
     """Provide the engine for a `with` block; close it afterwards unless the caller created it."""
     running = resolve_engine(engine, threads)
     try:

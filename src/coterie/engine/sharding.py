@@ -72,16 +72,16 @@ def shard_graph(
     def entries(pieces: Pieces) -> np.ndarray:
         nonlocal loops
         source, target = numbers.of_all(pieces["source"]), numbers.of_all(pieces["target"])
-        apart = source != target
-        loops += len(apart) - int(apart.sum())
-        source, target = source[apart], target[apart]
+        distinct = source != target
+        loops += len(distinct) - int(distinct.sum())
+        source, target = source[distinct], target[distinct]
         made = np.empty((2, len(source)), kind)
         for turned, (row, column) in enumerate([(source, target), (target, source)]):
             made[turned]["row"], made[turned]["column"] = row, column
             if directed:
                 made[turned]["channel"] = turned
             if weighted:
-                made[turned]["weight"] = np.concatenate(pieces["weight"])[apart]
+                made[turned]["weight"] = np.concatenate(pieces["weight"])[distinct]
                 made[turned]["turned"] = turned
         return made.ravel()
 

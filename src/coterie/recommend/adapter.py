@@ -68,12 +68,12 @@ class Adapter(Protocol):
         ...
 
     def distributions(
-        self, users: np.ndarray, items: np.ndarray, engine: str | Engine | None
+        self, users: np.ndarray, items: np.ndarray, engine: str | Engine
     ) -> np.ndarray:
         """Return P(value) of each pair: pairs x values."""
         ...
 
-    def scores(self, users: np.ndarray, engine: str | Engine | None) -> np.ndarray:
+    def scores(self, users: np.ndarray, engine: str | Engine) -> np.ndarray:
         """Return the expected rating of every item for these users: users x items."""
         ...
 

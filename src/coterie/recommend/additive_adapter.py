@@ -40,11 +40,11 @@ class AdditiveAdapter:
         return self.scale.levels(ratings).astype(np.int64)
 
     def distributions(
-        self, users: np.ndarray, items: np.ndarray, engine: str | Engine | None
+        self, users: np.ndarray, items: np.ndarray, engine: str | Engine
     ) -> np.ndarray:
         return pair_distributions(self.samples, users, items, engine)
 
-    def scores(self, users: np.ndarray, engine: str | Engine | None) -> np.ndarray:
+    def scores(self, users: np.ndarray, engine: str | Engine) -> np.ndarray:
         m = self.samples.item_labels.shape[1]
         p = self.distributions(np.repeat(users, m), np.tile(np.arange(m), len(users)), engine)
         return np.asarray((p @ self.values).reshape(len(users), m))

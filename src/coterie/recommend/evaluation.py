@@ -87,7 +87,7 @@ def evaluate(
     seed: int = 0,
     top: int = 10,
     likes: bool | None = None,
-    engine: str | Engine | None = "local",
+    engine: str | Engine = "local",
     callback: Callback = silent,
 ) -> Evaluation:
     """Cross-validate the model that `make` returns.

@@ -60,11 +60,11 @@ class HardAdapter:
         return nearest_level(self.values, ratings)
 
     def distributions(
-        self, users: np.ndarray, items: np.ndarray, engine: str | Engine | None
+        self, users: np.ndarray, items: np.ndarray, engine: str | Engine
     ) -> np.ndarray:
         return np.asarray(self.theta[self.users[users], self.items[items]])
 
-    def scores(self, users: np.ndarray, engine: str | Engine | None) -> np.ndarray:
+    def scores(self, users: np.ndarray, engine: str | Engine) -> np.ndarray:
         return np.asarray((self.theta @ self.values)[self.users[users]][:, self.items])
 
     def with_users(self, nodes: list[NodeRatings]) -> Self:

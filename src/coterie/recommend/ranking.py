@@ -18,7 +18,7 @@ def top_items(
     users: np.ndarray,
     n: int,
     exclude_seen: bool,
-    engine: str | Engine | None = "local",
+    engine: str | Engine = "local",
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return, for each user number, the numbers and expected ratings of the n best items.
 

@@ -109,7 +109,7 @@ class Recommender(Estimator):
         ratings: Any,
         y: Any = None,
         *,
-        engine: str | Engine | None = "local",
+        engine: str | Engine = "local",
         callback: Callback = silent,
         **fit_options: Any,
     ) -> Self:
@@ -168,7 +168,7 @@ class Recommender(Estimator):
         self._state = FittedState.from_model(model, training, rated)
         return self
 
-    def compile(self, ratings: Ratings, engine: str | Engine | None = "local") -> Self:
+    def compile(self, ratings: Ratings, engine: str | Engine = "local") -> Self:
         """Compile what `fit` will run, so that compilation is not part of a measured time.
 
         Parameters
@@ -302,7 +302,7 @@ class Recommender(Estimator):
         return self
 
     def predict_proba(
-        self, users: Any, items: Any = None, *, engine: str | Engine | None = "local"
+        self, users: Any, items: Any = None, *, engine: str | Engine = "local"
     ) -> np.ndarray:
         """Return the distribution of the rating of each pair.
 
@@ -345,7 +345,7 @@ class Recommender(Estimator):
         return p
 
     def predict(
-        self, users: Any, items: Any = None, *, engine: str | Engine | None = "local"
+        self, users: Any, items: Any = None, *, engine: str | Engine = "local"
     ) -> np.ndarray:
         """Return the expected rating of each pair: the mean of its distribution.
 
@@ -397,7 +397,7 @@ class Recommender(Estimator):
         n: int = 10,
         *,
         exclude_seen: bool = True,
-        engine: str | Engine | None = "local",
+        engine: str | Engine = "local",
     ) -> Any:
         """Return the items with the highest expected ratings for one or more users.
 

@@ -64,12 +64,12 @@ class SoftAdapter:
         return nearest_level(self.values, ratings)
 
     def distributions(
-        self, users: np.ndarray, items: np.ndarray, engine: str | Engine | None
+        self, users: np.ndarray, items: np.ndarray, engine: str | Engine
     ) -> np.ndarray:
         total = sum(pair_distribution(users, items, *run) for run in self.runs)
         return np.asarray(total) / len(self.runs)
 
-    def scores(self, users: np.ndarray, engine: str | Engine | None) -> np.ndarray:
+    def scores(self, users: np.ndarray, engine: str | Engine) -> np.ndarray:
         total = np.zeros((len(users), len(self.runs[0].items)))
         for run in self.runs:
             memberships = run.users[users]

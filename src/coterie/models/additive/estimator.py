@@ -169,7 +169,7 @@ class AdditiveBlockModel(Estimator):
     def fit(
         self,
         ratings: Ratings,
-        engine: str | Engine | None = "local",
+        engine: str | Engine = "local",
         callback: Callback = silent,
         *,
         checkpoint: str | PathLike[str] | None = None,
@@ -233,7 +233,7 @@ class AdditiveBlockModel(Estimator):
             self.entropy_ = self._training_entropy(inputs.observed, runner)
         return self
 
-    def compile(self, data: Ratings, engine: str | Engine | None = "local") -> None:
+    def compile(self, data: Ratings, engine: str | Engine = "local") -> None:
         """Compile the kernels that `fit(data)` needs, on two ratings.
 
         Numba compiles a kernel on its first call and caches it on disk. Call this before `fit` to
@@ -250,7 +250,7 @@ class AdditiveBlockModel(Estimator):
         AdditiveBlockModel(n_chains=1, n_sweeps=16, rng=0).fit(few, engine)
 
     def predict_proba(
-        self, users: object, items: object, *, engine: str | Engine | None = "local"
+        self, users: object, items: object, *, engine: str | Engine = "local"
     ) -> np.ndarray:
         """Predict the distribution of ratings of pairs of user and item.
 

@@ -21,7 +21,7 @@ def pair_distributions(
     samples: Samples,
     users: np.ndarray,
     items: np.ndarray,
-    engine: str | Engine | None = "local",
+    engine: str | Engine = "local",
 ) -> np.ndarray:
     """Return P(rating) for pairs of user and item numbers: pairs x levels."""
     order = np.argsort(users, kind="stable")

@@ -40,11 +40,11 @@ def check_options(model: Any) -> None:
             )
 
 
-def check_placement(model: Any, data: Any, engine: str | Engine | None) -> None:
+def check_placement(model: Any, data: Any, engine: str | Engine) -> None:
     """Raise an error if the search needs all data in this process and they are distributed."""
     if isinstance(data, ShardedGraph):
         where = "a graph in shards"
-    elif engine == "dask" or not (engine is None or isinstance(engine, str | LocalEngine)):
+    elif engine == "dask" or not isinstance(engine, str | LocalEngine):
         where = "the Dask engine"
     else:
         return

@@ -101,7 +101,7 @@ class _Search:
 
     def ranked(self) -> list[Candidate]:
         """Return every number of blocks that was found, the shortest description first."""
-        found = (c for asked, c in self.tried.items() if asked == c.n_blocks)
+        found = (c for requested, c in self.tried.items() if requested == c.n_blocks)
         return sorted(found, key=lambda c: (c.description_length, c.n_blocks))
 
     def descend(self) -> None:
@@ -122,10 +122,10 @@ class _Search:
         while True:
             best = self.best
             k = best.n_blocks[side]
-            sizes = {asked[side] for asked in self.tried}
-            alike = {a[side] for a in self.tried if _replaced(a, side, k) == best.n_blocks}
-            below = max((s for s in alike if s < k), default=0)
-            above = min((s for s in alike if s > k), default=k)
+            sizes = {requested[side] for requested in self.tried}
+            comparable = {a[side] for a in self.tried if _replaced(a, side, k) == best.n_blocks}
+            below = max((s for s in comparable if s < k), default=0)
+            above = min((s for s in comparable if s > k), default=k)
             if above == k and max(sizes) > k:
                 middle = min(s for s in sizes if s > k)
             elif above - k > max(1, _FINE * k):
