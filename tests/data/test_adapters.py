@@ -44,7 +44,7 @@ def identical(a, b):
 
 @settings(deadline=None, max_examples=60)
 @given(graphs())
-def test_graphs_there_and_back(graph):
+def test_conversions_of_graphs_are_lossless(graph):
     weight = None if graph.weights is None else "weight"
     identical(graph, Graph.from_networkx(graph.to_networkx(), weight=weight))
     identical(graph, Graph.from_igraph(graph.to_igraph(), weight=weight))
@@ -63,7 +63,7 @@ def test_graphs_there_and_back(graph):
             assert again.n_edges == graph.n_edges
 
 
-def test_networkx_agrees_on_a_real_graph():
+def test_networkx_graph_has_the_same_edges():
     network = nx.karate_club_graph()
     graph = Graph.from_networkx(network)
     assert (graph.n_nodes, graph.n_edges) == (34, 78)
@@ -72,7 +72,7 @@ def test_networkx_agrees_on_a_real_graph():
     assert weighted.edge_weights().sum() == sum(w for *_, w in network.edges(data="weight"))
 
 
-def test_networkx_names_of_any_kind_and_parallel_edges():
+def test_networkx_graph_with_any_names_and_parallel_edges():
     grid = Graph.from_networkx(nx.grid_2d_graph(2, 2))
     assert grid.ids.tolist() == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert set(grid.to_networkx().nodes) == set(grid.ids.tolist())
@@ -84,7 +84,7 @@ def test_networkx_names_of_any_kind_and_parallel_edges():
     assert Graph.from_networkx(nx.Graph()).n_nodes == 0
 
 
-def test_igraph_without_names():
+def test_igraph_graph_without_names():
     ring = Graph.from_igraph(igraph.Graph.Ring(5))
     assert ring.ids.tolist() == [0, 1, 2, 3, 4]
     assert ring.degrees.tolist() == [2] * 5
@@ -92,7 +92,7 @@ def test_igraph_without_names():
         Graph.from_igraph(igraph.Graph.Ring(5), weight="w")
 
 
-def test_scipy_symmetry_decides_the_direction():
+def test_asymmetric_scipy_matrix_is_a_directed_graph():
     upper = sp.csr_array(np.triu(np.ones((3, 3)), 1))
     assert Graph.from_scipy(upper).directed
     assert Graph.from_scipy(upper, directed=False).n_edges == 3
@@ -109,7 +109,7 @@ def test_scipy_symmetry_decides_the_direction():
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_tables_of_edges(make):
+def test_graph_from_a_data_frame(make):
     table = make({"weight": [2.0, 3.0], "src": ["b", "c"], "dst": ["a", "b"]})
     graph = Graph.from_pandas(table, weight="weight")
     assert graph.ids.tolist() == ["a", "b", "c"]
@@ -125,7 +125,7 @@ def test_tables_of_edges(make):
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_tables_of_ratings(make):
+def test_ratings_from_a_data_frame(make):
     table = make({"movieId": ["x", "y"], "userId": [2, 1], "rating": [4, 5], "timestamp": [10, 20]})
     ratings = Ratings.from_pandas(table)
     assert ratings.user_ids.tolist() == [1, 2]
@@ -140,20 +140,20 @@ def test_tables_of_ratings(make):
     assert (named.user_ids.tolist(), named.values.tolist()) == ([2], [3])
 
 
-def test_matrices_of_ratings():
+def test_ratings_from_and_to_matrices():
     ratings = Ratings.from_arrays(["a", "b", "b"], ["x", "x", "y"], [0, 2, 5])
     again = Ratings.from_scipy(ratings.to_scipy(), user_ids=["a", "b"], item_ids=["x", "y"])
     assert again.to_pandas().equals(ratings.to_pandas())
     dense = Ratings.from_numpy(ratings.to_numpy(), user_ids=["a", "b"], item_ids=["x", "y"])
     assert dense.to_pandas().equals(ratings.to_pandas())
     twice = Ratings.from_arrays([1, 1], [1, 1], [3, 4], merge=False)
-    with pytest.raises(InputError, match="twice"):
+    with pytest.raises(InputError, match="more than one rating"):
         twice.to_scipy()
     with pytest.raises(InputError, match="3 ids"):
         Ratings.from_numpy(np.ones((2, 2)), user_ids=[1, 2, 3])
 
 
-def test_a_package_that_is_not_there(monkeypatch):
+def test_missing_package_is_reported(monkeypatch):
     real = builtins.__import__
 
     def without(name, *arguments, **options):

@@ -39,7 +39,7 @@ def ends(edges):
 
 @settings(deadline=None, max_examples=150)
 @given(edge_lists, st.booleans(), st.booleans(), st.integers(1, 7), st.integers(1, 8))
-def test_rows_are_those_of_plain_counting(case, directed, wide, part, bucket):
+def test_rows_equal_those_of_a_plain_loop(case, directed, wide, part, bucket):
     n, edges = case
     source, target = ends(edges)
     parts = [(source[i : i + part], target[i : i + part]) for i in range(0, len(edges), part)]
@@ -62,7 +62,7 @@ def test_rows_are_those_of_plain_counting(case, directed, wide, part, bucket):
 
 @settings(deadline=None, max_examples=60)
 @given(edge_lists)
-def test_weights_of_repeats_add(case):
+def test_weights_of_repeated_edges_are_added(case):
     n, edges = case
     source, target = ends(edges)
     weights = np.arange(1.0, len(edges) + 1)
@@ -75,7 +75,7 @@ def test_weights_of_repeats_add(case):
     assert dict(zip(pairs, graph.edge_weights(), strict=True)) == dict(expected)
 
 
-def test_threads_and_parts_do_not_change_the_rows():
+def test_rows_do_not_depend_on_threads_or_parts():
     rng = np.random.default_rng(0)
     source, target = rng.integers(0, 5000, (2, 200_000), dtype=np.int32)
     one = build_rows(cut_edges(source, target), None, 5000, False, threads=1)
@@ -87,13 +87,13 @@ def test_threads_and_parts_do_not_change_the_rows():
     assert len(one.indices) == 2 * network.number_of_edges()
 
 
-def test_both_directions_with_equal_weights_are_one_edge():
+def test_directions_with_equal_weights_are_merged():
     graph = Graph.from_edges([0, 1, 0], [1, 0, 2], weights=[2, 2, 5])
     assert graph.edge_weights().tolist() == [2, 5]
     assert graph.cleaned.reciprocal == 1
 
 
-def test_different_weights_of_a_pair_are_an_error_that_names_both():
+def test_conflicting_weights_of_a_pair_are_rejected():
     with pytest.raises(WeightConflictError, match="0 and 2") as caught:
         Graph.from_edges([0, 1, 1], [1, 2, 0], weights=[2, 1, 3])
     assert caught.value.rows == (0, 2)
@@ -103,26 +103,26 @@ def test_different_weights_of_a_pair_are_an_error_that_names_both():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0], [5], {"n_nodes": 3}), "node 5"),
-        (([-1], [0], {}), "node -1"),
-        (([0], [1, 2], {}), "do not line up"),
+        (([0], [5], {"n_nodes": 3}), "node number 5"),
+        (([-1], [0], {}), "node number -1"),
+        (([0], [1, 2], {}), "1 sources and 2 targets"),
         (([0.5], [1], {}), "decimal"),
         (([0], [1], {"weights": [-1]}), "weight -1"),
         (([0], [1], {"weights": [float("nan")]}), "nan"),
-        (([0], [1], {"weights": [1, 2]}), "do not line up"),
-        (([0], [1], {"ids": ["a", "a"]}), "names 2 nodes"),
+        (([0], [1], {"weights": [1, 2]}), "1 edges and 2 weights"),
+        (([0], [1], {"ids": ["a", "a"]}), "is used 2 times"),
         (([0], [1], {"ids": ["a", "b"], "n_nodes": 3}), "2 ids"),
-        ((["a"], ["b"], {"n_nodes": 2}), "by name"),
+        ((["a"], ["b"], {"n_nodes": 2}), "given by names"),
         ((["a"], [None], {}), "missing"),
     ],
 )
-def test_bad_edges_are_refused(arguments, message):
+def test_invalid_edges_are_rejected(arguments, message):
     source, target, options = arguments
     with pytest.raises(InputError, match=message):
         Graph.from_edges(source, target, **options)
 
 
-def test_empty_graphs():
+def test_empty_graphs_are_built():
     assert Graph.from_edges([], []).n_nodes == 0
     graph = Graph.from_edges([], [], n_nodes=3)
     assert (graph.n_nodes, graph.n_edges, graph.degrees.tolist()) == (3, 0, [0, 0, 0])
@@ -130,7 +130,7 @@ def test_empty_graphs():
     assert (only_loops.n_nodes, only_loops.n_edges, only_loops.cleaned.self_loops) == (2, 0, 2)
 
 
-def test_reversed_turns_edges_and_weights():
+def test_reversed_graph_has_reversed_edges_and_weights():
     graph = Graph.from_edges([0, 2, 1], [1, 1, 3], weights=[1, 2, 3], directed=True)
     turned = graph.reversed()
     assert (turned.csr != graph.csr.T).nnz == 0
@@ -139,7 +139,7 @@ def test_reversed_turns_edges_and_weights():
     assert undirected.reversed() is undirected
 
 
-def test_a_hub_larger_than_a_bucket():
+def test_hub_larger_than_a_bucket_is_built():
     leaves = np.arange(1, 100_000)
     graph = Graph.from_edges(np.zeros(len(leaves), np.int64), leaves)
     assert graph.degrees[0] == len(leaves)

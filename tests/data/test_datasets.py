@@ -29,7 +29,7 @@ def nowhere(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["ca-astroph", "as-caida"])
-def test_the_papers_graphs(data_dir, name):
+def test_graphs_of_the_paper_have_the_published_counts(data_dir, name):
     path = datasets.path(name)
     assert path.parent == data_dir
     with warnings.catch_warnings(record=True) as said:
@@ -47,7 +47,7 @@ def test_the_papers_graphs(data_dir, name):
         assert len(remarks) == 2 and "column 3 was not read" in remarks[0]
 
 
-def test_movielens(data_dir):
+def test_movielens_has_the_published_counts(data_dir):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ratings = read_ratings(datasets.path("ml-100k"))
@@ -58,7 +58,7 @@ def test_movielens(data_dir):
     assert isinstance(datasets.load("ml-100k"), Ratings)
 
 
-def test_karate_comes_with_networkx(nowhere):
+def test_karate_is_written_from_networkx(nowhere):
     graph = datasets.load("karate")
     assert isinstance(graph, Graph)
     assert (graph.n_nodes, graph.n_edges) == (34, 78)
@@ -66,7 +66,7 @@ def test_karate_comes_with_networkx(nowhere):
     assert datasets.titles("karate") is None
 
 
-def test_karate_without_networkx(nowhere, monkeypatch):
+def test_karate_without_networkx_is_reported(nowhere, monkeypatch):
     def missing(name):
         raise ImportError(name)
 
@@ -76,9 +76,9 @@ def test_karate_without_networkx(nowhere, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["ca-astroph", "as-caida", "ml-100k"])
-def test_without_network_the_message_says_which_file_goes_where(nowhere, name):
+def test_failed_download_says_where_to_put_the_file(nowhere, name):
     entry = datasets.find(name)
-    with pytest.raises(InputError, match="could not be fetched") as caught:
+    with pytest.raises(InputError, match="could not be downloaded") as caught:
         datasets.path(name)
     for word in (entry.address, entry.files[0], str(nowhere)):
         assert word in str(caught.value)
@@ -86,7 +86,7 @@ def test_without_network_the_message_says_which_file_goes_where(nowhere, name):
         datasets.path(name, fetch=False)
 
 
-def test_a_fetched_file_lands_in_the_cache(nowhere, monkeypatch, data_dir):
+def test_downloaded_file_is_kept_in_the_cache(nowhere, monkeypatch, data_dir):
     original = data_dir / "ca-AstroPh.txt.gz"
 
     def fetch(address, known_hash, fname, path, **options):
@@ -99,11 +99,11 @@ def test_a_fetched_file_lands_in_the_cache(nowhere, monkeypatch, data_dir):
     monkeypatch.setattr("pooch.retrieve", fetch)
     with pytest.warns(UserWarning, match="no checksum"):
         assert datasets.path("ca-astroph") == nowhere / "ca-AstroPh.txt.gz"
-    monkeypatch.setattr("pooch.retrieve", None)  # the second time it is there
+    monkeypatch.setattr("pooch.retrieve", None)  # the second time, the file is there
     assert datasets.path("ca-astroph").exists()
 
 
-def test_a_wrong_file_is_noticed(nowhere, monkeypatch):
+def test_wrong_file_is_rejected(nowhere, monkeypatch):
     monkeypatch.setenv("COTERIE_DATA", str(nowhere))
     nowhere.mkdir()
     (nowhere / "ca-AstroPh.txt").write_text("1 2\n")
@@ -111,13 +111,13 @@ def test_a_wrong_file_is_noticed(nowhere, monkeypatch):
         datasets.path("ca-astroph")
 
 
-def test_commands(nowhere):
+def test_datasets_commands(nowhere):
     run = CliRunner().invoke
     listed = run(app, ["list", "--json"])
     rows = {row["name"]: row for row in json.loads(listed.stdout)["datasets"]}
     assert set(rows) == set(datasets.REGISTRY)
     assert rows["ml-100k"]["checksum_verified"] is False
-    assert "not verified here" in run(app, ["list"]).stdout
+    assert "not verified" in run(app, ["list"]).stdout
     found = run(app, ["path", "karate"])
     assert found.stdout.strip() == str(nowhere / "karate.csv")
     assert json.loads(run(app, ["get", "karate", "--json"]).stdout)["counts"]["edges"] == 78

@@ -18,7 +18,7 @@ EDGE = {"source": [1], "target": [2]}
 KINDS = ["parquet", "graphml", "gml"]
 
 
-def test_parquet_columns_by_name_and_by_place(tmp_path):
+def test_parquet_columns_are_found_by_name_or_order(tmp_path):
     path = tmp_path / "x.parquet"
     pd.DataFrame({"weight": [2, 3], "target": ["b", "c"], "source": ["a", "b"]}).to_parquet(path)
     graph = read_graph(path, weighted=True)
@@ -37,13 +37,13 @@ def test_parquet_columns_by_name_and_by_place(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
-        ({"source": [1, 2]}, {}, "not enough"),
-        ({"source": [1.5], "target": [2.5]}, {}, "holds double"),
+        ({"source": [1, 2]}, {}, "do not include"),
+        ({"source": [1.5], "target": [2.5]}, {}, "has the type double"),
         ({"source": ["a", None], "target": ["b", "c"]}, {}, "row 1: the source is missing"),
         (
             {"source": [1], "target": [2], "weight": ["x"]},
             {"weighted": True},
-            "weight column holds",
+            "weight column has the type",
         ),
         (
             {"source": [1], "target": [2], "weight": [np.inf]},
@@ -58,7 +58,7 @@ def test_parquet_columns_by_name_and_by_place(tmp_path):
         ),
     ],
 )
-def test_bad_parquet_is_refused(tmp_path, columns, options, message):
+def test_invalid_parquet_is_rejected(tmp_path, columns, options, message):
     path = tmp_path / "x.parquet"
     pd.DataFrame(columns).to_parquet(path)
     with pytest.raises(InputError, match=message) as caught:
@@ -66,7 +66,7 @@ def test_bad_parquet_is_refused(tmp_path, columns, options, message):
     assert str(path) in str(caught.value)
 
 
-def test_markup_that_networkx_wrote(tmp_path):
+def test_files_written_by_networkx_are_read(tmp_path):
     network = nx.les_miserables_graph()
     nx.write_graphml(network, tmp_path / "x.graphml")
     nx.write_gml(network, tmp_path / "x.gml")
@@ -78,7 +78,7 @@ def test_markup_that_networkx_wrote(tmp_path):
         assert read_graph(tmp_path / name, directed=True).n_edges == 508
 
 
-def test_gml_without_labels_and_directed_markup_read_as_undirected(tmp_path):
+def test_gml_without_labels_and_directed_graphml_are_read(tmp_path):
     path = tmp_path / "x.gml"
     path.write_text(
         "graph [ node [ id 3 ] node [ id 4 ] node [ id 9 ] edge [ source 3 target 4 ] ]"
@@ -92,7 +92,7 @@ def test_gml_without_labels_and_directed_markup_read_as_undirected(tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_broken_files_are_our_errors(tmp_path, kind):
+def test_malformed_files_give_input_errors(tmp_path, kind):
     for content in (b"", b"rubbish", b"PAR1rubbishPAR1", b"graph [ node [ id ", b"<graphml>"):
         path = tmp_path / f"x.{kind}"
         path.write_bytes(content)
@@ -102,13 +102,13 @@ def test_broken_files_are_our_errors(tmp_path, kind):
         with pytest.raises(InputError):
             read_graph(path, format=kind)
     if kind != "parquet":
-        with pytest.raises(InputError, match="cannot hold"):
+        with pytest.raises(InputError, match="cannot hold this table"):
             read_ratings(tmp_path / f"x.{kind}")
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.sampled_from(KINDS), st.binary(max_size=100))
-def test_rubbish_in_any_format(tmp_path_factory, kind, content):
+def test_random_bytes_give_input_errors(tmp_path_factory, kind, content):
     path = tmp_path_factory.getbasetemp() / f"rubbish.{kind}"
     path.write_bytes(content)
     with contextlib.suppress(CoterieError):

@@ -25,7 +25,7 @@ def cell_counts(graph, labels, k):
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_every_cell_has_binomially_many_edges(directed):
+def test_number_of_edges_per_cell_is_binomial(directed):
     sizes, P = np.array([30, 20, 1, 0]), np.full((4, 4), 0.5)
     P[0, 0], P[1, 1], P[0, 1], P[1, 0] = 0.02, 1.0, 0.3, 0.3
     totals = np.zeros((4, 4))
@@ -43,7 +43,7 @@ def test_every_cell_has_binomially_many_edges(directed):
             assert pairs[i, j] > 0 or totals[i, j] == 0
 
 
-def test_every_pair_of_a_cell_is_as_likely():
+def test_pairs_of_a_cell_are_equally_likely():
     counts = np.zeros((6, 6))
     for seed in range(3000):
         graph, _ = stochastic_block_model([6], [[0.3]], shuffle=False, rng=seed)
@@ -53,7 +53,7 @@ def test_every_pair_of_a_cell_is_as_likely():
     assert (np.tril(counts) == 0).all()
 
 
-def test_complete_and_empty_cells():
+def test_cells_with_probability_one_and_zero():
     graph, _ = stochastic_block_model([5, 4], [[1, 0], [0, 1]], shuffle=False)
     assert nx.is_isomorphic(
         graph.to_networkx(), nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(4))
@@ -64,7 +64,7 @@ def test_complete_and_empty_cells():
     assert (none.n_nodes, none.n_edges, labels.tolist()) == (3, 0, [1, 1, 1])
 
 
-def test_planted_partition_has_the_degree_and_mixing_asked_for():
+def test_planted_partition_has_the_requested_degree_and_mixing():
     graph, labels = planted_partition(20_000, 10, mean_degree=20, mixing=0.25, rng=3)
     source, target = graph.edges()
     assert graph.degrees.mean() == pytest.approx(20, rel=0.02)
@@ -85,7 +85,7 @@ def test_degree_corrected_degrees_are_heavy_tailed():
     assert capped.degrees.max() < 100
 
 
-def test_ratings_follow_their_model():
+def test_ratings_follow_the_model():
     ratings, truth = mmsbm_ratings(400, 300, 20_000, (3, 2), values=(1, 2, 5), rng=1)
     assert (len(ratings), ratings.n_users, ratings.n_items) == (20_000, 400, 300)
     assert ratings.values.tolist() == [1, 2, 5]
@@ -113,7 +113,7 @@ def test_ratings_follow_their_model():
         lambda rng: movie_ratings(rng=rng)[0].codes,
     ],
 )
-def test_the_same_seed_gives_the_same_data(make):
+def test_same_seed_gives_same_data(make):
     assert np.array_equal(make(0), make(0))
     assert np.array_equal(make(np.random.default_rng(0)), make(0))
     assert not np.array_equal(make(0), make(1))
@@ -122,23 +122,23 @@ def test_the_same_seed_gives_the_same_data(make):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: planted_partition(10, 2, mean_degree=500), "within 0..1"),
+        (lambda: planted_partition(10, 2, mean_degree=500), "between 0 and 1"),
         (lambda: planted_partition(10, 2, p_in=0.5), "p_out"),
         (lambda: planted_partition(10, 0), "block"),
         (lambda: stochastic_block_model([2, 2], [[0.1, 0.2], [0.3, 0.1]]), "symmetric"),
         (lambda: stochastic_block_model([2], [[0.1, 0.2]]), "shape"),
-        (lambda: stochastic_block_model([-2], [[0.1]]), "below 0"),
+        (lambda: stochastic_block_model([-2], [[0.1]]), "negative block sizes"),
         (lambda: degree_corrected_sbm(10, 2, exponent=1.5), "exponent"),
         (lambda: mmsbm_ratings(3, 3, 9), "more than half"),
-        (lambda: social_network(n_people=0), "cannot be named"),
+        (lambda: social_network(n_people=0), "not enough names"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(make, message):
+def test_impossible_parameters_are_rejected(make, message):
     with pytest.raises(InputError, match=message):
         make()
 
 
-def test_the_social_network_is_believable():
+def test_social_network_resembles_a_real_network():
     graph, clubs = social_network()
     network = graph.to_networkx()
     assert graph.n_nodes == len(set(graph.ids)) == 300
@@ -149,7 +149,7 @@ def test_the_social_network_is_believable():
     assert np.mean(clubs[source] == clubs[target]) > 0.8
 
 
-def test_viewers_like_their_genres():
+def test_viewers_rate_their_genres_higher():
     ratings, genres = movie_ratings()
     assert set(ratings.item_ids) == set(genres)
     assert len(set(ratings.user_ids)) == 240

@@ -18,7 +18,7 @@ words = st.lists(st.text(max_size=6), max_size=30)
 
 @settings(deadline=None, max_examples=150)
 @given(st.one_of(st.tuples(integers, integers), st.tuples(near, near), st.tuples(words, words)))
-def test_numbers_stand_for_the_sorted_distinct_ids(columns):
+def test_numbers_are_positions_in_the_sorted_ids(columns):
     ids, numbers = number_ids(columns)
     assert ids.tolist() == sorted(set(columns[0]) | set(columns[1]))
     for column, rows in zip(columns, numbers, strict=True):
@@ -26,13 +26,13 @@ def test_numbers_stand_for_the_sorted_distinct_ids(columns):
         assert rows.dtype == np.int32
 
 
-def test_inputs_are_not_written_over():
+def test_inputs_are_not_modified():
     column = np.array([7, 5, 7], np.int32)
     number_ids([column])
     assert column.tolist() == [7, 5, 7]
 
 
-def test_mixed_and_unusual_ids_are_kept():
+def test_mixed_and_unusual_ids_are_preserved():
     ids, [rows] = number_ids([[(1, 2), (0, 5), (1, 2)]])
     assert ids.tolist() == [(0, 5), (1, 2)]
     assert rows.tolist() == [1, 0, 1]
@@ -45,20 +45,20 @@ def test_mixed_and_unusual_ids_are_kept():
 
 
 @pytest.mark.parametrize("column", [[1.0, 2.0], [None, "a"], [float("nan"), "a"], [[1], [2]]])
-def test_what_names_nobody_is_refused(column):
+def test_invalid_ids_are_rejected(column):
     with pytest.raises(InputError):
         number_ids([column])
 
 
 @given(st.text(max_size=22))
-def test_written_integer_reads_back_or_refuses(name):
+def test_written_integer_accepts_only_the_usual_form(name):
     try:
         assert str(written_integer(name)) == name
     except ValueError:
         assert not (name.isdigit() and name.isascii() and name == "0")
 
 
-def test_names_with_edges():
+def test_edges_between_named_nodes():
     graph = Graph.from_edges(["bob", "ann"], ["ann", "cat"])
     assert graph.ids.tolist() == ["ann", "bob", "cat"]
     assert graph.n_edges == 2

@@ -1,4 +1,4 @@
-"""Text in every shape: what is read, what is refused, and with which words."""
+"""Text files: which layouts are read, which are rejected, and with which messages."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from coterie.base.errors import AssumptionWarning, CoterieError, InputError
 from coterie.data import byte_source as source
 from coterie.data.readers import read_columns, read_graph, read_ratings
 from coterie.data.text_fields import _read_any, _read_plain
-from coterie.data.text_layout import Wanted, arrange
+from coterie.data.text_layout import Wanted, make_layout
 
 
 @pytest.fixture
 def file(tmp_path):
-    """A function that writes content and gives its path."""
+    """A function that writes content and returns its path."""
 
     def write(content, name="g.txt"):
         path = tmp_path / name
@@ -65,7 +65,7 @@ def quiet(read, *arguments, **options):
         "1 2 0.5 x\n2 3\n",
     ],
 )
-def test_one_graph_in_many_shapes(file, content):
+def test_layouts_of_the_same_graph_are_read_alike(file, content):
     graph = quiet(read_graph, file(content))
     assert graph.ids.dtype == np.int64
     assert edges(graph) == {(1, 2), (2, 3)}
@@ -94,12 +94,12 @@ def test_one_graph_in_many_shapes(file, content):
         ("٣ 4\n", ["4", "٣"]),
     ],
 )
-def test_ids_come_back_as_they_were_given(file, content, ids):
+def test_ids_are_read_unchanged(file, content, ids):
     graph = quiet(read_graph, file(content))
     assert sorted(graph.ids.tolist(), key=str) == sorted(ids, key=str)
 
 
-def test_a_doubtful_first_line_is_a_header_only_above_numbers(file):
+def test_text_above_numbers_is_read_as_a_header(file):
     with pytest.warns(AssumptionWarning, match="header: 'this that'"):
         assert edges(read_graph(file("this that\n1 2\n"))) == {(1, 2)}
     assert edges(quiet(read_graph, file("this that\n1 2\nx y\n"))) == {
@@ -108,7 +108,7 @@ def test_a_doubtful_first_line_is_a_header_only_above_numbers(file):
     assert edges(quiet(read_graph, file("007 5\n1 2\n"))) == {("007", "5"), ("1", "2")}
 
 
-def test_nodes_line_keeps_isolated_nodes(file):
+def test_nodes_comment_adds_isolated_nodes(file):
     graph = read_graph(file("# nodes: 5\n0 1\n"))
     assert (graph.n_nodes, graph.n_edges, graph.ids.tolist()) == (5, 1, [0, 1, 2, 3, 4])
     assert read_graph(file("0 1\n#nodes:3\n")).n_nodes == 3
@@ -116,7 +116,7 @@ def test_nodes_line_keeps_isolated_nodes(file):
     assert quiet(read_graph, file("# Nodes: 4 Edges: 1\n5 6\n")).ids.tolist() == [5, 6]
 
 
-def test_isolated_lines(file):
+def test_isolated_comments_add_nodes(file):
     graph = read_graph(file("# isolated: 9\n1 2\n"))
     assert graph.ids.tolist() == [1, 2, 9]
     graph = read_graph(file("# isolated: Ann Lee\n1 2\n"))
@@ -125,13 +125,13 @@ def test_isolated_lines(file):
     assert (graph.n_nodes, graph.n_edges) == (2, 0)
 
 
-def test_weights_only_when_asked_for(file):
+def test_weights_are_read_only_on_request(file):
     path = file("1 2 -1\n2 1 1\n2 3 0\n")
     with pytest.warns(AssumptionWarning) as said:
         graph = read_graph(path)
     assert graph.weights is None
     assert [str(w.message).split(": ")[1] for w in said] == [
-        "column 3 was not read; ask for weights if it holds them",
+        "column 3 was not read; set `weighted` if it holds weights",
         "1 pair given in both directions merged",
     ]
     weighted = quiet(read_graph, file("1 2 2\n2 1 2\n2 3 0.5\n2 3 1\n"), weighted=True)
@@ -144,7 +144,7 @@ BAD_GRAPHS = [
     ("", {}, "no edges"),
     ("# only a comment\n", {}, "no edges"),
     ("source,target\n", {}, "no edges"),
-    ("1\n2\n", {}, "line 1: 1 field where 2 are needed"),
+    ("1\n2\n", {}, "line 1: 1 field, but 2 are needed"),
     ("1 2\n\n# c\n3\n", {}, "line 4: 1 field"),
     ("1,2\n3,\n", {}, "line 2: the target is empty"),
     ("1,2\n,3\n", {}, "line 2: the source is empty"),
@@ -154,24 +154,24 @@ BAD_GRAPHS = [
     ("1 2 3\n2 3 nan\n", {"weighted": True}, "line 2: the weight 'nan' is not finite"),
     ("1 2 3\n2 3 1e999\n", {"weighted": True}, "line 2: the weight '1e999' is not finite"),
     ("1 2 3\n\n2 3 -1\n", {"weighted": True}, "line 3: the weight -1 is negative"),
-    ("1 2\n", {"weighted": True}, "line 1: 2 fields where 3"),
+    ("1 2\n", {"weighted": True}, "line 1: 2 fields, but 3"),
     ("1 2 3\n# c\n2 1 4\n", {"weighted": True}, "line 3: the weight 4 differs from 3 in line 1"),
     ("# nodes: 3\n0 1\n1 3\n", {}, "line 3: node 3 is outside 0..2"),
     ("# nodes: 3\na b\n", {}, "some are text"),
-    ("# nodes: 3\n# nodes: 4\n0 1\n", {}, "line 2"),
-    (f"# nodes: {10**18}\n0 1\n", {}, "line 1"),
-    (b"1 2\n\x00\x01\x02\n", {}, "no text"),
-    (b"\x89PNG\r\n\x1a\n\x00\x00", {}, "no text"),
+    ("# nodes: 3\n# nodes: 4\n0 1\n", {}, "line 2: conflicting or impossible '# nodes'"),
+    (f"# nodes: {10**18}\n0 1\n", {}, "line 1: conflicting or impossible '# nodes'"),
+    (b"1 2\n\x00\x01\x02\n", {}, "not a text file"),
+    (b"\x89PNG\r\n\x1a\n\x00\x00", {}, "not a text file"),
     ("1 2\n".encode("utf-16"), {}, "UTF-16"),
     (b"a b\nc \xff\xfe\n", {}, "line 2: .* is not UTF-8"),
     ("1 2\n", {"separator": "\n"}, "separator"),
-    ("1 2\n", {"format": "xlsx"}, "format 'xlsx' is unknown"),
+    ("1 2\n", {"format": "xlsx"}, "unknown format 'xlsx'"),
     ("1 2\n", {"separator": ","}, "line 1: 1 field"),
 ]
 
 
 @pytest.mark.parametrize(("content", "options", "message"), BAD_GRAPHS)
-def test_bad_graphs_are_refused_with_file_line_and_remedy(file, content, options, message):
+def test_invalid_graph_is_rejected_with_file_line_and_remedy(file, content, options, message):
     path = file(content)
     with pytest.raises(InputError, match=message) as caught:
         quiet(read_graph, path, **options)
@@ -184,23 +184,23 @@ def test_bad_graphs_are_refused_with_file_line_and_remedy(file, content, options
 BAD_RATINGS = [
     ("", "no ratings"),
     ("user,item,rating\n", "no ratings"),
-    ("a b\n", "line 1: 2 fields where 3"),
+    ("a b\n", "line 1: 2 fields, but 3"),
     ("a b 3\nc d x\n", "line 2: the rating 'x'"),
     ("a b 3\nc d inf\n", "line 2: the rating 'inf' is not finite"),
     ("a b x\n", "line 1: the rating 'x'"),
-    ("a b 3 9\nc d 4\n", "line 2: 3 fields where 4"),
+    ("a b 3 9\nc d 4\n", "line 2: 3 fields, but 4"),
 ]
 
 
 @pytest.mark.parametrize(("content", "message"), BAD_RATINGS)
-def test_bad_ratings_are_refused(file, content, message):
+def test_invalid_ratings_are_rejected(file, content, message):
     path = file(content)
     with pytest.raises(InputError, match=message) as caught:
         quiet(read_ratings, path)
     assert str(path) in str(caught.value)
 
 
-def test_places_that_cannot_be_read(tmp_path):
+def test_unreadable_files_are_rejected(tmp_path):
     for path, message in [
         (tmp_path / "nothing.txt", "no such file"),
         (tmp_path, "is a folder"),
@@ -209,9 +209,9 @@ def test_places_that_cannot_be_read(tmp_path):
             read_graph(path)
     packed = gzip.compress(b"1 2\n2 3\n" * 1000)
     for content, message in [
-        (packed[: len(packed) // 2], "ends too early"),
+        (packed[: len(packed) // 2], "truncated"),
         (packed[:12] + b"rubbish" + packed[19:], "damaged"),
-        (b"\x1f\x8bnonsense", "damaged|too early"),
+        (b"\x1f\x8bnonsense", "damaged|truncated"),
     ]:
         path = tmp_path / "x.txt.gz"
         path.write_bytes(content)
@@ -219,7 +219,7 @@ def test_places_that_cannot_be_read(tmp_path):
             read_graph(path)
 
 
-def test_standard_input(monkeypatch):
+def test_standard_input_is_read(monkeypatch):
     class Piped:
         buffer = io.BytesIO(b"a b\nb c\n")
 
@@ -232,7 +232,7 @@ def test_standard_input(monkeypatch):
         read_graph("-")
 
 
-def test_ratings_keep_the_last_of_a_pair(file):
+def test_last_rating_of_a_pair_counts(file):
     with pytest.warns(AssumptionWarning, match="2 earlier ratings"):
         ratings = read_ratings(file("a x 1\na x 2\nb x 5\na x 3\n"))
     assert ratings.duplicates == 2
@@ -243,7 +243,7 @@ def test_ratings_keep_the_last_of_a_pair(file):
     assert len(quiet(read_ratings, file("a x 1\na x 2\n"), merge=False)) == 2
 
 
-def test_ratings_in_the_shapes_of_movielens(file):
+def test_movielens_formats_are_read(file):
     csv = read_ratings(
         file("userId,movieId,rating,timestamp\n1,10,3.5,964982703\n2,10,4,964982704\n")
     )
@@ -258,7 +258,7 @@ def test_ratings_in_the_shapes_of_movielens(file):
     assert likes.values.tolist() == [1]
 
 
-def test_small_tables(file):
+def test_read_columns_of_small_tables(file):
     pairs = read_columns(file("user,item\n7,x\n7,y\n3,x\n"), ("user", "item"))
     assert pairs["user"].tolist() == [7, 7, 3]
     assert pairs["item"].tolist() == ["x", "y", "x"]
@@ -274,12 +274,12 @@ def test_small_tables(file):
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.booleans(),
 )
-def test_the_fast_path_agrees_with_the_general_one(rows, separator, line_end, last):
+def test_integer_parser_agrees_with_the_general_parser(rows, separator, line_end, last):
     between = separator or "  "
     content = line_end.join(between.join(map(str, row)) for row in rows)
     block = (content + line_end * last).encode()
     block += b"\n" * (not block.endswith(b"\n"))
-    layout = arrange(separator.strip(" "), [], None, Wanted(("source", "target"), ("weight",)))
+    layout = make_layout(separator.strip(" "), [], None, Wanted(("source", "target"), ("weight",)))
     plain, general = _read_plain(block, layout), _read_any(block, layout)
     assert general.rows == len(rows)
     assert (plain is None) == any(abs(x) >= 2**31 for row in rows for x in row)
@@ -300,7 +300,7 @@ contents = st.one_of(st.binary(max_size=200), pieced)
 
 @settings(deadline=None, max_examples=400)
 @given(contents, st.booleans(), st.booleans(), st.sampled_from([4, 1 << 22]))
-def test_the_reader_returns_a_graph_or_our_error(
+def test_any_input_gives_a_graph_or_an_input_error(
     tmp_path_factory, content, directed, weighted, size
 ):
     path = tmp_path_factory.getbasetemp() / "fuzz.txt"
@@ -326,7 +326,7 @@ def test_the_reader_returns_a_graph_or_our_error(
     ),
     st.sampled_from([3, 50, 1 << 22]),
 )
-def test_blocks_do_not_change_what_is_read(tmp_path_factory, rows, size):
+def test_block_size_does_not_change_the_result(tmp_path_factory, rows, size):
     import csv
 
     path = tmp_path_factory.getbasetemp() / "blocks.csv"

@@ -42,7 +42,7 @@ def named_edges(graph):
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("names", ["0..n", "integers", "text"])
-def test_graphs_survive_a_round_trip(tmp_path, suffix, directed, weighted, names):
+def test_written_graphs_are_read_back(tmp_path, suffix, directed, weighted, names):
     ids = {
         "0..n": None,
         "integers": [30, -2, 7, 5, 99, 4],
@@ -62,7 +62,7 @@ def test_graphs_survive_a_round_trip(tmp_path, suffix, directed, weighted, names
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.text(max_size=5), min_size=2, max_size=8, unique=True))
-def test_any_names_survive_or_are_refused(tmp_path_factory, names):
+def test_any_names_are_read_back_or_rejected(tmp_path_factory, names):
     graph = Graph.from_edges([0], [1], ids=np.array(names, object))
     for suffix in (".csv", ".tsv", ".txt", ".parquet"):
         path = tmp_path_factory.getbasetemp() / f"names{suffix}"
@@ -78,7 +78,7 @@ def test_any_names_survive_or_are_refused(tmp_path_factory, names):
         assert again.n_edges == 1
 
 
-def test_names_that_text_cannot_hold_are_refused(tmp_path):
+def test_names_that_text_cannot_represent_are_rejected(tmp_path):
     spaced = Graph.from_edges([0], [1], ids=["Ann Lee", "Bo"])
     with pytest.raises(InputError, match=r"Ann Lee.*write .csv"):
         write_graph(spaced, tmp_path / "g.txt")
@@ -89,7 +89,7 @@ def test_names_that_text_cannot_hold_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".csv.gz"])
-def test_ratings_survive_a_round_trip(tmp_path, suffix):
+def test_written_ratings_are_read_back(tmp_path, suffix):
     ratings = Ratings.from_arrays(["b", "a"], [7, 8], [2.5, 4], timestamps=[5, 6])
     write_ratings(ratings, tmp_path / f"r{suffix}")
     again = read_ratings(tmp_path / f"r{suffix}")
@@ -99,7 +99,7 @@ def test_ratings_survive_a_round_trip(tmp_path, suffix):
     assert again.timestamps.tolist() == [5, 6]
 
 
-def test_tables_are_what_pandas_reads(tmp_path):
+def test_tables_can_be_read_by_pandas(tmp_path):
     columns = {
         "node": ["a", 'quote "', "comma, too", "Zoë"],
         "block": np.arange(4, dtype=np.int32),
@@ -116,7 +116,7 @@ def test_tables_are_what_pandas_reads(tmp_path):
         write_table(tmp_path / "x.csv", {"a": [1], "b": [1, 2]})
 
 
-def test_a_packed_file_is_the_same_each_time(tmp_path):
+def test_compressed_file_is_reproducible(tmp_path):
     for name in ("a.csv.gz", "b.csv.gz"):
         write_table(tmp_path / name, {"a": [1, 2]})
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
@@ -128,7 +128,7 @@ class Stop(BaseException):
 
 
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, Stop])
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, failure):
+def test_failure_leaves_the_old_file_only(tmp_path, failure):
     path = tmp_path / "x.txt"
     path.write_text("old")
 
@@ -144,7 +144,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, failure):
     assert os.listdir(tmp_path) == ["x.txt"]
 
 
-def test_permissions_links_and_devices(tmp_path):
+def test_permissions_links_and_devices_are_respected(tmp_path):
     with atomic_write(tmp_path / "secret", permissions=0o600) as file:
         file.write("x")
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
@@ -157,21 +157,21 @@ def test_permissions_links_and_devices(tmp_path):
         file.write("gone")
 
 
-def test_places_that_cannot_be_written(tmp_path):
+def test_unwritable_paths_are_rejected(tmp_path):
     for path in (tmp_path, tmp_path / "no" / "such" / "folder.csv"):
         with pytest.raises(InputError, match="cannot be written"):
             write_table(path, {"a": [1]})
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
-def test_a_full_device_is_our_error():
+def test_full_device_gives_an_input_error():
     with pytest.raises(InputError, match="No space left"):
         write_table("/dev/full", {"a": np.arange(10)})
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no RLIMIT_FSIZE on Windows")
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
-def test_a_full_disk_leaves_nothing_behind(tmp_path, name):
+def test_full_disk_leaves_no_file(tmp_path, name):
     program = f"""
         import resource
         import numpy as np

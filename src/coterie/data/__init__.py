@@ -1,4 +1,4 @@
-"""What comes in and goes out: graphs, ratings, readers, writers, adapters, data sets."""
+"""Graphs and ratings: reading, writing, conversion, data sets and negative sampling."""
 
 from coterie.data.graph import Cleaned, Graph
 from coterie.data.ratings import Ratings

@@ -1,4 +1,9 @@
-"""Edges to rows: loops dropped, repeats merged, weights added, all counted. See kernels/csr.py."""
+"""From a list of edges to compressed sparse rows.
+
+Self-loops are dropped, repeated edges are merged and their weights added; all of them are counted.
+Edges are first distributed to buckets of consecutive rows, then each bucket is sorted; see
+kernels/graphs/csr.py.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +16,25 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.data.ordered_threads import in_order
 
-_NARROW = 2**31  # node numbers below this fit int32
-_BUCKET = 1 << 15  # entries of a bucket: their keys fit a core's own cache
-_PART = 1 << 19  # edges of a part
-_GROUPS = 64  # buckets are built in this many tasks
+_INT32_NODES = 2**31  # fewer nodes than this have int32 numbers
+_BUCKET = 1 << 15  # entries per bucket: their keys fit into the cache of one core
+_PART = 1 << 19  # edges per part
+_TASKS = 64  # the buckets are sorted in this many tasks
 
+# Sources and targets of some of the edges
 Part = tuple[np.ndarray, np.ndarray]
 
 
 class Cleaned(NamedTuple):
-    """What building a graph removed or merged."""
+    """What was removed or merged while a graph was sorted_."""
 
     self_loops: int = 0
     duplicates: int = 0
     reciprocal: int = 0
 
     def __str__(self) -> str:
-        """
+        """Say what was cleaned.
+
         >>> print(Cleaned(self_loops=60, reciprocal=2))
         60 self-loops dropped, 2 pairs given in both directions merged
         """
@@ -41,36 +48,37 @@ class Cleaned(NamedTuple):
 
 
 class WeightConflictError(InputError):
-    """The two directions of an undirected pair have different weights; `rows` number the edges."""
+    """The two directions of an undirected pair have different weights; `rows` are the edges."""
 
     def __init__(self, rows: tuple[int, int], weights: tuple[float, float]) -> None:
         self.rows = rows
         self.weights = weights
         super().__init__(
-            f"edges number {rows[0]} and {rows[1]} are one pair in both directions, "
-            f"with weights {weights[0]:g} and {weights[1]:g}",
-            remedy="make them equal, keep one of them, or read the graph as directed",
+            f"edges number {rows[0]} and {rows[1]} are the two directions of one pair, "
+            f"but their weights are {weights[0]:g} and {weights[1]:g}",
+            remedy="make the weights equal, keep one of the edges, or set `directed`",
         )
 
 
 class AdjacencyRows(NamedTuple):
-    """Compressed sparse rows, each sorted and without repeats."""
+    """Compressed sparse rows, each sorted and without repeated entries."""
 
     indptr: np.ndarray
     indices: np.ndarray
-    weights: np.ndarray  # empty where there are none
+    weights: np.ndarray  # empty if there are none
     cleaned: Cleaned
 
 
-class _Plan(NamedTuple):
-    """How rows are cut into buckets, and keys into bits; see kernels/csr.py."""
+class _BucketLayout(NamedTuple):
+    """How rows are divided into buckets, and how many bits a neighbour takes in a sort key."""
 
-    shift: int
+    shift: int  # a bucket holds 2**shift rows
     bits: int
     buckets: int
 
     @classmethod
-    def of(cls, n_nodes: int, entries: int) -> _Plan:
+    def for_size(cls, n_nodes: int, entries: int) -> _BucketLayout:
+        """Return the layout for this many nodes and row entries."""
         row_bits = max(n_nodes - 1, 1).bit_length()
         split = min(row_bits, max(entries // _BUCKET, 1).bit_length() - 1)
         shift = row_bits - split
@@ -86,58 +94,59 @@ def build_rows(
     wide: bool = False,
     threads: int | None = None,
 ) -> AdjacencyRows:
-    """AdjacencyRows of the graph on nodes 0..n-1 from parts of its edge list, which is used up.
+    """Build the rows of a graph on nodes 0..n-1 from parts of its edge list, which is emptied.
 
-    `weights` run over all parts; `wide` forces 64-bit indices. The rows depend neither on how the
-    list was cut nor on the threads."""
-    wide = wide or n_nodes >= _NARROW
+    `weights` has one entry per edge, over all parts; `wide` forces 64-bit indices. The result does
+    not depend on how the list was divided into parts or on the number of threads.
+    """
+    wide = wide or n_nodes >= _INT32_NODES
     number = np.dtype(np.int64 if wide else np.int32)
     for i, (source, target) in enumerate(parts):
-        parts[i] = _numbers(source, number, n_nodes), _numbers(target, number, n_nodes)
+        parts[i] = _node_numbers(source, number, n_nodes), _node_numbers(target, number, n_nodes)
     n_edges = sum(len(source) for source, _ in parts)
     threads = 1 if n_edges < _PART else threads
-    plan = _Plan.of(n_nodes, n_edges * (1 if directed else 2))
-    counts, loops = _count(parts, plan, n_nodes, directed, threads)
+    layout = _BucketLayout.for_size(n_nodes, n_edges * (1 if directed else 2))
+    counts, loops = _count_entries(parts, layout, n_nodes, directed, threads)
     bounds = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
     entries = int(bounds[-1])
     indices = np.empty(entries * (1 if wide else 2), number)
     origin = np.empty(0 if weights is None else entries, np.int64)
-    _deal(parts, plan, directed, counts, bounds, indices.view(np.uint64), origin, threads)
+    _fill_buckets(parts, layout, directed, counts, bounds, indices.view(np.uint64), origin, threads)
     weights = np.empty(0) if weights is None else weights
     merged = np.empty(len(origin))
     indptr = np.zeros(n_nodes + 1, np.int64)
-    built = _build(plan, bounds, indices, origin, weights, indptr[1:], merged, threads)
+    sorted_ = _sort_buckets(layout, bounds, indices, origin, weights, indptr[1:], merged, threads)
     np.cumsum(indptr, out=indptr)
     starts = bounds[:-1]
-    _close_gaps(indices, starts * (1 if wide else 2), built.entries)
+    _close_gaps(indices, starts * (1 if wide else 2), sorted_.entries)
     if len(origin):
-        _close_gaps(merged, starts, built.entries)
-    cleaned = Cleaned(loops, built.repeats, built.reciprocal)
+        _close_gaps(merged, starts, sorted_.entries)
+    cleaned = Cleaned(loops, sorted_.repeats, sorted_.reciprocal)
     return AdjacencyRows(indptr, indices, merged, cleaned)
 
 
-def _count(
-    parts: list[Part], plan: _Plan, n_nodes: int, directed: bool, threads: int | None
+def _count_entries(
+    parts: list[Part], layout: _BucketLayout, n_nodes: int, directed: bool, threads: int | None
 ) -> tuple[np.ndarray, int]:
-    """Entries of each bucket from each part, and the self-loops."""
+    """Count the entries of each bucket from each part, and the self-loops."""
     from coterie.kernels.graphs import csr
 
-    counts = np.zeros((len(parts), plan.buckets), np.int64)
+    counts = np.zeros((len(parts), layout.buckets), np.int64)
     work = (
-        (s, t, n_nodes, directed, plan.shift, c) for (s, t), c in zip(parts, counts, strict=True)
+        (s, t, n_nodes, directed, layout.shift, c) for (s, t), c in zip(parts, counts, strict=True)
     )
     loops = 0
     for part, (dropped, outside) in enumerate(in_order(csr.count_buckets, work, threads)):
         if outside >= 0:
             source, target = (int(ends[outside]) for ends in parts[part])
-            raise _outside(source, target, n_nodes)
+            raise _node_out_of_range(source, target, n_nodes)
         loops += int(dropped)
     return counts, loops
 
 
-def _deal(
+def _fill_buckets(
     parts: list[Part],
-    plan: _Plan,
+    layout: _BucketLayout,
     directed: bool,
     counts: np.ndarray,
     bounds: np.ndarray,
@@ -145,7 +154,7 @@ def _deal(
     origin: np.ndarray,
     threads: int | None,
 ) -> None:
-    """Every edge into its buckets; a part is let go as soon as it is dealt."""
+    """Copy every edge into its buckets; the memory of a part is released when it is done."""
     from coterie.kernels.graphs import csr
 
     cursors = bounds[:-1] + np.cumsum(counts, axis=0) - counts
@@ -154,21 +163,33 @@ def _deal(
         first_edge = 0
         for cursor in cursors:
             source, target = parts.pop(0)
-            yield source, target, directed, plan.shift, plan.bits, first_edge, cursor, keys, origin
+            yield (
+                source,
+                target,
+                directed,
+                layout.shift,
+                layout.bits,
+                first_edge,
+                cursor,
+                keys,
+                origin,
+            )
             first_edge += len(source)
 
     for _ in in_order(csr.deal, work(), threads):
         pass
 
 
-class _Built(NamedTuple):
+class _SortedBuckets(NamedTuple):
+    """The number of entries left in each bucket, and what was merged."""
+
     entries: np.ndarray
     repeats: int
     reciprocal: int
 
 
-def _build(
-    plan: _Plan,
+def _sort_buckets(
+    layout: _BucketLayout,
     bounds: np.ndarray,
     indices: np.ndarray,
     origin: np.ndarray,
@@ -176,11 +197,12 @@ def _build(
     degrees: np.ndarray,
     merged: np.ndarray,
     threads: int | None,
-) -> _Built:
+) -> _SortedBuckets:
+    """Sort each bucket, merge repeated entries, and write its rows in place of its keys."""
     from coterie.kernels.graphs import csr
 
-    groups = np.linspace(0, plan.buckets, min(plan.buckets, _GROUPS) + 1).astype(np.int64)
-    shared = (bounds, plan.shift, plan.bits, indices.view(np.uint64), origin, weights)
+    groups = np.linspace(0, layout.buckets, min(layout.buckets, _TASKS) + 1).astype(np.int64)
+    shared = (bounds, layout.shift, layout.bits, indices.view(np.uint64), origin, weights)
     work = ((a, b, *shared, degrees, indices, merged) for a, b in pairwise(groups))
     entries, repeats, reciprocal = [], 0, 0
     for written, repeated, both, odd in in_order(csr.build_buckets, work, threads):
@@ -190,46 +212,47 @@ def _build(
         entries.append(written)
         repeats += int(repeated)
         reciprocal += int(both)
-    return _Built(np.concatenate(entries), repeats, reciprocal)
+    return _SortedBuckets(np.concatenate(entries), repeats, reciprocal)
 
 
 def cut_edges(source: np.ndarray, target: np.ndarray) -> list[Part]:
-    """An edge list in parts that threads can share."""
+    """Divide an edge list into parts for the threads."""
     cuts = range(0, max(len(source), 1), _PART)
     return [(source[i : i + _PART], target[i : i + _PART]) for i in cuts]
 
 
 def check_weights(weights: np.ndarray) -> None:
-    """Refuse what no weight can be; the error names the first bad one by its number."""
+    """Refuse weights that are negative or not finite."""
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(
-            f"edge number {row} has weight {weights[row]:g}",
-            remedy="weights are finite and not negative",
+            f"edge number {row} has the weight {weights[row]:g}",
+            remedy="weights must be finite and not negative",
         )
 
 
-def _numbers(ends: np.ndarray, number: np.dtype[Any], n_nodes: int) -> np.ndarray:
-    """Contiguous node numbers of the width that the kernels take; never a number cut off."""
+def _node_numbers(ends: np.ndarray, number: np.dtype[Any], n_nodes: int) -> np.ndarray:
+    """Return contiguous node numbers with the type of the kernels, after a range check."""
     if ends.dtype != number and len(ends):
         low, high = int(ends.min()), int(ends.max())
         if low < 0 or high >= n_nodes:
-            raise _outside(low, high, n_nodes)
+            raise _node_out_of_range(low, high, n_nodes)
     return np.ascontiguousarray(ends, number)
 
 
 def _close_gaps(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
-    """Move the built pieces up to each other and give the rest of the memory back."""
+    """Move the sorted pieces together and release the rest of the memory."""
     from coterie.kernels.graphs import csr
 
     length = csr.close_gaps(values, starts, lengths)
-    values.resize(length, refcheck=False)  # nobody else looks at it any more
+    values.resize(length, refcheck=False)  # there is no other reference to the array
 
 
-def _outside(a: int, b: int, n_nodes: int) -> InputError:
+def _node_out_of_range(a: int, b: int, n_nodes: int) -> InputError:
+    """Return the error for an edge of which one end is not a node."""
     culprit = a if not 0 <= a < n_nodes else b
     return InputError(
-        f"an edge names node {culprit}, outside 0..{n_nodes - 1}",
-        remedy="nodes are numbered from 0 to n_nodes - 1",
+        f"an edge has the node number {culprit}, outside 0..{n_nodes - 1}",
+        remedy="number the nodes from 0 to `n_nodes` - 1",
     )

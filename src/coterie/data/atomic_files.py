@@ -1,4 +1,4 @@
-"""A file appears whole or not at all."""
+"""Write files so that they appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO}
 def atomic_write(
     path: str | os.PathLike[str], mode: str = "w", *, permissions: int = 0o666
 ) -> Iterator[IO[Any]]:
-    """A file that replaces `path` when the block ends well and leaves nothing behind otherwise.
+    """Open a file that replaces `path` if the block succeeds, and disappears if it fails.
 
-    The bytes go to a temporary file in the same folder, which is synced and renamed. `permissions`
-    are those of a new file, less the umask (0o600 for what only the owner may read). A device or a
-    pipe (`/dev/stdout`) is written directly, `-` is standard output.
+    The content goes to a temporary file in the same folder, which is synced and renamed.
+    `permissions` are those of a new file before the umask (0o600 for files that only the owner may
+    read). A device or a pipe such as `/dev/stdout` is written directly; `-` is standard output.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -58,13 +58,13 @@ def atomic_write(
             temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
-        ours = error.filename in (str(temporary), str(target))
-        if error.errno not in _FULL and not ours:
+        own_file = error.filename in (str(temporary), str(target))
+        if error.errno not in _FULL and not own_file:
             raise
         raise InputError(
             f"cannot be written: {error.strerror or error}",
             path=path,
-            remedy="nothing was left behind; make room or choose another place",
+            remedy="no partial file was left; free some space or choose another folder",
         ) from error
 
 

@@ -1,4 +1,7 @@
-"""Bytes from a path, a .gz or standard input, in blocks of whole lines; every failure is ours."""
+"""Read bytes from a file, a .gz file or standard input, in blocks of whole lines.
+
+Every failure is an InputError with the name of the file.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +20,20 @@ from coterie.base.errors import InputError
 PathLike = str | os.PathLike[str]
 
 _BLOCK = 1 << 22
-_LONGEST_LINE = 1 << 30
+_MAX_LINE = 1 << 30
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
-_OTHER_TEXT = (b"\xff\xfe", b"\xfe\xff")  # UTF-16
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def place_name(path: PathLike) -> str:
-    """How messages call it."""
+    """Return the name of a path for messages."""
     return "standard input" if str(path) == "-" else str(path)
 
 
 @contextmanager
 def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
-    """The bytes behind a path (`-`: standard input), unpacked if they are gzip."""
+    """Open a path (`-`: standard input) for reading, decompressed if it is gzip."""
     name = place_name(path)
     try:
         with _raw(path) as raw:
@@ -42,16 +45,20 @@ def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
     except InputError:
         raise
     except FileNotFoundError as error:
-        raise InputError("there is no such file", path=name, remedy="check the name") from error
+        raise InputError("no such file", path=name, remedy="check the name") from error
     except IsADirectoryError as error:
-        raise InputError("is a folder", path=name, remedy="name a file in it") from error
+        raise InputError("is a folder", path=name, remedy="give a file in it") from error
     except EOFError as error:
         raise InputError(
-            "the compressed file ends too early", path=name, remedy="fetch or pack it again"
+            "the compressed file is truncated",
+            path=name,
+            remedy="download or compress it again",
         ) from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
-            f"the compressed file is damaged ({error})", path=name, remedy="fetch or pack it again"
+            f"the compressed file is damaged ({error})",
+            path=name,
+            remedy="download or compress it again",
         ) from error
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path=name) from error
@@ -67,49 +74,49 @@ def _raw(path: PathLike) -> Iterator[io.BufferedReader]:
         yield file
 
 
-def whole(path: PathLike) -> io.BytesIO:
-    """All bytes of a file that cannot be read piece by piece."""
+def read_all(path: PathLike) -> io.BytesIO:
+    """Read all bytes of a file whose format cannot be read in pieces."""
     with open_bytes(path) as stream:
         return io.BytesIO(stream.read())
 
 
 def line_blocks(stream: IO[bytes], name: str, size: int = _BLOCK) -> Iterator[bytes]:
-    """Blocks of about `size` bytes that end with a line end, but for the last; no byte order mark.
+    """Yield blocks of about `size` bytes of whole lines, without the byte order mark.
 
     >>> list(line_blocks(io.BytesIO(b"1 2\\n3 4\\n5 6"), "x", size=5))
     [b'1 2\\n', b'3 4\\n', b'5 6']
     """
     kept: list[bytes] = []
-    waiting = 0
+    n_kept = 0
     first = True
     while block := stream.read(size):
         if first:
             first = False
-            if block.startswith(_OTHER_TEXT):
+            if block.startswith(_UTF_16):
                 raise InputError("the text is UTF-16", path=name, remedy="save it as UTF-8")
             block = block.removeprefix(_BOM)
         if b"\0" in block:
             raise InputError(
-                "holds zero bytes, so it is no text",
+                "contains zero bytes, so it is not a text file",
                 path=name,
-                remedy="give an edge list or table as text; --format names other kinds",
+                remedy="set `format` if it is not text",
             )
         cut = block.rfind(b"\n") + 1
         if cut:
             yield b"".join([*kept, block[:cut]])
-            kept, waiting = [], 0
+            kept, n_kept = [], 0
             block = block[cut:]
         if block:
             kept.append(block)
-            waiting += len(block)
-            if waiting > _LONGEST_LINE:
-                raise InputError("a line is longer than 1 GB", path=name)
+            n_kept += len(block)
+            if n_kept > _MAX_LINE:
+                raise InputError("a line is longer than 1 GB", path=name, remedy="check the file")
     if kept:
         yield b"".join(kept)
 
 
 def suffixes(path: PathLike) -> list[str]:
-    """The suffixes that say what a file is, lower case, .gz taken off.
+    """Return the suffixes of a file name in lower case, without .gz.
 
     >>> suffixes("a/b.Edges.CSV.gz")
     ['.edges', '.csv']

@@ -1,4 +1,7 @@
-"""pandas and polars, both ways, through what the two have in common; neither is required."""
+"""Conversion from and to pandas and polars, through what both have in common.
+
+Neither package is required.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from coterie.data.text_layout import header_roles
 
 
 def require(package: str) -> Any:
-    """An optional package, or a message that says how to get it."""
+    """Import an optional package; the error says how to install it."""
     try:
         return import_module(package)
     except ImportError as error:
@@ -27,8 +30,8 @@ def require(package: str) -> Any:
 def graph_from_frame(
     frame: Any, source: str | None, target: str | None, weight: str | None, directed: bool
 ) -> Graph:
-    """Edges from two columns of ids and, if named, one of weights."""
-    first, second = _pick(frame, {"first": source, "second": target})
+    """Build a graph from two columns of ids and optionally one of weights."""
+    first, second = _choose_columns(frame, {"first": source, "second": target})
     ids, (s, t) = number_ids([_ids(frame, first), _ids(frame, second)])
     weights = None if weight is None else _column(frame, weight)
     return Graph.from_edges(s, t, weights=weights, ids=ids, directed=directed)
@@ -42,9 +45,9 @@ def ratings_from_frame(
     timestamp: str | None,
     merge: bool,
 ) -> Ratings:
-    """Ratings from columns; timestamps where they are named or known by name."""
+    """Build ratings from columns; timestamps if they are given or have a known name."""
     given = {"first": user, "second": item, "number": rating}
-    users, items, values = _pick(frame, given)
+    users, items, values = _choose_columns(frame, given)
     names = [str(name) for name in frame.columns]
     if timestamp is None:
         place = (header_roles(names) or {}).get("time")
@@ -60,11 +63,11 @@ def ratings_from_frame(
 
 
 def edge_columns(graph: Graph) -> dict[str, Any]:
-    """source, target[, weight] by id."""
+    """Return the columns source and target, with ids, and weight if there are weights."""
     source, target = graph.edges()
     columns: dict[str, Any] = {
-        "source": _plain(graph.ids, source),
-        "target": _plain(graph.ids, target),
+        "source": _ids_of(graph.ids, source),
+        "target": _ids_of(graph.ids, target),
     }
     if graph.weights is not None:
         columns["weight"] = graph.edge_weights()
@@ -72,10 +75,10 @@ def edge_columns(graph: Graph) -> dict[str, Any]:
 
 
 def rating_columns(ratings: Ratings) -> dict[str, Any]:
-    """user, item, rating[, timestamp] by id."""
+    """Return the columns user, item and rating, and timestamp if there are timestamps."""
     columns = {
-        "user": _plain(ratings.user_ids, ratings.users),
-        "item": _plain(ratings.item_ids, ratings.items),
+        "user": _ids_of(ratings.user_ids, ratings.users),
+        "item": _ids_of(ratings.item_ids, ratings.items),
         "rating": ratings.ratings,
     }
     if ratings.timestamps is not None:
@@ -83,14 +86,14 @@ def rating_columns(ratings: Ratings) -> dict[str, Any]:
     return columns
 
 
-def _plain(ids: np.ndarray, rows: np.ndarray) -> Any:
-    """Ids of rows; text as a list, which both packages take for text."""
+def _ids_of(ids: np.ndarray, rows: np.ndarray) -> Any:
+    """Return the ids of rows; text as a list, which both packages read as text."""
     column = ids[rows]
     return column.tolist() if column.dtype == object else column
 
 
-def _pick(frame: Any, given: dict[str, str | None]) -> list[Any]:
-    """The columns for these roles: as given, else known by name, else in order."""
+def _choose_columns(frame: Any, given: dict[str, str | None]) -> list[Any]:
+    """Return the columns for these roles: as given, else by known names, else in order."""
     names = list(frame.columns)
     known = header_roles([str(name) for name in names]) or {}
     picked = []
@@ -98,16 +101,21 @@ def _pick(frame: Any, given: dict[str, str | None]) -> list[Any]:
         if name is None:
             column = known.get(role, place)
             if column >= len(names):
-                raise InputError(f"the table has only the columns {names}", remedy="name them")
+                raise InputError(
+                    f"the table has only the columns {names}",
+                    remedy="give the names of the columns",
+                )
             name = names[column]
         picked.append(name)
     return picked
 
 
 def _column(frame: Any, name: Any) -> np.ndarray:
+    """Return a column without missing values."""
     if name not in list(frame.columns):
         raise InputError(
-            f"the table has no column {name!r}", remedy=f"it has {list(frame.columns)}"
+            f"the table has no column {name!r}",
+            remedy=f"use one of {list(frame.columns)}",
         )
     column = frame[name]
     missing = column.isna() if hasattr(column, "isna") else column.is_null()

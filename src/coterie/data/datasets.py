@@ -1,7 +1,7 @@
-"""The paper's data sets: looked for in $COTERIE_DATA, then in the cache, then fetched.
+"""The data sets of Prost & Yoon: from $COTERIE_DATA, from the cache, or downloaded.
 
-A file is checked by its counts whoever brought it. A checksum that the publisher gives, or that
-could not be compared here, is marked so in the registry.
+The counts of every file are checked. The registry says which files have a checksum by their
+publisher, and whether a download was compared with it.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from coterie.data.ratings import Ratings
 
 
 class Dataset(NamedTuple):
-    """One data set: where it comes from, what its file is called, what must be in it."""
+    """One data set: its source, its files and its counts."""
 
     name: str
     about: str
-    files: tuple[str, ...]  # names under $COTERIE_DATA or the cache, the first that is there
+    files: tuple[str, ...]  # names under $COTERIE_DATA or in the cache; the first that exists
     counts: dict[str, int]
     address: str = ""
-    member: str = ""  # the file inside a fetched archive
-    checksum: str | None = None  # of the fetched file, with its algorithm
-    verified: bool = False  # whether a download was compared with the checksum by us
-    titles: str = ""  # a file beside the first with the names of the items
+    member: str = ""  # the file inside a downloaded archive
+    checksum: str | None = None  # of the downloaded file, with its algorithm
+    verified: bool = False  # whether a download was compared with the checksum
+    titles: str = ""  # a file in the same folder with the titles of the items
     cite: str = ""
 
     @property
     def is_ratings(self) -> bool:
+        """Whether it is a table of ratings, not a graph."""
         return "users" in self.counts
 
 
@@ -76,33 +77,33 @@ REGISTRY = {dataset.name: dataset for dataset in _DATASETS}
 
 
 def path(name: str, *, check: bool = True, fetch: bool = True) -> Path:
-    """The file of a data set; fetched into the cache if it is nowhere and `fetch` allows it."""
+    """Return the file of a data set; download it into the cache if necessary and `fetch` is set."""
     dataset = find(name)
     file = local_path(dataset)
     if file is None:
         if name == "karate":
             file = _make_karate(dataset)
         elif fetch:
-            file = _fetch(dataset)
+            file = _download(dataset)
         else:
-            remedy = f"`coterie datasets get {name}` fetches it, or {_where_to_put(dataset)}"
-            raise InputError(f"{name} is not here", remedy=remedy)
+            remedy = f"run `coterie datasets get {name}`, or {_where_to_put(dataset)}"
+            raise InputError(f"the data set {name} was not found", remedy=remedy)
     if check:
-        _compare(dataset, file, _read(dataset, file))
+        _check_counts(dataset, file, _read(dataset, file))
     return file
 
 
 def load(name: str) -> Graph | Ratings:
-    """A data set as a Graph or Ratings, with its counts checked."""
+    """Read a data set as a Graph or Ratings and check its counts."""
     dataset = find(name)
     file = path(name, check=False)
     data = _read(dataset, file)
-    _compare(dataset, file, data)
+    _check_counts(dataset, file, data)
     return data
 
 
 def titles(name: str) -> Path | None:
-    """The file that names the items, if there is one (ml-100k: fields cut by |, Latin-1)."""
+    """Return the file with the titles of the items, if there is one (ml-100k: | and Latin-1)."""
     dataset = find(name)
     if not dataset.titles:
         return None
@@ -111,25 +112,25 @@ def titles(name: str) -> Path | None:
 
 
 def find(name: str) -> Dataset:
-    """The registry's entry.
+    """Return a data set by its name.
 
     >>> find("ml-100k").counts["users"]
     943
     """
     if name not in REGISTRY:
-        raise InputError(f"{name!r} is no data set", remedy=f"there are {', '.join(REGISTRY)}")
+        raise InputError(f"unknown data set {name!r}", remedy=f"use one of {', '.join(REGISTRY)}")
     return REGISTRY[name]
 
 
 def cache_folder() -> Path:
-    """$COTERIE_CACHE, or where this system keeps caches."""
+    """Return $COTERIE_CACHE, or the cache folder of the operating system."""
     import pooch
 
     return Path(os.environ.get("COTERIE_CACHE") or pooch.os_cache("coterie"))
 
 
 def local_path(dataset: Dataset) -> Path | None:
-    """Where the file lies already, $COTERIE_DATA before the cache."""
+    """Return where the file exists, in $COTERIE_DATA or in the cache."""
     folders = [Path(folder) for folder in (os.environ.get("COTERIE_DATA"),) if folder]
     for folder in (*folders, cache_folder()):
         for file in dataset.files:
@@ -139,12 +140,14 @@ def local_path(dataset: Dataset) -> Path | None:
 
 
 def _where_to_put(dataset: Dataset) -> str:
+    """Say which file to download, and where to put it."""
     unpack = "unpack it, " if dataset.member else ""
     folder = os.environ.get("COTERIE_DATA") or cache_folder()
-    return f"get {dataset.address}, {unpack}and put {' or '.join(dataset.files)} into {folder}"
+    return f"download {dataset.address}, {unpack}and put {' or '.join(dataset.files)} into {folder}"
 
 
-def _fetch(dataset: Dataset) -> Path:
+def _download(dataset: Dataset) -> Path:
+    """Download a data set into the cache."""
     import pooch
 
     folder = cache_folder()
@@ -162,14 +165,14 @@ def _fetch(dataset: Dataset) -> Path:
             processor=processor,
             downloader=pooch.HTTPDownloader(timeout=30),
         )
-    except Exception as error:  # no network, no such host, a wrong checksum, no room …
+    except Exception as error:  # no network, unknown host, wrong checksum, full disk …
         raise InputError(
-            f"{dataset.name} is not here and could not be fetched ({type(error).__name__})",
+            f"the data set {dataset.name} could not be downloaded ({type(error).__name__})",
             remedy=_where_to_put(dataset),
         ) from error
     if dataset.checksum is None:
         warnings.warn(
-            f"{dataset.name}: its publisher gives no checksum; the file was checked by its counts",
+            f"{dataset.name}: the publisher gives no checksum; only the counts were checked",
             AssumptionWarning,
             stacklevel=3,
         )
@@ -177,6 +180,7 @@ def _fetch(dataset: Dataset) -> Path:
 
 
 def _make_karate(dataset: Dataset) -> Path:
+    """Write the karate club graph of networkx into the cache."""
     from coterie.data.dataframes import require
     from coterie.data.writers import write_graph
 
@@ -184,7 +188,8 @@ def _make_karate(dataset: Dataset) -> Path:
         networkx = require("networkx")
     except MissingDependencyError as error:
         raise MissingDependencyError(
-            "karate comes with networkx, which is not installed", remedy="pip install networkx"
+            "the data set karate is part of networkx, which is not installed",
+            remedy="pip install networkx",
         ) from error
     path = cache_folder() / dataset.files[0]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -193,16 +198,18 @@ def _make_karate(dataset: Dataset) -> Path:
 
 
 def _read(dataset: Dataset, path: Path) -> Graph | Ratings:
+    """Read the file of a data set."""
     from coterie.data.readers import read_graph, read_ratings
 
     read: Callable[[Path], Any] = read_ratings if dataset.is_ratings else read_graph
-    with warnings.catch_warnings():  # what is cleaned in these files is part of their counts
+    with warnings.catch_warnings():  # what is cleaned is part of the counts
         warnings.simplefilter("ignore", AssumptionWarning)
         data: Graph | Ratings = read(path)
     return data
 
 
-def _compare(dataset: Dataset, path: Path, data: Graph | Ratings) -> None:
+def _check_counts(dataset: Dataset, path: Path, data: Graph | Ratings) -> None:
+    """Refuse a file whose counts differ from those of the data set."""
     if isinstance(data, Ratings):
         found = {
             "users": data.n_users,
@@ -218,7 +225,7 @@ def _compare(dataset: Dataset, path: Path, data: Graph | Ratings) -> None:
         }
     if found != dataset.counts:
         raise InputError(
-            f"this is not {dataset.name}: {found} where {dataset.counts} are expected",
+            f"this is not {dataset.name}: it has {found}, but {dataset.counts} are expected",
             path=path,
             remedy="replace the file; " + _where_to_put(dataset),
         )

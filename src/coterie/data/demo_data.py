@@ -1,4 +1,4 @@
-"""Two small invented data sets with names in them, for the demo and the user guide."""
+"""Two small invented data sets with names, for the demo and the documentation."""
 
 from __future__ import annotations
 
@@ -37,16 +37,17 @@ _NOUNS = {
 
 
 def social_network(*, n_people: int = 300, rng: RandomState = 0) -> tuple[Graph, np.ndarray]:
-    """People of six clubs who know each other: names as ids, and each person's club.
+    """Draw a network of people in six clubs; return it and the club of each person.
 
-    Friends come in small circles where nearly everybody knows everybody, so there are triangles
-    as in a real network; a few acquaintances cross the clubs, and some people are in two.
+    Ids are names. Friends form small circles in which nearly everybody knows everybody, so there
+    are triangles as in a real network. Some acquaintances are between clubs, and some people take
+    part in two clubs.
 
     >>> graph, clubs = social_network()
     >>> graph.n_nodes, len(graph.ids[0].split()), COMMUNITIES[clubs[0]] in COMMUNITIES
     (300, 2, True)
     """
-    _at_most(n_people)
+    _check_size(n_people)
     random = as_generator(rng)
     clubs = np.sort(random.integers(0, len(COMMUNITIES), n_people)).astype(np.int32)
     members = [np.flatnonzero(clubs == c) for c in range(len(COMMUNITIES))]
@@ -59,7 +60,7 @@ def social_network(*, n_people: int = 300, rng: RandomState = 0) -> tuple[Graph,
             a, b = np.triu_indices(len(circle), 1)
             known = random.random(len(a)) < 0.8
             pairs.append(np.stack([circle[a[known]], circle[b[known]]]))
-        if len(people):  # a loose acquaintance in the club for everybody
+        if len(people):  # one more acquaintance in the club for everybody
             pairs.append(np.stack([people, random.choice(people, len(people))]))
     pairs.append(random.integers(0, max(n_people, 1), (2, n_people // 3)))
     source, target = np.concatenate(pairs, axis=1)
@@ -71,16 +72,16 @@ def social_network(*, n_people: int = 300, rng: RandomState = 0) -> tuple[Graph,
 
 
 def movie_ratings(*, n_users: int = 240, rng: RandomState = 0) -> tuple[Ratings, dict[str, str]]:
-    """Viewers who rate a hundred invented films from 1 to 5, and the genre of each title.
+    """Draw ratings of 100 invented films from 1 to 5; return them and the genre of each title.
 
-    A viewer loves one or two genres, films differ in quality and fame, and most people see more of
-    what they like.
+    A viewer likes one or two genres, films differ in quality and popularity, and most people watch
+    more of what they like.
 
     >>> ratings, genres = movie_ratings()
     >>> ratings.n_items, sorted(set(genres.values()))[0], ratings.values.tolist()
     (100, 'comedy', [1.0, 2.0, 3.0, 4.0, 5.0])
     """
-    _at_most(n_users)
+    _check_size(n_users)
     random = as_generator(rng)
     genres = {
         f"{first} {noun}": genre
@@ -106,9 +107,10 @@ def movie_ratings(*, n_users: int = 240, rng: RandomState = 0) -> tuple[Ratings,
     return Ratings.from_arrays(names[users], titles[items], stars), genres
 
 
-def _at_most(people: int) -> None:
+def _check_size(people: int) -> None:
+    """Refuse more people than there are names."""
     if not 1 <= people <= len(_GIVEN) * len(_FAMILY):
         raise InputError(
-            f"{people} people cannot be named",
-            remedy=f"ask for 1 to {len(_GIVEN) * len(_FAMILY)}",
+            f"there are not enough names for {people} people",
+            remedy=f"use 1 to {len(_GIVEN) * len(_FAMILY)}",
         )

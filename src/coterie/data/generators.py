@@ -1,4 +1,4 @@
-"""Graphs and ratings with known groups, for tests and benchmarks: seeded, O(edges)."""
+"""Random graphs and ratings with known groups, for tests and benchmarks, in O(edges)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def planted_partition(
     directed: bool = False,
     rng: RandomState = 0,
 ) -> tuple[Graph, np.ndarray]:
-    """Equal blocks, denser inside than between; the graph and its true labels (int32).
+    """Draw a graph with equal blocks, denser inside than between; return it and its labels.
 
-    Give `p_in` and `p_out`, or the mean degree and the share of it that leaves a node's block.
+    Give `p_in` and `p_out`, or the mean degree and the share of it (`mixing`) that leaves a node's
+    block.
 
     >>> graph, labels = planted_partition(1000, 4, mean_degree=10, rng=0)
     >>> source, target = graph.edges()
@@ -56,9 +57,10 @@ def stochastic_block_model(
     directed: bool = False,
     rng: RandomState = 0,
 ) -> tuple[Graph, np.ndarray]:
-    """Every pair of nodes an edge with the probability of its blocks; the graph and its labels.
+    """Draw a graph from a stochastic block model; return it and its labels.
 
-    Nodes of a block are neighbours in number unless `shuffle` scatters them (it does).
+    Every pair of nodes is an edge with the probability of its two blocks. `shuffle` permutes the
+    nodes; otherwise the nodes of a block have consecutive numbers.
 
     >>> graph, labels = stochastic_block_model([3, 2], [[1, 0], [0, 1]], shuffle=False)
     >>> [end.tolist() for end in graph.edges()], labels.tolist()
@@ -80,7 +82,7 @@ def stochastic_block_model(
             break
         capacity = drawn
     labels = np.repeat(np.arange(len(n_r), dtype=np.int32), n_r)
-    return _arrange(source[:drawn], target[:drawn], labels, directed, shuffle, random)
+    return _as_graph(source[:drawn], target[:drawn], labels, directed, shuffle, random)
 
 
 def degree_corrected_sbm(
@@ -94,12 +96,12 @@ def degree_corrected_sbm(
     shuffle: bool = True,
     rng: RandomState = 0,
 ) -> tuple[Graph, np.ndarray]:
-    """Equal blocks with power-law degrees; the graph and its labels.
+    """Draw a graph with equal blocks and power-law degrees; return it and its labels.
 
-    A node's expected degree follows a density d^-exponent, cut at `max_degree` (default: the
-    square root of the degree sum, beyond which repeats would be many). An edge joins two ends
-    drawn by degree, of one block with probability 1 - mixing and else of any block. Loops and
-    repeats are dropped, so the mean degree comes out a little low.
+    The expected degree of a node has a density d^-exponent up to `max_degree` (default: the square
+    root of the degree sum, above which many edges would be repeated). An edge joins two nodes drawn
+    in proportion to their degrees: of one block with probability 1 - mixing, else of any block.
+    Self-loops and repeated edges are dropped, so the mean degree is slightly lower than requested.
 
     >>> graph, labels = degree_corrected_sbm(2000, 5, mean_degree=8, rng=1)
     >>> bool(graph.degrees.max() > 5 * graph.degrees.mean())
@@ -117,11 +119,11 @@ def degree_corrected_sbm(
     low = np.where(inside, first_end[labels[source]], 0).astype(np.int64)
     high = np.where(inside, first_end[labels[source] + 1], len(ends)).astype(np.int64)
     target = ends[random.integers(low, high)] if m else source
-    return _arrange(source, target, labels, False, shuffle, random)
+    return _as_graph(source, target, labels, False, shuffle, random)
 
 
 class RatingTruth(NamedTuple):
-    """What `mmsbm_ratings` drew from."""
+    """The model that `mmsbm_ratings` drew from."""
 
     user_memberships: np.ndarray  # users x k
     item_memberships: np.ndarray  # items x l
@@ -140,11 +142,11 @@ def mmsbm_ratings(
     skew: float = 0.8,
     rng: RandomState = 0,
 ) -> tuple[Ratings, RatingTruth]:
-    """Ratings drawn from a mixed-membership model, no pair twice, and the model.
+    """Draw ratings of distinct pairs from a mixed-membership model; return them and the model.
 
-    Small `concentration`: memberships near one group. Small `sharpness`: each pair of groups
-    sure of its rating. `skew` is the spread (of the logarithm) of how active users and how
-    popular items are.
+    With a small `concentration`, memberships are close to a single group. With a small `sharpness`,
+    each pair of groups nearly always gives the same rating. `skew` is the standard deviation of the
+    logarithm of the users' activity and the items' popularity.
 
     >>> ratings, truth = mmsbm_ratings(50, 40, 600, (2, 3), rng=0)
     >>> ratings
@@ -155,7 +157,7 @@ def mmsbm_ratings(
     if n_ratings > 0.5 * n_users * n_items:
         raise InputError(
             f"{n_ratings} ratings are more than half of {n_users} x {n_items} pairs",
-            remedy="ask for fewer ratings or more users",
+            remedy="draw fewer ratings or use more users",
         )
     random = as_generator(rng)
     k, l = n_groups  # noqa: E741
@@ -180,28 +182,35 @@ def mmsbm_ratings(
 
 
 def _check_count(n_nodes: int, n_blocks: int) -> None:
+    """Refuse negative numbers of nodes and fewer than one block."""
     if n_nodes < 0 or n_blocks < 1:
         raise InputError(
-            f"{n_nodes} nodes in {n_blocks} blocks",
-            remedy="ask for 1 block or more",
+            f"cannot draw {n_nodes} nodes in {n_blocks} blocks",
+            remedy="use at least 0 nodes and 1 block",
         )
 
 
 def _check_blocks(sizes: np.ndarray, P: np.ndarray, directed: bool) -> None:
+    """Refuse block sizes and probabilities that do not describe a model."""
     if (sizes < 0).any():
-        raise InputError(f"block sizes {sizes.tolist()} go below 0")
+        raise InputError(f"negative block sizes: {sizes.tolist()}", remedy="use 0 or more")
     if P.shape != (len(sizes), len(sizes)):
-        raise InputError(f"{len(sizes)} block sizes and probabilities of shape {P.shape}")
+        raise InputError(
+            f"{len(sizes)} block sizes, but probabilities of shape {P.shape}",
+            remedy="give one probability per pair of blocks",
+        )
     if not ((P >= 0) & (P <= 1)).all():
         raise InputError(
-            f"probabilities reach from {P.min():g} to {P.max():g}",
-            remedy="keep them within 0..1 (a lower mean degree?)",
+            f"the probabilities are between {P.min():g} and {P.max():g}",
+            remedy="probabilities must be between 0 and 1; try a lower mean degree",
         )
     if not directed and not np.array_equal(P, P.T):
-        raise InputError("the probabilities of an undirected graph must be symmetric")
+        raise InputError(
+            "the probabilities are not symmetric", remedy="make them symmetric or set `directed`"
+        )
 
 
-def _arrange(
+def _as_graph(
     source: np.ndarray,
     target: np.ndarray,
     labels: np.ndarray,
@@ -209,25 +218,28 @@ def _arrange(
     shuffle: bool,
     random: Generator,
 ) -> tuple[Graph, np.ndarray]:
+    """Return the graph and its labels, with the nodes permuted if `shuffle` is set."""
     n = len(labels)
     if shuffle:
         place = random.permutation(n).astype(np.int32)
         source, target = place[source], place[target]
-        scattered = np.empty_like(labels)
-        scattered[place] = labels
-        labels = scattered
+        shuffled = np.empty_like(labels)
+        shuffled[place] = labels
+        labels = shuffled
     return Graph.from_edges(source, target, n_nodes=n, directed=directed), labels
 
 
 def _power_law(
     n: int, mean: float, exponent: float, largest: float | None, random: Generator
 ) -> np.ndarray:
-    """Integer degrees whose expectation follows the power law, cut and scaled to the mean."""
+    """Draw integer degrees from a power law, truncated and scaled to the mean."""
     if exponent <= 2:
-        raise InputError(f"exponent {exponent} has no mean degree", remedy="give more than 2")
+        raise InputError(
+            f"a power law with exponent {exponent} has no mean", remedy="use an exponent above 2"
+        )
     cut = largest if largest is not None else max(np.sqrt(mean * n), mean)
     raw = (1 - random.random(n)) ** (-1 / (exponent - 1))
-    for _ in range(20):  # cutting lowers the mean, scaling passes the cut: they settle quickly
+    for _ in range(20):  # truncation lowers the mean, scaling exceeds the limit: converges quickly
         raw = np.minimum(raw * (mean / max(raw.mean(), 1e-300)), cut) if n else raw
     whole = np.floor(raw)
     return (whole + (random.random(n) < raw - whole)).astype(np.int64)
@@ -236,7 +248,7 @@ def _power_law(
 def _distinct_pairs(
     rows: int, columns: int, count: int, skew: float, random: Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`count` distinct pairs, in random order, ends drawn by log-normal activity."""
+    """Draw `count` distinct pairs in random order, with log-normal activities of both sides."""
     tables = [np.cumsum(np.exp(skew * random.standard_normal(n))) for n in (rows, columns)]
     pairs = np.empty(0, np.int64)
     for _ in range(1000):
@@ -251,13 +263,13 @@ def _distinct_pairs(
         fresh = np.setdiff1d(fresh, pairs, assume_unique=True)
         pairs = np.concatenate([pairs, random.permutation(fresh)[:missing]])
     else:
-        raise InputError(f"{count} distinct pairs cannot be drawn", remedy="lower `skew`")
+        raise InputError(f"cannot draw {count} distinct pairs", remedy="lower `skew`")
     random.shuffle(pairs)
     return (pairs // columns).astype(np.int32), (pairs % columns).astype(np.int32)
 
 
 def _draw_rows(table: np.ndarray, rows: np.ndarray, random: Generator) -> np.ndarray:
-    """For each entry of `rows` a column of that row of `table`, by its probabilities."""
+    """Draw, for each entry of `rows`, a column of that row of `table` by its probabilities."""
     cumulative = np.cumsum(table, axis=1)
     cumulative[:, -1] = np.inf
     drawn = np.empty(len(rows), np.int64)

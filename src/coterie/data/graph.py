@@ -1,4 +1,4 @@
-"""A graph as compressed sparse rows, with the ids it came with."""
+"""A graph as compressed sparse rows, with the ids of the data."""
 
 from __future__ import annotations
 
@@ -23,46 +23,97 @@ __all__ = ["Cleaned", "Graph"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """A graph without self-loops or repeated edges.
+    """A graph without self-loops and repeated edges.
 
-    Row v of the CSR holds v's neighbours in rising order. An undirected edge is stored in both
-    rows and counted once; a directed one only in its source's row.
+    Build a graph with `read_graph` or one of the `from_...` methods, not with the constructor:
+    they drop self-loops, merge repeated edges and count both. The graph is stored as compressed
+    sparse rows: row v lists the neighbours of node v in increasing order. An undirected edge is
+    stored in the rows of both nodes and counted once; a directed edge is stored in the row of its
+    source.
 
-    >>> g = Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 2], n_nodes=4)
+    Parameters
+    ----------
+    indptr : ndarray of int64 of shape (n_nodes + 1,)
+        Where each row begins in `indices`.
+    indices : ndarray of int32 or int64
+        The neighbours, row after row.
+    ids : ndarray of int64 or object of shape (n_nodes,)
+        The id of each node, as the data had it.
+    weights : ndarray of float64, optional
+        The weight of each entry of `indices`.
+    directed : bool, default=False
+        Whether edges have a direction.
+    cleaned : Cleaned, optional
+        How many self-loops and repeated edges were removed.
+
+    Attributes
+    ----------
+    n_nodes : int
+        Number of nodes.
+    n_edges : int
+        Number of edges; an undirected edge is counted once.
+    degrees : ndarray of shape (n_nodes,)
+        Number of neighbours of each node; of a directed graph, its out-degree.
+    csr : scipy.sparse.csr_array
+        The adjacency matrix; it shares the arrays of the graph.
+
+    See Also
+    --------
+    read_graph : Read a graph from a file.
+    write_graph : Write a graph to a file.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> g = ct.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 2], n_nodes=4)
     >>> g
     Graph(4 nodes, 3 edges)
     >>> g.cleaned.self_loops, g.degrees
     (1, array([2, 2, 2, 0]))
     """
 
-    indptr: np.ndarray  # int64, n + 1
-    indices: np.ndarray  # int32 where it fits, else int64
-    ids: np.ndarray  # int64 or objects (str), as the user gave them; ids[v] names node v
-    weights: np.ndarray | None = None  # float64, beside indices
+    indptr: np.ndarray
+    indices: np.ndarray
+    ids: np.ndarray
+    weights: np.ndarray | None = None
     directed: bool = False
     cleaned: Cleaned = field(default_factory=Cleaned)
 
     @property
     def n_nodes(self) -> int:
+        """Number of nodes."""
         return len(self.indptr) - 1
 
     @property
     def n_edges(self) -> int:
+        """Number of edges; an undirected edge is counted once."""
         return len(self.indices) if self.directed else len(self.indices) // 2
 
     @property
     def degrees(self) -> np.ndarray:
-        """Stored neighbours of each node: the degree, or the out-degree of a directed graph."""
+        """Number of neighbours of each node; of a directed graph, its out-degree."""
         return np.diff(self.indptr)
 
     @property
     def csr(self) -> csr_array:
-        """The adjacency matrix as scipy sees it; shares the arrays."""
+        """The adjacency matrix; it shares the arrays of the graph."""
         data = self.weights if self.weights is not None else np.ones(len(self.indices))
         return csr_array((data, self.indices, self.indptr), shape=(self.n_nodes, self.n_nodes))
 
     def edges(self) -> tuple[np.ndarray, np.ndarray]:
-        """(source, target) of every edge once; source < target where undirected."""
+        """Return the two ends of every edge, once per edge.
+
+        Returns
+        -------
+        source, target : ndarray of shape (n_edges,)
+            Node numbers. Of an undirected edge, the smaller number is the source.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ct.Graph.from_edges([2, 0], [1, 1]).edges()
+        (array([0, 1], dtype=int32), array([1, 2], dtype=int32))
+        """
         source = np.repeat(np.arange(self.n_nodes, dtype=self.indices.dtype), self.degrees)
         if self.directed:
             return source, self.indices
@@ -70,9 +121,17 @@ class Graph:
         return source[once], self.indices[once]
 
     def edge_weights(self) -> np.ndarray:
-        """The weight of every edge, in the order of `edges()`; 1 where there are none.
+        """Return the weight of every edge, in the order of `edges`.
 
-        >>> Graph.from_edges([1, 2], [0, 1], weights=[0.5, 2]).edge_weights()
+        Returns
+        -------
+        ndarray of float64 of shape (n_edges,)
+            The weights; 1 for every edge if the graph has no weights.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ct.Graph.from_edges([1, 2], [0, 1], weights=[0.5, 2]).edge_weights()
         array([0.5, 2. ])
         """
         if self.weights is None:
@@ -83,7 +142,13 @@ class Graph:
         return self.weights[source < self.indices]
 
     def reversed(self) -> Graph:
-        """Every edge turned round: rows hold who points at a node. Undirected: the graph itself."""
+        """Return the graph with every edge reversed, so that rows list the sources of each node.
+
+        Returns
+        -------
+        Graph
+            The reversed graph; an undirected graph is returned unchanged.
+        """
         if not self.directed:
             return self
         source, target = self.edges()
@@ -102,26 +167,58 @@ class Graph:
         ids: Any = None,
         directed: bool = False,
     ) -> Graph:
-        """Build from node numbers 0..n-1, or from names: loops dropped, repeats merged, counted.
+        """Build a graph from a list of edges.
 
-        The weights of repeats add; the two directions of an undirected pair must agree.
+        Self-loops are dropped and repeated edges are merged; `cleaned` counts both.
 
-        >>> Graph.from_edges(["ann", "bob"], ["bob", "cat"]).ids
+        Parameters
+        ----------
+        source, target : array-like of int or str of shape (n_edges,)
+            The ends of each edge: node numbers 0..n-1, or names.
+        weights : array-like of shape (n_edges,), optional
+            Non-negative weights. The weights of repeated edges are added; the two directions of
+            an undirected pair must have the same weight.
+        n_nodes : int, optional
+            Number of nodes, if some have no edges. By default, the largest number plus one.
+        ids : array-like of shape (n_nodes,), optional
+            The id of each node number. By default, the numbers or names themselves.
+        directed : bool, default=False
+            Whether edges have a direction.
+
+        Returns
+        -------
+        Graph
+            The graph.
+
+        Raises
+        ------
+        InputError
+            If the arrays have different lengths, a node number is out of range, or a weight is
+            negative or not finite.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ct.Graph.from_edges(["ann", "bob"], ["bob", "cat"]).ids
         array(['ann', 'bob', 'cat'], dtype=object)
         """
         s, t = as_ids(source), as_ids(target)
         if len(s) != len(t):
-            raise InputError(f"{len(s)} sources and {len(t)} targets do not line up")
+            raise InputError(
+                f"{len(s)} sources and {len(t)} targets", remedy="give one target per source"
+            )
         w = None if weights is None else np.ascontiguousarray(weights, np.float64)
         if w is not None:
             if w.shape != s.shape:
-                raise InputError(f"{len(s)} edges and {len(w)} weights do not line up")
+                raise InputError(
+                    f"{len(s)} edges and {len(w)} weights", remedy="give one weight per edge"
+                )
             check_weights(w)
         if s.dtype == object or t.dtype == object:
             if ids is not None or n_nodes is not None:
                 raise InputError(
-                    "edges by name together with n_nodes or ids",
-                    remedy="give node numbers with those, or names alone",
+                    "`n_nodes` and `ids` cannot be combined with edges given by names",
+                    remedy="give node numbers, or leave out both",
                 )
             ids, (s, t) = number_ids([s, t])
         n = _node_count(s, t, n_nodes, ids)
@@ -136,26 +233,72 @@ class Graph:
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph, *, weight: str | None = None) -> Graph:
-        """From networkx; node names kept, `weight` names the edge attribute to read."""
+        """Build a graph from a networkx graph.
+
+        Parameters
+        ----------
+        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+            The graph. Parallel edges are merged.
+        weight : str, optional
+            The edge attribute with the weights. By default, weights are not read.
+
+        Returns
+        -------
+        Graph
+            A graph with the same nodes as ids, in the same order.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> import networkx
+        >>> ct.Graph.from_networkx(networkx.karate_club_graph())
+        Graph(34 nodes, 78 edges)
+        """
         from coterie.data.networkx_igraph import graph_from_networkx
 
         return graph_from_networkx(graph, weight)
 
     def to_networkx(self) -> networkx.Graph:
-        """As networkx, nodes named by their ids, weights under "weight"."""
+        """Return the graph as a networkx graph.
+
+        Returns
+        -------
+        networkx.Graph or networkx.DiGraph
+            A graph whose nodes are the ids; weights are the edge attribute "weight".
+        """
         from coterie.data.networkx_igraph import graph_to_networkx
 
         return graph_to_networkx(self)
 
     @classmethod
     def from_igraph(cls, graph: igraph.Graph, *, weight: str | None = None) -> Graph:
-        """From igraph; ids are the vertex attribute "name" where there is one."""
+        """Build a graph from an igraph graph.
+
+        Parameters
+        ----------
+        graph : igraph.Graph
+            The graph. Parallel edges are merged.
+        weight : str, optional
+            The edge attribute with the weights. By default, weights are not read.
+
+        Returns
+        -------
+        Graph
+            A graph whose ids are the vertex attribute "name", or the vertex numbers.
+        """
         from coterie.data.networkx_igraph import graph_from_igraph
 
         return graph_from_igraph(graph, weight)
 
     def to_igraph(self) -> igraph.Graph:
-        """As igraph, ids as the vertex attribute "name", weights as "weight"."""
+        """Return the graph as an igraph graph.
+
+        Returns
+        -------
+        igraph.Graph
+            A graph with the ids as the vertex attribute "name", and the weights as the edge
+            attribute "weight".
+        """
         from coterie.data.networkx_igraph import graph_to_igraph
 
         return graph_to_igraph(self)
@@ -164,26 +307,79 @@ class Graph:
     def from_scipy(
         cls, matrix: Any, *, directed: bool | None = None, weighted: bool = False, ids: Any = None
     ) -> Graph:
-        """From a square sparse matrix; directed if the matrix is not symmetric, unless said."""
+        """Build a graph from a sparse adjacency matrix.
+
+        Parameters
+        ----------
+        matrix : scipy sparse matrix or array of shape (n_nodes, n_nodes)
+            Entries other than 0 are edges. For an undirected graph, one half is sufficient.
+        directed : bool, optional
+            Whether edges have a direction. By default, they have if the matrix is not symmetric.
+        weighted : bool, default=False
+            Whether the entries are weights.
+        ids : array-like of shape (n_nodes,), optional
+            The id of each node. By default, 0..n-1.
+
+        Returns
+        -------
+        Graph
+            The graph.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> import scipy.sparse
+        >>> ct.Graph.from_scipy(scipy.sparse.csr_array([[0, 1], [1, 0]]))
+        Graph(2 nodes, 1 edges)
+        """
         from coterie.data.matrices import graph_from_scipy
 
         return graph_from_scipy(matrix, directed, weighted, ids)
 
     def to_scipy(self) -> csr_array:
-        """The adjacency matrix, a copy of its own."""
+        """Return a copy of the adjacency matrix.
+
+        Returns
+        -------
+        scipy.sparse.csr_array
+            The weights, or 1 for every edge, in both directions if the graph is undirected.
+        """
         return self.csr.copy()
 
     @classmethod
     def from_numpy(
         cls, matrix: Any, *, directed: bool | None = None, weighted: bool = False, ids: Any = None
     ) -> Graph:
-        """From a square array of 0 and 1 (or of weights)."""
+        """Build a graph from an adjacency matrix as an array.
+
+        Parameters
+        ----------
+        matrix : array-like of shape (n_nodes, n_nodes)
+            Entries other than 0 are edges. For an undirected graph, one half is sufficient.
+        directed : bool, optional
+            Whether edges have a direction. By default, they have if the matrix is not symmetric.
+        weighted : bool, default=False
+            Whether the entries are weights.
+        ids : array-like of shape (n_nodes,), optional
+            The id of each node. By default, 0..n-1.
+
+        Returns
+        -------
+        Graph
+            The graph.
+        """
         from coterie.data.matrices import graph_from_numpy
 
         return graph_from_numpy(matrix, directed, weighted, ids)
 
     def to_numpy(self) -> np.ndarray:
-        """The adjacency matrix as a square array; for small graphs."""
+        """Return the adjacency matrix as an array; for small graphs.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_nodes)
+            The weights, or 1 for every edge.
+        """
         return np.asarray(self.csr.toarray())
 
     @classmethod
@@ -196,7 +392,33 @@ class Graph:
         weight: str | None = None,
         directed: bool = False,
     ) -> Graph:
-        """From a table of edges; the columns source and target, or the first two."""
+        """Build a graph from a table of edges; also available as `from_polars`.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame or polars.DataFrame
+            One row per edge.
+        source, target : str, optional
+            The columns with the ends of the edges. By default, columns with known names such as
+            "source" and "target", or else the first two.
+        weight : str, optional
+            The column with the weights. By default, weights are not read.
+        directed : bool, default=False
+            Whether edges have a direction.
+
+        Returns
+        -------
+        Graph
+            The graph.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> import pandas
+        >>> table = pandas.DataFrame({"from": ["ann", "bob"], "to": ["bob", "cat"]})
+        >>> ct.Graph.from_pandas(table)
+        Graph(3 nodes, 2 edges)
+        """
         from coterie.data.dataframes import graph_from_frame
 
         return graph_from_frame(frame, source, target, weight, directed)
@@ -204,14 +426,26 @@ class Graph:
     from_polars = from_pandas
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The edges as a table source, target and, where there are some, weight."""
+        """Return the edges as a pandas table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns source and target, with ids, and weight if the graph has weights.
+        """
         from coterie.data.dataframes import edge_columns, require
 
         frame: pandas.DataFrame = require("pandas").DataFrame(edge_columns(self))
         return frame
 
     def to_polars(self) -> polars.DataFrame:
-        """As `to_pandas`, in polars."""
+        """Return the edges as a polars table.
+
+        Returns
+        -------
+        polars.DataFrame
+            The columns source and target, with ids, and weight if the graph has weights.
+        """
         from coterie.data.dataframes import edge_columns, require
 
         frame: polars.DataFrame = require("polars").DataFrame(edge_columns(self))
@@ -223,12 +457,16 @@ class Graph:
 
 
 def _node_count(s: np.ndarray, t: np.ndarray, n_nodes: int | None, ids: Any) -> int:
+    """Return the number of nodes, from what was given or from the largest node number."""
     if ids is not None:
         if n_nodes is not None and n_nodes != len(ids):
-            raise InputError(f"n_nodes is {n_nodes} and there are {len(ids)} ids")
+            raise InputError(
+                f"`n_nodes` is {n_nodes}, but there are {len(ids)} ids",
+                remedy="leave out `n_nodes`",
+            )
         return len(ids)
     if n_nodes is not None:
         if n_nodes < 0:
-            raise InputError(f"n_nodes is {n_nodes}")
+            raise InputError(f"`n_nodes` is {n_nodes}", remedy="give 0 or more")
         return int(n_nodes)
     return int(max(s.max(), t.max())) + 1 if len(s) else 0

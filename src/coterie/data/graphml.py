@@ -1,4 +1,4 @@
-"""GraphML and GML, through networkx where it is installed."""
+"""Read and write GraphML and GML with networkx, which must be installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 
 from coterie.base.errors import InputError
-from coterie.data.byte_source import PathLike, place_name, whole
+from coterie.data.byte_source import PathLike, place_name, read_all
 from coterie.data.dataframes import require
 from coterie.data.graph import Graph
 from coterie.data.ids import written_integer
@@ -16,12 +16,12 @@ from coterie.data.networkx_igraph import graph_from_networkx, graph_to_networkx
 
 
 def read_markup(path: PathLike, kind: str, directed: bool, weighted: bool) -> Graph:
-    """A graph from a GraphML or GML file; ids are integers if every one reads back the same."""
+    """Read a graph from a GraphML or GML file; ids are integers if all of them are."""
     networkx = require("networkx")
-    content = whole(path)
+    content = read_all(path)
     try:
         network = _parse(networkx, content, kind)
-    except Exception as error:  # whatever its parsers raise means that the file is not well made
+    except Exception as error:  # the parsers raise many types of errors for malformed files
         raise InputError(
             f"networkx cannot read this as {kind}: {error}",
             path=place_name(path),
@@ -39,13 +39,14 @@ def read_markup(path: PathLike, kind: str, directed: bool, weighted: bool) -> Gr
 
 
 def write_markup(graph: Graph, file: IO[bytes], kind: str) -> None:
-    """A graph as GraphML or GML."""
+    """Write a graph as GraphML or GML."""
     networkx = require("networkx")
     network = graph_to_networkx(graph)
     (networkx.write_graphml if kind == "graphml" else networkx.write_gml)(network, file)
 
 
 def _parse(networkx: Any, content: io.BytesIO, kind: str) -> Any:
+    """Parse the content; nodes are named by their labels if a GML file has labels."""
     if kind == "graphml":
         return networkx.read_graphml(content)
     lines = content.read().decode("utf-8").splitlines()
@@ -54,6 +55,7 @@ def _parse(networkx: Any, content: io.BytesIO, kind: str) -> Any:
 
 
 def _ids(names: np.ndarray) -> np.ndarray:
+    """Return the ids as integers if all of them are."""
     try:
         return np.array([written_integer(str(name)) for name in names], np.int64)
     except ValueError:

@@ -1,6 +1,6 @@
-"""Ids as the user gave them, and the numbers 0..n-1 that everything else works with.
+"""Ids as the data had them, and the numbers 0..n-1 that everything else uses.
 
-Ids are int64, or Python objects (nearly always str), in rising order where they have one, so the
+Ids are int64 or Python objects (nearly always str). They are sorted if they can be, so that the
 numbering does not depend on the order of the rows.
 """
 
@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from coterie.base.errors import InputError
 
-_SPREAD = 8  # a range of ids up to this many times their count gets a table
+_SPREAD = 8  # if the range of ids is at most this many times their count, use a table
 
 
 def number_ids(columns: Sequence[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The distinct ids of all columns together, and each column as int32 numbers into them.
+    """Return the distinct ids of all columns, and each column as int32 positions in them.
 
     >>> ids, (source, target) = number_ids([["ann", "bob"], ["bob", "cat"]])
     >>> ids.tolist(), source.tolist(), target.tolist()
@@ -35,10 +35,12 @@ def number_ids(columns: Sequence[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
 
 
 def as_ids(column: Any) -> np.ndarray:
-    """A column of ids as int64 or as objects; refuses numbers with a fraction and missing ids."""
+    """Return a column of ids as int64 or objects; decimal numbers and missing ids are errors."""
     array = column if isinstance(column, np.ndarray) else _array(column)
     if array.ndim != 1:
-        raise InputError(f"ids of shape {array.shape}", remedy="give one row of ids")
+        raise InputError(
+            f"the ids have the shape {array.shape}", remedy="give a one-dimensional array"
+        )
     if len(array) == 0:
         return array.astype(np.int64 if array.dtype.kind != "O" else object)
     if array.dtype.kind == "u" and array.dtype.itemsize == 8 and int(array.max()) >= 2**63:
@@ -48,7 +50,7 @@ def as_ids(column: Any) -> np.ndarray:
     objects = array.astype(object)
     for row, value in enumerate(objects):
         if value is None or value != value:
-            raise InputError(f"the id in row {row} is missing", remedy="fill it or drop the row")
+            raise InputError(f"the id in row {row} is missing", remedy="fill it in or drop the row")
         if isinstance(value, float):
             raise InputError(
                 f"the id in row {row} is the decimal number {value}",
@@ -63,7 +65,7 @@ def as_ids(column: Any) -> np.ndarray:
 
 
 def _array(column: Any) -> np.ndarray:
-    """A list as an array of one kind, without numpy turning 1 and "a" into text."""
+    """Return a list as an array; numpy alone would turn 1 and "a" both into text."""
     values = list(column)
     if all(type(x) is int for x in values):
         try:
@@ -78,7 +80,7 @@ def _array(column: Any) -> np.ndarray:
 def number_integers(
     columns: list[np.ndarray], *, reuse: bool = False
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """`number_ids` of int32 or int64 columns; `reuse` lets it write over int32 columns."""
+    """Number int32 or int64 columns as `number_ids` does; `reuse` may overwrite int32 columns."""
     from coterie.kernels.io import numbering
 
     filled = [column for column in columns if len(column)]
@@ -110,7 +112,7 @@ def number_integers(
 
 
 def _number_sparse(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Integers spread too far for a table: a hash table, then the order of the distinct ones."""
+    """Number integers whose range is too large for a table, with a hash table."""
     chunks = [pa.array(column, pa.int64()) for column in columns]
     encoded = pa.chunked_array(chunks).dictionary_encode()
     distinct = encoded.chunk(0).dictionary.to_numpy()
@@ -121,7 +123,7 @@ def _number_sparse(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarr
 def number_text(
     columns: list[pa.ChunkedArray],
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """`number_ids` of text columns, plain or dictionary-encoded in chunks; sorted by code point."""
+    """Number text columns, plain or dictionary-encoded in chunks; sorted by code point."""
     chunks = [chunk for column in columns for chunk in column.chunks]
     if not chunks:
         return np.empty(0, object), [np.empty(0, np.int32) for _ in columns]
@@ -138,7 +140,7 @@ def number_text(
 
 
 def _ranked(encoded: pa.ChunkedArray, order: np.ndarray, lengths: list[int]) -> list[np.ndarray]:
-    """The codes of columns of these lengths, renamed to follow the order of the dictionary."""
+    """Return the codes of columns of these lengths, renumbered by the order of the dictionary."""
     places = np.empty(len(order), np.int32)
     places[order] = np.arange(len(order), dtype=np.int32)
     numbers = np.concatenate([places[chunk.indices.to_numpy()] for chunk in encoded.chunks])
@@ -146,11 +148,13 @@ def _ranked(encoded: pa.ChunkedArray, order: np.ndarray, lengths: list[int]) -> 
 
 
 def _number_objects(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Any hashable ids, such as tuples: sorted where they can be, else in order of appearance."""
+    """Number any hashable ids, such as tuples: sorted if they can be, else as they appear."""
     try:
         distinct = dict.fromkeys(x for column in columns for x in column)
     except TypeError as error:
-        raise InputError(f"an id cannot be used as a name: {error}") from error
+        raise InputError(
+            f"an id is not hashable: {error}", remedy="use integers or text"
+        ) from error
     names = list(distinct)
     try:
         names.sort()
@@ -163,7 +167,7 @@ def _number_objects(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndar
 
 
 def written_integer(name: str) -> int:
-    """The integer that a computer would write like this; ValueError if there is none.
+    """Return the integer whose usual form is this text; otherwise raise ValueError ("007").
 
     >>> written_integer("-12")
     -12
@@ -174,10 +178,10 @@ def written_integer(name: str) -> int:
 
 
 def require_distinct(ids: np.ndarray) -> None:
-    """Refuse names given twice."""
+    """Refuse ids that occur more than once."""
     if len(set(ids.tolist())) < len(ids):
         names, counts = np.unique(ids.astype(str), return_counts=True)
         raise InputError(
-            f"the id {names[np.argmax(counts)]!r} names {counts.max()} nodes",
-            remedy="give each node its own id",
+            f"the id {names[np.argmax(counts)]!r} is used {counts.max()} times",
+            remedy="use each id once",
         )

@@ -1,4 +1,4 @@
-"""networkx and igraph, both ways; node names kept, neither required."""
+"""Conversion from and to networkx and igraph; neither package is required."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coterie.data.ids import as_ids
 
 
 def graph_from_networkx(graph: Any, weight: str | None, directed: bool | None = None) -> Graph:
-    """Nodes in the order of the networkx graph; parallel edges are repeats."""
+    """Build a graph with the nodes in the same order; parallel edges are merged."""
     names = list(graph.nodes)
     place = {name: number for number, name in enumerate(names)}
     pairs = [(place[u], place[v]) for u, v in graph.edges()]
@@ -31,7 +31,7 @@ def graph_from_networkx(graph: Any, weight: str | None, directed: bool | None = 
 
 
 def graph_to_networkx(graph: Graph) -> Any:
-    """networkx.Graph or DiGraph."""
+    """Return a networkx.Graph or DiGraph."""
     networkx = require("networkx")
     result = networkx.DiGraph() if graph.directed else networkx.Graph()
     names = graph.ids.tolist()
@@ -47,12 +47,15 @@ def graph_to_networkx(graph: Graph) -> Any:
 
 
 def graph_from_igraph(graph: Any, weight: str | None) -> Graph:
-    """Ids are the vertex attribute "name", or the vertex numbers."""
+    """Build a graph whose ids are the vertex attribute "name", or the vertex numbers."""
     source, target = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2).T
     weights = None
     if weight is not None:
         if weight not in graph.es.attributes():
-            raise InputError(f"the edges have no attribute {weight!r}")
+            raise InputError(
+                f"the edges have no attribute {weight!r}",
+                remedy=f"use one of {graph.es.attributes()}",
+            )
         weights = _weights(graph.es[weight], weight)
     named = "name" in graph.vs.attributes()
     return Graph.from_edges(
@@ -65,7 +68,7 @@ def graph_from_igraph(graph: Any, weight: str | None) -> Graph:
 
 
 def graph_to_igraph(graph: Graph) -> Any:
-    """igraph.Graph with vertex names and, where there are some, edge weights."""
+    """Return an igraph.Graph with vertex names and, if there are weights, edge weights."""
     igraph = require("igraph")
     source, target = graph.edges()
     result = igraph.Graph(
@@ -78,14 +81,15 @@ def graph_to_igraph(graph: Graph) -> Any:
 
 
 def _weights(values: list[Any], name: str) -> np.ndarray:
+    """Return the weights as an array; every edge must have a number."""
     for number, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, int | float | np.number):
             raise InputError(
-                f"edge number {number} has {name} {value!r}", remedy="give every edge a number"
+                f"edge number {number} has the {name} {value!r}", remedy="give every edge a number"
             )
     return np.array(values, np.float64)
 
 
 def _names(names: list[Any]) -> np.ndarray:
-    """Names as they are: integers, text, or whatever was used, tuples too."""
+    """Return node names as ids: integers, text, or other hashable objects."""
     return as_ids(names) if names else np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""Threads for reading and building: kernels release the GIL, results come back in order."""
+"""Run tasks on threads and return their results in order; the kernels release the GIL."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 
 def thread_count(threads: int | None) -> int:
-    """What was asked for, or the cores this process may use."""
+    """Return the given number of threads, or the number of cores that are available."""
     return available_cores() if threads is None else max(1, threads)
 
 
 def in_order(
     task: Callable[..., T], arguments: Iterable[tuple[Any, ...]], threads: int | None = None
 ) -> Iterator[T]:
-    """`task(*a)` for each `a`, in order, with no more than a few arguments held at once.
+    """Yield `task(*a)` for each `a`, in order, with only a few arguments in memory at once.
 
     >>> list(in_order(pow, [(2, 3), (3, 2)], threads=2))
     [8, 9]

@@ -1,4 +1,4 @@
-"""Parquet: columns by name or by order; what text says in comments stands in its metadata."""
+"""Read and write Parquet: columns by name or by order, the notes of a graph in the metadata."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from coterie.base.errors import InputError
-from coterie.data.byte_source import PathLike, place_name, whole
-from coterie.data.text_layout import Wanted, arrange, header_roles
-from coterie.data.text_reader import Columns, most_nodes
+from coterie.data.byte_source import PathLike, place_name, read_all
+from coterie.data.text_layout import Wanted, header_roles, make_layout
+from coterie.data.text_reader import Columns, max_nodes
 
 _KEY = b"coterie"
-_ROWS = 1 << 18  # read at a time
+_ROWS = 1 << 18  # read at once
 
 
 class ParquetColumns(Columns):
-    """A table has rows where a text has lines."""
+    """The columns of a Parquet file, whose errors name rows instead of lines."""
 
     unit = "row"
 
@@ -31,20 +31,22 @@ class ParquetColumns(Columns):
 def read_parquet(
     path: PathLike, wanted: Wanted, *, consume: Callable[[Columns], None] | None = None
 ) -> Columns:
-    """The wanted columns of a Parquet file; with `consume` some rows at a time, as `read_text`."""
+    """Read columns of a Parquet file; with `consume`, some rows at a time, as `read_text` does."""
     name = place_name(path)
     try:
-        source: Any = whole(path) if str(path) == "-" else _checked(path)
+        source: Any = read_all(path) if str(path) == "-" else _existing_file(path)
         table = parquet.ParquetFile(source)
         fields = table.schema_arrow.names
-        layout = arrange("", fields, header_roles(fields, len(wanted.ids)), wanted)
+        layout = make_layout("", fields, header_roles(fields, len(wanted.ids)), wanted)
         if len(layout.slot) > len(fields):
             raise InputError(
-                f"the columns {fields} are not enough for {', '.join(layout.names)}", path=name
+                f"the columns {fields} do not include {', '.join(layout.names)}",
+                path=name,
+                remedy="add the missing columns",
             )
         places = [int(np.flatnonzero(layout.slot == i)[0]) for i in range(len(layout.names))]
         columns = ParquetColumns(name, layout, len(fields))
-        _take_metadata(columns, table.schema_arrow.metadata or {})
+        _read_notes(columns, table.schema_arrow.metadata or {})
         names = [fields[place] for place in places]
         if consume is None:
             _add(columns, table.read(names))
@@ -53,12 +55,14 @@ def read_parquet(
                 _add(columns, pa.Table.from_batches([batch]).select(names))
                 consume(columns)
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"no Parquet file: {error}", path=name, remedy="check it") from error
+        raise InputError(
+            f"is not a Parquet file: {error}", path=name, remedy="check the file"
+        ) from error
     return columns
 
 
 def _add(columns: Columns, data: pa.Table) -> None:
-    """More rows; a missing value is named by its row in the file."""
+    """Add rows; a missing value is an error that names its row in the file."""
     layout = columns.layout
     for number, name in enumerate(layout.names):
         column = data.column(number)
@@ -71,20 +75,20 @@ def _add(columns: Columns, data: pa.Table) -> None:
 
 
 def write_parquet(columns: dict[str, Any], file: IO[bytes], notes: dict[str, Any]) -> None:
-    """Columns as they are, text as strings, and notes (nodes, isolated) in the metadata."""
-
+    """Write columns, and the notes of a graph (nodes, isolated) in the metadata."""
     arrays = {name: pa.array(column) for name, column in columns.items()}
     metadata = {_KEY: json.dumps(notes).encode()} if notes else None
     parquet.write_table(pa.table(arrays, metadata=metadata), file)
 
 
-def _checked(path: PathLike) -> str:
-    """The path, once it is known that it is a file; pyarrow takes a folder for a data set."""
+def _existing_file(path: PathLike) -> str:
+    """Return the path of a file; pyarrow would read a folder as a data set."""
     with open(path, "rb"):
         return str(path)
 
 
 def _ids(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
+    """Return a column of integers, or of text as dictionary-encoded chunks."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
@@ -97,34 +101,40 @@ def _ids(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
         column = column.cast(pa.string())
     else:
         raise InputError(
-            f"the {name} column holds {kind}", path=columns.name, remedy="ids are integers or text"
+            f"the {name} column has the type {kind}",
+            path=columns.name,
+            remedy="use integers or text as ids",
         )
     return [chunk.dictionary_encode() for chunk in column.chunks]
 
 
 def _numbers(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
+    """Return a column of numbers; times as integers."""
     if pa.types.is_integer(column.type) and name == "timestamp":
         return [column.cast(pa.int64()).to_numpy()]
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         return [column.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy()]
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise InputError(
-            f"the {name} column holds {column.type}", path=columns.name, remedy="give numbers"
+            f"the {name} column has the type {column.type}",
+            path=columns.name,
+            remedy="use numbers",
         )
     values = column.cast(pa.float64(), safe=False).to_numpy()
     if not np.isfinite(values).all():
         row = columns.rows + int(np.argmin(np.isfinite(values)))
-        raise columns.error(f"the {name} {values[row]} is not finite", row, "mend it")
+        raise columns.error(f"the {name} {values[row]} is not finite", row, "fix the value")
     return [values]
 
 
-def _take_metadata(columns: Columns, metadata: dict[bytes, bytes]) -> None:
+def _read_notes(columns: Columns, metadata: dict[bytes, bytes]) -> None:
+    """Read the notes of a graph; anything malformed is ignored."""
     try:
         notes = json.loads(metadata.get(_KEY, b"{}"))
         nodes, isolated = notes.get("nodes"), notes.get("isolated", [])
     except (ValueError, AttributeError):
         return
-    if isinstance(nodes, int) and 0 <= nodes <= most_nodes():
+    if isinstance(nodes, int) and 0 <= nodes <= max_nodes():
         columns.nodes = nodes
     if isinstance(isolated, list):
         columns.isolated = [str(name) for name in isolated]

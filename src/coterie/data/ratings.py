@@ -1,4 +1,4 @@
-"""Ratings: who gave what to which item."""
+"""A table of ratings: which user gave which rating to which item."""
 
 from __future__ import annotations
 
@@ -29,33 +29,63 @@ class NodeRatings(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ratings:
-    """A table of ratings, one row each, in the order given.
+    """A table of ratings, one row per rating, in the order of the data.
 
-    `codes[i]` is the place of row i's rating in `values`, the sorted distinct ratings: the
-    configurations R of the paper.
+    Build a table with `read_ratings` or one of the `from_...` methods, not with the constructor.
 
-    >>> r = Ratings.from_arrays(["ann", "bob", "ann"], ["x", "x", "y"], [3, 5, 3])
+    Parameters
+    ----------
+    users, items : ndarray of int32 of shape (n_ratings,)
+        The user number and the item number of each rating.
+    codes : ndarray of int32 of shape (n_ratings,)
+        The position of each rating in `values`.
+    values : ndarray of float64
+        The distinct ratings in increasing order: the levels of the rating scale.
+    user_ids, item_ids : ndarray of int64 or object
+        The id of each user number and of each item number, as the data had them.
+    timestamps : ndarray of shape (n_ratings,), optional
+        The time of each rating.
+    duplicates : int, default=0
+        How many earlier ratings of the same pair were replaced by later ones.
+
+    Attributes
+    ----------
+    n_users, n_items : int
+        Number of users and of items.
+    ratings : ndarray of float64 of shape (n_ratings,)
+        The ratings themselves: `values[codes]`.
+
+    See Also
+    --------
+    read_ratings : Read ratings from a file.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> r = ct.Ratings.from_arrays(["ann", "bob", "ann"], ["x", "x", "y"], [3, 5, 3])
     >>> r
     Ratings(2 users, 2 items, 3 ratings, values 3..5)
-    >>> r.codes
-    array([0, 1, 0], dtype=int32)
+    >>> len(r), r.codes
+    (3, array([0, 1, 0], dtype=int32))
     """
 
-    users: np.ndarray  # int32, row -> user number
-    items: np.ndarray  # int32, row -> item number
-    codes: np.ndarray  # int32, row -> place in values
-    values: np.ndarray  # float64, sorted, distinct
-    user_ids: np.ndarray  # int64 or str objects
+    users: np.ndarray
+    items: np.ndarray
+    codes: np.ndarray
+    values: np.ndarray
+    user_ids: np.ndarray
     item_ids: np.ndarray
-    timestamps: np.ndarray | None = None  # int64 or float64, row -> time
-    duplicates: int = 0  # earlier ratings of a pair that a later one replaced
+    timestamps: np.ndarray | None = None
+    duplicates: int = 0
 
     @property
     def n_users(self) -> int:
+        """Number of users."""
         return len(self.user_ids)
 
     @property
     def n_items(self) -> int:
+        """Number of items."""
         return len(self.item_ids)
 
     def __len__(self) -> int:
@@ -63,11 +93,29 @@ class Ratings:
 
     @property
     def ratings(self) -> np.ndarray:
-        """The rating of each row as a number."""
+        """The ratings themselves, one per row."""
         return np.asarray(self.values[self.codes])
 
     def take(self, rows: np.ndarray) -> Ratings:
-        """These rows, with the same users, items and values (a fold, a sample)."""
+        """Return some of the rows, with the same users, items and values.
+
+        Parameters
+        ----------
+        rows : ndarray of int or bool
+            The row numbers, or a mask.
+
+        Returns
+        -------
+        Ratings
+            A table in which users and items have the same numbers as before.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> r = ct.Ratings.from_arrays([1, 2], [7, 8], [3, 5])
+        >>> r.take([1]).n_users, len(r.take([1]))
+        (2, 1)
+        """
         return Ratings(
             self.users[rows],
             self.items[rows],
@@ -88,8 +136,36 @@ class Ratings:
         timestamps: Any = None,
         merge: bool = True,
     ) -> Ratings:
-        """Build from ids and numbers; with `merge` the last rating of a pair stands (by timestamp
-        where there is one), without it repeats are observations of their own."""
+        """Build a table from arrays of ids and ratings.
+
+        Parameters
+        ----------
+        users, items : array-like of int or str of shape (n_ratings,)
+            The ids.
+        values : array-like of float of shape (n_ratings,)
+            The ratings; 1 for every pair if the table holds likes.
+        timestamps : array-like of shape (n_ratings,), optional
+            The time of each rating, as a number.
+        merge : bool, default=True
+            Whether only the last rating of a pair counts: the one with the latest timestamp, or
+            without timestamps, the last one given. If False, every rating counts.
+
+        Returns
+        -------
+        Ratings
+            The table.
+
+        Raises
+        ------
+        InputError
+            If the arrays have different lengths, or a rating is not a finite number.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ct.Ratings.from_arrays(["ann", "ann"], ["x", "x"], [1, 5]).ratings
+        array([5.])
+        """
         user_ids, [u] = number_ids([users])
         item_ids, [i] = number_ids([items])
         return cls.from_numbers(
@@ -108,14 +184,33 @@ class Ratings:
         timestamps: Any = None,
         merge: bool = True,
     ) -> Ratings:
-        """Build from user and item numbers and the ids that they stand for."""
+        """Build a table from user and item numbers, and the ids that belong to them.
+
+        Parameters
+        ----------
+        users, items : ndarray of int of shape (n_ratings,)
+            User and item numbers: positions in `user_ids` and `item_ids`.
+        values : array-like of float of shape (n_ratings,)
+            The ratings.
+        user_ids, item_ids : ndarray
+            The ids, also of users and items without ratings.
+        timestamps : array-like of shape (n_ratings,), optional
+            The time of each rating, as a number.
+        merge : bool, default=True
+            Whether only the last rating of a pair counts.
+
+        Returns
+        -------
+        Ratings
+            The table.
+        """
         r = _finite("rating", values)
         t = None if timestamps is None else _finite("timestamp", timestamps)
         lengths = {len(column) for column in (users, items, r, t) if column is not None}
         if len(lengths) > 1:
             raise InputError(
-                f"{len(users)} users, {len(items)} items and {len(r)} ratings do not line up",
-                remedy="give one of each a row",
+                f"{len(users)} users, {len(items)} items and {len(r)} ratings",
+                remedy="give one user, one item and one rating per row",
             )
         keep = _last_of_each_pair(users, items, len(item_ids), t) if merge else slice(None)
         grid, codes = np.unique(r[keep], return_inverse=True)
@@ -141,7 +236,33 @@ class Ratings:
         timestamp: str | None = None,
         merge: bool = True,
     ) -> Ratings:
-        """From a table; columns by the names given, else by known names, else the first three."""
+        """Build a table from a data frame; also available as `from_polars`.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame or polars.DataFrame
+            One row per rating.
+        user, item, rating : str, optional
+            The columns with the ids and the ratings. By default, columns with known names such as
+            "userId", "movieId" and "rating", or else the first three.
+        timestamp : str, optional
+            The column with the times. By default, a column with a known name, if there is one.
+        merge : bool, default=True
+            Whether only the last rating of a pair counts.
+
+        Returns
+        -------
+        Ratings
+            The table.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> import pandas
+        >>> frame = pandas.DataFrame({"user": ["ann"], "item": ["x"], "rating": [4]})
+        >>> ct.Ratings.from_pandas(frame)
+        Ratings(1 users, 1 items, 1 ratings, values 4..4)
+        """
         from coterie.data.dataframes import ratings_from_frame
 
         return ratings_from_frame(frame, user, item, rating, timestamp, merge)
@@ -149,14 +270,26 @@ class Ratings:
     from_polars = from_pandas
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A table user, item, rating and, where there are some, timestamp."""
+        """Return the ratings as a pandas table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns user, item and rating, and timestamp if there are timestamps.
+        """
         from coterie.data.dataframes import rating_columns, require
 
         frame: pandas.DataFrame = require("pandas").DataFrame(rating_columns(self))
         return frame
 
     def to_polars(self) -> polars.DataFrame:
-        """As `to_pandas`, in polars."""
+        """Return the ratings as a polars table.
+
+        Returns
+        -------
+        polars.DataFrame
+            The columns user, item and rating, and timestamp if there are timestamps.
+        """
         from coterie.data.dataframes import rating_columns, require
 
         frame: polars.DataFrame = require("polars").DataFrame(rating_columns(self))
@@ -164,30 +297,77 @@ class Ratings:
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, user_ids: Any = None, item_ids: Any = None) -> Ratings:
-        """From a sparse users x items matrix whose stored entries are the ratings (0 included)."""
+        """Build a table from a sparse matrix of ratings.
+
+        Parameters
+        ----------
+        matrix : scipy sparse matrix or array of shape (n_users, n_items)
+            Every stored entry is a rating, also a stored 0.
+        user_ids : array-like of shape (n_users,), optional
+            The ids of the rows. By default, 0..n-1.
+        item_ids : array-like of shape (n_items,), optional
+            The ids of the columns. By default, 0..n-1.
+
+        Returns
+        -------
+        Ratings
+            The table.
+        """
         from coterie.data.matrices import ratings_from_scipy
 
         return ratings_from_scipy(matrix, user_ids, item_ids)
 
     def to_scipy(self) -> csr_array:
-        """The sparse users x items matrix of ratings; a rating of 0 is a stored entry."""
+        """Return the ratings as a sparse matrix.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (n_users, n_items)
+            The ratings; a rating of 0 is a stored entry.
+
+        Raises
+        ------
+        InputError
+            If a pair has more than one rating.
+        """
         if len(np.unique(self.users.astype(np.int64) * self.n_items + self.items)) < len(self):
             raise InputError(
-                "a pair is rated twice, and a matrix has one place for it",
-                remedy="merge the ratings first",
+                "a pair has more than one rating, and a matrix has one entry per pair",
+                remedy="build the table with `merge=True`",
             )
         shape = (self.n_users, self.n_items)
         return csr_array((self.ratings, (self.users, self.items)), shape=shape)
 
     @classmethod
     def from_numpy(cls, matrix: Any, *, user_ids: Any = None, item_ids: Any = None) -> Ratings:
-        """From a users x items array with NaN where there is no rating."""
+        """Build a table from an array of ratings.
+
+        Parameters
+        ----------
+        matrix : array-like of shape (n_users, n_items)
+            The ratings; NaN where there is none.
+        user_ids : array-like of shape (n_users,), optional
+            The ids of the rows. By default, 0..n-1.
+        item_ids : array-like of shape (n_items,), optional
+            The ids of the columns. By default, 0..n-1.
+
+        Returns
+        -------
+        Ratings
+            The table.
+        """
         from coterie.data.matrices import ratings_from_numpy
 
         return ratings_from_numpy(matrix, user_ids, item_ids)
 
     def to_numpy(self) -> np.ndarray:
-        """The users x items array, NaN where there is no rating; for small tables."""
+        """Return the ratings as an array; for small tables.
+
+        Returns
+        -------
+        ndarray of shape (n_users, n_items)
+            The ratings; NaN where there is none.
+        """
         matrix = np.full((self.n_users, self.n_items), np.nan)
         matrix[self.users, self.items] = self.ratings
         return matrix
@@ -200,7 +380,7 @@ class Ratings:
 
 
 def _finite(name: str, column: Any) -> np.ndarray:
-    """A column of finite numbers; integers stay integers."""
+    """Return a column of finite numbers; integers stay integers."""
     try:
         array = np.asarray(column)
         array = array if array.dtype.kind in "iu" else array.astype(np.float64)
@@ -210,7 +390,7 @@ def _finite(name: str, column: Any) -> np.ndarray:
     if not finite.all():
         row = int(np.argmin(finite))
         raise InputError(
-            f"{name} number {row} is {array[row]}", remedy="mend it or leave the row out"
+            f"{name} number {row} is {array[row]}", remedy="fix the value or leave out the row"
         )
     return array
 
@@ -218,7 +398,7 @@ def _finite(name: str, column: Any) -> np.ndarray:
 def _last_of_each_pair(
     users: np.ndarray, items: np.ndarray, n_items: int, times: np.ndarray | None
 ) -> np.ndarray:
-    """Rows to keep, in order: of each pair the latest, and of equally late ones the last."""
+    """Return the rows to keep, in order: the latest of each pair, at equal times the last one."""
     pair = users.astype(np.int64) * n_items + items
     by_time = pair.argsort(kind="stable") if times is None else np.lexsort((times, pair))
     ordered = pair[by_time]

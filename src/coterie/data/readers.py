@@ -1,4 +1,4 @@
-"""Read graphs, ratings and small tables from files, by suffix or by the format named."""
+"""Read graphs, ratings and small tables from files of several formats."""
 
 from __future__ import annotations
 
@@ -35,17 +35,55 @@ def read_graph(
     separator: str | None = None,
     threads: int | None = None,
 ) -> Graph:
-    """A graph from a file: an edge list as text or Parquet (.gz too), GraphML or GML; `-` is stdin.
+    """Read a graph from a file.
 
-    The separator (whitespace, tab, comma, `::`), the header and comments are found out. Self-loops
-    and repeats are cleaned and counted in `graph.cleaned`; what was cleaned or not read is said
-    once, as an AssumptionWarning. Weights come from the third column, and only if asked for.
+    The separator, the header and comments of a text file are detected. Self-loops are dropped and
+    repeated edges are merged. An AssumptionWarning says what was cleaned, which columns were not
+    read, and whether the first line was read as a header.
 
+    Parameters
+    ----------
+    path : path-like
+        An edge list as text (one edge per line: source, target and optionally weight) or Parquet,
+        or a GraphML or GML file (with networkx). Text can be compressed with gzip. `-` is
+        standard input. Lines that begin with # or % are comments, except `# nodes: N`, which says
+        that the ids are 0..N-1, and `# isolated: ID`, which adds a node without edges.
+    directed : bool, default=False
+        Whether edges have a direction.
+    weighted : bool, default=False
+        Whether to read weights from the third column (of GraphML and GML: from the attribute
+        "weight"). The weights of repeated edges are added.
+    format : {"text", "parquet", "graphml", "gml"}, optional
+        The format. By default, it follows from the suffix of the file; unknown suffixes are text.
+    separator : str, optional
+        The separator of a text file: any character, "::", "tab" or "whitespace". By default, it
+        is detected.
+    threads : int, optional
+        The number of threads. By default, all cores.
+
+    Returns
+    -------
+    Graph
+        The graph. Its ids are integers if every id is one in its usual form ("007" is text).
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read; the message has the file, the line and what to do.
+
+    See Also
+    --------
+    write_graph : Write a graph to a file.
+    Graph : Its methods convert from networkx, igraph, scipy, numpy, pandas and polars.
+
+    Examples
+    --------
+    >>> import coterie as ct
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     with open(f"{folder}/edges.txt", "w") as file:
     ...         _ = file.write("# nodes: 4\\n0 1\\n1 2\\n")
-    ...     read_graph(f"{folder}/edges.txt")
+    ...     ct.read_graph(f"{folder}/edges.txt")
     Graph(4 nodes, 2 edges)
     """
     kind = _format(path, format)
@@ -58,11 +96,11 @@ def read_graph(
         columns = _columns(path, kind, wanted, separator, threads)
         graph = _graph(columns, directed, weighted, threads)
         if columns.header is not None:
-            _say(_header_remark(columns))
+            _remark(_header_note(columns))
         if not weighted and columns.n_fields > 2:
-            _say(f"{columns.name}: column 3 was not read; ask for weights if it holds them")
+            _remark(f"{columns.name}: column 3 was not read; set `weighted` if it holds weights")
     if any(graph.cleaned):
-        _say(f"{place_name(path)}: {graph.cleaned}")
+        _remark(f"{place_name(path)}: {graph.cleaned}")
     return graph
 
 
@@ -75,17 +113,48 @@ def read_ratings(
     merge: bool = True,
     threads: int | None = None,
 ) -> Ratings:
-    """Ratings from a table user, item, rating[, timestamp] as text or Parquet; `-` is stdin.
+    """Read ratings from a file.
 
-    With `likes` only the first two columns are read, and every pair has the value 1. Of several
-    ratings of a pair the last counts, by timestamp where there is one, else by its line; with
-    `merge=False` each is an observation of its own.
+    The separator, the header and comments of a text file are detected. An AssumptionWarning says
+    how many ratings were replaced by later ones and whether the first line was read as a header.
 
+    Parameters
+    ----------
+    path : path-like
+        A table of user, item, rating and optionally timestamp, as text or Parquet. Columns are
+        found by their names if the header has known names such as "userId" and "movieId", else by
+        their order. Text can be compressed with gzip. `-` is standard input.
+    format : {"text", "parquet"}, optional
+        The format. By default, it follows from the suffix of the file; unknown suffixes are text.
+    separator : str, optional
+        The separator of a text file: any character, "::", "tab" or "whitespace". By default, it
+        is detected.
+    likes : bool, default=False
+        Whether to read only user and item; every pair gets the rating 1.
+    merge : bool, default=True
+        Whether only the last rating of a pair counts: the one with the latest timestamp, or
+        without timestamps, the one on the last line. If False, every rating counts.
+    threads : int, optional
+        The number of threads. By default, all cores.
+
+    Returns
+    -------
+    Ratings
+        The table. Ids are integers if every id is one in its usual form ("007" is text).
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read; the message has the file, the line and what to do.
+
+    Examples
+    --------
+    >>> import coterie as ct
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     with open(f"{folder}/r.csv", "w") as file:
     ...         _ = file.write("user,item,rating\\nann,x,3\\nbob,x,4.5\\n")
-    ...     read_ratings(f"{folder}/r.csv")
+    ...     ct.read_ratings(f"{folder}/r.csv")
     Ratings(2 users, 1 items, 2 ratings, values 3..4.5)
     """
     numbers = () if likes else ("rating",)
@@ -93,22 +162,24 @@ def read_ratings(
     columns = _columns(path, _format(path, format, "text", "parquet"), wanted, separator, threads)
     if columns.rows == 0:
         raise InputError(
-            "there are no ratings", path=columns.name, remedy="give user, item, rating"
+            "there are no ratings",
+            path=columns.name,
+            remedy="give one line per rating: user, item, rating",
         )
     user_ids, [users] = _numbered(columns, "user")
     item_ids, [items] = _numbered(columns, "item")
     values = np.ones(columns.rows) if likes else columns.numbers("rating")
     times = columns.numbers("timestamp")
     if times is None and "timestamp" in columns.pieces:
-        _say(f"{columns.name}: the timestamps are not numbers and were not read")
+        _remark(f"{columns.name}: the timestamps are not numbers and were not read")
     ratings = Ratings.from_numbers(
         users, items, values, user_ids, item_ids, timestamps=times, merge=merge
     )
     if columns.header is not None:
-        _say(_header_remark(columns))
+        _remark(_header_note(columns))
     if n := ratings.duplicates:
         plural = "s" * (n > 1)
-        _say(f"{columns.name}: {n:,} earlier rating{plural} of a pair replaced by later ones")
+        _remark(f"{columns.name}: {n:,} earlier rating{plural} of a pair replaced by later ones")
     return ratings
 
 
@@ -121,10 +192,27 @@ def read_columns(
     separator: str | None = None,
     threads: int | None = None,
 ) -> dict[str, np.ndarray]:
-    """Small tables row by row: one or two columns of ids, then up to one of numbers.
+    """Read a small table: one or two columns of ids, then at most one of numbers.
 
-    Pairs to predict (`("user", "item")`), a new user's ratings (`("item",), ("rating",)`), labels
-    (`("node", "block")`). Each id column is int64 or text of its own.
+    Parameters
+    ----------
+    path : path-like
+        A table as text or Parquet; `-` is standard input.
+    ids : tuple of str
+        What the id columns hold, for example `("user", "item")` or `("node", "block")`.
+    numbers : tuple of str, default=()
+        What the column of numbers holds, for example `("rating",)`.
+    format : {"text", "parquet"}, optional
+        The format. By default, it follows from the suffix of the file.
+    separator : str, optional
+        The separator of a text file. By default, it is detected.
+    threads : int, optional
+        The number of threads. By default, all cores.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The columns by the names in `ids` and `numbers`. Each id column is int64 or text.
     """
     wanted = Wanted(ids, numbers)
     columns = _columns(path, _format(path, format, "text", "parquet"), wanted, separator, threads)
@@ -139,22 +227,28 @@ def read_columns(
 
 
 def _format(path: PathLike, format: str | None, *allowed: str) -> str:
+    """Return the format of a file: as given, else by its suffix, else text."""
     kinds = allowed or tuple(_FORMATS)
     if format is not None:
         kind = _ALIASES.get(format.lower(), format.lower())
         if kind not in kinds:
-            raise InputError(f"the format {format!r} is unknown", remedy=f"give {', '.join(kinds)}")
+            raise InputError(f"unknown format {format!r}", remedy=f"use one of {', '.join(kinds)}")
         return kind
     suffix = suffixes(path)[-1:] or [""]
     kind = next((kind for kind, ends in _FORMATS.items() if suffix[0] in ends), "text")
     if kind not in kinds:
-        raise InputError(f"{kind} cannot hold this", path=path, remedy=f"give {' or '.join(kinds)}")
+        raise InputError(
+            f"a {kind} file cannot hold this table",
+            path=path,
+            remedy=f"give a {' or '.join(kinds)} file",
+        )
     return kind
 
 
 def _columns(
     path: PathLike, kind: str, wanted: Wanted, separator: str | None, threads: int | None
 ) -> Columns:
+    """Read the wanted columns of a text or Parquet file."""
     if kind == "parquet":
         from coterie.data.parquet import read_parquet
 
@@ -163,7 +257,7 @@ def _columns(
 
 
 def _numbered(columns: Columns, *names: str) -> tuple[np.ndarray, list[np.ndarray]]:
-    """(ids, each column as numbers)."""
+    """Return the ids of all columns together, and each column as positions in them."""
     integers, groups = columns.ids(*names)
     if integers:
         ids, parts = number_integers([piece for group in groups for piece in group])
@@ -174,9 +268,12 @@ def _numbered(columns: Columns, *names: str) -> tuple[np.ndarray, list[np.ndarra
 
 
 def _graph(columns: Columns, directed: bool, weighted: bool, threads: int | None) -> Graph:
+    """Build a graph from the columns of its edges."""
     if columns.rows == 0 and not columns.nodes and not columns.isolated:
         raise InputError(
-            "there are no edges", path=columns.name, remedy="give a line for each: source target"
+            "there are no edges",
+            path=columns.name,
+            remedy="give one line per edge: source target",
         )
     weights = _weights(columns) if weighted else None
     ids, parts = _edges(columns)
@@ -188,31 +285,33 @@ def _graph(columns: Columns, directed: bool, weighted: bool, threads: int | None
             f"the weight {b:g} differs from {a:g} in {columns.unit} {columns.line(first)}, "
             "the other direction of the pair",
             second,
-            "make them equal, keep one, or read the graph as directed",
+            "make the weights equal, keep one of the lines, or set `directed`",
         ) from None
     merged = rows.weights if weighted else None
     return Graph(rows.indptr, rows.indices, ids, merged, directed, rows.cleaned)
 
 
 def _weights(columns: Columns) -> np.ndarray:
+    """Return the column of weights."""
     weights = columns.numbers("weight")
     if weights is None:
         return np.empty(0)
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
-        raise columns.error(f"the weight {weights[row]:g} is negative", row, "weights are >= 0")
+        raise columns.error(f"the weight {weights[row]:g} is negative", row, "give weights >= 0")
     return weights
 
 
 def _edges(columns: Columns) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
-    """Ids of the nodes, and the edges as numbers in parts; the columns are used up."""
+    """Return the ids of the nodes, and the edges as numbers in parts; the columns are emptied."""
     integers, (sources, targets) = columns.ids("source", "target")
     if columns.nodes is not None:
         if not integers:
             raise InputError(
-                f"`# nodes: {columns.nodes}` says that ids are numbers, and some are text",
+                f"the comment '# nodes: {columns.nodes}' requires ids that are numbers, but some "
+                "are text",
                 path=columns.name,
-                remedy="remove that line or number the nodes",
+                remedy="remove the comment or number the nodes",
             )
         _check_range(columns, sources, targets, columns.nodes)
         return np.arange(columns.nodes), list(zip(sources, targets, strict=True))
@@ -235,6 +334,7 @@ _NO_EDGES = (np.empty(0, np.int32), np.empty(0, np.int32))
 
 
 def _check_range(columns: Columns, sources: list[Any], targets: list[Any], nodes: int) -> None:
+    """Refuse node numbers outside the range that the comment `# nodes: N` gives."""
     row = 0
     for source, target in zip(sources, targets, strict=True):
         wrong = (source < 0) | (source >= nodes) | (target < 0) | (target >= nodes)
@@ -242,17 +342,20 @@ def _check_range(columns: Columns, sources: list[Any], targets: list[Any], nodes
             at = int(np.argmax(wrong))
             culprit = source[at] if not 0 <= source[at] < nodes else target[at]
             raise columns.error(
-                f"node {culprit} is outside 0..{nodes - 1}, which `# nodes: {nodes}` says",
+                f"node {culprit} is outside 0..{nodes - 1}, the range that the comment "
+                f"'# nodes: {nodes}' gives",
                 row + at,
-                "correct one of the two",
+                "correct the node or the comment",
             )
         row += len(source)
 
 
-def _header_remark(columns: Columns) -> str:
+def _header_note(columns: Columns) -> str:
+    """Say that the first line was read as a header."""
     shown = (columns.header or "")[:60]
-    return f"{columns.name}: the first line was taken as a header: {shown!r}"
+    return f"{columns.name}: the first line was read as a header: {shown!r}"
 
 
-def _say(text: str) -> None:
+def _remark(text: str) -> None:
+    """Tell the caller of the reader what was assumed."""
     warnings.warn(text, AssumptionWarning, stacklevel=3)

@@ -1,6 +1,7 @@
-"""One block of a text file to columns: integers where all are, text else; faults with their line.
+"""Convert one block of a text file to columns, with the line of the first error.
 
-A pure function of the block, so that blocks can be read by several threads.
+A column is integer if all of its fields are, otherwise text. Blocks are independent of each other,
+so that several threads can read them.
 """
 
 from __future__ import annotations
@@ -15,49 +16,51 @@ import pyarrow.compute as pc
 
 from coterie.data.text_layout import Layout
 
-_ROWS = 1 << 15  # rows cut at a time: their bounds fit the cache
+_ROWS = 1 << 15  # rows split at once: the bounds of their fields fit into the cache
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I)
 
 Column = Any  # a numpy array of numbers, or a dictionary-encoded pyarrow array of text
 
 
 class Fault(NamedTuple):
-    """What is wrong with a line of the block (its number counted from 0)."""
+    """What is wrong with a line of the block (lines are counted from 0)."""
 
     line: int
     problem: str
     remedy: str
-    header: bool = False  # on the first line of a file it may be a header instead
+    header: bool = False  # the first line of a file may be a header instead
 
 
 class TextBlock(NamedTuple):
-    """What a block held, up to its first fault."""
+    """The content of a block, up to its first fault."""
 
-    columns: list[list[Column]]  # for each wanted column its pieces, one after another
+    columns: list[list[Column]]  # the pieces of each wanted column, in order
     rows: int
-    breaks: list[tuple[int, int]]  # (row, line): from this row on lines count up by one
+    breaks: list[tuple[int, int]]  # (row, line): from this row on, rows are on consecutive lines
     n_lines: int
     comments: list[tuple[int, str]]
     fault: Fault | None
 
 
 class _FaultError(Exception):
+    """A fault, on its way to the function that reads the block."""
+
     def __init__(self, fault: Fault) -> None:
         self.fault = fault
 
 
 def read_block(block: bytes, layout: Layout) -> TextBlock:
-    """Cut and read the wanted fields of every line."""
+    """Read the wanted fields of every line."""
     if not block.endswith(b"\n"):
         block += b"\n"
     return _read_plain(block, layout) or _read_any(block, layout)
 
 
 def _read_plain(block: bytes, layout: Layout) -> TextBlock | None:
-    """A block of nothing but integers below 2**31, or None."""
+    """Read a block that contains only integers below 2**31; otherwise return None."""
     from coterie.kernels.io import text
 
-    capacity = len(block) // (2 * len(layout.slot)) + 1  # a digit and a sign for each field
+    capacity = len(block) // (2 * len(layout.slot)) + 1  # a digit and a separator per field
     values = np.empty((len(layout.names), capacity), np.int32)
     buffer, separator = _as_bytes(block), _as_bytes(layout.separator.encode())
     rows = text.read_plain(buffer, separator, layout.slot, values)
@@ -76,6 +79,7 @@ def _as_bytes(content: bytes) -> np.ndarray:
 
 
 def _read_any(block: bytes, layout: Layout) -> TextBlock:
+    """Read any block."""
     from coterie.kernels.io import text
 
     buffer, separator = _as_bytes(block), _as_bytes(layout.separator.encode())
@@ -93,9 +97,10 @@ def _read_any(block: bytes, layout: Layout) -> TextBlock:
         )  # fmt: skip
         try:
             for slot, reader in enumerate(readers):
-                cut = _Cut(buffer, starts[slot, :count], ends[slot, :count], lines, layout.quoting)
+                bounds = starts[slot, :count], ends[slot, :count]
+                fields = _ColumnFields(buffer, *bounds, lines, layout.quoting)
                 if count:
-                    columns[slot].append(reader(cut, layout.names[slot]))
+                    columns[slot].append(reader(fields, layout.names[slot]))
         except _FaultError as found:
             return TextBlock(columns, rows, breaks, line, comments, found.fault)
         if count:
@@ -116,7 +121,7 @@ def _read_any(block: bytes, layout: Layout) -> TextBlock:
 
 
 def _joined(columns: list[list[Column]]) -> list[list[Column]]:
-    """Integers and numbers in one piece; text stays in the pieces it was read in."""
+    """Join the pieces of columns of numbers; text stays in pieces."""
     arrays = [all(isinstance(piece, np.ndarray) for piece in column) for column in columns]
     return [
         [np.concatenate(column)] if plain and len(column) > 1 else column
@@ -124,8 +129,8 @@ def _joined(columns: list[list[Column]]) -> list[list[Column]]:
     ]
 
 
-class _Cut(NamedTuple):
-    """Fields of one column."""
+class _ColumnFields(NamedTuple):
+    """The fields of one column in some rows, as bounds in the block."""
 
     buffer: np.ndarray
     starts: np.ndarray
@@ -134,11 +139,12 @@ class _Cut(NamedTuple):
     quoting: bool
 
     def text(self, row: int) -> str:
+        """Return one field as text."""
         field = bytes(self.buffer[self.starts[row] : self.ends[row]])
         return field.decode(errors="replace")
 
     def integers(self) -> np.ndarray | None:
-        """int64 values, or None where a field is no integer as a computer writes it."""
+        """Return int64 values, or None if a field is not an integer in its usual form ("007")."""
         from coterie.kernels.io import text
 
         values = np.empty(len(self.starts), np.int64)
@@ -147,6 +153,7 @@ class _Cut(NamedTuple):
         )
 
     def strings(self) -> pa.Array:
+        """Return the fields as text; invalid UTF-8 is a fault."""
         from coterie.kernels.io import text
 
         offsets = np.empty(len(self.starts) + 1, np.int32)
@@ -168,60 +175,63 @@ class _Cut(NamedTuple):
         )
 
 
-def _readers(layout: Layout) -> list[Callable[[_Cut, str], Column]]:
+def _readers(layout: Layout) -> list[Callable[[_ColumnFields, str], Column]]:
+    """Return the function that reads each wanted column."""
     times = len(layout.names) - layout.n_ids - layout.n_numbers
     return [_ids] * layout.n_ids + [_numbers] * layout.n_numbers + [_times] * times
 
 
-def _ids(cut: _Cut, name: str) -> Column:
-    """int32 where they fit, int64, or text with each distinct id stored once."""
-    values = cut.integers()
+def _ids(fields: _ColumnFields, name: str) -> Column:
+    """Return int32 if the ids fit, else int64, or text with each distinct id stored once."""
+    values = fields.integers()
     if values is None:
-        return cut.strings().dictionary_encode()
+        return fields.strings().dictionary_encode()
     small = values.min() >= -(2**31) and values.max() < 2**31
     return values.astype(np.int32) if small else values
 
 
-def _numbers(cut: _Cut, name: str) -> Column:
-    values = cut.integers()
+def _numbers(fields: _ColumnFields, name: str) -> Column:
+    """Return finite numbers; anything else is a fault."""
+    values = fields.integers()
     if values is not None:
         return values.astype(np.float64)
-    strings = cut.strings()
+    strings = fields.strings()
     try:
         numbers = pc.cast(strings, pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
-        numbers = _one_by_one(cut, strings.to_pylist(), name)
+        numbers = _numbers_one_by_one(fields, strings.to_pylist(), name)
     finite = np.isfinite(numbers)
     if not finite.all():
         row = int(np.argmin(finite))
-        problem = f"the {name} {cut.text(row)!r} is not finite"
-        raise _FaultError(Fault(int(cut.lines[row]), problem, "mend or remove the line"))
+        problem = f"the {name} {fields.text(row)!r} is not finite"
+        raise _FaultError(Fault(int(fields.lines[row]), problem, "fix or remove the line"))
     return numbers
 
 
-def _one_by_one(cut: _Cut, fields: list[str], name: str) -> np.ndarray:
-    for row, field in enumerate(fields):
+def _numbers_one_by_one(fields: _ColumnFields, texts: list[str], name: str) -> np.ndarray:
+    """Convert fields that pyarrow cannot convert; a field that is not a number is a fault."""
+    for row, field in enumerate(texts):
         if not is_number(field):
             problem = f"the {name} {field!r} is not a number"
             raise _FaultError(
-                Fault(int(cut.lines[row]), problem, "mend or remove the line", header=True)
+                Fault(int(fields.lines[row]), problem, "fix or remove the line", header=True)
             )
-    return np.array([float(field) for field in fields])
+    return np.array([float(field) for field in texts])
 
 
-def _times(cut: _Cut, name: str) -> Column:
-    """Integers, else numbers; an empty column if they are neither."""
-    values = cut.integers()
+def _times(fields: _ColumnFields, name: str) -> Column:
+    """Return integers, else numbers; an empty column if the fields are neither."""
+    values = fields.integers()
     if values is not None:
         return values
     try:
-        return _numbers(cut, name)
+        return _numbers(fields, name)
     except _FaultError:
         return np.empty(0)
 
 
 def is_number(field: str) -> bool:
-    """Whether people would call it a number.
+    """Return whether a field is a number in decimal notation.
 
     >>> [is_number(field) for field in ("007", "-1.5e3", ".5", "1_000", "x", "٣")]
     [True, True, True, False, False, False]
@@ -230,7 +240,7 @@ def is_number(field: str) -> bool:
 
 
 def _rest_of_line(block: bytes, place: int) -> tuple[str, int]:
-    """The line at `place`, and where the next one begins."""
+    """Return the line at `place`, and where the next one begins."""
     match = re.compile(rb"[^\r\n]*").match(block, place)
     end = match.end() if match else place
     after = end + (2 if block[end : end + 2] == b"\r\n" else 1)
@@ -238,6 +248,7 @@ def _rest_of_line(block: bytes, place: int) -> tuple[str, int]:
 
 
 def _layout_fault(status: int, line: int, column: int, content: str, layout: Layout) -> Fault:
+    """Return the fault of a line that does not have the expected fields."""
     from coterie.kernels.io import text
 
     shown = content.strip()
@@ -246,11 +257,11 @@ def _layout_fault(status: int, line: int, column: int, content: str, layout: Lay
         needed = len(layout.slot)
         return Fault(
             line,
-            f"{column} field{'s' * (column != 1)} where {needed} are needed"
+            f"{column} field{'s' * (column != 1)}, but {needed} are needed"
             f" ({', '.join(layout.names)}): {shown}",
-            "mend or remove the line, or name the separator (--separator)",
+            "fix or remove the line, or set `separator`",
         )
     name = layout.names[layout.slot[column]] if layout.slot[column] >= 0 else "field"
     if status == text.EMPTY:
         return Fault(line, f"the {name} is empty: {shown}", "fill it in or remove the line")
-    return Fault(line, f"a quote is not closed properly: {shown}", "mend the line")
+    return Fault(line, f"a quote is not closed properly: {shown}", "fix the line")

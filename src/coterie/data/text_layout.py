@@ -1,4 +1,4 @@
-"""How the lines of a text file are made: separator, header, and which column is what."""
+"""The layout of a text file: separator, header, and which column holds what."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ import numpy as np
 
 from coterie.base.errors import InputError
 
-RUNS = ""  # the separator that stands for runs of blanks and tabs
+WHITESPACE = ""  # the separator that stands for one or more blanks or tabs
 _SEPARATORS = ("::", "\t", ",", ";", "|")
-_SPELLINGS = {"whitespace": RUNS, " ": RUNS, "tab": "\t", "\\t": "\t", "comma": ",", "space": RUNS}
-_SAMPLE = 100  # lines looked at to find the separator
+_SPELLINGS = {
+    "whitespace": WHITESPACE,
+    " ": WHITESPACE,
+    "tab": "\t",
+    "\\t": "\t",
+    "comma": ",",
+    "space": WHITESPACE,
+}
+_SAMPLE = 100  # lines used to find the separator
 
-# what people call the columns, without case, blanks, _ and -
+# Known names of columns, in lower case, without blanks, _ and -
 _NAMES = {
     "first": "source src from fromnode fromnodeid sourceid node1 node user userid reviewer"
     " customer published",
@@ -28,48 +35,48 @@ _ROLE_OF = {name: role for role, names in _NAMES.items() for name in names.split
 
 
 class Wanted(NamedTuple):
-    """What a caller needs: names for its messages, in the order first id, second id, number."""
+    """The columns that a caller needs, with their names in error messages."""
 
     ids: tuple[str, ...]
     numbers: tuple[str, ...] = ()
-    times: tuple[str, ...] = ()  # read where they are there
+    times: tuple[str, ...] = ()  # optional
 
 
 class Layout(NamedTuple):
-    """How to cut a line, and what the wanted columns are."""
+    """How to split a line, and which of its columns are wanted."""
 
     separator: str
-    slot: np.ndarray  # column -> place among the wanted ones, or -1
+    slot: np.ndarray  # column -> position among the wanted ones, or -1
     names: tuple[str, ...]  # of the wanted ones, in order
     n_ids: int
     n_numbers: int
 
     @property
     def quoting(self) -> bool:
-        """Quotes mean something only where fields may hold anything."""
+        """Whether fields can be quoted: only with separators of one character."""
         return len(self.separator) == 1
 
 
-def spelled(separator: str | None) -> str | None:
-    """The separator a user named; None: find it out.
+def resolve_separator(separator: str | None) -> str | None:
+    """Return the separator that a user named; None stays None: it is detected.
 
-    >>> spelled("tab"), spelled("::"), spelled(None)
+    >>> resolve_separator("tab"), resolve_separator("::"), resolve_separator(None)
     ('\\t', '::', None)
     """
     if separator is None:
         return None
     separator = _SPELLINGS.get(separator, separator)
-    if any(sign in separator for sign in '\r\n"#%\0'):
+    if any(character in separator for character in '\r\n"#%\0'):
         raise InputError(
             f"the separator {separator!r} cannot be used",
-            remedy='give one or more plain signs, "tab" or "whitespace"',
+            remedy='use other characters, "tab" or "whitespace"',
         )
     return separator
 
 
 def split(line: str, separator: str) -> list[str]:
-    """The fields of one line, for looking at it; the kernel cuts the file."""
-    if separator == RUNS:
+    """Return the fields of one line of a sample; the file itself is split by a kernel."""
+    if separator == WHITESPACE:
         return line.split()
     if len(separator) == 1 and '"' in line:
         try:
@@ -80,25 +87,27 @@ def split(line: str, separator: str) -> list[str]:
 
 
 def find_separator(lines: list[str], columns: int) -> str:
-    """The separator that gives most lines enough filled fields: half of them at least, and no fewer
-    than blanks would; else runs of blanks.
+    """Return the separator that gives the most lines enough non-empty fields.
+
+    It must do so for at least half of the lines and no fewer than whitespace does; otherwise the
+    separator is whitespace.
 
     >>> find_separator(["1::10::5", "1::11::4"], 3), find_separator(["Ann Lee,Bo"], 2)
     ('::', ',')
     """
     sample = lines[:_SAMPLE]
 
-    def fitting(separator: str) -> int:
+    def n_fitting(separator: str) -> int:
         rows = [split(line, separator) for line in sample]
         return sum(len(fields) >= columns and all(fields[:columns]) for fields in rows)
 
-    best = max(_SEPARATORS, key=fitting)
-    enough = sample and fitting(best) >= max(len(sample) / 2, fitting(RUNS))
-    return best if enough else RUNS
+    best = max(_SEPARATORS, key=n_fitting)
+    enough = sample and n_fitting(best) >= max(len(sample) / 2, n_fitting(WHITESPACE))
+    return best if enough else WHITESPACE
 
 
 def header_roles(fields: list[str], ids: int = 2) -> dict[str, int] | None:
-    """Role -> column if the names of the ids are known, else None.
+    """Return the column of each role if the names of the id columns are known, else None.
 
     >>> header_roles(["userId", "movieId", "rating"]), header_roles(["ann", "bob"])
     ({'first': 0, 'second': 1, 'number': 2}, None)
@@ -112,10 +121,10 @@ def header_roles(fields: list[str], ids: int = 2) -> dict[str, int] | None:
     return roles if len(id_roles) >= ids and len(roles) >= 2 else None
 
 
-def arrange(
+def make_layout(
     separator: str, fields: list[str], roles: dict[str, int] | None, wanted: Wanted
 ) -> Layout:
-    """Columns by their names where the header is known, else by their order."""
+    """Find the wanted columns by their names if the header has known names, else by their order."""
     named = roles or {}
     if len(wanted.ids) == 1:
         columns = [named.get("second", named.get("first", 0))]
@@ -124,7 +133,10 @@ def arrange(
     in_order = columns == list(range(len(columns)))
     for name in wanted.numbers:
         if "number" not in named and not in_order:
-            raise InputError(f"the header {fields} names no {name}", remedy=f"name it {name}")
+            raise InputError(
+                f"the header {fields} has no {name} column",
+                remedy=f"call the column {name!r}",
+            )
         columns.append(named.get("number", len(wanted.ids)))
     names = (*wanted.ids, *wanted.numbers)
     if wanted.times and "time" in named:

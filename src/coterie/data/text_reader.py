@@ -1,4 +1,4 @@
-"""Columns of a text file: find out how it is made, read its blocks on all threads, join them."""
+"""Read columns of a text file: detect its layout, read its blocks on all threads, join them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from coterie.data.text_fields import Column, Fault, TextBlock, is_number, read_b
 from coterie.data.text_layout import (
     Layout,
     Wanted,
-    arrange,
     find_separator,
     header_roles,
-    spelled,
+    make_layout,
+    resolve_separator,
     split,
 )
 
@@ -30,7 +30,7 @@ _ISOLATED = re.compile(r"#\s*isolated:\s*(\S.*?)\s*")
 
 
 class Columns:
-    """What a file held: the wanted columns in pieces, and what its comments said."""
+    """The content of a file: the wanted columns in pieces, and its comments about nodes."""
 
     unit = "line"
 
@@ -42,101 +42,109 @@ class Columns:
         self.rows = 0
         self.nodes: int | None = None  # `# nodes: N`
         self.isolated: list[str] = []  # `# isolated: ID`
-        self.header: str | None = None  # a first line taken as header though its names are unknown
+        self.header: str | None = (
+            None  # the first line, if it was read as a header with unknown names
+        )
         self._breaks: list[tuple[int, int]] = []
         self._integers = dict.fromkeys(layout.names, True)
 
     def line(self, row: int) -> int:
-        """The line of the file that a row came from, counted from 1."""
+        """Return the line of the file with this row, counted from 1."""
         at = np.searchsorted([first for first, _ in self._breaks], row, side="right") - 1
         first, line = self._breaks[at]
         return line + row - first + 1
 
     def error(self, problem: str, row: int, remedy: str) -> InputError:
+        """Return an error about a row, with its file and line."""
         if self.unit == "line":
             return InputError(problem, path=self.name, line=self.line(row), remedy=remedy)
         return InputError(f"{self.unit} {self.line(row)}: {problem}", path=self.name, remedy=remedy)
 
     def ids(self, *names: str) -> tuple[bool, list[list[Column]]]:
-        """Pieces of the id columns that share one set of ids: (are they integers, pieces)."""
+        """Return whether all ids of these columns are integers, and the pieces of each column."""
         groups = [self.pieces[name] for name in names]
         if all(isinstance(piece, np.ndarray) for piece in chain(*groups)):
             return True, groups
         return False, self.text_ids(*names)
 
     def text_ids(self, *names: str) -> list[list[Column]]:
-        """The same as text: an integer reads back as it was written."""
+        """Return the pieces of each column as text; integers are written as they were read."""
         return [[_as_text(piece) for piece in self.pieces[name]] for name in names]
 
     def numbers(self, name: str) -> np.ndarray | None:
-        """A numeric column in one piece; None where the file has no such column."""
+        """Return a numeric column in one piece, or None if the file does not have it."""
         pieces = self.pieces.get(name)
         if pieces is None or sum(len(piece) for piece in pieces) < self.rows:
             return None
         return np.concatenate(pieces) if pieces else np.empty(0)
 
     def integers(self, name: str) -> bool:
-        """Whether every field of a column that was read so far is an integer."""
+        """Return whether every field of a column that was read so far is an integer."""
         return self._integers[name]
 
     def take(self) -> dict[str, list[Column]]:
-        """The pieces read so far, which are forgotten here: for files larger than memory."""
+        """Return the pieces read so far and remove them here: for files larger than memory."""
         taken = self.pieces
         self.pieces = {name: [] for name in taken}
         return taken
 
     def add(self, block: TextBlock, first_line: int) -> None:
+        """Add the content of a block that begins at this line."""
         for name, more in zip(self.pieces, block.columns, strict=True):
             self.pieces[name] += more
             self._integers[name] &= all(isinstance(piece, np.ndarray) for piece in more)
         self._breaks += [(self.rows + row, first_line + line) for row, line in block.breaks]
         self.rows += block.rows
         for line, comment in block.comments:
-            self.take_comment(comment, first_line + line)
+            self.read_comment(comment, first_line + line)
         if block.fault is not None:
             raise fault_error(block.fault, self.name, first_line)
 
     def put_first(self, block: TextBlock, line: int) -> None:
-        """A block of one row that turned out to belong before all others."""
+        """Add a block of one row before all others."""
         for name, more in zip(self.pieces, block.columns, strict=True):
             self.pieces[name] = [*more, *self.pieces[name]]
             self._integers[name] = False
         self._breaks = [(0, line)] + [(row + 1, at) for row, at in self._breaks]
         self.rows += 1
 
-    def take_comment(self, comment: str, line: int) -> None:
+    def read_comment(self, comment: str, line: int) -> None:
+        """Read `# nodes: N` and `# isolated: ID`; other comments are ignored."""
         comment = comment.strip()
         if match := _ISOLATED.fullmatch(comment):
             self.isolated.append(match[1])
         elif match := _NODES.fullmatch(comment):
             nodes = int(match[1][:30])
-            if nodes > most_nodes() or self.nodes not in (None, nodes):
+            if nodes > max_nodes() or self.nodes not in (None, nodes):
                 raise InputError(
-                    f"{comment!r} cannot be", path=self.name, line=line + 1,
-                    remedy="say once how many nodes there are; they must fit into memory",
+                    f"conflicting or impossible '# nodes' comment: {comment!r}",
+                    path=self.name, line=line + 1,
+                    remedy="give the number of nodes once; it must fit into memory",
                 )  # fmt: skip
             self.nodes = nodes
 
 
-def most_nodes() -> int:
-    """How many nodes this machine's memory could name at all."""
+def max_nodes() -> int:
+    """Return how many nodes could fit into the memory of this machine."""
     return physical_memory() // 24
 
 
 def fault_error(fault: Fault, name: str, first_line: int) -> InputError:
+    """Return the error for a fault in a block that begins at this line."""
     return InputError(
         fault.problem, path=name, line=first_line + fault.line + 1, remedy=fault.remedy
     )
 
 
 def _as_text(piece: Column) -> pa.Array:
+    """Return a piece of an id column as dictionary-encoded text."""
     if isinstance(piece, np.ndarray):
         return pa.array(piece).cast(pa.string()).dictionary_encode()
     return piece
 
 
-class _Opening(NamedTuple):
-    """The beginning of a file: what stands before its first row, that row, and the rest."""
+class _FileStart(NamedTuple):
+    """The beginning of a file: comments, the first line after them, and the remaining blocks."""
 
     comments: list[tuple[int, str]]
     first: bytes
@@ -145,7 +153,8 @@ class _Opening(NamedTuple):
     sample: list[str]
 
 
-def _open(blocks: Iterator[bytes], name: str) -> _Opening:
+def _read_start(blocks: Iterator[bytes], name: str) -> _FileStart:
+    """Read up to the first line that is not a comment, with a sample of the lines after it."""
     comments: list[tuple[int, str]] = []
     line = 0
     for block in blocks:
@@ -159,11 +168,11 @@ def _open(blocks: Iterator[bytes], name: str) -> _Opening:
                 ahead = block[place : place + (1 << 16)].decode(errors="replace").splitlines()
                 more = [text for text in ahead if text.strip() and text.strip()[0] not in "#%"]
                 rest = chain([block[place:]], blocks)
-                return _Opening(comments, raw, line, rest, [content, *more])
+                return _FileStart(comments, raw, line, rest, [content, *more])
             if content:
                 comments.append((line, content))
             line += 1
-    return _Opening(comments, b"", line, iter(()), [])
+    return _FileStart(comments, b"", line, iter(()), [])
 
 
 def read_text(
@@ -174,14 +183,15 @@ def read_text(
     threads: int | None = None,
     consume: Callable[[Columns], None] | None = None,
 ) -> Columns:
-    """The wanted columns of a text file, whatever its separator, header and comments.
+    """Read the wanted columns of a text file with any separator, header and comments.
 
-    A first line is a header if its names are known, or if a column that holds numbers fails on it.
-    Whether the ids are numbers shows only at the end of the file, so a doubtful first line waits.
-    `consume` is called after every block and may `take` what was read.
+    The first line is a header if its names are known, or if it has text in a column of numbers.
+    Whether all ids are numbers is known only at the end of the file, so the decision about an
+    ambiguous first line is made there. `consume` is called after every block and may `take` what
+    was read.
     """
     name = place_name(path)
-    separator = spelled(separator)
+    separator = resolve_separator(separator)
     with open_bytes(path) as stream:
         columns = _read_stream(stream, name, wanted, separator, threads, consume)
         if consume is not None:
@@ -197,61 +207,64 @@ def _read_stream(
     threads: int | None,
     consume: Callable[[Columns], None] | None,
 ) -> Columns:
-    opening = _open(line_blocks(stream, name), name)
+    """Read the wanted columns from an open file."""
+    start = _read_start(line_blocks(stream, name), name)
     n_needed = len(wanted.ids) + len(wanted.numbers)
     if separator is None:
-        separator = find_separator(opening.sample, n_needed)
-    fields = split(opening.sample[0], separator) if opening.sample else []
+        separator = find_separator(start.sample, n_needed)
+    fields = split(start.sample[0], separator) if start.sample else []
     roles = header_roles(fields, len(wanted.ids))
     try:
-        layout = arrange(separator, fields, roles, wanted)
+        layout = make_layout(separator, fields, roles, wanted)
     except InputError as error:
         raise InputError(
-            error.problem, path=name, line=opening.first_line + 1, remedy=error.remedy
+            error.problem, path=name, line=start.first_line + 1, remedy=error.remedy
         ) from None
     columns = Columns(name, layout, len(fields))
-    for line, comment in opening.comments:
-        columns.take_comment(comment, line)
-    if not opening.sample:
+    for line, comment in start.comments:
+        columns.read_comment(comment, line)
+    if not start.sample:
         return columns
-    doubtful = None
+    ambiguous = None
     if roles is None:
-        first = read_block(opening.first, layout)
+        first = read_block(start.first, layout)
         if first.fault is not None and not first.fault.header:
-            raise fault_error(first.fault, name, opening.first_line)
+            raise fault_error(first.fault, name, start.first_line)
         if first.fault is not None:
-            columns.header = opening.sample[0]
+            columns.header = start.sample[0]
         elif _all_numbers(first, layout):
-            columns.add(first, opening.first_line)
+            columns.add(first, start.first_line)
         else:
-            doubtful = first
-    line = opening.first_line + 1
-    for block in in_order(read_block, ((b, layout) for b in opening.rest if b), threads):
+            ambiguous = first
+    line = start.first_line + 1
+    for block in in_order(read_block, ((b, layout) for b in start.rest if b), threads):
         columns.add(block, line)
         line += block.n_lines
         if consume is not None:
             consume(columns)
-    if doubtful is not None:
-        _settle(columns, doubtful, opening)
+    if ambiguous is not None:
+        _decide_first_line(columns, ambiguous, start)
     elif columns.header is not None and columns.rows == 0:
-        raise fault_error(first.fault, name, opening.first_line)  # type: ignore[arg-type]
+        raise fault_error(first.fault, name, start.first_line)  # type: ignore[arg-type]
     return columns
 
 
 def _first_ids(block: TextBlock, layout: Layout) -> list[str]:
+    """Return the ids in the first row of a block."""
     pieces = [column[0] for column in block.columns[: layout.n_ids]]
     return [str(piece[0]) for piece in pieces]
 
 
 def _all_numbers(block: TextBlock, layout: Layout) -> bool:
+    """Return whether all ids in the first row of a block are numbers."""
     return all(is_number(field) for field in _first_ids(block, layout))
 
 
-def _settle(columns: Columns, doubtful: TextBlock, opening: _Opening) -> None:
-    """A first line of text above a column of integers is a header, else a row like the others."""
+def _decide_first_line(columns: Columns, ambiguous: TextBlock, start: _FileStart) -> None:
+    """Read the first line as a header if it is text above a column of integers, else as a row."""
     names = columns.layout.names[: columns.layout.n_ids]
-    for name, field in zip(names, _first_ids(doubtful, columns.layout), strict=True):
+    for name, field in zip(names, _first_ids(ambiguous, columns.layout), strict=True):
         if columns.rows and columns.integers(name) and not is_number(field):
-            columns.header = opening.sample[0]
+            columns.header = start.sample[0]
             return
-    columns.put_first(doubtful, opening.first_line)
+    columns.put_first(ambiguous, start.first_line)

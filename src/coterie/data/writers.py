@@ -1,4 +1,4 @@
-"""Graphs, ratings and tables as text, Parquet, GraphML or GML, by suffix; `-` is stdout."""
+"""Write graphs, ratings and tables; the suffix of the file decides the format."""
 
 from __future__ import annotations
 
@@ -20,12 +20,23 @@ from coterie.data.ratings import Ratings
 
 __all__ = ["atomic_write", "write_graph", "write_ratings", "write_table"]
 
-_ROWS = 1 << 17  # rows made into text at a time
+_ROWS = 1 << 17  # rows converted to text at once
 
 
 def write_table(path: PathLike, columns: Mapping[str, Any]) -> None:
-    """Columns of equal length: CSV, or by suffix TSV, .parquet, .gz of text; `-` is CSV on stdout.
+    """Write columns of equal length as a table.
 
+    Parameters
+    ----------
+    path : path-like
+        The file: .parquet or .pq is Parquet, .tsv is tab-separated text, anything else is CSV.
+        Text is compressed if the name ends with .gz. `-` writes CSV to standard output. A file
+        appears complete or not at all.
+    columns : mapping of str to array-like
+        The columns by name.
+
+    Examples
+    --------
     >>> write_table("-", {"node": ["a", "b, c"], "block": np.array([0, 1])})
     node,block
     a,0
@@ -34,7 +45,11 @@ def write_table(path: PathLike, columns: Mapping[str, Any]) -> None:
     arrays = {name: _column(column) for name, column in columns.items()}
     lengths = {name: len(column) for name, column in arrays.items()}
     if len(set(lengths.values())) > 1:
-        raise InputError(f"columns of different length: {lengths}", path=path)
+        raise InputError(
+            f"columns of different length: {lengths}",
+            path=path,
+            remedy="give columns of equal length",
+        )
     if _suffix(path) in (".parquet", ".pq"):
         _write_parquet(path, arrays, {})
         return
@@ -43,16 +58,46 @@ def write_table(path: PathLike, columns: Mapping[str, Any]) -> None:
 
 
 def write_ratings(ratings: Ratings, path: PathLike) -> None:
-    """A table user, item, rating[, timestamp]."""
+    """Write ratings as a table user, item, rating, and timestamp if there are timestamps.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The ratings.
+    path : path-like
+        The file; see `write_table` for the formats.
+    """
     write_table(path, rating_columns(ratings))
 
 
 def write_graph(graph: Graph, path: PathLike) -> None:
-    """The edges of a graph, by suffix: .csv, .tsv, .parquet, .graphml, .gml, else blanks between.
+    """Write a graph to a file; the suffix decides the format.
 
-    Isolated nodes survive: `# nodes: N` stands first where the ids are 0..N-1, and else a line
-    `# isolated: ID` for each (in Parquet the metadata say it).
+    `read_graph` returns the same graph, with its nodes without edges: text files begin with a
+    line `# nodes: N` if the ids are 0..N-1, or else with a line `# isolated: ID` per node without
+    edges; Parquet files have the same in their metadata.
 
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    path : path-like
+        The file: .csv, .tsv, .parquet, .graphml (or .gml, both with networkx), or else text with
+        one edge per line, separated by a blank. Text, GraphML and GML are compressed if the name
+        ends with .gz. `-` writes CSV to standard output. A file appears complete or not at all.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written, or an id cannot be written as text.
+
+    See Also
+    --------
+    read_graph : Read a graph from a file.
+
+    Examples
+    --------
+    >>> from coterie import Graph
     >>> write_graph(Graph.from_edges([0, 1], [1, 2], n_nodes=4), "-")
     # nodes: 4
     source,target
@@ -82,33 +127,35 @@ def write_graph(graph: Graph, path: PathLike) -> None:
 
 
 def _notes(graph: Graph) -> dict[str, Any]:
-    """What the edges alone do not tell."""
+    """Return what the edges alone do not say: the number of nodes, or those without edges."""
     if graph.ids.dtype.kind == "i" and np.array_equal(graph.ids, np.arange(graph.n_nodes)):
         return {"nodes": graph.n_nodes}
-    touched = graph.degrees > 0
-    touched[graph.indices] = True
-    isolated = graph.ids[~touched].tolist()
+    has_edges = graph.degrees > 0
+    has_edges[graph.indices] = True
+    isolated = graph.ids[~has_edges].tolist()
     return {"isolated": [str(name) for name in isolated]} if isolated else {}
 
 
 def _check_names(graph: Graph, separator: str, path: PathLike) -> None:
-    """Refuse ids that text could not give back."""
+    """Refuse ids that could not be read back from text."""
     if graph.ids.dtype != object:
         return
     for name in map(str, graph.ids):
-        outer = not name or name != name.strip() or any(sign in name for sign in "\r\n\0")
-        inner = separator == " " and (len(name.split()) > 1 or name[:1] in "#%" or '"' in name)
-        if outer or inner:
-            better = ".parquet" if outer else ".csv or .parquet"
+        in_no_text = not name or name != name.strip() or any(x in name for x in "\r\n\0")
+        only_quoted = len(name.split()) > 1 or name[:1] in "#%" or '"' in name
+        if in_no_text or (separator == " " and only_quoted):
+            suffix = ".parquet" if in_no_text else ".csv or .parquet"
             raise InputError(
-                f"the id {name!r} cannot be written as text", path=path, remedy=f"write {better}"
+                f"the id {name!r} cannot be written as text",
+                path=path,
+                remedy=f"write {suffix} instead",
             )
 
 
 def _write_rows(
     file: IO[str], columns: dict[str, np.ndarray], separator: str, header: bool = True
 ) -> None:
-    """Numbers through pyarrow, which is fast; text through the csv module, which quotes."""
+    """Write rows of integers with pyarrow, which is fast; others with csv, which quotes."""
     writer = csv.writer(file, delimiter=separator, lineterminator="\n", quoting=_quoting(columns))
     if header:
         csv.writer(file, delimiter=separator, lineterminator="\n").writerow(columns)
@@ -124,13 +171,14 @@ def _write_rows(
 
 
 def _quoting(columns: dict[str, np.ndarray]) -> Any:
-    """Everything in quotes where an id would else look like a comment."""
+    """Quote all text if an id would otherwise look like a comment."""
     text = (column for column in columns.values() if column.dtype == object)
     comment = any(str(value)[:1] in ("#", "%") for column in text for value in column)
     return csv.QUOTE_NONNUMERIC if comment else csv.QUOTE_MINIMAL
 
 
 def _integer_rows(columns: dict[str, np.ndarray], separator: str) -> str:
+    """Return rows of integers as text."""
     from pyarrow import csv as fast_csv
     from pyarrow import table
 
@@ -141,7 +189,7 @@ def _integer_rows(columns: dict[str, np.ndarray], separator: str) -> str:
 
 
 def _column(column: Any) -> np.ndarray:
-    """An array of numbers, or of objects that are text."""
+    """Return an array of numbers, or of objects that are text or numbers."""
     array = np.asarray(column) if not isinstance(column, list) else _from_list(column)
     if array.dtype.kind in "iufb":
         return array
@@ -150,6 +198,7 @@ def _column(column: Any) -> np.ndarray:
 
 
 def _from_list(column: list[Any]) -> np.ndarray:
+    """Return a list as an array, without converting numbers to text."""
     kinds = set(map(type, column))
     if kinds <= {int} or kinds <= {int, float} or kinds <= {bool}:
         return np.array(column) if column else np.empty(0, object)
@@ -167,6 +216,7 @@ def _write_parquet(path: PathLike, columns: dict[str, np.ndarray], notes: dict[s
 
 @contextmanager
 def _text_output(path: PathLike) -> Iterator[IO[str]]:
+    """Open a text file, compressed if its name ends with .gz."""
     if not str(path).endswith(".gz"):
         with atomic_write(path) as file:
             yield file
@@ -180,7 +230,7 @@ def _text_output(path: PathLike) -> Iterator[IO[str]]:
 
 @contextmanager
 def _binary_output(path: PathLike) -> Iterator[Any]:
-    """Bytes to a file, packed if its name says so; the same content gives the same bytes."""
+    """Open a binary file, compressed if its name ends with .gz; the bytes are reproducible."""
     with atomic_write(path, "wb") as raw:
         if str(path).endswith(".gz"):
             with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
