@@ -1,54 +1,67 @@
-"""Policies are read strictly, and say in words what passes them."""
+"""Policies are read strictly; an exceeded limit refuses the release and says why."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.support.release_results import make_risk
 
 from coterie.anonymize.policy import Policy
 from coterie.base.errors import InputError
 
 
-def _risk(named: float = 0.0, **other: Any) -> dict[str, Any]:
-    row = {"attack": "200 known", "correct": 3, "chance": 0.5, "expected": 0.6}
-    bold = {"attack": "200 known, everybody claimed", "correct": 7, "chance": 0.5, "expected": 6.5}
-    control = {"seeded": [{"correct": 1000}], "bold": [{"correct": 0}]}
-    return {
-        "a1": {"smallest": 10},
-        "a2": {"above_limit": 0.0, "exact_degrees": {"named": named}},
-        "a3": {"risk": 0.3},
-        "a4": {
-            "seeded": [{**row, **other}],
-            "bold": [bold],
-            "controls": {"naive": control, "deleted_10": control},
-        },
-    }
+def _exceeded(policy: Policy, **risk: float) -> list[str]:
+    return [limit.name for limit in policy.check(make_risk(**risk), 1).limits if not limit.holds]
 
 
-def test_what_holds_and_what_does_not() -> None:
-    assert all(limit.holds for limit in Policy().check(_risk(), 1))
-    found = [x for x in Policy().check(_risk(correct=40), 1) if not x.holds]
-    assert [x.name for x in found] == ["people found, 200 known"]
-    assert "“200 known” finds 40 people" in found[0].reason
-    assert "1000 in a naive copy" in found[0].reason
-    assert [x.name for x in Policy(edge_inference=0.2).check(_risk(), 1) if not x.holds] == [
-        "edge inference"
-    ]
-    (named,) = [x for x in Policy().check(_risk(named=0.03), 1) if not x.holds]
-    assert "exact number of neighbours names 3 % of the original edges" in named.reason
-    assert all(x.holds for x in Policy(known_degrees_share=0.03).check(_risk(named=0.03), 1))
+def test_a_release_within_all_limits_is_accepted() -> None:
+    decision = Policy().check(make_risk(), 1)
+    assert not decision.refused and decision.reasons == []
+    assert all(limit.holds for limit in decision.limits)
 
 
-def test_the_margin_is_of_what_a_naive_copy_gives() -> None:
-    """0.5 by chance and 1 % of 1,000: a mean of 10.5 is passed by 19 once in a hundred times."""
-    careful, bold = (x for x in Policy().check(_risk(), 1) if x.name.startswith("people found"))
-    assert careful.limit == 19
-    assert bold.limit == 13  # 6.5 that A1 grants whoever claims everybody
+def test_an_attack_that_finds_too_many_people_refuses_the_release() -> None:
+    decision = Policy().check(make_risk(found=40), 1)
+    assert decision.refused
+    (reason,) = decision.reasons
+    assert "“200 people known” guesses 40 people right" in reason
+    assert "removed it identifies 1000" in reason
 
 
-def test_a_policy_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("policy", "risk", "name"),
+    [
+        (Policy(min_class_size=11), {}, "smallest class"),
+        (Policy(), {"above_limit": 0.1}, "edges in cells with p ≥ 0.9"),
+        (Policy(), {"named": 0.03}, "edges named with 90 % certainty, degrees known"),
+        (Policy(edge_inference=0.2), {"inference": 0.3}, "edge inference"),
+        (Policy(), {"found": 40}, "people found, 200 known"),
+    ],
+)
+def test_each_limit_can_be_exceeded(policy: Policy, risk: dict[str, float], name: str) -> None:
+    assert _exceeded(policy, **risk) == [name]
+
+
+def test_limits_can_be_raised() -> None:
+    assert _exceeded(Policy(known_degrees_share=0.03), named=0.03) == []
+    assert _exceeded(Policy(), inference=0.3) == []  # the default only reports A3
+
+
+def test_the_number_of_releases_is_limited_before_and_after_drawing() -> None:
+    policy = Policy(releases=2)
+    assert not policy.check_releases(2).refused
+    assert policy.check_releases(3).reasons == policy.check(make_risk(), 3).reasons
+    assert "release number 3" in policy.check_releases(3).reasons[0]
+
+
+def test_attack_limits_allow_luck_and_a_margin() -> None:
+    """Luck 0.5 plus 1 % of 1,000 is 10.5; a count above 19 then has a probability below 1 %."""
+    limits = [x for x in Policy().check(make_risk(), 1).limits if x.name.startswith("people found")]
+    assert [limit.limit for limit in limits] == [19, 13]  # 6.5 by luck for a guess for everyone
+
+
+def test_policy_file(tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
     file.write_text("[limits]\nmin_class_size = 25\nattack_margin = 0\n")
     assert Policy.from_file(file) == Policy(min_class_size=25, attack_margin=0)
@@ -63,9 +76,9 @@ def test_a_policy_file(tmp_path: Path) -> None:
         ("[limits]\nmin_class_size = true", "whole number"),
         ("[limits]\nedge_probability = 7", "from 0 to 1"),
         ("limits = 3", "limits"),
-        ("[limits", "no TOML"),
+        ("[limits", "not a TOML file"),
     ],
 )
-def test_a_policy_that_is_not_understood_is_an_error(text: str, words: str) -> None:
+def test_invalid_policy_is_rejected(text: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         Policy.from_text(text)

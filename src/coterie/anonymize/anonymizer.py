@@ -13,6 +13,7 @@ from coterie.anonymize.draw.clustering import cluster_for_release, default_n_blo
 from coterie.anonymize.draw.dcsbm import Steps, StubModel, release_classes
 from coterie.anonymize.draw.models import ReleaseModel, build_model, check_model
 from coterie.anonymize.output.audit import AuditRecord, Ledger, PublishedStatistics, fingerprint
+from coterie.anonymize.output.identity_map import IdentityMap
 from coterie.anonymize.output.public_summary import PublicSummary, summarize
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.policy import Policy, PolicyDecision
@@ -278,8 +279,16 @@ class Anonymizer(Estimator):
             decision=decision,
             seconds=time.perf_counter() - started,
         )
-        graphs, identities = [list(side) for side in zip(*releases, strict=True)]
-        return Release(graphs, utility, risk, decision, [], summary, record, graph.ids, identities)
+        return Release(
+            [published for published, _ in releases],
+            utility,
+            risk,
+            decision,
+            [],
+            summary,
+            record,
+            [IdentityMap(graph.ids, identity) for _, identity in releases],
+        )
 
     def _check(self, graph: Graph) -> None:
         """Raise InputError for invalid parameters and for graphs that cannot be released."""

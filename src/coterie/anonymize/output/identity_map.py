@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +14,16 @@ from coterie.data.readers import read_columns
 from coterie.data.writers import atomic_write
 
 
-def write_identity_map(path: str | PathLike[str], ids: np.ndarray, identity: np.ndarray) -> None:
+class IdentityMap(NamedTuple):
+    """Who is who in a published graph. Private: never publish it."""
+
+    ids: np.ndarray  # the ids of the original
+    identity: np.ndarray  # int32[n]: the published node of each original node
+
+
+def write_identity_map(path: str | PathLike[str], identities: IdentityMap) -> None:
     """Write published,original in the order of the published nodes, for the owner (mode 0600)."""
+    ids, identity = identities
     person = np.argsort(identity)
     with atomic_write(path, permissions=0o600) as file:
         table = csv.writer(file, lineterminator="\n")

@@ -6,10 +6,8 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
-import numpy as np
-
 from coterie.anonymize.output.audit import AuditRecord, Ledger, Publication, write_audit
-from coterie.anonymize.output.identity_map import write_identity_map
+from coterie.anonymize.output.identity_map import IdentityMap, write_identity_map
 from coterie.anonymize.output.json_form import audit_json
 from coterie.anonymize.output.public_summary import PublicSummary
 from coterie.anonymize.output.release_folder import (
@@ -30,8 +28,7 @@ from coterie.data import Graph
 class Release:
     """The result of `Anonymizer.release`.
 
-    Nothing is written before `write` is called. Who is who in the new graphs is known only in
-    memory, and only ``write(..., research_truth=...)`` writes it.
+    Nothing is written before `write` is called.
 
     Parameters
     ----------
@@ -50,6 +47,9 @@ class Release:
         What the report shows. It contains nothing private.
     record : AuditRecord or None
         What `write` stores in audit.json. It is private. None if nothing could be drawn.
+    identity_maps : list of IdentityMap
+        Who is who in each of `graphs`. It is private; only ``write(..., research_truth=...)``
+        writes it to a file.
 
     Attributes
     ----------
@@ -86,8 +86,7 @@ class Release:
     suggestions: list[str]
     summary: PublicSummary
     record: AuditRecord | None = field(repr=False, default=None)
-    _ids: np.ndarray = field(repr=False, default_factory=lambda: np.empty(0))
-    _identities: list[np.ndarray] = field(repr=False, default_factory=list)
+    identity_maps: list[IdentityMap] = field(repr=False, default_factory=list)
 
     @property
     def graph(self) -> Graph | None:
@@ -190,5 +189,5 @@ class Release:
             counts.add(input_hash, len(self.graphs))
             publish()
         if identity_map is not None:
-            write_identity_map(identity_map, self._ids, self._identities[0])
+            write_identity_map(identity_map, self.identity_maps[0])
         return target

@@ -1,4 +1,4 @@
-"""Every figure of `compare` against plain loops, and against igraph and networkx."""
+"""Every measure of `compare` equals simple loops, igraph and networkx."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import reference
 
+from coterie.anonymize.output.json_form import comparison_json
 from coterie.anonymize.utility import paths
 from coterie.anonymize.utility.measures import compare, measure
 from coterie.anonymize.utility.paths import path_lengths
@@ -33,7 +34,7 @@ def small_graphs(draw: st.DrawFn) -> tuple[Edges, int]:
 
 @settings(max_examples=80, deadline=None)
 @given(small_graphs())
-def test_figures_are_the_plain_ones(case: tuple[Edges, int]) -> None:
+def test_measures_equal_the_reference(case: tuple[Edges, int]) -> None:
     edges, n = case
     graph = _graph(edges, n)
     m = measure(graph, blocks=np.arange(n) % 2)
@@ -42,8 +43,8 @@ def test_figures_are_the_plain_ones(case: tuple[Edges, int]) -> None:
     assert m.diameter == longest
     assert m.global_clustering == pytest.approx(reference.global_clustering(edges, n))
     assert m.average_local_clustering == pytest.approx(reference.average_local_clustering(edges, n))
-    plain = np.nan_to_num(reference.assortativity(edges, n))  # undefined: told as 0
-    assert m.assortativity == pytest.approx(plain, abs=1e-9)
+    expected = np.nan_to_num(reference.assortativity(edges, n))  # 0 if undefined
+    assert m.assortativity == pytest.approx(expected, abs=1e-9)
     assert m.largest_component == max(map(len, reference.components(edges, n))) / n
     assert m.isolates == reference.degrees(edges, n).count(0)
     assert core_numbers(graph.indptr, graph.indices).tolist() == reference.core_numbers(edges, n)
@@ -55,7 +56,7 @@ def test_figures_are_the_plain_ones(case: tuple[Edges, int]) -> None:
         assert m.modularity == pytest.approx(reference.modularity(edges, [v % 2 for v in range(n)]))
 
 
-def test_figures_are_those_of_igraph_and_networkx() -> None:
+def test_measures_equal_igraph_and_networkx() -> None:
     network = nx.powerlaw_cluster_graph(700, 3, 0.4, seed=1)
     network.add_nodes_from([700, 701])
     edges = list(network.edges)
@@ -68,11 +69,13 @@ def test_figures_are_those_of_igraph_and_networkx() -> None:
     assert m.assortativity == pytest.approx(other.assortativity_degree(directed=False))
     assert m.core_max == max(other.coreness())
     assert m.largest_component == other.connected_components().giant().vcount() / 702
-    plain = np.sort(np.linalg.eigvalsh(nx.to_numpy_array(network)))[::-1][:20]
-    assert m.spectrum == pytest.approx(plain.tolist(), abs=1e-6)
+    expected = np.sort(np.linalg.eigvalsh(nx.to_numpy_array(network)))[::-1][:20]
+    assert m.spectrum == pytest.approx(expected.tolist(), abs=1e-6)
 
 
-def test_sampled_paths_say_how_sure_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interval_of_sampled_path_lengths_contains_the_mean(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     edges = list(nx.barabasi_albert_graph(3000, 2, seed=2).edges)
     graph = _graph(edges, 3000)
     exact = path_lengths(graph)
@@ -84,13 +87,28 @@ def test_sampled_paths_say_how_sure_they_are(monkeypatch: pytest.MonkeyPatch) ->
     assert sampled.interval[1] - sampled.interval[0] < 0.2
 
 
-def test_a_graph_is_like_itself() -> None:
+def test_a_graph_is_similar_to_itself() -> None:
     graph = _graph([(0, 1), (1, 2), (2, 0), (2, 3)], 5)
-    alike = compare(graph, graph)
-    assert alike["original"] == alike["published"]
-    assert alike["degree_ks"] == 0.0
+    comparison = compare(graph, graph)
+    assert comparison.original == comparison.published
+    assert comparison.degree_ks == 0.0
 
 
-def test_an_empty_graph_has_figures_too() -> None:
+def test_comparison_json_has_the_documented_keys() -> None:
+    graph = _graph([(0, 1), (1, 2), (2, 0), (2, 3)], 5)
+    result = comparison_json(compare(graph, graph))
+    assert set(result) == {"original", "published", "degree_ks"}
+    assert set(result["original"]) == set(result["published"]) == {
+        "nodes", "edges", "average_path_length", "path_length_interval", "diameter",
+        "global_clustering", "average_local_clustering", "degree_mean", "degree_max",
+        "assortativity", "isolates", "largest_component", "core_max", "modularity", "spectrum",
+        "distances", "clustering_by_degree",
+    }  # fmt: skip
+    assert set(result["original"]["clustering_by_degree"][0]) == {
+        "degree_from", "nodes", "clustering",
+    }  # fmt: skip
+
+
+def test_measures_of_an_empty_graph() -> None:
     m = measure(_graph([], 3))
     assert (m.average_path_length, m.diameter, m.global_clustering, m.isolates) == (0.0, 0, 0.0, 3)

@@ -1,4 +1,4 @@
-"""What leaves the house: nothing of a person but the class, nothing of the owner's machine."""
+"""What is published: nothing about a person but the class, nothing about the owner."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ import networkx as nx
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from numpy.random import default_rng
+from numpy.random import SeedSequence, default_rng
 
 from coterie.anonymize.anonymizer import Anonymizer
 from coterie.anonymize.draw.dcsbm import StubModel
-from coterie.anonymize.output import release_folder as folder
+from coterie.anonymize.output import release_folder
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.output.release_folder import FORMATS
 from coterie.base.errors import InputError
 from coterie.data import Graph
 
 _PEOPLE = 300
+_ENTROPY = 88172645463325252  # long, so that it cannot appear in a file by accident
 
 
 @pytest.fixture(scope="module")
 def mail() -> tuple[Graph, np.ndarray]:
-    """Three departments that write to each other; addresses in order of department and degree."""
+    """Three departments that exchange mail; ids are sorted by department and degree."""
     network = nx.stochastic_block_model([100] * 3, np.full((3, 3), 0.01) + 0.12 * np.eye(3), seed=6)
     order = sorted(network, key=lambda v: (v // 100, -network.degree[v]))
     place = {v: i for i, v in enumerate(order)}
@@ -43,7 +44,7 @@ def release(mail: tuple[Graph, np.ndarray], tmp_path_factory: pytest.TempPathFac
     graph, labels = mail
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COTERIE_STATE", str(tmp_path_factory.mktemp("state")))
-        return Anonymizer(3).release(graph, labels=labels, _secret=default_rng(8))
+        return Anonymizer(3)._release_from(SeedSequence(_ENTROPY), graph, labels=labels)
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +52,11 @@ def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
 
 
-def test_who_of_a_class_is_who_makes_no_difference(mail: tuple[Graph, np.ndarray]) -> None:
-    """The theorem behind A1: let the members of every class change places, and the same entropy
-    draws the same graph, bit for bit."""
+def test_swapping_members_of_a_class_changes_nothing(
+    mail: tuple[Graph, np.ndarray],
+) -> None:
+    """The theorem behind A1: if members of a class swap places, the same random numbers draw the
+    same graph, bit for bit."""
     graph, labels = mail
 
     def model(of: Graph) -> StubModel:
@@ -76,26 +79,28 @@ def test_who_of_a_class_is_who_makes_no_difference(mail: tuple[Graph, np.ndarray
     assert np.array_equal(drawn.indices, again.indices)
 
 
-def test_no_order_of_the_original_is_left(release: Release, mail: tuple[Graph, np.ndarray]) -> None:
-    """Ids were sorted by department and degree: new ids follow neither, nor do the rows."""
+def test_new_ids_do_not_follow_the_old_order(
+    release: Release, mail: tuple[Graph, np.ndarray]
+) -> None:
+    """The original is sorted by department and degree: new ids and rows follow neither."""
     graph, _ = mail
     published = release.graphs[0]
-    old_place = np.argsort(release._truths[0])
+    old_place = np.argsort(release.identity_maps[0].identity)
     for order in (old_place, published.degrees, graph.degrees[old_place]):
         assert abs(np.corrcoef(np.arange(_PEOPLE), order)[0, 1]) < 0.2
     source, target = published.edges()
     rows = source.astype(np.int64) * _PEOPLE + target
-    assert (source < target).all() and (np.diff(rows) > 0).all()  # one order, that of the new ids
+    assert (source < target).all() and (np.diff(rows) > 0).all()  # sorted by the new ids
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_files_hold_new_ids_and_nothing_about_the_owner(
-    release: Release, mail: tuple[Graph, np.ndarray], tmp_path: Path, form: str
+@pytest.mark.parametrize("format", FORMATS)
+def test_published_files_contain_nothing_about_the_owner(
+    release: Release, mail: tuple[Graph, np.ndarray], tmp_path: Path, format: str
 ) -> None:
     made = tmp_path / "to-publish"
-    release.write(made, form=form)
+    release.write(made, format=format)
     audit = json.loads((tmp_path / "to-publish.private" / "audit.json").read_text())
-    assert sorted(p.name for p in made.iterdir()) == [f"graph.{form}", "report.html"]
+    assert sorted(p.name for p in made.iterdir()) == [f"graph.{format}", "report.html"]
     today = datetime.now(UTC)
     private = [
         "worker",
@@ -115,38 +120,41 @@ def test_files_hold_new_ids_and_nothing_about_the_owner(
         text = file.read_bytes().decode("latin-1")
         assert [word for word in private if word in text] == []
         assert file.stat().st_mode & 0o111 == 0
-    if form == "parquet":
+    if format == "parquet":
         notes = pq.read_schema(made / "graph.parquet").metadata
         assert notes == {b"coterie": f'{{"nodes": {_PEOPLE}}}'.encode()}
 
 
-def test_the_report_rounds_what_is_measured_of_the_original(release: Release) -> None:
-    """Exact figures of all people but one, and those of all, give that one away."""
-    shown, exact = release.summary["utility"]["original"], release.utility["original"]
+def test_the_summary_rounds_the_figures_of_the_original(release: Release) -> None:
+    """Exact figures of everyone, and of everyone but one, would disclose that one."""
+    assert release.utility is not None
+    assert release.summary.utility is not None and release.summary.profiles is not None
+    shown, exact = release.summary.utility.original, release.utility.original
     for key in ("average_path_length", "assortativity", "global_clustering", "degree_mean"):
-        assert shown[key] == pytest.approx(exact[key], rel=5e-3)
-        assert len(re.sub(r"^-?0?\.?0*|\.", "", f"{shown[key]:.12g}")) <= 3
+        figure = getattr(shown, key)
+        assert figure == pytest.approx(getattr(exact, key), rel=5e-3)
+        assert len(re.sub(r"^-?0?\.?0*|\.", "", f"{figure:.12g}")) <= 3
     for curve in ("distance", "spectrum", "clustering", "degree"):
-        for y in release.summary["profiles"][curve]["original"]["y"]:
+        for y in getattr(release.summary.profiles, curve).original.y:
             assert y == float(f"{y:.3g}")
     pairs = _PEOPLE * (_PEOPLE - 1)
-    assert min(release.summary["profiles"]["distance"]["original"]["y"]) * pairs >= 10
+    assert min(release.summary.profiles.distance.original.y) * pairs >= 10
 
 
-def test_the_truth_is_the_owners_alone(
+def test_only_the_owner_can_read_the_identity_map(
     release: Release, mail: tuple[Graph, np.ndarray], tmp_path: Path
 ) -> None:
     release.write(tmp_path / "out", research_truth=tmp_path / "who.csv")
     assert (tmp_path / "who.csv").stat().st_mode & 0o077 == 0
 
 
-def test_a_full_disk_leaves_neither_graph_nor_audit_nor_count(
+def test_a_full_disk_leaves_no_graph_audit_or_count(
     release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(graph: Graph, path: Path) -> None:
         raise InputError("no space left on device", path=path)
 
-    monkeypatch.setattr(folder, "write_graph", full)
+    monkeypatch.setattr(release_folder, "write_graph", full)
     with pytest.raises(InputError, match="no space"):
         release.write(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

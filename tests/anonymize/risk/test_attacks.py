@@ -1,0 +1,218 @@
+"""Attacks equal slow references, are strong on a naive copy, and account for luck."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+from tests import reference
+
+from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
+from coterie.anonymize.risk import attacks
+from coterie.anonymize.risk.attack_suite import attack
+from coterie.anonymize.risk.attacks import (
+    deleted_copy,
+    fingerprint_attack,
+    guess_everyone_attack,
+    naive_copy,
+    seeded_attack,
+    vertex_refinement,
+)
+from coterie.anonymize.risk.averaging import averaging_attack
+from coterie.anonymize.risk.expected_hits import expected_hits
+from coterie.anonymize.risk.intervals import highest_likely_count, wilson
+from coterie.data import Graph
+from coterie.engine import LocalEngine
+from coterie.kernels.anonymize.matching import MatchingRows, new_memory, propagate
+
+
+@pytest.fixture(scope="module")
+def people() -> Graph:
+    edges = np.array(nx.powerlaw_cluster_graph(600, 4, 0.5, seed=3).edges)
+    return Graph.from_edges(edges[:, 0], edges[:, 1], n_nodes=600)
+
+
+def _reference_pass(
+    near: list[set[int]], other: list[set[int]], known: dict[int, int], matched: dict[int, int]
+) -> dict[int, int]:
+    """Run one pass of propagation by simple loops: nodes in rising order, seeds fixed."""
+
+    def best(v: int, here: list[set[int]], there: list[set[int]], image: dict[int, int]):
+        score: dict[int, float] = {}
+        for u in here[v]:
+            for w in there[image[u]] if u in image else ():
+                score[w] = score.get(w, 0.0) + 1 / np.sqrt(len(there[w]))
+        if not score:
+            return None, 0.0
+        values = sorted(score.values(), reverse=True)
+        top = max(score, key=lambda w: score[w])
+        if len(values) == 1:
+            return top, np.inf
+        return top, (values[0] - values[1]) / np.std(values) if np.std(values) > 1e-12 else 0.0
+
+    forward, backward = dict(matched), {w: v for v, w in matched.items()}
+    for v in range(len(near)):
+        if v in known:
+            continue
+        w, lead = best(v, near, other, forward)
+        if w is None or lead < 0.5 or forward.get(v) == w:
+            continue
+        back, lead = best(w, other, near, backward)
+        if back != v or lead < 0.5 or backward.get(w) in known:
+            continue
+        if w in backward:
+            del forward[backward[w]]
+        if v in forward:
+            del backward[forward[v]]
+        forward[v], backward[w] = w, v
+    return forward
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_propagation_equals_the_reference(seed: int) -> None:
+    network = nx.gnm_random_graph(14, 26, seed=seed)
+    graph = Graph.from_edges(*np.array(network.edges).T, n_nodes=14)
+    copy, identity = naive_copy(graph, default_rng(seed))
+    seeds = default_rng(seed + 1).choice(14, 4, replace=False)
+    forward, backward = np.full(14, -1, np.int32), np.full(14, -1, np.int32)
+    forward[seeds], backward[identity[seeds]] = identity[seeds], seeds
+    fixed = np.zeros(14, np.bool_)
+    fixed[seeds] = True
+    rows = [
+        MatchingRows(g.indptr, g.indices, 1 / np.sqrt(np.maximum(g.degrees, 1)))
+        for g in (graph, copy)
+    ]
+    near, other = (
+        reference.neighbours(list(zip(*g.edges(), strict=True)), 14) for g in (graph, copy)
+    )
+    known = {int(v): int(identity[v]) for v in seeds}
+    expected, memory, order = known, new_memory(14, 14), np.arange(14, dtype=np.int32)
+    for _ in range(3):  # a pass skips only nodes whose decision would not change
+        propagate(*rows, forward, backward, fixed, order, 0.5, memory)
+        expected = _reference_pass(near, other, known, expected)
+        assert {v: int(w) for v, w in enumerate(forward) if w >= 0} == expected
+
+
+def test_seeded_attack_identifies_people_in_a_naive_copy_but_not_in_another_graph(
+    people: Graph,
+) -> None:
+    copy = naive_copy(people, default_rng(0))
+    seeds = np.argsort(-people.degrees)[:30]
+    found = seeded_attack(people, copy, seeds, default_rng(1)).result(copy.identity)
+    assert found.correct > 400 and found.precision > 0.95
+    other = nx.powerlaw_cluster_graph(600, 4, 0.5, seed=99)
+    unrelated = PublishedGraph(
+        Graph.from_edges(*np.array(other.edges).T, n_nodes=600), copy.identity
+    )
+    found = seeded_attack(people, unrelated, seeds, default_rng(1)).result(copy.identity)
+    assert found.correct <= 3
+
+
+def test_number_of_propagation_passes(people: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """30 passes with the threshold and 6 without, if matches keep changing."""
+    calls: list[float] = []
+
+    def always_changes(*arguments: object) -> int:
+        calls.append(arguments[6])
+        return 1
+
+    monkeypatch.setattr(attacks, "propagate", always_changes)
+    copy = naive_copy(people, default_rng(0))
+    seeded = seeded_attack(people, copy, np.arange(10), default_rng(1))
+    guess_everyone_attack(people, copy, seeded, default_rng(1))
+    assert calls == [0.5] * 30 + [0.0] * 6
+
+
+def test_equal_node_numbers_do_not_help_the_attacker() -> None:
+    """Nodes that cannot be told apart are not found because their numbers happen to agree."""
+    ring = Graph.from_edges(np.arange(40), (np.arange(40) + 1) % 40)
+    found = vertex_refinement(ring, PublishedGraph(ring, np.arange(40, dtype=np.int32)), 2)
+    assert found.unique == 0 and found.correct == pytest.approx(1.0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([1, 2]))
+def test_vertex_refinement_equals_the_reference(seed: int, depth: int) -> None:
+    n = 12
+    first, second = (
+        [(int(u), int(v)) for u, v in nx.gnm_random_graph(n, 16, seed=seed + i).edges]
+        for i in range(2)
+    )
+    identity = default_rng(seed).permutation(n)
+    original, published = (Graph.from_edges(*np.array(e).T, n_nodes=n) for e in (first, second))
+    found = vertex_refinement(original, PublishedGraph(published, identity), depth)
+    candidates = [reference.candidates(first, second, n, u, depth) for u in range(n)]
+    hits = [1 / len(c) for u, c in enumerate(candidates) if identity[u] in c]
+    assert found.correct == pytest.approx(sum(hits))
+    assert found.unique == sum(c == {identity[u]} for u, c in enumerate(candidates))
+
+
+def test_attack_results_do_not_depend_on_the_number_of_threads(people: Graph) -> None:
+    target = assign_new_ids(people, default_rng(5))
+    one = attack(people, target, LocalEngine(1), rng=0)
+    two = attack(people, target, LocalEngine(2), rng=0)
+    assert one == two
+    assert [result.seeds for result in one.target.seeded] == [10, 50]
+    assert [result.label for result in one.target.guess_everyone] == [
+        "50 people known, a guess for everyone",
+        "nobody known, a guess for everyone",
+    ]
+    assert one.controls.naive.seeded[-1].correct > 400
+
+
+def test_expected_hits_are_those_of_random_guesses_of_equal_degree() -> None:
+    edges = np.array(nx.random_regular_graph(4, 50, seed=0).edges)
+    graph = Graph.from_edges(edges[:, 0], edges[:, 1], n_nodes=50)
+    target = assign_new_ids(graph, default_rng(1))
+    guess = default_rng(2).permutation(50).astype(np.int32)
+    block = (np.arange(50) % 2).astype(np.int32)
+    luck = expected_hits(target, guess, np.empty(0, np.int64), Classes(block, block))
+    assert luck.same_degree == pytest.approx(1.0)  # 50 guesses among 50 nodes of equal degree
+    assert luck.block_chance == pytest.approx(0.5)
+    assert luck.same_class == pytest.approx(2 * luck.block_accuracy)  # 2 classes of 25
+
+
+def test_guess_everyone_attacks_find_more_and_are_wrong_more_often(people: Graph) -> None:
+    copy = naive_copy(people, default_rng(0))
+    thinned = deleted_copy(people, default_rng(0), share=0.3)
+    seeds = np.argsort(-people.degrees)[:30]
+    seeded = seeded_attack(people, thinned, seeds, default_rng(1))
+    everyone = guess_everyone_attack(people, thinned, seeded, default_rng(2))
+    assert (everyone.guess[seeded.guess >= 0] >= 0).all() and everyone.guess[seeds].max() == -1
+    before, after = (m.result(thinned.identity) for m in (seeded, everyone))
+    assert after.correct > before.correct and after.wrong > before.wrong
+    assert before.correct_in_first_100 is None and after.correct_in_first_100 is not None
+    assert after.correct_in_first_100 / 100 >= after.precision
+    found = fingerprint_attack(people, copy.graph).result(copy.identity)
+    assert found.correct + found.wrong == 600 and found.correct > 400
+
+
+def test_known_blocks_improve_the_fingerprint_attack(people: Graph) -> None:
+    thinned, identity = deleted_copy(people, default_rng(0))
+    block = np.arange(600) % 5
+    published = np.empty(600, int)
+    published[identity] = block
+    alone = fingerprint_attack(people, thinned)
+    known = fingerprint_attack(people, thinned, (block, published))
+    assert (published[known.guess] == block).all()
+    assert known.result(identity).correct > alone.result(identity).correct
+
+
+def test_averaging_counts_true_edges_among_repeated_pairs() -> None:
+    original = Graph.from_edges([0, 1], [1, 2], n_nodes=4)
+    same = assign_new_ids(original, default_rng(0))
+    other = PublishedGraph(Graph.from_edges([2], [3], n_nodes=4), np.arange(4))
+    results = averaging_attack(original, [same, same, other])
+    assert [(r.pairs, r.true_edges) for r in results] == [(3, 2), (2, 2), (0, 0)]
+
+
+def test_intervals() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+    low, high = wilson(8, 10)
+    assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)
+    assert highest_likely_count(4.0) == 9  # P(X > 9) = .0081, P(X > 8) = .0214
