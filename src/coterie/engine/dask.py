@@ -52,7 +52,7 @@ class DaskEngine(ContextManaged):
     """Run tasks on the workers of a Dask cluster.
 
     Results are the same as on one machine, bit for bit. A worker that dies is replaced by the
-    others. Use it in a ``with`` block, or call :meth:`close`, to disconnect. Requires
+    others. Use it in a ``with`` block, or call `close`, to disconnect. Requires
     ``pip install 'coterie[dask]'``.
 
     Parameters

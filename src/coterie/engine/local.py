@@ -20,7 +20,7 @@ class LocalEngine(ContextManaged):
     """Run tasks on the threads of this process.
 
     Pass it as `engine` to any `fit` to set the number of threads. Results do not depend on that
-    number. Use it in a ``with`` block, or call :meth:`close`, to end its threads.
+    number. Use it in a ``with`` block, or call `close`, to end its threads.
 
     Parameters
     ----------

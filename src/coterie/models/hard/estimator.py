@@ -70,20 +70,21 @@ class GeneralizedKMeans(Estimator):
     n_blocks : int, tuple of (int, int) or "auto", default=10
         Number of blocks. For ratings one number for users and items, or a tuple
         ``(user blocks, item blocks)``. ``"auto"`` chooses the number with the shortest description
-        length [3]_; it needs the whole graph on one machine.
+        length (Peixoto, 2017); it needs the whole graph on one machine.
     objective : str, default="simple"
-        The model of the data. For a :class:`Graph`: ``"simple"`` (undirected, unweighted),
-        ``"degree-corrected"`` [2]_, ``"directed"`` or ``"weighted"``. For :class:`Ratings`:
-        ``"ratings"`` (one distribution over rating levels per cell), ``"binomial"`` or ``"likes"``
-        (ignores the rating, models which pairs occur). For an array of points: ``"gaussian"``.
+        The model of the data. For a `Graph`: ``"simple"`` (undirected, unweighted),
+        ``"degree-corrected"`` (Karrer & Newman, 2011), ``"directed"`` or ``"weighted"``. For
+        `Ratings`: ``"ratings"`` (one distribution over rating levels per cell), ``"binomial"`` or
+        ``"likes"`` (which pairs occur, whatever the rating). For an array of points:
+        ``"gaussian"``.
     search : {"best", "paper"}, default="best"
-        ``"best"`` merges single nodes, moves them and perturbs the result; it finds the lowest
-        entropy. ``"paper"`` is Generalized k-means from random labels (Algorithm 4 of [1]_); it
-        supports checkpoints, shards and the Dask engine.
+        ``"best"`` merges single nodes, moves them and perturbs the result; it reaches the lowest
+        entropies. ``"paper"`` is Generalized k-means from random labels (Algorithm 4 of Prost &
+        Yoon); use it for checkpoints, shards and the Dask engine, and to compare with the paper.
     score : {"auto", "exact", "fixed"}, default="auto"
         How ``search="paper"`` scores a move: by the exact change of S, or with the parameters held
-        fixed, the approximation of [1]_. ``"auto"`` is ``"fixed"`` for points, which gives Lloyd's
-        k-means, and ``"exact"`` for everything else.
+        fixed, the approximation of Prost & Yoon. ``"auto"`` is ``"fixed"`` for points, which gives
+        Lloyd's k-means, and ``"exact"`` for everything else.
     alpha : float, default=0.1
         Share of the nodes that one iteration of ``search="paper"`` moves at once, in (0, 1].
     max_iter : int, default=300
@@ -146,16 +147,17 @@ class GeneralizedKMeans(Estimator):
 
     References
     ----------
-    .. [1] F. Prost and J. Yoon, "Parallel Clustering of Graphs for Anonymization and Recommender
-       Systems".
-    .. [2] B. Karrer and M. E. J. Newman, "Stochastic blockmodels and community structure in
-       networks", Physical Review E 83, 016107 (2011).
-    .. [3] T. P. Peixoto, "Nonparametric Bayesian inference of the microcanonical stochastic block
-       model", Physical Review E 95, 012317 (2017).
+    F. Prost and J. Yoon. Parallel Clustering of Graphs for Anonymization and Recommender Systems.
+
+    B. Karrer and M. E. J. Newman. Stochastic blockmodels and community structure in networks.
+    Physical Review E 83, 016107, 2011.
+
+    T. P. Peixoto. Nonparametric Bayesian inference of the microcanonical stochastic block model.
+    Physical Review E 95, 012317, 2017.
 
     Examples
     --------
-    Two triangles that share one edge:
+    Two triangles, joined by one edge:
 
     >>> import coterie as ct
     >>> g = ct.Graph.from_edges([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
@@ -214,9 +216,9 @@ class GeneralizedKMeans(Estimator):
             ``search="paper"``.
         engine : str or Engine, default="local"
             Where the work runs: ``"local"`` (threads of this process), ``"dask"`` (a cluster that
-            is started on this machine), or a :class:`LocalEngine` or :class:`DaskEngine`.
+            is started on this machine), or a `LocalEngine` or `DaskEngine`.
         callback : callable, optional
-            Called with a :class:`Progress` after each iteration. By default nothing is reported.
+            Called with a `Progress` after each iteration. By default nothing is reported.
         checkpoint : path-like, optional
             File to which the search is saved. Requires ``search="paper"``.
         checkpoint_every : int, default=10
@@ -308,7 +310,7 @@ class GeneralizedKMeans(Estimator):
         data : Graph, Ratings or array of shape (n, n_features)
             The data that `objective` requires.
         **options
-            Passed to :meth:`fit`.
+            Passed to `fit`.
 
         Returns
         -------
