@@ -198,6 +198,14 @@ def test_fit_has_the_same_engine_and_callback_parameters(case):
 
 
 @every_case
+def test_compile_does_not_fit_the_model(case):
+    model = case.model()
+    before = repr(vars(model))
+    model.compile(case.data())
+    assert repr(vars(model)) == before
+
+
+@every_case
 def test_fit_does_not_change_the_data(case):
     data = case.data()
     before = {name: np.copy(v) for name, v in vars(data).items() if isinstance(v, np.ndarray)}
