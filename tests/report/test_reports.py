@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from tests.support import fitted_stand_ins as stand_ins
 
 import coterie as ct
+from coterie.anonymize.output.public_summary import PublicSummary
 from coterie.base.progress import Iteration
 from coterie.data import Graph
 from coterie.data.generators import planted_partition
@@ -120,22 +122,10 @@ def test_cluster_report_of_likes_shows_shares_of_pairs() -> None:
     assert "share of pairs" in words(cluster.render(model, data))
 
 
-def test_release_report_draws_the_measures_of_compare() -> None:
-    summary = {
-        "refused": False,
-        "utility": {
-            side: {
-                "nodes": 9,
-                "clustering_by_degree": [{"degree_from": 2, "nodes": 9, "clustering": 0.5}],
-                "distances": [30, 10],
-                "spectrum": [3.0, 1.0],
-            }
-            for side in ("original", "published")
-        },
-    }
-    text = words(anonymize.render(summary))
+def test_release_report_draws_the_profiles_of_both_graphs() -> None:
+    text = words(anonymize.render(stand_ins.release()))
     assert "Clustering by degree" in text and "Largest eigenvalues" in text
-    assert "steps 1 original: 0.75 release: 0.75" in text
+    assert "steps 1 original: 0.001 release: 0.003" in text
 
 
 def test_calibration_error_of_true_and_of_overconfident_probabilities() -> None:
@@ -200,7 +190,7 @@ def test_reports_list_the_assumptions() -> None:
     assert "pairs without a rating carry no information" in words(soft.render(soft_model, ratings))
     evaluated = words(recommend.render(stand_ins.evaluation(), model=soft_model, ratings=ratings))
     assert "Rows were assigned to the folds at random" in evaluated
-    assert "no direction, no weight" in words(anonymize.render(stand_ins.release()))
+    assert "no directions, no weights" in words(anonymize.render(stand_ins.release()))
 
 
 def test_very_high_first_entropies_are_not_drawn() -> None:
@@ -215,11 +205,12 @@ def test_very_high_first_entropies_are_not_drawn() -> None:
 def test_anonymize_verdict_follows_the_policy() -> None:
     passed = words(anonymize.render(stand_ins.release()))
     assert "✓ released" in passed
-    assert "no attack found more than 11 of 18,772 people in it (less than 1 by chance)" in passed
-    assert "finds nobody in the naive copy: 10 people known" in passed
+    assert "No attack guessed more than 11 of 18,772 people right (less than 1 expected" in passed
+    assert "identify nobody in the copy without names: 10 people known" in passed
     refused = words(anonymize.render(stand_ins.release(refused=True)))
-    assert "✗ refused" in refused and "--blocks 40 would pass" in refused
-    forced = words(anonymize.render({**stand_ins.release(refused=True), "forced": True}))
+    assert "✗ refused" in refused and "40 blocks would pass" in refused
+    assert "limit exceeded" in refused and "limit exceeded" not in passed
+    forced = words(anonymize.render(replace(stand_ins.release(refused=True), forced=True)))
     assert "✗ forced" in forced
 
 
@@ -227,8 +218,8 @@ def test_facts_of_a_release_show_the_published_graph() -> None:
     summary = stand_ins.release()
     text = words(anonymize.render(summary))
     assert "edges 197,720 original 198,050" in text
-    del summary["utility"]
-    assert "edges 198,050" in words(anonymize.render(summary))  # nothing measured: what was given
+    unmeasured = words(anonymize.render(replace(summary, utility=None)))
+    assert "edges 198,050" in unmeasured
 
 
 def test_levels_of_risk_are_percentages() -> None:
@@ -238,7 +229,7 @@ def test_levels_of_risk_are_percentages() -> None:
 
 
 def test_anonymize_report_of_a_bare_refusal() -> None:
-    text = words(anonymize.render({"refused": True, "reasons": ["the graph is too small"]}))
+    text = words(anonymize.render(PublicSummary(refused=True, reasons=["the graph is too small"])))
     assert "Nothing was released" in text and "the graph is too small" in text
 
 
@@ -265,6 +256,17 @@ def test_only_fitted_models_have_a_notebook_view() -> None:
     assert html is not None and "<svg" in html and "user groups" in html
     shown = ct.Recommender(model)._repr_html_()
     assert shown is not None and "<code>Recommender(" in shown and "user groups" in shown
+
+
+def test_public_functions_of_the_report_package_are_loaded_on_first_use() -> None:
+    import coterie.report as report
+
+    model, graph = stand_ins.clustered()
+    assert report.render_cluster_report is cluster.render
+    assert "<html" in report.render_cluster_report(model, graph)
+    assert all(callable(getattr(report, name)) for name in report.__all__)
+    with pytest.raises(AttributeError, match="render_nothing"):
+        report.render_nothing  # noqa: B018
 
 
 def test_importing_coterie_does_not_import_the_report() -> None:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.output.public_summary import (
+    Curve,
+    CurvePair,
+    Profiles,
+    PublicAttack,
+    PublicLimit,
+    PublicSummary,
+    PublicUtility,
+)
+from coterie.anonymize.risk.assessment import PublicationLevel
+from coterie.anonymize.utility.measures import ScalarMeasures
 from coterie.base.progress import Iteration
 from coterie.data import Graph, Ratings
 from coterie.data.generators import planted_partition
@@ -114,76 +126,68 @@ def evaluation() -> list[Metrics]:
     ]
 
 
-def release(refused: bool = False) -> dict[str, Any]:
+def release(refused: bool = False) -> PublicSummary:
+    """The public summary of a release, or of a refusal."""
     degree = np.unique(np.logspace(0, 2.7, 40).astype(int))
     steps = np.arange(1, 10)
     share = np.array([0.001, 0.02, 0.2, 0.45, 0.25, 0.06, 0.01, 0.006, 0.003])
-    return {
-        "name": "a made-up network",
-        "refused": refused,
-        "reasons": ["1,571 edges stand in cells with p >= 0.9; 0 may"] if refused else [],
-        "advice": ["--blocks 40 would pass"] if refused else [],
-        "model": "dcsbm",
-        "nodes": 18_772,
-        "edges": 198_050,
-        "blocks": 60,
-        "seconds": 71.2,
-        "utility": {
-            "original": {
-                "nodes": 18_772,
-                "edges": 198_050,
-                "global_clustering": 0.318,
-                "isolates": 1,
-                "largest_component": 0.954,
-            },
-            "published": {
-                "nodes": 18_772,
-                "edges": 197_720,
-                "global_clustering": 0.299,
-                "isolates": 0,
-                "largest_component": 0.95,
-            },
-            "degree_ks": 0.0012,
-        },
-        "profiles": {
-            "degree": _both(degree, degree**-1.1, degree**-1.07),
-            "clustering": _both(degree, 0.7 * 0.99**degree, 0.63 * 0.99**degree),
-            "distance": _both(steps, share, share[::-1]),
-        },
-        "limits": [
-            {"name": "Smallest class", "value": 10, "limit": 10, "at_least": True},
-            {"name": "Worst chance to point at a person", "value": 0.1, "limit": 0.1},
-            {
-                "name": "Edges in cells with p ≥ 0.9",
-                "value": 0.08 if refused else 0.0,
-                "limit": 0.0,
-                "percent": True,
-            },
-            {"name": "Edge inference", "value": 0.03, "limit": 0.05, "percent": True},
-            {"name": "Seeded attack, share of naive", "value": 0.0013, "limit": 0.01},
+    original = ScalarMeasures(
+        nodes=18_772,
+        edges=198_050,
+        average_path_length=4.19,
+        diameter=14,
+        global_clustering=0.318,
+        average_local_clustering=0.63,
+        degree_mean=21.1,
+        degree_max=500,
+        assortativity=0.205,
+        isolates=1,
+        largest_component=0.954,
+        core_max=56,
+        modularity=0.41,
+    )
+    published = replace(
+        original, edges=197_720, global_clustering=0.299, isolates=0, largest_component=0.95
+    )
+    return PublicSummary(
+        refused=refused,
+        reasons=["1,571 edges stand in cells with p >= 0.9; 0 may"] if refused else [],
+        suggestions=["40 blocks would pass"] if refused else [],
+        name="a made-up network",
+        model="dcsbm",
+        nodes=18_772,
+        edges=198_050,
+        blocks=60,
+        utility=PublicUtility(original, published, 0.0012),
+        profiles=Profiles(
+            degree=_both(degree, degree**-1.1, degree**-1.07),
+            clustering=_both(degree, 0.7 * 0.99**degree, 0.63 * 0.99**degree),
+            distance=_both(steps, share, share[::-1]),
+            spectrum=_both(steps, 94.0 / steps, 91.0 / steps),
+        ),
+        limits=[
+            PublicLimit("Smallest class", 10, 10, at_least=True),
+            PublicLimit("Right guess within the smallest class", 0.1, 0.1),
+            PublicLimit("Edges disclosed", 0.08 if refused else 0.0, 0.0, percent=True),
+            PublicLimit("Edge inference", 0.03, 0.05, percent=True),
+            PublicLimit("Seeded attack, share of the copy without names", 0.0013, 0.01),
         ],
-        "levels": [
-            _level("graph with new ids (this release)", "A1 for somebody who guessed every class"),
+        levels=[
+            _level("graph with new ids (this release)", "for an attacker who knows every class"),
             _level("+ block labels", "block and degree of a node show its class"),
             _level(
-                "ids kept", "who is who is known; of the edges 5.1 % are true", 1.0, 1.0, 0, 1.0
+                "ids kept", "identities are known; 5.1 % of the edges are true", 1.0, 1.0, 0, 1.0
             ),
         ],
-        "attacks": [
-            {"attack": "10 people known", "release": 0, "naive": 0, "deleted_10": 0, "chance": 0},
-            {
-                "attack": "200 people known",
-                "release": 11,
-                "naive": 8_316,
-                "deleted_10": 6_100,
-                "chance": 0.000391,
-            },
-            {"attack": "a claim for everybody", "release": 4, "naive": 9_000, "deleted_10": 5},
-            {"attack": "degree known (H1)", "release": 0, "naive": 70, "deleted_10": 0},
-            {"attack": "neighbours' degrees known (H2)", "release": 0, "naive": 9, "deleted_10": 2},
+        attacks=[
+            PublicAttack("10 people known", 0, 0, 0, 0),
+            PublicAttack("200 people known", 11, 8_316, 6_100, 0.000391),
+            PublicAttack("a guess for everyone", 4, 9_000, 5),
+            PublicAttack("exact degree known", 0, 70, 0),
+            PublicAttack("exact degrees of all neighbours known", 0, 9, 2),
         ],
-        "remarks": ["It is not differentially private."],
-    }
+        remarks=["This model does not provide differential privacy."],
+    )
 
 
 def _level(
@@ -191,13 +195,19 @@ def _level(
     why: str,
     mean: float = 0.02749,
     worst: float = 0.1,
-    certain: float | None = None,
+    disclosed: float | None = None,
     found: float = 5.3844e-05,
-) -> dict[str, Any]:
-    """A row as `anonymize.risk.release_levels` gives it."""
-    figures = {"A1 mean": mean, "A1 worst": worst, "edges with p ≥ 0.9": certain}
-    return {"level": level, **figures, "people found": found, "why": why}
+) -> PublicationLevel:
+    return PublicationLevel(
+        level=level,
+        class_mean=mean,
+        class_worst=worst,
+        disclosed_edges=disclosed,
+        people_found=found,
+        why=why,
+    )
 
 
-def _both(x: np.ndarray, original: np.ndarray, published: np.ndarray) -> dict[str, Any]:
-    return {"original": {"x": x, "y": original}, "published": {"x": x, "y": published}}
+def _both(x: np.ndarray, original: np.ndarray, published: np.ndarray) -> CurvePair:
+    places = x.tolist()
+    return CurvePair(Curve(places, original.tolist()), Curve(places, published.tolist()))
