@@ -16,7 +16,7 @@ test: $(VENV)/.installed-dev
 # end of life of Material for MkDocs in May 2027; docs/explanation/decisions.md says what then.
 docs: $(VENV)/.installed-docs
 	$(BIN)/python tools/command_line_reference.py --check
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
 
 # The property tests with new random cases: `make test` repeats fixed ones.

@@ -43,8 +43,7 @@ def load_application() -> Any:
 
     from coterie.cli import main
 
-    if not main.app.registered_commands:
-        main._register()
+    main.register_commands()
     return typer.main.get_command(main.app)
 
 
@@ -81,7 +80,7 @@ def render_page(root: Any) -> str:
 
 def _section(name: str, command: Any) -> str:
     depth = "##" if name.count(" ") == 1 else "###"
-    help_text = inspect.cleandoc(command.help or "")
+    help_text = inspect.cleandoc(command.help or "").replace("\b\n", "").replace("<", "&lt;")
     lines = [f"{depth} {name}", help_text]
     if hasattr(command, "commands"):
         lines.append(
@@ -100,7 +99,23 @@ def _section(name: str, command: Any) -> str:
         lines.append(_table([_row(p, command) for p in arguments], "argument"))
     if options:
         lines.append(_table([_row(p, command) for p in options], "option"))
-    return "\n\n".join(lines)
+    return "\n\n".join(lines + _epilog(command.epilog or ""))
+
+
+def _epilog(text: str) -> list[str]:
+    """The paragraphs below the options of a help text: examples, and lists of names."""
+    parts: list[str] = []
+    for paragraph in text.replace("\b\n", "").strip().split("\n\n"):
+        title, _, rest = paragraph.partition(":")
+        lines = [line.strip() for line in rest.strip("\n").splitlines()]
+        if title in ("Example", "Examples"):
+            parts += ["Examples:", "```console\n" + "\n".join(f"$ {x}" for x in lines) + "\n```"]
+        elif lines:
+            body = "\n".join(rest.strip("\n").splitlines())
+            parts += [f"{title}:", f"```text\n{inspect.cleandoc(body)}\n```"]
+        elif paragraph:
+            parts.append(paragraph)
+    return parts
 
 
 def _anchor(*names: str) -> str:

@@ -39,7 +39,7 @@ PICTURES = (
     Picture("find-groups", "blocks.html", "The block matrix", "tutorial-block-matrix"),
     Picture("recommend", "quality.html", "Calibration", "tutorial-calibration"),
     Picture("publish", "release/report.html", "Degrees", "tutorial-degrees"),
-    Picture("publish", "release/report.html", "People found", "tutorial-attacks"),
+    Picture("publish", "release/report.html", "People guessed right", "tutorial-attacks"),
 )
 
 

@@ -96,7 +96,7 @@ def test_site_builds_without_warnings_and_loads_nothing_from_the_network(tmp_pat
     import sys
 
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", tmp_path],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path],
         cwd=ROOT,
         capture_output=True,
         text=True,
