@@ -1,16 +1,18 @@
-"""The commands from outside: files, JSON, exit codes."""
+"""`anonymize`, `compare`, `attack` and `benchmark`: files, JSON, printed text and exit codes."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
+from tests.support.command_line import coterie as call
+from tests.support.command_line import result_of
 
-_KEYS = {
+_MEASURES = {
     "nodes",
     "edges",
     "average_path_length",
@@ -26,75 +28,113 @@ _KEYS = {
 
 
 def coterie(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    import os
-
-    environment = {**os.environ, "COTERIE_STATE": str(folder / "state")}
-    command = [sys.executable, "-m", "coterie", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, env=environment, cwd=folder, check=False
-    )
+    return call(*arguments, folder=folder, environment={"COTERIE_STATE": str(folder / "state")})
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
-    """One release by the command line."""
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A folder with one release, and the JSON that was printed."""
     folder = tmp_path_factory.mktemp("cli")
     network = nx.planted_partition_graph(5, 60, 0.2, 0.01, seed=2)
     lines = (f"n{u} n{v}" for u, v in network.edges)
     (folder / "g.txt").write_text("\n".join(lines) + "\n")
-    done = coterie(
+    result = result_of(
         "anonymize", "g.txt", "--blocks", 5, "--out", "out", "--research-truth", "who.csv",
-        "--json", folder=folder,
+        folder=folder, environment={"COTERIE_STATE": str(folder / "state")},
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return folder, json.loads(done.stdout)
+    return folder, result
 
 
-def test_anonymize_writes_a_release_and_says_so(made: tuple[Path, dict]) -> None:
-    folder, result = made
-    assert {"refused", "reasons", "utility", "risk", "seconds"} <= set(result)
+def test_anonymize_writes_a_release(written: tuple[Path, dict[str, Any]]) -> None:
+    folder, result = written
+    assert set(result) == {
+        "refused", "reasons", "advice", "utility", "risk", "limits", "levels", "seconds",
+    }  # fmt: skip
     assert result["refused"] is False and result["reasons"] == []
     assert sorted(p.name for p in (folder / "out").iterdir()) == ["graph.csv", "report.html"]
     assert (folder / "out.private" / "audit.json").exists()
 
 
-def test_compare_and_attack_take_what_anonymize_wrote(made: tuple[Path, dict]) -> None:
-    folder, _ = made
-    done = coterie("compare", "g.txt", "out/graph.csv", "--json", folder=folder)
-    figures = json.loads(done.stdout)
-    assert set(figures["original"]) >= _KEYS <= set(figures["published"])
+def test_compare_and_attack_read_what_anonymize_wrote(
+    written: tuple[Path, dict[str, Any]],
+) -> None:
+    folder, _ = written
+    figures = result_of("compare", "g.txt", "out/graph.csv", folder=folder)
+    assert set(figures) == {"original", "published", "degree_ks", "seconds"}
+    assert set(figures["original"]) >= _MEASURES <= set(figures["published"])
     assert 0 <= figures["degree_ks"] < 0.1
-    done = coterie(
-        "attack", "g.txt", "out/graph.csv", "--truth", "who.csv", "--json", folder=folder
-    )
-    found = json.loads(done.stdout)
+    found = result_of("attack", "g.txt", "out/graph.csv", "--truth", "who.csv", folder=folder)
     assert set(found["controls"]) == {"naive", "deleted_10"}
-    for row in (found, *found["controls"].values()):
-        assert {"seeds", "correct", "wrong", "precision"} <= set(row["seeded"][0])
-        assert "vertex_refinement" in row
+    for graph in (found, *found["controls"].values()):
+        assert {"seeds", "correct", "wrong", "precision"} <= set(graph["seeded"][0])
+        assert "vertex_refinement" in graph
     assert found["controls"]["naive"]["seeded"][-1]["correct"] > 200
     assert found["seeded"][-1]["correct"] < 10
 
 
-def test_a_second_release_needs_another_folder(made: tuple[Path, dict]) -> None:
-    folder, _ = made
+def test_printed_tables_use_words_and_percentages(written: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = written
+    compared = coterie("compare", "g.txt", "out/graph.csv", folder=folder).stdout
+    assert "nodes in the largest component" in compared and "100 %" in compared
+    attacked = coterie(
+        "attack", "g.txt", "out/graph.csv", "--truth", "who.csv", folder=folder
+    ).stdout
+    assert "50 people known, a guess for everyone" in attacked
+    assert "in a copy without names" in attacked
+
+
+def test_benchmark_prints_one_row_per_technique(written: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = written
+    done = coterie("benchmark", "anonymize", "g.txt", "--blocks", 5, folder=folder)
+    assert done.returncode == 0, done.stderr
+    for name in ("original", "naive copy", "configuration model", "coterie dcsbm"):
+        assert name in done.stdout
+
+
+def test_a_second_release_needs_another_folder(written: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = written
     done = coterie("anonymize", "g.txt", "--blocks", 5, "--out", "out", folder=folder)
     assert done.returncode == 2
-    assert "holds a release already" in done.stderr and "--overwrite" in done.stderr
+    assert "already contains a release" in done.stderr and "--overwrite" in done.stderr
 
 
-def test_a_refusal_is_exit_3_and_leaves_nothing(made: tuple[Path, dict]) -> None:
-    folder, _ = made
+def test_a_refusal_exits_with_3_and_writes_nothing(written: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = written
     done = coterie("anonymize", "g.txt", "--blocks", 40, "--out", "no", "--json", folder=folder)
     assert done.returncode == 3
     result = json.loads(done.stdout)
     assert result["refused"] and "40 blocks of at least 10" in result["reasons"][0]
+    assert result["advice"][0].startswith("--blocks ")
     assert "would pass (tried)" in done.stderr
     assert not (folder / "no").exists() and not (folder / "no.private").exists()
 
 
-def test_the_truth_may_not_lie_in_the_release(made: tuple[Path, dict]) -> None:
-    folder, _ = made
+def test_an_exceeded_limit_is_printed_as_exceeded(written: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = written
+    (folder / "strict.toml").write_text("[limits]\nmin_class_size = 200\n")
+    done = coterie(
+        "anonymize", "g.txt", "--blocks", 5, "--out", "forced", "--policy", "strict.toml",
+        "--force", "--no-rewire", folder=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "FORCED: the privacy policy refuses this release" in done.stderr
+    (row,) = (line for line in done.stdout.splitlines() if "people in the smallest class" in line)
+    assert "EXCEEDED" in row and "≥ 200" in row
+    assert "PASSED" not in done.stdout
+    audit = json.loads((folder / "forced.private" / "audit.json").read_text())
+    assert audit["forced"] is True
+
+
+def test_help_does_not_promise_the_same_graph_for_the_same_seed() -> None:
+    help_text = " ".join(call("anonymize", "--help").stdout.split())
+    assert "It does not determine the new graph" in help_text
+    assert "The same seed gives the same result" not in help_text
+
+
+def test_the_identity_map_cannot_be_written_into_the_release(
+    written: tuple[Path, dict[str, Any]],
+) -> None:
+    folder, _ = written
     done = coterie(
         "anonymize", "g.txt", "--blocks", 5, "--out", "new", "--research-truth", "new/who.csv",
         folder=folder,
@@ -103,8 +143,8 @@ def test_the_truth_may_not_lie_in_the_release(made: tuple[Path, dict]) -> None:
     assert not (folder / "new").exists()
 
 
-def test_a_bad_policy_is_bad_input(made: tuple[Path, dict]) -> None:
-    folder, _ = made
+def test_invalid_policy_exits_with_2(written: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = written
     (folder / "p.toml").write_text("[limits]\nspeed = 3\n")
     done = coterie(
         "anonymize", "g.txt", "--blocks", 5, "--out", "new", "--policy", "p.toml", folder=folder
@@ -112,8 +152,10 @@ def test_a_bad_policy_is_bad_input(made: tuple[Path, dict]) -> None:
     assert done.returncode == 2 and "speed" in done.stderr and "p.toml" in done.stderr
 
 
-def test_attack_with_a_truth_of_another_graph(made: tuple[Path, dict]) -> None:
-    folder, _ = made
+def test_attack_with_the_identity_map_of_another_graph_exits_with_2(
+    written: tuple[Path, dict[str, Any]],
+) -> None:
+    folder, _ = written
     (folder / "bad.csv").write_text("published,original\n0,nobody\n")
     done = coterie("attack", "g.txt", "out/graph.csv", "--truth", "bad.csv", folder=folder)
     assert done.returncode == 2 and "nobody" in done.stderr

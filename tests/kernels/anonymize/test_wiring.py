@@ -1,4 +1,4 @@
-"""Wiring and rewiring keep what they promise, swap after swap."""
+"""Wiring, rewiring and reconnecting keep degrees and edges per block pair."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.random import default_rng
 
 from coterie.anonymize.draw.classes import Classes, block_matrix
 from coterie.anonymize.draw.reconnection import reconnect
-from coterie.anonymize.draw.rewiring import rewire, shape_of
+from coterie.anonymize.draw.rewiring import rewire, rewiring_targets
 from coterie.anonymize.draw.wiring import Wired, cell_room, wire
 from coterie.anonymize.utility.measures import assortativity, largest_component, measure
 from coterie.data import Graph
@@ -28,7 +28,7 @@ def _graph(edges: Wired, n: int) -> Graph:
 
 
 @pytest.mark.parametrize(("noise", "epsilon"), [(np.inf, 0.0), (0.5, 0.1), (np.inf, 1.0)])
-def test_wiring_gives_every_end_a_place(
+def test_wiring_uses_nearly_all_stubs(
     people: tuple[Graph, Classes], noise: float, epsilon: float
 ) -> None:
     graph, classes = people
@@ -45,7 +45,7 @@ def test_wiring_gives_every_end_a_place(
     assert edges.given_up <= 0.01 * graph.n_edges
 
 
-def test_no_cell_passes_its_share_of_pairs(people: tuple[Graph, Classes]) -> None:
+def test_no_cell_exceeds_its_share_of_pairs(people: tuple[Graph, Classes]) -> None:
     graph, classes = people
     small = Classes(classes.block, (np.arange(graph.n_nodes) // 6).astype(np.int32))
     block = Classes(np.zeros(graph.n_nodes, np.int32), small.label)
@@ -68,13 +68,13 @@ def test_no_cell_passes_its_share_of_pairs(people: tuple[Graph, Classes]) -> Non
     assert (shares <= 0.3 * pairs + 1e-9).all()
 
 
-def test_cells_that_cannot_fill_are_not_counted() -> None:
+def test_cells_that_cannot_fill_up_have_no_counter() -> None:
     one = np.zeros(50, np.int32)
     cells = cell_room(Classes(one, one), np.full(50, 3), 0.85)
     assert (cells.tight == -1).all()
 
 
-def test_rewiring_keeps_degrees_and_block_pairs_and_comes_nearer(
+def test_rewiring_keeps_degrees_and_block_pairs_and_approaches_its_targets(
     people: tuple[Graph, Classes],
 ) -> None:
     graph, classes = people
@@ -82,8 +82,10 @@ def test_rewiring_keeps_degrees_and_block_pairs_and_comes_nearer(
     edges, cells = wire(
         classes, graph.degrees, matrix, noise=np.inf, epsilon=1.0, limit=0.85, rng=default_rng(1)
     )
-    shape = shape_of(graph.degrees, triangles(graph.indptr, graph.indices), assortativity(graph))
-    again = rewire(edges, classes.block, cells, shape, default_rng(2))
+    targets = rewiring_targets(
+        graph.degrees, triangles(graph.indptr, graph.indices), assortativity(graph)
+    )
+    again = rewire(edges, classes.block, cells, targets, default_rng(2))
     before, after = _graph(edges, graph.n_nodes), _graph(again, graph.n_nodes)
     assert after.cleaned == (0, 0, 0)
     assert (after.degrees == before.degrees).all()
@@ -95,7 +97,7 @@ def test_rewiring_keeps_degrees_and_block_pairs_and_comes_nearer(
     assert abs(assortativity(after) - assortativity(graph)) < 0.02
 
 
-def test_the_same_key_gives_the_same_graph(people: tuple[Graph, Classes]) -> None:
+def test_the_same_seed_gives_the_same_graph(people: tuple[Graph, Classes]) -> None:
     graph, classes = people
     matrix = block_matrix(graph, classes.block)
     made = [
@@ -108,8 +110,8 @@ def test_the_same_key_gives_the_same_graph(people: tuple[Graph, Classes]) -> Non
     assert not np.array_equal(made[0].source, made[2].source)
 
 
-def test_pieces_are_joined_again_and_nothing_else_changes() -> None:
-    ring, pairs = 60, 20  # one ring of 60, and 20 triangles beside it
+def test_reconnecting_keeps_degrees_and_block_pairs() -> None:
+    ring, pairs = 60, 20  # a ring of 60 nodes and 20 separate triangles
     source = np.r_[np.arange(ring), ring + np.arange(3 * pairs)].astype(np.int32)
     inner = ring + 3 * (np.arange(3 * pairs) // 3) + (np.arange(3 * pairs) + 1) % 3
     target = np.r_[(np.arange(ring) + 1) % ring, inner].astype(np.int32)
