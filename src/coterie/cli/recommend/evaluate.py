@@ -37,7 +37,7 @@ def run(
     ratings: Annotated[
         str | None,
         typer.Argument(
-            metavar="[RATINGS]",
+            metavar="RATINGS",
             help="Table of user, item and rating, divided into --folds; - reads stdin.",
         ),
     ] = None,
@@ -80,7 +80,10 @@ def run(
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Measure how well a model predicts: by cross-validation, or on a test table."""
+    """Measure how well a model predicts unseen ratings.
+
+    Give RATINGS for cross-validation, or --train and --test.
+    """
     from coterie.cli.input_options import load_ratings
     from coterie.cli.recommend.titles import read_titles
     from coterie.recommend.evaluation import Evaluation, evaluate, evaluate_split

@@ -16,7 +16,7 @@ from coterie.cli.recommend.options import (
 from coterie.cli.session import Session, command
 
 
-@command
+@command(unused=("seed", "threads"))
 def run(
     session: Session,
     model: ModelArgument,
@@ -24,7 +24,10 @@ def run(
     item: Annotated[str, typer.Option(metavar="ID", help="Id of the item.")],
     titles: TitlesOption = None,
 ) -> dict[str, Any]:
-    """Show which groups and offsets add up to the expected rating of a user for an item."""
+    """Explain the prediction for a user and an item.
+
+    The contributions of groups and offsets add up to the expected rating.
+    """
     from coterie.cli.recommend.titles import Titles, read_titles
     from coterie.recommend.explanation import group_labels
 

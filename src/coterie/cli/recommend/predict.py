@@ -12,7 +12,7 @@ from coterie.cli.recommend.options import ModelArgument, load_model
 from coterie.cli.session import Session, command
 
 
-@command
+@command(unused=("seed",))
 def run(
     session: Session,
     model: ModelArgument,
@@ -26,8 +26,9 @@ def run(
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Predict one row per input row, in order: user, item, rating, p_<value> …, unseen.
+    """Predict the rating of each pair in a table.
 
+    The output has one row per pair, in order: user, item, rating, p_<value> …, unseen. The column
     p_<value> is the probability of that rating. unseen is True if the user or the item has no
     ratings; such rows are predicted from the other ratings of the item, of the user, or of all.
     """

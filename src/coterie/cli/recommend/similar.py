@@ -18,7 +18,7 @@ from coterie.cli.recommend.options import (
 from coterie.cli.session import Session, command
 
 
-@command
+@command(unused=("seed", "threads"))
 def run(
     session: Session,
     model: ModelArgument,
@@ -26,9 +26,9 @@ def run(
     n: CountOption = 10,
     titles: TitlesOption = None,
 ) -> dict[str, Any]:
-    """List the items that groups of users rate most like this one.
+    """List the items that are most similar to an item.
 
-    The similarity of two items is at most 1.
+    Items are similar if the same groups of users like them. A similarity is at most 1.
     """
     from rich.table import Table
 

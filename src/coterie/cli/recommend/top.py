@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from coterie.recommend.recommender import Recommender
 
 
-@command
+@command(unused=("seed",))
 def run(
     session: Session,
     model: ModelArgument,
@@ -46,7 +46,10 @@ def run(
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Rank the items that a user has not rated by their expected ratings."""
+    """Rank items for a user.
+
+    Items that the user has not rated are ranked by their expected ratings.
+    """
     from coterie.cli.recommend.titles import Titles, read_titles
 
     if user is None and ratings is None:
