@@ -53,9 +53,9 @@ class Anonymizer(Estimator):
         Classes are merged until no original edge connects two classes whose members are connected
         with this probability or more.
     model : {"dcsbm", "sbm", "exact-counts"}, default="dcsbm"
-        How graphs are drawn. "dcsbm" reproduces degrees, clustering and path lengths; "sbm" draws
-        from the stochastic block model of Prost & Yoon; "exact-counts" also keeps the number of
-        edges between blocks (Hay et al. 2008).
+        How graphs are drawn. "dcsbm" reproduces degrees, clustering and path lengths, starting
+        from a degree-corrected block model [3]_; "sbm" draws from the stochastic block model of
+        Prost & Yoon [1]_; "exact-counts" also keeps the number of edges between blocks [2]_.
     steps : Steps, optional
         Steps of the "dcsbm" model to switch off. The default runs all of them.
     draws : int, default=1
@@ -65,8 +65,9 @@ class Anonymizer(Estimator):
     infer_edges : bool, default=True
         Measure the risk A3, which takes a second clustering.
     rng : None, int or numpy.random.Generator, default=0
-        Seed of the clustering and of the attacks. It does not determine the new graph: that is
-        drawn with randomness of the operating system, so that nobody can draw it again.
+        Seed of the clustering and of the attacks [4]_. It does not determine the new graph, which
+        is drawn with randomness of the operating system: somebody who guesses the seed cannot
+        draw it again.
 
     See Also
     --------
@@ -76,14 +77,14 @@ class Anonymizer(Estimator):
 
     References
     ----------
-    .. [1] Prost & Yoon, the paper that this library implements: block models for publishing
-       graphs.
-    .. [2] Hay, Miklau, Jensen, Towsley & Weis (2008). Resisting structural re-identification in
-       anonymized social networks. PVLDB 1(1).
-    .. [3] Karrer & Newman (2011). Stochastic blockmodels and community structure in networks.
-       Physical Review E 83, 016107.
-    .. [4] Narayanan & Shmatikov (2009). De-anonymizing social networks. IEEE Symposium on
-       Security and Privacy.
+    .. [1] F. Prost and J. Yoon, "Parallel Clustering of Graphs for Anonymization and Recommender
+       Systems".
+    .. [2] M. Hay, G. Miklau, D. Jensen, D. Towsley and P. Weis, "Resisting structural
+       re-identification in anonymized social networks", PVLDB 1(1), 2008.
+    .. [3] B. Karrer and M. E. J. Newman, "Stochastic blockmodels and community structure in
+       networks", Physical Review E 83, 016107, 2011.
+    .. [4] A. Narayanan and V. Shmatikov, "De-anonymizing social networks", IEEE Symposium on
+       Security and Privacy, 2009.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The privacy policy: limits for the risk of a release, and the decision whether it is kept."""
+"""The privacy policy: limits for the risk of a release, and the decision to publish it or not."""
 
 from __future__ import annotations
 

@@ -184,23 +184,6 @@ def _print_release(
     session.show(f"written: {out} (to publish), {out}.private/audit.json (private, keep it)")
 
 
-_NAMES = {
-    "nodes": "nodes",
-    "edges": "edges",
-    "average_path_length": "average path length",
-    "diameter": "diameter",
-    "global_clustering": "global clustering",
-    "average_local_clustering": "mean local clustering",
-    "degree_mean": "mean degree",
-    "degree_max": "largest degree",
-    "assortativity": "assortativity",
-    "isolates": "nodes without an edge",
-    "largest_component": "nodes in the largest component",
-    "core_max": "largest core number",
-    "modularity": "modularity of the blocks",
-}
-
-
 def measures_table(
     original: ScalarMeasures,
     published: ScalarMeasures,
@@ -210,11 +193,13 @@ def measures_table(
     """Return a table of the measures of two graphs."""
     from rich.table import Table
 
+    from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES
+
     table = Table("measure", "original", "published", title=title, title_justify="left")
-    for key, name in _NAMES.items():
+    for key, name in MEASURE_NAMES.items():
         before, after = getattr(original, key), getattr(published, key)
         if before is not None and after is not None:
-            shown = _percent if key == "largest_component" else _figure
+            shown = _percent if key in SHARES else _figure
             table.add_row(name, shown(before), shown(after))
     table.add_row("largest difference of degree shares (KS)", "", _percent(degree_ks))
     return table

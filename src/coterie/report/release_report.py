@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from coterie.anonymize.output.public_summary import PublicSummary
+from coterie.anonymize.utility.measures import MEASURE_NAMES
 from coterie.report.charts import percent, short
 from coterie.report.page import Fact, Page, Section, Verdict, write
 from coterie.report.risk_section import attacks, risk
 from coterie.report.shared_sections import assumptions, count
-from coterie.report.utility_section import MEASURES, curves, measure_by_measure
+from coterie.report.utility_section import curves, measure_by_measure
 
 
 class _Method(NamedTuple):
@@ -114,7 +115,7 @@ def _facts(summary: PublicSummary) -> list[Fact]:
     if utility is not None:
         for key in ("global_clustering", "average_path_length"):
             released, original = getattr(utility.published, key), getattr(utility.original, key)
-            facts.append(Fact(MEASURES[key], short(released), f"original {short(original)}"))
+            facts.append(Fact(MEASURE_NAMES[key], short(released), f"original {short(original)}"))
         facts.append(
             Fact(
                 "degrees differ by",

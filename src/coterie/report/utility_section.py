@@ -5,26 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from coterie.anonymize.output.public_summary import CurvePair, Profiles, PublicUtility
+from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES
 from coterie.report.charts import Axis, ChartTable, Series, percent, xy
 from coterie.report.charts.drawing import Cell, Chart
 from coterie.report.page import Figure, Panel, Section
-
-MEASURES = {
-    "nodes": "nodes",
-    "edges": "edges",
-    "average_path_length": "average path length",
-    "diameter": "diameter",
-    "global_clustering": "global clustering",
-    "average_local_clustering": "mean local clustering",
-    "degree_mean": "mean degree",
-    "degree_max": "largest degree",
-    "assortativity": "assortativity",
-    "isolates": "nodes without an edge",
-    "largest_component": "nodes in the largest component",
-    "modularity": "modularity of the blocks",
-    "core_max": "largest core number",
-}
-_SHARES = {"largest_component"}
 
 
 class _ProfileChart(NamedTuple):
@@ -96,11 +80,11 @@ def measure_by_measure(utility: PublicUtility | None) -> Section:
     """List every measure of the original and of the release, and the change."""
     rows: list[list[Cell]] = []
     if utility is not None:
-        for key, name in MEASURES.items():
+        for key, name in MEASURE_NAMES.items():
             a, b = getattr(utility.original, key), getattr(utility.published, key)
             if a is None or b is None:
                 continue
-            shown = [percent(a), percent(b)] if key in _SHARES else [a, b]
+            shown = [percent(a), percent(b)] if key in SHARES else [a, b]
             rows.append([name, *shown, _change(a, b)])
     panel = Panel("", ChartTable(["measure", "original", "release", "change"], rows))
     return Section("Measure by measure", tables=[panel] if rows else [])

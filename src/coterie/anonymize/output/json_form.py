@@ -1,4 +1,4 @@
-"""The one place where results of `anonymize` become JSON: for `--json` and for audit.json.
+"""The one place where results of `anonymize` become JSON: for commands and for audit.json.
 
 Outside programs read these keys, so they do not follow every renaming of an attribute.
 """

@@ -18,6 +18,25 @@ _SPECTRUM = 20
 _RESIDUAL = 1e-6  # of the eigenvectors; the error of the eigenvalues is its square
 
 
+# What tables and reports call the measures, in their order
+MEASURE_NAMES = {
+    "nodes": "nodes",
+    "edges": "edges",
+    "average_path_length": "average path length",
+    "diameter": "diameter",
+    "global_clustering": "global clustering",
+    "average_local_clustering": "mean local clustering",
+    "degree_mean": "mean degree",
+    "degree_max": "largest degree",
+    "assortativity": "assortativity",
+    "isolates": "nodes without an edge",
+    "largest_component": "nodes in the largest component",
+    "core_max": "largest core number",
+    "modularity": "modularity of the blocks",
+}
+SHARES = {"largest_component"}  # measures that are shown in percent
+
+
 class DegreeBin(NamedTuple):
     """Clustering of the nodes whose degree is at least `degree_from` and less than twice that."""
 
