@@ -168,15 +168,16 @@ def _between(blocks: RatingBlocks) -> Section:
         log=True,
         row_title="user block",
     )
-    caption = "U: blocks of users, I: blocks of items, largest first."
+    caption = "U0 is user block 0, I0 is item block 0; the largest come first."
     return Section(
         "How the blocks are connected", figures=[Figure("The block matrix", chart, caption)]
     )
 
 
 def _members(side: BlockSide, who: str) -> Section:
+    names = [f"{who.removesuffix('s')} block {row.block}" for row in side.listed]
     chart = bars(
-        [f"{who} {row.block}" for row in side.listed],
+        names,
         {who: [float(row.members) for row in side.listed]},
         description=f"Number of {who} in each block.",
         of="block",
@@ -184,8 +185,8 @@ def _members(side: BlockSide, who: str) -> Section:
     table = ChartTable(
         ["block", who, "observations", "most active"],
         [
-            [f"{who} {row.block}", row.members, row.observations, " · ".join(row.most_active)]
-            for row in side.listed
+            [name, row.members, row.observations, " · ".join(row.most_active)]
+            for name, row in zip(names, side.listed, strict=True)
         ],
     )
     return Section(

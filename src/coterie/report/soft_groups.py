@@ -158,7 +158,8 @@ def rating_matrix(
         odds = "\n".join(
             f"{short(float(v))}: {100 * p:.0f} %" for v, p in zip(values, spread, strict=True)
         )
-        return f"users {rows[i]} × items {columns[j]}\nmean {short(float(shown[i, j]))}\n{odds}"
+        who = f"user {unit} {rows[i]} × item {unit} {columns[j]}"
+        return f"{who}\nmean {short(float(shown[i, j]))}\n{odds}"
 
     wide = len(columns) > 16
     chart = heatmap(
@@ -177,8 +178,8 @@ def rating_matrix(
             Figure(
                 f"Mean rating by {unit}",
                 chart,
-                f"U: {unit}s of users, I: {unit}s of items, largest first. Point at a cell for the "
-                "whole distribution.",
+                f"U0 is user {unit} 0, I0 is item {unit} 0; the largest come first. Point at a "
+                "cell for the whole distribution.",
             )
         ],
     )

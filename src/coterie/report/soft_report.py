@@ -150,8 +150,8 @@ def rating_sections(groups: RatingGroups) -> list[Section]:
     users, items = groups.users, groups.items
     return [
         rating_matrix(groups.theta, groups.values, users.sizes, items.sizes),
-        side_section(items, "items", "items"),
-        side_section(users, "users", "users"),
+        side_section(items, "items", "item group"),
+        side_section(users, "users", "user group"),
     ]
 
 

@@ -53,6 +53,11 @@ class Outcome:
     claims: list[Claim] = field(default_factory=list)
     records: list[dict[str, Any]] = field(default_factory=list)
 
+    @property
+    def place(self) -> str:
+        """Where it is in the paper: "Table 2", "Figure 3" or "Conclusion"."""
+        return self.title.partition(":")[0]
+
     def section(self) -> Section:
         """Return the part of the page about this table or figure."""
-        return Section(self.title, self.lead, self.figures, self.tables, label=self.name)
+        return Section(self.title, self.lead, self.figures, self.tables, label=self.place)

@@ -28,9 +28,9 @@ class Reproduction:
     seconds: float
 
     @property
-    def claims(self) -> list[tuple[str, Claim]]:
-        """Every claim with the name of its table or figure."""
-        return [(outcome.name, claim) for outcome in self.outcomes for claim in outcome.claims]
+    def claims(self) -> list[tuple[Outcome, Claim]]:
+        """Every claim with its table or figure."""
+        return [(outcome, claim) for outcome in self.outcomes for claim in outcome.claims]
 
     def as_dict(self) -> dict[str, Any]:
         """Return what results.json contains: machines, claims, tables and rows."""
@@ -38,7 +38,7 @@ class Reproduction:
             "seconds": self.seconds,
             "hardware": self.hardware._asdict(),
             "paper_hardware": TABLE_1._asdict(),
-            "claims": [{"what": name, **claim._asdict()} for name, claim in self.claims],
+            "claims": [{"what": o.name, **claim._asdict()} for o, claim in self.claims],
             "results": {
                 outcome.name: {
                     "title": outcome.title,
@@ -90,8 +90,8 @@ def page(reproduction: Reproduction) -> Page:
     of_paper = [claim for _, claim in claims if not claim.extension]
     counts = {v: sum(c.verdict == v for c in of_paper) for v in (HOLDS, REMARK, FAILS)}
     text = (
-        f"Of {len(of_paper)} claims of the paper, {counts[HOLDS]} hold, {counts[REMARK]} hold with "
-        f"a remark, and {counts[FAILS]} do not hold."
+        f"Claims of the paper: {len(of_paper)}. {counts[HOLDS]} hold, {counts[REMARK]} hold with a "
+        f"remark, {counts[FAILS]} do not hold."
     )
     return Page(
         "reproduction",
@@ -130,7 +130,7 @@ def duration(seconds: float) -> str:
     return f"{short(seconds)} s" if whole < 100 else f"{whole // 60} min {whole % 60} s"
 
 
-def _claims_section(claims: list[tuple[str, Claim]]) -> Section:
+def _claims_section(claims: list[tuple[Outcome, Claim]]) -> Section:
     section = Section(
         "The claims",
         "Every verdict is computed from the numbers of this run. Tables and figures have the "
@@ -143,13 +143,13 @@ def _claims_section(claims: list[tuple[str, Claim]]) -> Section:
                 claim.verdict,
                 claim.text,
                 claim.numbers + (f". {claim.remark}" if claim.remark else ""),
-                name,
+                outcome.place,
             ]
-            for name, claim in claims
+            for outcome, claim in claims
             if claim.extension is extension
         ]
         if rows:
-            table = ChartTable(["verdict", "claim", "measured", "name"], rows)
+            table = ChartTable(["verdict", "claim", "measured", "where"], rows)
             section.tables.append(Panel(title, table))
     return section
 
