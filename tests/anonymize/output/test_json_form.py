@@ -147,10 +147,14 @@ def test_audit_json(release: Release, tmp_path: Path, monkeypatch: pytest.Monkey
     assert audit["parameters"]["min_class_size"] == 10
 
 
-def test_audit_json_has_the_suggestions_that_were_tried(people: Graph, tmp_path: Path) -> None:
-    """The key `advice` exists only if suggestions were looked for."""
+def test_audit_json_has_the_suggestions_that_were_tried(
+    people: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
     strict = Anonymizer(4, policy=Policy(min_class_size=100), steps=Steps(rewire=False))
     refused = strict.release(people)
-    assert refused.refused and refused.record is not None
-    assert refused.record.suggestions == refused.suggestions
+    assert refused.refused and refused.suggestions
     assert refused.summary.suggestions == refused.suggestions
+    refused.write(tmp_path / "out", lambda summary: "", force=True)
+    audit = json.loads((tmp_path / "out.private" / "audit.json").read_text())
+    assert audit["advice"] == refused.suggestions
