@@ -90,8 +90,8 @@ def page(reproduction: Reproduction) -> Page:
     of_paper = [claim for _, claim in claims if not claim.extension]
     counts = {v: sum(c.verdict == v for c in of_paper) for v in (HOLDS, REMARK, FAILS)}
     text = (
-        f"Claims of the paper: {len(of_paper)}. {counts[HOLDS]} hold, {counts[REMARK]} hold with a "
-        f"remark, {counts[FAILS]} do not hold."
+        f"Claims of the paper that hold: {counts[HOLDS]} of {len(of_paper)}; with a remark: "
+        f"{counts[REMARK]}; that do not hold: {counts[FAILS]}."
     )
     return Page(
         "reproduction",
