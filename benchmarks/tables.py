@@ -360,7 +360,7 @@ def comparison(results: Sections) -> str:
     dates = sorted({part["date"] for part in used})
     loud = [name for name, part in zip(_SUMMARY, used, strict=True) if not part["quiet"]]
     noise = (
-        f"Timings of {', '.join(loud)} were taken while other work ran on the machine"
+        f"Timings of {' and '.join(loud)} were taken while other work ran on the machine"
         if loud
         else "Nothing else ran on the machine"
     )
@@ -372,7 +372,7 @@ def comparison(results: Sections) -> str:
         "otherwise."
     )
     head = ["task", "coterie", "peer", "command"]
-    return markdown(head, rows) + "\n\n" + text
+    return markdown(head, rows) + f"\n\n<small>{text}</small>"
 
 
 _SUMMARY = ("clustering", "the MMSBM iteration", "the recommenders", "reading")
@@ -465,7 +465,7 @@ def conditions(part: Mapping[str, Any]) -> str:
         f"Command: {_command(part)}",
         part["remarks"],
     ]
-    return ". ".join(words.rstrip(".") for words in said if words) + "."
+    return "<small>" + ". ".join(words.rstrip(".") for words in said if words) + ".</small>"
 
 
 def _machine(part: Mapping[str, Any]) -> str:
