@@ -181,7 +181,7 @@ def test_entropy_falls_with_more_blocks(
 
 
 @pytest.mark.parametrize(
-    ("means", "spread", "random", "random_spread", "ours", "verdicts"),
+    ("means", "spread", "random", "random_spread", "extension", "verdicts"),
     [
         ([0.7, 0.95], 0.01, 0.3, 0.001, 0.99, [HOLDS, HOLDS, HOLDS]),
         ([0.5, 0.7], 0.01, 0.3, 0.1, 0.6, [REMARK, REMARK, FAILS]),
@@ -201,7 +201,7 @@ def test_properties_of_released_graphs(
     spread: float,
     random: float,
     random_spread: float,
-    ours: float,
+    extension: float,
     verdicts: list[str],
 ) -> None:
     ks = [10, 100]
@@ -209,7 +209,7 @@ def test_properties_of_released_graphs(
         OPTIMIZED: (ks, means, [spread] * 2),
         RANDOM: (ks, [random] * 2, [random_spread] * 2),
     }
-    claims = graph_claims.released_property("g", "GCC", found, ([100], [ours], [0.0]), 1.0)
+    claims = graph_claims.released_property("g", "GCC", found, ([100], [extension], [0.0]), 1.0)
     assert [c.verdict for c in claims] == verdicts
 
 
@@ -239,7 +239,7 @@ def release(
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "ours", "verdicts"),
+    ("low", "high", "extension", "verdicts"),
     [
         (
             release(0.3, 0.01, 0),
@@ -262,6 +262,6 @@ def release(
     ],
 )
 def test_tradeoff_between_utility_and_anonymity(
-    low: TradeoffPoint, high: TradeoffPoint, ours: TradeoffPoint, verdicts: list[str]
+    low: TradeoffPoint, high: TradeoffPoint, extension: TradeoffPoint, verdicts: list[str]
 ) -> None:
-    assert [c.verdict for c in judged("g", [low, high], ours, naive=1000)] == verdicts
+    assert [c.verdict for c in judged("g", [low, high], extension, naive=1000)] == verdicts

@@ -6,7 +6,7 @@
     const title = hit.querySelector(":scope > title");
     if (title) {
       hit.dataset.tip = title.textContent;
-      title.remove(); // or the browser would show its own tip over ours
+      title.remove(); // otherwise the browser shows its own tooltip as well
     }
     return hit.dataset.tip;
   };
