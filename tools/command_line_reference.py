@@ -66,39 +66,35 @@ def option_names(command: Any) -> set[str]:
 def render_page(root: Any) -> str:
     """The whole page as Markdown."""
     commands = list(walk(root))
-    shared = {p.name: p for p in commands[0][1].params if p.name in SHARED}
+    general = root.commands["cluster"]
+    shared = {p.name: _entry(p, general) for p in general.params if p.name in SHARED}
     parts = [
         "# Command line",
         GENERATED_BY,
         INTRODUCTION,
         "## Options of every command",
-        _table([_row(shared[name], commands[0][1]) for name in SHARED], "option"),
+        "\n\n".join(shared[name] for name in SHARED),
     ]
-    parts += [_section(name, command) for name, command in commands]
+    parts += [_section(name, command, set(shared.values())) for name, command in commands]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
-def _section(name: str, command: Any) -> str:
+def _section(name: str, command: Any, shared: set[str]) -> str:
+    """One command; options that mean the same for every command are left out."""
     depth = "##" if name.count(" ") == 1 else "###"
     help_text = inspect.cleandoc(command.help or "").replace("\b\n", "").replace("<", "&lt;")
     lines = [f"{depth} {name}", help_text]
     if hasattr(command, "commands"):
-        lines.append(
-            ", ".join(
-                f"[`{name} {short}`](#{_anchor(name, short)})" for short in sorted(command.commands)
-            )
-        )
-        return "\n\n".join(lines)
-    visible = [p for p in command.params if p.name not in SHARED and not p.hidden]
+        members = (f"[`{name} {short}`](#{_anchor(name, short)})" for short in command.commands)
+        return "\n\n".join([*lines, ", ".join(sorted(members)), *_epilog(command.epilog or "")])
+    visible = [p for p in command.params if not p.hidden and p.name != "help"]
     arguments = [p for p in visible if p.param_type_name == "argument"]
-    options = [p for p in visible if p.param_type_name == "option" and p.name != "help"]
+    options = [p for p in visible if p.param_type_name == "option"]
     usage = [name, *(_argument_usage(p) for p in arguments)]
     usage += [f"{p.opts[0]} {_placeholder(p, command)}" for p in options if p.required]
-    lines.append(f"```text\n{' '.join(usage)}{' [OPTIONS]' if options else ''}\n```")
-    if arguments:
-        lines.append(_table([_row(p, command) for p in arguments], "argument"))
-    if options:
-        lines.append(_table([_row(p, command) for p in options], "option"))
+    lines.append(f"```text\n{' '.join(usage)} [OPTIONS]\n```")
+    entries = (_entry(p, command) for p in arguments + options)
+    lines += [entry for entry in entries if entry not in shared]
     return "\n\n".join(lines + _epilog(command.epilog or ""))
 
 
@@ -127,22 +123,22 @@ def _argument_usage(parameter: Any) -> str:
     return name if parameter.required else f"[{name}]"
 
 
-def _row(parameter: Any, command: Any) -> list[str]:
+def _entry(parameter: Any, command: Any) -> str:
+    """One argument or option as an entry of a definition list."""
     if parameter.param_type_name == "argument":
         name = f"`{_argument_usage(parameter)}`"
     else:
         both = [*parameter.opts, *parameter.secondary_opts]
         name = ", ".join(f"`{option}`" for option in both)
-    return [name, _values(parameter, command), _default(parameter), _escape(parameter.help or "")]
-
-
-def _table(rows: list[list[str]], first: str) -> str:
-    head = [[first, "value", "default", "meaning"], ["---"] * 4]
-    return "\n".join("| " + " | ".join(row) + " |" for row in head + rows)
+    values, default = _values(parameter, command), _default(parameter)
+    facts = [f"default {default}" if default.startswith("`") else default, values]
+    return (
+        f"{name} ({', '.join(filter(None, reversed(facts)))})\n:   {_escape(parameter.help or '')}"
+    )
 
 
 def _escape(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return " ".join(text.split()).replace("<", "&lt;")
 
 
 def _annotation(parameter: Any, command: Any) -> Any:
@@ -160,12 +156,12 @@ def _values(parameter: Any, command: Any) -> str:
     if typing.get_origin(kind) is list:
         kind = typing.get_args(kind)[0]
     if inspect.isclass(kind) and issubclass(kind, enum.Enum):
-        return ", ".join(f"`{member.value}`" for member in kind)
+        return " or ".join(f"`{member.value}`" for member in kind)
     return _TYPE_NAMES.get(kind, "text")
 
 
 def _placeholder(parameter: Any, command: Any) -> str:
-    return parameter.metavar or _values(parameter, command).strip("`").upper()
+    return parameter.metavar or _values(parameter, command).split(" or ")[0].strip("`").upper()
 
 
 def _default(parameter: Any) -> str:

@@ -14,6 +14,8 @@ import griffe
 _ROLE = re.compile(r":(?:class|func|meth|mod|attr|exc|data):`~?([^`]+)`")
 _CITATION = re.compile(r"\[(\d+)\]_")
 _REFERENCE = re.compile(r"^( *)\.\. \[(\d+)\] *", re.MULTILINE)
+_SEE_ALSO = re.compile(r"^( *)See Also\n\1-+\n((?:.+\n?)+)", re.MULTILINE)
+_SEE_ENTRY = re.compile(r"^( *)([\w.]+(?:, [\w.]+)*) : ", re.MULTILINE)
 _DOUBLE_TICKS = re.compile(r"``([^`\n]+)``")
 
 
@@ -24,7 +26,12 @@ def as_markdown(text: str) -> str:
     'A `Graph`, see [1].'
     >>> as_markdown(".. [1] Karrer & Newman")
     '- [1] Karrer & Newman'
+    >>> print(as_markdown("See Also\\n--------\\nPolicy : The limits."))
+    See Also
+    --------
+    - `Policy`: The limits.
     """
+    text = _SEE_ALSO.sub(lambda found: _SEE_ENTRY.sub(r"\1- `\2`: ", found[0]), text)
     text = _ROLE.sub(r"`\1`", text)
     text = _CITATION.sub(r"[\1]", text)
     text = _DOUBLE_TICKS.sub(r"`\1`", text)

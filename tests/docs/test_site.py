@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tools.documentation import DOCS, ROOT, links, pages
@@ -90,34 +92,79 @@ def test_every_page_is_in_the_navigation() -> None:
     assert not missing
 
 
-def test_site_builds_without_warnings_and_loads_nothing_from_the_network(tmp_path: Path) -> None:
-    pytest.importorskip("mkdocs", reason="needs the extra `docs`")
-    pytest.importorskip("mkdocstrings", reason="needs the extra `docs`")
-    import sys
-
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site; the build fails on any warning."""
+    for module in ("mkdocs", "material", "mkdocstrings"):
+        pytest.importorskip(module, reason="needs the extra `docs`")
+    folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    fetched = re.compile(
+    return folder
+
+
+def test_site_loads_nothing_from_the_network(site: Path) -> None:
+    tags = re.compile(
         r"<(?:script|img|iframe|source)[^>]*\ssrc=\"?(?:https?:)?//[^\s\">]+"
         r"|<link(?![^>]*rel=\"?canonical)[^>]*\shref=\"?(?:https?:)?//[^\s\">]+"
     )
     styles = re.compile(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//[^)\"']+")
     found = [
-        f"{file.relative_to(tmp_path)}: {hit}"
-        for file in tmp_path.rglob("*")
-        if file.suffix in (".html", ".css")
-        for hit in (fetched if file.suffix == ".html" else styles).findall(
-            file.read_text(encoding="utf-8")
-        )
+        f"{file.relative_to(site)}: {hit}"
+        for suffix, pattern in ((".html", tags), (".css", styles))
+        for file in site.rglob(f"*{suffix}")
+        for hit in pattern.findall(file.read_text(encoding="utf-8"))
     ]
     assert not found
-    assert (tmp_path / "search" / "search_index.js").exists(), "search would not work from disk"
+
+
+def test_search_works_from_disk(site: Path, browser: Any) -> None:
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    browser.set_window_size(1400, 1000)
+    browser.get((site / "reference" / "models.html").as_uri())
+    browser.find_element(By.CSS_SELECTOR, "input.md-search__input").send_keys("glossary")
+    first = WebDriverWait(browser, 30).until(
+        lambda page: page.find_elements(By.CSS_SELECTOR, "a.md-search-result__link")
+    )[0]
+    assert "reference/glossary.html" in first.get_attribute("href")
+    fetched = browser.execute_script(
+        "return performance.getEntriesByType('resource').map((entry) => entry.name)"
+    )
+    assert not [url for url in fetched if url.startswith("http")]
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize(
+    "page", ["index", "tutorials/publish", "reference/command-line", "reference/models"]
+)
+def test_pages_fit_the_window(site: Path, browser: Any, page: str, width: int) -> None:
+    browser.set_window_size(width, 1000)
+    browser.get((site / f"{page}.html").as_uri())
+    wide = browser.execute_script(
+        "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    assert wide <= 0
+    empty = browser.execute_script(
+        "return [...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)"
+    )
+    assert not empty
+
+
+def test_docstrings_are_shown_without_restructured_text() -> None:
+    pytest.importorskip("griffe", reason="needs the extra `docs`")
+    from tools.docstring_markup import as_markdown
+
+    assert as_markdown("A :class:`Graph`, see [1]_.") == "A `Graph`, see [1]."
+    assert as_markdown(".. [1] Karrer & Newman") == "- [1] Karrer & Newman"
+    assert as_markdown("See Also\n--------\nPolicy : Limits.").endswith("- `Policy`: Limits.")
 
 
 def _anchors(page: Path) -> set[str]:
