@@ -64,14 +64,13 @@ def _one(file: str, section: str, columns: Mapping[str, str] | None = None) -> T
 
 
 _FOLDS = {
-    "model": "{model}",
-    "settings": "{settings}",
+    "model": "{model} ({settings})",
     "RMSE": "{rmse:.4f}",
     "MAE": "{mae:.4f}",
     "log-loss": "{log_loss:.3f}",
     "accuracy": "{accuracy:.3f}",
-    "seconds per fold": "{wall:.0f}",
-    "CPU seconds per fold": "{cpu:.1f}",
+    "seconds": "{wall:.0f}",
+    "CPU seconds": "{cpu:.1f}",
 }
 TABLES: dict[str, Table] = {
     "cluster-best": _one(
