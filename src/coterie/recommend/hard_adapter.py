@@ -1,6 +1,6 @@
 """Recommendations from hard co-clustering (generalized k-means on ratings).
 
-A pair of blocks has the distribution of its own ratings (the likelihood of Algorithm 5 of Prost &
+A pair of blocks has the distribution of its own ratings (the likelihood of Algorithm 4 of Prost &
 Yoon, compared in their Table 3); a pair of blocks without ratings has the distribution of all
 ratings.
 """
