@@ -135,12 +135,10 @@ def run(
     --search paper.
     """
     from coterie.models.hard.estimator import GeneralizedKMeans
+    from coterie.models.hard.validation import check_request
 
     count = parse_blocks(blocks)
     kept = saving(checkpoint, resume)
-    data = load_data(session, graph, objective, format=format, separator=separator)
-    refuse_report_of_shards(report, graph)
-    known = None if truth is None else _read_truth(truth, data)
     model = GeneralizedKMeans(
         count,
         objective=objective.value,
@@ -153,6 +151,10 @@ def run(
         min_block_size=min_block_size,
         rng=session.seed,
     )
+    check_request(model, engine=engine.value, **kept)
+    data = load_data(session, graph, objective, format=format, separator=separator)
+    refuse_report_of_shards(report, graph)
+    known = None if truth is None else _read_truth(truth, data)
     with (
         engine_of(session, engine, scheduler) as where,
         session.progress("clustering") as callback,

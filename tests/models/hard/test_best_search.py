@@ -213,7 +213,7 @@ def test_agglomeration_stops_at_its_target():
 
 def test_fixed_scores_are_rejected():
     objective = make_objective("simple", karate(), "fixed")
-    with pytest.raises(InputError, match="'fixed'"):
+    with pytest.raises(InputError, match='score="fixed"'):
         search(objective, 2)
 
 

@@ -273,7 +273,7 @@ class _OtherEngine:
         ({}, {"checkpoint": "run.ckpt"}, "does not support checkpoints"),
         ({}, {"engine": "dask"}, "does not support the Dask engine"),
         ({}, {"engine": _OtherEngine()}, "does not support the Dask engine"),
-        ({"n_blocks": "auto"}, {"engine": "dask"}, "n_blocks='auto'.*Dask"),
+        ({"n_blocks": "auto"}, {"engine": "dask"}, 'n_blocks="auto".*Dask'),
     ],
 )
 def test_default_search_rejects_what_it_does_not_support_before_any_work(

@@ -33,13 +33,7 @@ from coterie.models.hard.objectives.sharded import distribute
 from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult, auto_k, best, paper
 from coterie.models.hard.search.paper import PaperTrace
-from coterie.models.hard.validation import (
-    block_counts,
-    check_checkpoint,
-    check_options,
-    check_placement,
-    given_labels,
-)
+from coterie.models.hard.validation import block_counts, check_request, given_labels
 from coterie.models.smallest_data import smallest_like
 
 _MAY_CHANGE_ON_RESUME = ("max_iter", "tol", "rng")  # of rng the checkpoint has its own record
@@ -244,9 +238,14 @@ class GeneralizedKMeans(Estimator):
         >>> ct.GeneralizedKMeans(1).fit(g).labels_
         array([0, 0, 0], dtype=int32)
         """
-        check_options(self)
-        check_placement(self, data, engine)
-        check_checkpoint(self, checkpoint, checkpoint_every, resume)
+        check_request(
+            self,
+            data,
+            engine,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
+        )
         rng = as_generator(self.rng)
         file = RunCheckpoint(KIND)
         if checkpoint is not None:

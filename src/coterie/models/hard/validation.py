@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,25 @@ from coterie.base.errors import InputError
 from coterie.engine import Engine, LocalEngine
 from coterie.engine.sharded_data import ShardedGraph
 from coterie.models.hard.objectives.interface import Labels
+
+
+def check_request(
+    model: Any,
+    data: Any = None,
+    engine: str | Engine = "local",
+    *,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_every: int = 10,
+    resume: bool = False,
+) -> None:
+    """Raise an error for a fit that cannot work, before any work is done.
+
+    Without `data` everything but the data is checked, so the command line can call this before it
+    reads a file or starts a cluster.
+    """
+    check_options(model)
+    check_placement(model, data, engine)
+    check_checkpoint(model, checkpoint, checkpoint_every, resume)
 
 
 def check_options(model: Any) -> None:
@@ -29,7 +49,7 @@ def check_options(model: Any) -> None:
         )
     if model.n_blocks == "auto" and not isinstance(model.init, str):
         raise InputError(
-            "n_blocks='auto' cannot start from given labels",
+            '`n_blocks="auto"` cannot start from given labels',
             remedy='give the number of blocks, or set `init="random"`',
         )
     for name, minimum in (("max_iter", 0), ("n_init", 1), ("min_block_size", 0)):
@@ -54,12 +74,12 @@ def check_placement(model: Any, data: Any, engine: str | Engine) -> None:
         )
     if model.n_blocks == "auto":
         raise InputError(
-            f"n_blocks='auto' needs the whole graph on one machine and does not support {where}",
+            f'`n_blocks="auto"` needs the whole graph on one machine and does not support {where}',
             remedy='use `search="paper"` with a number of blocks',
         )
     if model.search == "best":
         raise InputError(
-            "search='best', the default, needs the whole graph on one machine and does not "
+            '`search="best"`, the default, needs the whole graph on one machine and does not '
             f"support {where}",
             remedy='use `search="paper"`',
         )
@@ -75,12 +95,12 @@ def check_checkpoint(model: Any, checkpoint: Any, every: int, resume: bool) -> N
         return
     if model.search != "paper":
         raise InputError(
-            f"search={model.search!r}, the default, does not support checkpoints",
+            '`search="best"`, the default, does not support checkpoints',
             remedy='use `search="paper"`',
         )
     if model.n_blocks == "auto":
         raise InputError(
-            "n_blocks='auto' does not support checkpoints",
+            '`n_blocks="auto"` does not support checkpoints',
             remedy='use `search="paper"` with a number of blocks',
         )
     if every < 1:
@@ -117,8 +137,8 @@ def block_counts(
             raise InputError(
                 f"{k} blocks of at least {min_block_size} nodes need {k * min_block_size:,} nodes, "
                 f"and there are {n:,}",
-                remedy=f"use at most `min_block_size={n // k}` or at most "
-                f"`n_blocks={n // min_block_size}`",
+                remedy=f"use at most `min_block_size={n // k}`"
+                + (f" or `n_blocks={n // min_block_size}`" if n >= min_block_size else ""),
             )
     return tuple(int(k) for k in given)
 

@@ -64,10 +64,10 @@ def choose(
     """
     if not isinstance(objective, BlockObjective):
         raise InputError(
-            f"n_blocks='auto' does not support objective {objective.name!r}",
+            f'`n_blocks="auto"` does not support `objective="{objective.name}"`',
             remedy="give a number of blocks: points have no description length without a scale",
         )
-    require_whole(objective, "n_blocks='auto'")
+    require_whole(objective, '`n_blocks="auto"`')
     search = _Search(objective, rng, engine, min_block_size, callback)
     search.descend()
     chosen = None

@@ -89,10 +89,10 @@ def _check(objective: BlockObjective) -> None:
     """Raise an error for an objective that this search does not support."""
     if objective.score != "exact":
         raise InputError(
-            f"search='best' does not support score={objective.score!r}",
+            f'`search="best"` does not support `score="{objective.score}"`',
             remedy='use `score="exact"` or `search="paper"`',
         )
-    require_whole(objective, "search='best'")
+    require_whole(objective, '`search="best"`')
 
 
 def perturbed(labels: Labels, rng: Generator) -> Labels:
