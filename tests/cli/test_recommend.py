@@ -114,6 +114,17 @@ def test_explain_and_similar_items(model, titles) -> None:
     assert len(result["items"]) == 3
 
 
+def test_titles_in_brackets_are_shown_unchanged(model, tmp_path) -> None:
+    file = tmp_path / "titles.csv"
+    file.write_text("".join(f"{100 + j},[rec] {j}\n" for j in range(30)))
+    for words in (
+        ["top", model, "--user", "u3"],
+        ["explain", model, "--user", "u3", "--item", 104],
+        ["similar", model, "--item", 104],
+    ):
+        assert "[rec] " in coterie("recommend", *words, "--titles", file).stdout
+
+
 def test_evaluate_with_folds_and_with_files(table, tmp_path) -> None:
     result = result_of("recommend", "evaluate", table, "--folds", 3, *QUICK)
     keys = "rmse mae accuracy log_loss entropy fit_seconds fit_cpu_seconds ndcg precision recall"

@@ -28,6 +28,8 @@ def run(
 
     The contributions of groups and offsets add up to the expected rating.
     """
+    from rich.text import Text  # plain text: a title such as "[rec]" is not markup
+
     from coterie.cli.recommend.titles import Titles, read_titles
     from coterie.recommend.explanation import group_labels
 
@@ -39,7 +41,7 @@ def run(
     )
     lines = explanation.words(title_of)
     for line in lines:
-        session.show(line)
+        session.show(Text(line))
     contributions = []
     for term in explanation.contributions:
         user_group, item_group = group_labels(term)

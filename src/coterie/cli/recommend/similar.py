@@ -31,6 +31,7 @@ def run(
     Items are similar if the same groups of users like them. A similarity is at most 1.
     """
     from rich.table import Table
+    from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
     from coterie.cli.recommend.titles import Titles, read_titles
 
@@ -42,12 +43,12 @@ def run(
         item_row(other, title_of, likeness=similarity)
         for other, similarity in recommender.similar_items(wanted, n)
     ]
-    heading = f"items similar to {title_of.get(wanted, wanted)}"
-    table = Table(box=None, title=heading, title_justify="left")
+    session.show(Text(f"Items similar to {title_of.get(wanted, wanted)}:"))
+    table = Table(box=None)
     for name in ("item", "title", "similarity") if title_of else ("item", "similarity"):
         table.add_column(name)
     for row in items:
-        title = [row.get("title", "")] if title_of else []
-        table.add_row(str(row["item"]), *title, f"{row['likeness']:.3f}")
+        title = [Text(row.get("title", ""))] if title_of else []
+        table.add_row(Text(str(row["item"])), *title, f"{row['likeness']:.3f}")
     session.show(table)
     return {"item": wanted, "items": items}

@@ -22,6 +22,8 @@ from coterie.cli.session import Session, command
 if TYPE_CHECKING:
     from coterie.recommend.recommender import Recommender
 
+_NEW_USER = "new user"  # the id of the user of --ratings, if --user is not given
+
 
 @command(unused=("seed",))
 def run(
@@ -58,7 +60,7 @@ def run(
         )
     recommender = load_model(model)
     title_of = read_titles(titles) if titles is not None else Titles()
-    who: Any = id_as_in_data(recommender.users_, user) if user is not None else "new user"
+    who: Any = id_as_in_data(recommender.users_, user) if user is not None else _NEW_USER
     if ratings is not None:
         _fold_in(session, recommender, who, ratings, format, separator)
     else:
@@ -110,14 +112,16 @@ def _fold_in(
 
 def _show(session: Session, who: Any, items: list[dict[str, Any]], likes: bool) -> None:
     from rich.table import Table
+    from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
-    table = Table(box=None, title=f"best items for {who}", title_justify="left")
+    session.show(Text(f"Best items for {'the' if who == _NEW_USER else 'user'} {who}:"))
+    table = Table(box=None)
     table.add_column("item")
     titled = any("title" in row for row in items)
     if titled:
         table.add_column("title")
     table.add_column("P(like)" if likes else "rating", justify="right")
     for row in items:
-        title = [row.get("title", "")] if titled else []
-        table.add_row(str(row["item"]), *title, f"{row['rating']:.2f}")
+        title = [Text(row.get("title", ""))] if titled else []
+        table.add_row(Text(str(row["item"])), *title, f"{row['rating']:.2f}")
     session.show(table)
