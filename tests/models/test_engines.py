@@ -74,6 +74,8 @@ def test_sharded_objective_equals_the_local_one_for_any_cuts(kind: str, score: s
         ):
             assert np.array_equal(a, b)
         assert np.array_equal(states[0].labels[0], states[1].labels[0])
+    with pytest.raises(InputError, match="whole graph on one machine"):
+        parts.sweep(states[1], 0, np.arange(150))
 
 
 def test_hard_clustering_on_dask_equals_local(dask: DaskEngine) -> None:

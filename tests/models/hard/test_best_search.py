@@ -212,9 +212,8 @@ def test_agglomeration_stops_at_its_target():
 
 
 def test_fixed_scores_are_rejected():
-    objective = make_objective("simple", karate(), "fixed")
-    with pytest.raises(InputError, match='score="fixed"'):
-        search(objective, 2)
+    with pytest.raises(InputError, match='does not support `score="fixed"`; use `search="paper"`'):
+        GeneralizedKMeans(2, score="fixed").fit(karate())
 
 
 def test_interrupt_keeps_the_best_result_so_far():

@@ -38,6 +38,11 @@ def check_options(model: Any) -> None:
         raise InputError(f"unknown search: {model.search!r}", remedy="choose best or paper")
     if model.score not in ("auto", "exact", "fixed"):
         raise InputError(f"unknown score: {model.score!r}", remedy="choose exact, fixed or auto")
+    if model.search == "best" and model.score == "fixed" and model.objective != "gaussian":
+        raise InputError(
+            '`search="best"`, the default, does not support `score="fixed"`',
+            remedy='use `search="paper"`',
+        )
     if not 0.0 < model.alpha <= 1.0:
         raise InputError(
             f"alpha={model.alpha:g} is outside (0, 1]",

@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from coterie.base.errors import InputError
 from coterie.base.randomness import stream_keys
 from coterie.engine import Engine
 from coterie.kernels.hard.agglomerate import cheapest_partners, choose_merges
@@ -42,15 +41,6 @@ def agglomerate(
         side = int(np.argmax([k / goal for k, goal in zip(n_blocks, target, strict=True)]))
         labels, n_blocks = merge_level(objective, labels, n_blocks, side, target[side], rng, engine)
     return labels
-
-
-def require_whole(objective: BlockObjective, what: str) -> None:
-    """Raise an error for distributed data: a merge may need any two blocks."""
-    if not hasattr(objective, "sides"):
-        raise InputError(
-            f"{what} needs the whole graph on one machine",
-            remedy='use `engine="local"`, or `search="paper"` with a number of blocks',
-        )
 
 
 def merge_level(

@@ -22,7 +22,6 @@ from coterie.models.hard.objectives.interface import Labels, Objective
 from coterie.models.hard.search.agglomerate import (
     agglomerate,
     merge_level,
-    require_whole,
 )
 from coterie.models.hard.search.checked_moves import settle
 from coterie.models.hard.search.description_length import description_length
@@ -67,7 +66,6 @@ def choose(
             f'`n_blocks="auto"` does not support `objective="{objective.name}"`',
             remedy="give a number of blocks: points have no description length without a scale",
         )
-    require_whole(objective, '`n_blocks="auto"`')
     search = _Search(objective, rng, engine, min_block_size, callback)
     search.descend()
     chosen = None

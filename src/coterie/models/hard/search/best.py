@@ -15,14 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import Generator
 
-from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.engine import Engine
 from coterie.models.hard.label_tools import renumber_sides
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels, Objective
 from coterie.models.hard.search import SearchResult, restarts
-from coterie.models.hard.search.agglomerate import agglomerate, require_whole
+from coterie.models.hard.search.agglomerate import agglomerate
 from coterie.models.hard.search.block_sizes import enlarge_small
 from coterie.models.hard.search.checked_moves import settle
 
@@ -64,7 +63,6 @@ def run(
             min_block_size=min_block_size,
             callback=callback,
         )
-    _check(objective)
     trail = _Trail(max_iter, callback)
     singles = tuple(np.arange(n, dtype=np.int32) for n in objective.n_elements)
     descent = _Descent(objective, n_blocks, rng, engine, min_block_size)
@@ -83,16 +81,6 @@ def run(
         if not trail.history:
             raise
         return trail.result(converged=False, interrupted=True)
-
-
-def _check(objective: BlockObjective) -> None:
-    """Raise an error for an objective that this search does not support."""
-    if objective.score != "exact":
-        raise InputError(
-            f'`search="best"` does not support `score="{objective.score}"`',
-            remedy='use `score="exact"` or `search="paper"`',
-        )
-    require_whole(objective, '`search="best"`')
 
 
 def perturbed(labels: Labels, rng: Generator) -> Labels:
