@@ -175,7 +175,7 @@ def shard(record: Recorder, small: bool) -> None:
             "from coterie.engine.sharding import shard_graph\n"
             "t = time.perf_counter(); made = shard_graph(*sys.argv[1:3])\n"
             "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6\n"
-            "print(made['shards'], made['n_edges'], time.perf_counter() - t, peak)"
+            "print(made.shards, made.n_edges, time.perf_counter() - t, peak)"
         )
         command = [sys.executable, "-c", code, str(path), str(Path(folder) / "shards")]
         count, kept, seconds, peak = subprocess.run(

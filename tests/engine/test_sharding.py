@@ -72,8 +72,8 @@ def test_sharded_graph_equals_the_graph(
         assert np.array_equal(indices[mine], graph.indices)
         assert np.array_equal(np.bincount(row[mine], minlength=whole.n_nodes), graph.degrees)
     cleaned = whole.cleaned
-    assert made["self_loops"] == cleaned.self_loops
-    assert made["merged"] == cleaned.duplicates + cleaned.reciprocal
+    assert made.self_loops == cleaned.self_loops
+    assert made.merged == cleaned.duplicates + cleaned.reciprocal
 
 
 @pytest.mark.filterwarnings("ignore::coterie.base.errors.AssumptionWarning")
@@ -110,7 +110,7 @@ def test_sharded_ratings_equal_the_ratings(tmp_path: Path, times: bool) -> None:
         np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), whole.users[order]
     )
     assert np.array_equal(items, whole.items[order]) and np.array_equal(codes, whole.codes[order])
-    assert made["merged"] == 400 - len(whole)
+    assert made.merged == 400 - len(whole)
 
 
 @pytest.mark.filterwarnings("ignore::coterie.base.errors.AssumptionWarning")
@@ -130,6 +130,18 @@ def test_parquet_is_read_in_pieces(
     parquet.write_table(holed, tmp_path / "e.parquet")
     with pytest.raises(InputError, match=r"row 999: the .* is missing"):
         shard_graph(tmp_path / "e.parquet", tmp_path / "bad")
+
+
+def test_a_weight_that_is_not_finite_is_reported_with_its_row_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coterie.data.parquet._ROWS", 100)
+    nodes, weights = np.arange(250), np.ones(250)
+    weights[230] = np.inf
+    table = pa.table({"source": nodes, "target": nodes + 1, "weight": weights})
+    parquet.write_table(table, tmp_path / "e.parquet")
+    with pytest.raises(InputError, match="row 230: the weight inf is not finite"):
+        shard_graph(tmp_path / "e.parquet", tmp_path / "out", weighted=True)
 
 
 def test_isolated_nodes_are_kept(tmp_path: Path) -> None:

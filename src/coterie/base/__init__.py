@@ -1,1 +1,1 @@
-"""Errors, progress, randomness, JSON: what every other package may import."""
+"""Errors, progress, randomness and JSON, for all other packages."""

@@ -11,7 +11,7 @@ from os import PathLike
 
 
 class CoterieError(Exception):
-    """Base class of everything that coterie refuses to do."""
+    """Base class of the errors that coterie raises."""
 
 
 class InputError(CoterieError, ValueError):

@@ -1,4 +1,4 @@
-"""The one place where results become JSON: for `--json`, audits, checkpoints and benchmarks."""
+"""Convert results to JSON, for commands, audits, checkpoints and benchmarks."""
 
 from __future__ import annotations
 

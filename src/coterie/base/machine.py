@@ -1,4 +1,4 @@
-"""What this machine has: processor, cores and memory."""
+"""Processor, cores and memory of this machine."""
 
 from __future__ import annotations
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from coterie.cli.input_options import Contents, ContentsOption, SeparatorOption
 from coterie.cli.session import Session, command, stopwatch
+
+if TYPE_CHECKING:
+    from coterie.engine.sharding import GraphSharding, RatingSharding
 
 EXAMPLES = """\b
 Examples:
@@ -51,8 +54,10 @@ def run(
             "threads": session.threads,
             "callback": callback,
         }
+        made: GraphSharding | RatingSharding
         if objective is Contents.ratings:
             made = shard_ratings(data, out, **options)
+            entries, loops, what = made.n_ratings, 0, "ratings"
         else:
             made = shard_graph(
                 data,
@@ -61,12 +66,10 @@ def run(
                 weighted=objective is Contents.weighted,
                 **options,
             )
-    entries = made.get("n_edges", made.get("n_ratings"))
-    what = "ratings" if objective is Contents.ratings else "edges"
-    if made.get("self_loops") or made["merged"]:
-        loops = f"{made.get('self_loops', 0):,} self-loops dropped"
-        session.say(f"{loops}, {made['merged']:,} repeated {what} merged")
+            entries, loops, what = made.n_edges, made.self_loops, "edges"
+    if loops or made.merged:
+        session.say(f"{loops:,} self-loops dropped, {made.merged:,} repeated {what} merged")
     session.show(
-        f"{entries:,} {what} of {made['rows']:,} nodes written as {made['shards']} shards to {out}"
+        f"{entries:,} {what} of {made.rows:,} nodes written as {made.shards} shards to {out}"
     )
-    return made | {"seconds": seconds()}
+    return made._asdict() | {"seconds": seconds()}

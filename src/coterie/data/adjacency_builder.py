@@ -26,7 +26,7 @@ Part = tuple[np.ndarray, np.ndarray]
 
 
 class Cleaned(NamedTuple):
-    """What was removed or merged while a graph was sorted_."""
+    """What was removed or merged while a graph was built."""
 
     self_loops: int = 0
     duplicates: int = 0

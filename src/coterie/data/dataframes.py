@@ -1,4 +1,4 @@
-"""Conversion from and to pandas and polars, through what both have in common.
+"""Conversion from and to pandas and polars, through the methods that both have.
 
 Neither package is required.
 """

@@ -19,7 +19,7 @@ def popular_negative_pairs(
     """Draw about `count` unrated pairs, half of the items uniformly and half by popularity.
 
     Users are drawn in proportion to their number of ratings. Candidates that are rated are
-    dropped, so fewer than `count` pairs may come back; a pair can come back more than once.
+    dropped, so fewer than `count` pairs may be returned; a pair may be returned more than once.
 
     >>> rng = np.random.default_rng(0)
     >>> popular_negative_pairs(rng, np.array([0, 1]), np.array([0, 1]), 2, 4)
@@ -50,8 +50,8 @@ def uniform_negative_pairs(
     """Draw exactly `count` unrated pairs if there are enough of them, items uniformly.
 
     Users are drawn in proportion to their number of ratings. Rated candidates are drawn again, up
-    to 100 times: fewer pairs come back only if nearly all pairs are rated. A pair can come back
-    more than once.
+    to 100 times: fewer pairs are returned only if nearly all pairs are rated. A pair may be
+    returned more than once.
 
     >>> rng = np.random.default_rng(0)
     >>> uniform_negative_pairs(rng, np.array([0, 1]), np.array([0, 1]), 2, 3)
@@ -77,7 +77,7 @@ def negatives_of_one(
 
     `rated` are the items of this user, `all_rated` the item of every rating in the table; half of
     the candidates follow its popularities, half are uniform among the first `n_known` items. Each
-    item comes back once, sorted.
+    item is returned once, sorted.
 
     >>> negatives_of_one(np.random.default_rng(0), np.array([1]), np.array([0, 1, 2, 2]), 4, 3)
     array([2])

@@ -20,7 +20,7 @@ _ROWS = 1 << 18  # read at once
 
 
 class ParquetColumns(Columns):
-    """The columns of a Parquet file, whose errors name rows instead of lines."""
+    """The columns of a Parquet file; its errors name rows instead of lines."""
 
     unit = "row"
 
@@ -122,8 +122,9 @@ def _numbers(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
         )
     values = column.cast(pa.float64(), safe=False).to_numpy()
     if not np.isfinite(values).all():
-        row = columns.rows + int(np.argmin(np.isfinite(values)))
-        raise columns.error(f"the {name} {values[row]} is not finite", row, "fix the value")
+        at = int(np.argmin(np.isfinite(values)))
+        problem = f"the {name} {values[at]} is not finite"
+        raise columns.error(problem, columns.rows + at, "fix the value")
     return [values]
 
 

@@ -357,5 +357,5 @@ def _header_note(columns: Columns) -> str:
 
 
 def _remark(text: str) -> None:
-    """Tell the caller of the reader what was assumed."""
+    """Report an assumption to the caller of the reader."""
     warnings.warn(text, AssumptionWarning, stacklevel=3)

@@ -43,7 +43,7 @@ class TextBlock(NamedTuple):
 
 
 class _FaultError(Exception):
-    """A fault, on its way to the function that reads the block."""
+    """Carries a fault to the function that reads the block."""
 
     def __init__(self, fault: Fault) -> None:
         self.fault = fault

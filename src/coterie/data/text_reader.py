@@ -42,9 +42,8 @@ class Columns:
         self.rows = 0
         self.nodes: int | None = None  # `# nodes: N`
         self.isolated: list[str] = []  # `# isolated: ID`
-        self.header: str | None = (
-            None  # the first line, if it was read as a header with unknown names
-        )
+        # The first line, if it was read as a header with unknown names
+        self.header: str | None = None
         self._breaks: list[tuple[int, int]] = []
         self._integers = dict.fromkeys(layout.names, True)
 
@@ -153,7 +152,7 @@ class _FileStart(NamedTuple):
     sample: list[str]
 
 
-def _read_start(blocks: Iterator[bytes], name: str) -> _FileStart:
+def _read_start(blocks: Iterator[bytes]) -> _FileStart:
     """Read up to the first line that is not a comment, with a sample of the lines after it."""
     comments: list[tuple[int, str]] = []
     line = 0
@@ -208,7 +207,7 @@ def _read_stream(
     consume: Callable[[Columns], None] | None,
 ) -> Columns:
     """Read the wanted columns from an open file."""
-    start = _read_start(line_blocks(stream, name), name)
+    start = _read_start(line_blocks(stream, name))
     n_needed = len(wanted.ids) + len(wanted.numbers)
     if separator is None:
         separator = find_separator(start.sample, n_needed)

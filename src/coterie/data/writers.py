@@ -127,7 +127,7 @@ def write_graph(graph: Graph, path: PathLike) -> None:
 
 
 def _notes(graph: Graph) -> dict[str, Any]:
-    """Return what the edges alone do not say: the number of nodes, or those without edges."""
+    """Return facts that the edges do not contain: the number of nodes, or nodes without edges."""
     if graph.ids.dtype.kind == "i" and np.array_equal(graph.ids, np.arange(graph.n_nodes)):
         return {"nodes": graph.n_nodes}
     has_edges = graph.degrees > 0
@@ -141,10 +141,10 @@ def _check_names(graph: Graph, separator: str, path: PathLike) -> None:
     if graph.ids.dtype != object:
         return
     for name in map(str, graph.ids):
-        in_no_text = not name or name != name.strip() or any(x in name for x in "\r\n\0")
-        only_quoted = len(name.split()) > 1 or name[:1] in "#%" or '"' in name
-        if in_no_text or (separator == " " and only_quoted):
-            suffix = ".parquet" if in_no_text else ".csv or .parquet"
+        unwritable = not name or name != name.strip() or any(x in name for x in "\r\n\0")
+        needs_quotes = len(name.split()) > 1 or name[:1] in "#%" or '"' in name
+        if unwritable or (separator == " " and needs_quotes):
+            suffix = ".parquet" if unwritable else ".csv or .parquet"
             raise InputError(
                 f"the id {name!r} cannot be written as text",
                 path=path,

@@ -17,7 +17,7 @@ class _Stopped(Exception):  # noqa: N818 - never leaves the thread that it ends
 
 
 class BackgroundTask(Generic[Result]):
-    """A task that starts now and whose result is needed later.
+    """A task that starts immediately; its result is collected later.
 
     The task gets an engine of one thread and a callback. Leaving the `with` block stops the task
     at its next call of the callback. If the given engine has a single thread, the task runs when
@@ -53,7 +53,7 @@ class BackgroundTask(Generic[Result]):
     def __enter__(self) -> BackgroundTask[Result]:
         return self
 
-    def __exit__(self, *what: Any) -> None:
+    def __exit__(self, *exception: Any) -> None:
         self._stop.set()
 
     def _run(self) -> None:

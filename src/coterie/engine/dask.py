@@ -51,8 +51,8 @@ _GONE = (OSError, CancelledError)  # what a call raises if the scheduler is gone
 class DaskEngine(ContextManaged):
     """Run tasks on the workers of a Dask cluster.
 
-    Results are the same as on one machine, bit for bit. A worker that dies is replaced by the
-    others. Use it in a ``with`` block, or call `close`, to disconnect. Requires
+    Results are the same as on one machine, bit for bit. If a worker dies, the others do its
+    work. Use it in a ``with`` block, or call `close`, to disconnect. Requires
     ``pip install 'coterie[dask]'``.
 
     Parameters
@@ -240,9 +240,11 @@ class DaskEngine(ContextManaged):
             done = self._submit_one(reduce_group, group, how, *futures, name=_name(task))
             if keep:
                 kept += [Entry(done, (0, place)) for place in range(len(span))]
-            for number, mine in enumerate(forests):  # separate results are sent separately
-                mine.append(done if how.parts_only else self._submit_one(entry, done, 1 + number))
-        totals = [self._total(mine, merge, len(calls)) for mine in forests]
+            for number, partial in enumerate(forests):  # separate results are sent separately
+                partial.append(
+                    done if how.parts_only else self._submit_one(entry, done, 1 + number)
+                )
+        totals = [self._total(partial, merge, len(calls)) for partial in forests]
         return Reduced(kept, totals if n_totals else totals[0])
 
     def _total(self, forests: list[Any], merge: Callable[[Any, Any], Any], leaves: int) -> Total:
@@ -288,16 +290,16 @@ class DaskEngine(ContextManaged):
         for handle in handles:
             if isinstance(handle, Entry):
                 paths.setdefault(handle.future, []).append(handle.path)
-        takers = [self._submit_one(entries, future, wanted) for future, wanted in paths.items()]
+        requests = [self._submit_one(entries, future, wanted) for future, wanted in paths.items()]
         sums = [handle.forests for handle in handles if isinstance(handle, Total)]
-        found = iter(self._gather([*takers, *chain(*sums)]))
+        found = iter(self._gather([*requests, *chain(*sums)]))
         parts = {future: iter(next(found)) for future in paths}
 
         def value(handle: Any) -> Any:
             if isinstance(handle, Entry):
                 return next(parts[handle.future])
             if isinstance(handle, Total):
-                return handle.of(next(found) for _ in handle.forests)
+                return handle.merged(next(found) for _ in handle.forests)
             return handle
 
         return [value(handle) for handle in handles]

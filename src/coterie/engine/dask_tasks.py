@@ -1,8 +1,8 @@
 """The parts of a task of the Dask engine: references into futures, groups of calls, sums.
 
-A group is a run of neighbouring shards, one per worker: one task computes them on all threads of
-its worker and merges their parts as far as the fixed order allows, before anything is sent. Tasks
-are not tied to a worker, so none waits for a worker that is gone.
+A group is a run of neighbouring shards, one per worker. One task computes them on all threads of
+its worker and merges the parts of neighbours before anything is sent. Tasks are not tied to a
+worker, so none waits for a worker that is gone.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Total(NamedTuple):
     merge: Merge
     leaves: int
 
-    def of(self, forests: Iterable[Forest[Any]]) -> Any:
+    def merged(self, forests: Iterable[Forest[Any]]) -> Any:
         """Return the total of the partial sums."""
         (root,) = merge_runs(forests, self.leaves, self.merge).values()
         return root
@@ -69,26 +69,26 @@ class Group:
         finished: dict[tuple[int, ...], Any] = {}
 
         def resolve(argument: Any) -> Any:
-            if isinstance(argument, _Place):
-                return at(futures[argument.future], argument.path)
-            if isinstance(argument, _Sum):
+            if isinstance(argument, _EntryReference):
+                return follow_path(futures[argument.future], argument.path)
+            if isinstance(argument, _TotalReference):
                 if argument.places not in finished:
                     forests = (futures[place] for place in argument.places)
-                    finished[argument.places] = argument.total.of(forests)
+                    finished[argument.places] = argument.total.merged(forests)
                 return finished[argument.places]
             return argument
 
         return [tuple(map(resolve, call)) for call in self.calls]
 
 
-class _Place(NamedTuple):
+class _EntryReference(NamedTuple):
     """A reference to an entry of one of a group's futures."""
 
     future: int
     path: tuple[int, ...]
 
 
-class _Sum(NamedTuple):
+class _TotalReference(NamedTuple):
     """A reference to several futures and how to merge them."""
 
     places: tuple[int, ...]
@@ -103,10 +103,10 @@ def grouped(task: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> tuple
 
     def refer(value: Any) -> Any:
         if isinstance(value, Entry):
-            return _Place(slots.setdefault(value.future, len(slots)), value.path)
+            return _EntryReference(slots.setdefault(value.future, len(slots)), value.path)
         if isinstance(value, Total):
             places = tuple(slots.setdefault(future, len(slots)) for future in value.forests)
-            return _Sum(places, value._replace(forests=()))
+            return _TotalReference(places, value._replace(forests=()))
         return value
 
     return Group(task, [tuple(map(refer, call)) for call in calls]), list(slots)
@@ -139,7 +139,7 @@ class Reduction(NamedTuple):
 
 
 def reduce_group(group: Group, how: Reduction, *futures: Any) -> Any:
-    """Make the calls of a group and merge their parts as far as neighbours allow (a task).
+    """Make the calls of a group and merge the parts of neighbours (a task).
 
     Return the merged parts; with `keep` or `n_totals` a tuple of what the calls keep and the
     merged parts, one per entry."""
@@ -172,15 +172,15 @@ def identity(value: Any) -> Any:
 
 def entry(result: Any, *path: int) -> Any:
     """Return a part of a result, to be sent without the rest (a task)."""
-    return at(result, path)
+    return follow_path(result, path)
 
 
 def entries(result: Any, paths: Sequence[tuple[int, ...]]) -> list[Any]:
     """Return several parts of a result (a task)."""
-    return [at(result, path) for path in paths]
+    return [follow_path(result, path) for path in paths]
 
 
-def at(value: Any, path: Iterable[int]) -> Any:
+def follow_path(value: Any, path: Iterable[int]) -> Any:
     """Follow indices into nested sequences."""
     for place in path:
         value = value[place]

@@ -33,7 +33,7 @@ class IdCounter:
 
     def __init__(self) -> None:
         self._waiting: list[np.ndarray] = []
-        self._waits = 0
+        self._n_waiting = 0
         self._table: _Table | None = _Table()
         self._sorted = _Sorted()
         self._text = NameCounter()
@@ -42,8 +42,8 @@ class IdCounter:
         """Count one piece of a column."""
         if isinstance(piece, np.ndarray):
             self._waiting.append(piece)
-            self._waits += len(piece)
-            if self._waits >= _COUNT_AT:
+            self._n_waiting += len(piece)
+            if self._n_waiting >= _COUNT_AT:
                 self._count()
         else:
             self._text.add(piece)
@@ -67,7 +67,7 @@ class IdCounter:
     def _count(self) -> None:
         """Count the waiting pieces: in a table, or by sorting if the ids are too far apart."""
         pieces = [piece for piece in self._waiting if len(piece)]
-        self._waiting, self._waits = [], 0
+        self._waiting, self._n_waiting = [], 0
         if not pieces:
             return
         if self._table is not None and not self._table.add(pieces):
@@ -116,12 +116,12 @@ class _Sorted:
 
     def __init__(self) -> None:
         self._lists: list[tuple[np.ndarray, np.ndarray]] = []
-        self._waits = 0
+        self._n_waiting = 0
 
     def add(self, values: np.ndarray, counts: np.ndarray) -> None:
         self._lists.append((values, counts))
-        self._waits += len(values)
-        if self._waits > _COUNT_AT:
+        self._n_waiting += len(values)
+        if self._n_waiting > _COUNT_AT:
             self._merge()
 
     def finish(self) -> tuple[np.ndarray, np.ndarray]:
@@ -136,7 +136,7 @@ class _Sorted:
             counts = np.concatenate([c for _, c in self._lists])
             self._lists = [(values, np.bincount(where, counts, len(values)).astype(np.int64))]
         # Merge again when the list has doubled, not at every piece: O(n log n) in total.
-        self._waits = -len(self._lists[0][0]) if self._lists else 0
+        self._n_waiting = -len(self._lists[0][0]) if self._lists else 0
 
 
 class IdNumbers:
@@ -154,9 +154,9 @@ class IdNumbers:
             self._names.numbers(pa.array(ids, pa.large_string()))  # numbers them in this order
         elif len(ids):
             span = int(ids[-1]) - int(ids[0]) + 1
-            self._plain = ids[0] == 0 and span == len(ids)
-            self._far = span >= 2**62  # differences might not fit int64
-            if self._plain or self._far:
+            self._consecutive = ids[0] == 0 and span == len(ids)
+            self._too_wide = span >= 2**62  # differences might not fit int64
+            if self._consecutive or self._too_wide:
                 return
             self._shift = max(0, span.bit_length() - len(ids).bit_length() - 1)
             heads = np.arange(((span - 1) >> self._shift) + 2, dtype=np.int64) << self._shift
@@ -171,9 +171,9 @@ class IdNumbers:
         if self._names is not None:
             piece = as_names(piece) if isinstance(piece, np.ndarray) else piece
             return np.asarray(self._names.numbers(piece.dictionary)[piece.indices.to_numpy()])
-        if not len(piece) or self._plain:
+        if not len(piece) or self._consecutive:
             return np.asarray(piece, np.int32)
-        if self._far:
+        if self._too_wide:
             return np.asarray(np.searchsorted(self._ids, piece), np.int32)
         numbers = np.empty(len(piece), np.int32)
         numbering.find(piece, self._ids, self._shift, self._starts, numbers)

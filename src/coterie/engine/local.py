@@ -206,13 +206,13 @@ def reduce_run(
 ) -> tuple[list[Any], Forest[Any]]:
     """Call `task` for a run of neighbouring shards among `leaves`.
 
-    Return what each call keeps, and the parts merged as far as neighbours allow. Each thread
-    merges its own results."""
+    Return what each call keeps, and the merged parts of neighbours. Each thread merges its own
+    results."""
 
     def part(span: range) -> tuple[list[Any], Forest[Any]]:
         results = (task(*calls[place]) for place in span)
         return merge_run(results, run.start + span.start, leaves, merge, keep)
 
     done = engine.submit(part, spans(len(calls), _RUNS_PER_THREAD * engine.threads))
-    kept = [each for own, _ in done for each in own]
+    kept = [result for results, _ in done for result in results]
     return kept, merge_runs((forest for _, forest in done), leaves, merge)

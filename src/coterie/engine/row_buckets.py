@@ -21,7 +21,7 @@ DIRECTED = np.dtype([*EDGE.descr, ("channel", np.int32)])
 WEIGHTED = np.dtype([*EDGE.descr, ("weight", np.float64), ("turned", np.int8)])
 RATING = np.dtype([*EDGE.descr, ("code", np.int32), ("time", np.float64)])
 _GUESS_BITS = 16  # leading bits of a row number that are looked up in a table that fits the cache
-_PLACE = 2**32 - 1
+_PLACE_MASK = 2**32 - 1  # the low bits of a sort key: the position of the entry
 _NO_CHANNELS, _NO_WEIGHTS = np.zeros(0, np.int32), np.zeros(0)
 
 
@@ -40,7 +40,7 @@ class Buckets:
             raise InputError(
                 "the folder is not empty", path=self.folder, remedy="use a new or empty folder"
             )
-        self.made = not self.folder.exists()
+        self._created = not self.folder.exists()
         self.folder.mkdir(parents=True, exist_ok=True)
         self._temporary = Path(tempfile.mkdtemp(prefix=".buckets-", dir=self.folder))
         return self
@@ -88,7 +88,7 @@ class Buckets:
         if error is not None:
             for path in list(self.folder.iterdir()):
                 path.unlink()
-            if self.made:
+            if self._created:
                 self.folder.rmdir()
 
 
@@ -138,7 +138,10 @@ def _grouped(entries: np.ndarray, columns: np.ndarray, low: int, high: int) -> _
     first[indptr[:-1][np.diff(indptr) > 0]] = True
     before = np.append(0, np.cumsum(first))
     return _Groups(
-        before[indptr], column[first], before[1:] - 1, (keys & np.uint64(_PLACE)).astype(np.int64)
+        before[indptr],
+        column[first],
+        before[1:] - 1,
+        (keys & np.uint64(_PLACE_MASK)).astype(np.int64),
     )
 
 

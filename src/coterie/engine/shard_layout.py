@@ -1,6 +1,6 @@
-"""How data are cut into shards and results are merged: by the data alone.
+"""Cut data into shards, and merge results in a fixed order.
 
-So a result does not depend on the number of threads or workers.
+Both follow from the data alone, so a result does not depend on the number of threads or workers.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def merge_tree(parts: Sequence[T], merge: Callable[[T, T], T]) -> T:
 
 
 def merge_forest(forest: Forest[T], leaves: int, merge: Callable[[T, T], T]) -> None:
-    """Make every merge of the tree whose two parts are in the forest (IN/OUT).
+    """Merge every pair of the tree that has both parts in the forest; changes the forest.
 
-    So a run of neighbours can be merged where it was computed, whatever its bounds, and merging
-    several runs gives the same bits as merging all parts at once.
+    A run of neighbours can be merged where it was computed, whatever its bounds. Merging several
+    runs gives the same bits as merging all parts at once.
 
     >>> run = {(0, 1): "b", (0, 2): "c", (0, 3): "d"}
     >>> merge_forest(run, 5, lambda a, b: f"({a}{b})")

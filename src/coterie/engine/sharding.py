@@ -39,6 +39,33 @@ from coterie.kernels.hard.row_blocks import RowBlock
 Pieces = dict[str, list[Any]]  # the columns of one block of the file, each in pieces
 
 
+class GraphSharding(NamedTuple):
+    """The result of `shard_graph`: the counts of the whole graph and of the shards."""
+
+    holds: str
+    n_nodes: int
+    directed: bool
+    weighted: bool
+    n_edges: int
+    self_loops: int  # dropped
+    merged: int  # repeated edges
+    shards: int
+    rows: int
+
+
+class RatingSharding(NamedTuple):
+    """The result of `shard_ratings`: the counts of the whole table and of the shards."""
+
+    holds: str
+    n_users: int
+    n_items: int
+    n_ratings: int
+    merged: int  # earlier ratings of the same pair
+    values: list[float]  # the distinct ratings
+    shards: int
+    rows: int
+
+
 def shard_graph(
     path: PathLike,
     folder: PathLike,
@@ -49,8 +76,8 @@ def shard_graph(
     separator: str | None = None,
     threads: int | None = None,
     callback: Callback = silent,
-) -> dict[str, Any]:
-    """Cut an edge list into shards of rows; return facts about the whole graph.
+) -> GraphSharding:
+    """Cut an edge list into shards of rows; return the counts.
 
     The rules are those of `read_graph`: self-loops are dropped, repeats merged, and an undirected
     pair in both directions is one edge.
@@ -86,17 +113,26 @@ def shard_graph(
         return made.ravel()
 
     cuts = _cuts(counts, shards or shard_count(int(counts.sum())), path)
-    whole = {"holds": GRAPH, "n_nodes": len(ids), "directed": directed, "weighted": weighted}
     with Buckets(folder, cuts, kind) as buckets:
         reader.read(lambda pieces: buckets.place(entries(pieces)))
         callback(Progress("edges placed", 2, 3))
         written = _write(buckets, folder, graph_block, threads, callback)
         edges = written.entries // 2
-        whole |= {"n_edges": edges, "self_loops": loops, "merged": columns.rows - loops - edges}
-        rest = {"cuts": cuts.tolist(), "weights": written.weights}
+        result = GraphSharding(
+            holds=GRAPH,
+            n_nodes=len(ids),
+            directed=directed,
+            weighted=weighted,
+            n_edges=edges,
+            self_loops=loops,
+            merged=columns.rows - loops - edges,
+            shards=len(written.refs),
+            rows=len(ids),
+        )
         write_table(Path(folder) / "nodes.parquet", {"node": ids})
-        write_manifest(Path(folder), written.refs, RowBlock, whole | rest)
-    return whole | {"shards": len(written.refs), "rows": len(ids)}
+        facts = _manifest_facts(result) | {"cuts": cuts.tolist(), "weights": written.weights}
+        write_manifest(Path(folder), written.refs, RowBlock, facts)
+    return result
 
 
 def shard_ratings(
@@ -107,8 +143,8 @@ def shard_ratings(
     separator: str | None = None,
     threads: int | None = None,
     callback: Callback = silent,
-) -> dict[str, Any]:
-    """Cut ratings into shards of users; return facts about the whole table.
+) -> RatingSharding:
+    """Cut ratings into shards of users; return the counts.
 
     Of several ratings of a pair the last one counts.
     """
@@ -141,17 +177,31 @@ def shard_ratings(
         return made
 
     cuts = _cuts(counts, shards or shard_count(int(counts.sum())), path)
-    whole: dict[str, Any] = {"holds": RATINGS, "n_users": len(user_ids), "n_items": len(item_ids)}
     with Buckets(folder, cuts, RATING) as buckets:
         reader.read(lambda pieces: buckets.place(entries(pieces)))
         callback(Progress("ratings placed", 2, 3))
         written = _write(buckets, folder, rating_block, threads, callback)
         kept = written.entries
-        whole |= {"n_ratings": kept, "merged": columns.rows - kept, "values": values.tolist()}
+        result = RatingSharding(
+            holds=RATINGS,
+            n_users=len(user_ids),
+            n_items=len(item_ids),
+            n_ratings=kept,
+            merged=columns.rows - kept,
+            values=values.tolist(),
+            shards=len(written.refs),
+            rows=len(user_ids),
+        )
         write_table(Path(folder) / "users.parquet", {"user": user_ids})
         write_table(Path(folder) / "items.parquet", {"item": item_ids})
-        write_manifest(Path(folder), written.refs, RowBlock, whole | {"cuts": cuts.tolist()})
-    return whole | {"shards": len(written.refs), "rows": len(user_ids)}
+        facts = _manifest_facts(result) | {"cuts": cuts.tolist()}
+        write_manifest(Path(folder), written.refs, RowBlock, facts)
+    return result
+
+
+def _manifest_facts(result: GraphSharding | RatingSharding) -> dict[str, Any]:
+    """Return the JSON of a result for the manifest, which counts its shards itself."""
+    return {k: v for k, v in result._asdict().items() if k not in ("shards", "rows")}
 
 
 class _Reader:
@@ -200,9 +250,13 @@ def _write(
 
     def write(number: int) -> tuple[ShardRef, int, np.ndarray]:
         block = build(*buckets.take(number))
-        return write_shard(Path(folder), number, block), len(block.indices), few(block.weights)
+        return (
+            write_shard(Path(folder), number, block),
+            len(block.indices),
+            first_distinct(block.weights),
+        )
 
-    def few(weights: np.ndarray) -> np.ndarray:
+    def first_distinct(weights: np.ndarray) -> np.ndarray:
         return np.unique(weights)[: MAX_DISTINCT_WEIGHTS + 1]
 
     refs: list[ShardRef] = []
@@ -210,7 +264,7 @@ def _write(
     for ref, kept, seen in in_order(write, ((n,) for n in range(buckets.count)), threads):
         refs.append(ref)
         entries += kept
-        weights = few(np.append(weights, seen))
+        weights = first_distinct(np.append(weights, seen))
         callback(Progress("shards written", len(refs), buckets.count))
     return _Written(
         refs, entries, weights.tolist() if len(weights) <= MAX_DISTINCT_WEIGHTS else None

@@ -17,7 +17,7 @@ from coterie.engine import Engine
 
 
 class Source(StrEnum):
-    """What a contribution to a prediction comes from."""
+    """The origin of a contribution to a prediction."""
 
     BASELINE = "baseline"  # the same for every user and item
     USER = "user"  # how high this user rates in general
@@ -44,12 +44,12 @@ class Contribution(NamedTuple):
 
     @property
     def share(self) -> float:
-        """What this term adds to the expected rating."""
+        """The amount that this term adds to the expected rating."""
         return self.weight * self.rating
 
 
 class Adapter(Protocol):
-    """What each family of models implements."""
+    """The methods that each family of models implements."""
 
     kind: ClassVar[str]  # its name in saved files
 

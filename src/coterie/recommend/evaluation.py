@@ -1,4 +1,4 @@
-"""How well a model predicts ratings that it has not seen: in k folds, or on a test table."""
+"""Evaluate predictions of ratings that a model has not seen: in k folds, or on a test table."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def evaluate_split(
 def _ranking(recommender: Recommender, test: Ratings, top: int, engine: Engine) -> RankingMetrics:
     """Rank, for each test user, the items that the user did not rate in training.
 
-    Relevant are the test ratings of at least the mean training rating; of likes, all of them.
+    A test rating is relevant if it is at least the mean training rating; every like is relevant.
     """
     table = recommender.table_
     threshold = 0.0 if recommender.likes_ else float(recommender.values_ @ table.everybody)
@@ -156,7 +156,7 @@ def _ranking(recommender: Recommender, test: Ratings, top: int, engine: Engine) 
 
 
 def relevant_items(test: Ratings, threshold: float) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the users with a rating of at least `threshold`, and the items they rated so.
+    """Return the users with a rating of at least `threshold`, and the items of these ratings.
 
     >>> test = Ratings.from_arrays([2, 1, 2, 2], [7, 7, 8, 9], [5, 1, 4, 2])
     >>> users, items = relevant_items(test, 4.0)

@@ -23,7 +23,7 @@ class Reason(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why the expected rating of a user for an item is what it is.
+    """The terms that add up to the expected rating of a user for an item.
 
     Attributes
     ----------
@@ -138,6 +138,6 @@ def explain(state: FittedState, user: Any, item: Any, max_reasons: int = 6) -> E
 
 def _examples(membership: np.ndarray, popularity: np.ndarray, items: IdLookup) -> list[Any]:
     """Return items that belong to a group and that many users rated."""
-    known = membership * np.sqrt(popularity)
-    best: list[Any] = items.ids[np.argsort(-known, kind="stable")[:_EXAMPLES]].tolist()
+    score = membership * np.sqrt(popularity)
+    best: list[Any] = items.ids[np.argsort(-score, kind="stable")[:_EXAMPLES]].tolist()
     return best

@@ -1,4 +1,4 @@
-"""What a fitted Recommender knows: model, adapter, rated pairs and ids."""
+"""The state of a fitted Recommender: model, adapter, rated pairs and ids."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class FittedState:
     def from_model(cls, model: Any, training: Ratings, rated: Ratings) -> Self:
         """Build from a fitted model.
 
-        `training` is what the model was fitted to. `rated` are the ratings that users gave: for
-        likes, the first rows of `training`, which the unliked pairs follow.
+        `training` is what the model was fitted to. `rated` are the ratings that users gave.
+        For likes, these are the first rows of `training`; the unliked pairs follow.
         """
         adapter = adapter_for(model).from_model(model, training)
         unliked = slice(len(rated), None)

@@ -73,7 +73,7 @@ def _node_ratings(
         own = rows[others[rows] < n_known]
         ends, own_levels = others[own], levels[own]
         if likes and len(own):
-            # The number is the seed, so a user gets the same negatives whoever is added with it.
+            # The number is the seed, so the negatives do not depend on who else is added.
             rng = np.random.default_rng(int(node))
             count = int(NEGATIVES_PER_LIKE * len(own))
             unliked = negatives_of_one(rng, ends, others, n_known, count)

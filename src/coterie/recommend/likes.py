@@ -27,7 +27,7 @@ def every_rating_is_one(ratings: Ratings) -> bool:
 
 
 def read_as_likes(ratings: Ratings, likes: bool | None) -> bool:
-    """Return whether a table holds likes, as `likes` says or, if it is None, by its ratings."""
+    """Return whether a table is read as likes: the value of `likes`, or if None, by its ratings."""
     ones = every_rating_is_one(ratings)
     if likes and not ones:
         low, high = ratings.values[0], ratings.values[-1]

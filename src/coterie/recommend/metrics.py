@@ -1,4 +1,4 @@
-"""How good predictions are: errors of ratings and quality of rankings."""
+"""Quality of predictions: errors of ratings and quality of rankings."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _rows_of(column: np.ndarray, wanted: np.ndarray) -> list[np.ndarray]:
 
 
 def prior_weight(counts: np.ndarray) -> float:
-    """Return how many ratings the distribution of all ratings counts for, next to a node's own.
+    """Return the weight of the distribution of all ratings, as a number of ratings of the node.
 
     It is the variance of levels within nodes divided by the variance between the nodes' means
     (the moment estimates of a one-way layout).

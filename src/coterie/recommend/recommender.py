@@ -158,7 +158,7 @@ class Recommender(Estimator):
             training = with_unliked_pairs(rated, as_generator(rng if isinstance(rng, int) else 0))
         elif np.ptp(rated.ratings) == 0:
             warnings.warn(
-                f"every rating is {rated.ratings[0]:g}: so is every prediction",
+                f"every rating is {rated.ratings[0]:g}, so every prediction is the same",
                 AssumptionWarning,
                 stacklevel=2,
             )
@@ -307,7 +307,7 @@ class Recommender(Estimator):
         """Return the distribution of the rating of each pair.
 
         Pairs with a user or an item without ratings get the distribution of the item's ratings,
-        else of the user's, else of all ratings; `unseen` says which pairs these are.
+        else of the user's, else of all ratings; `unseen` returns which pairs these are.
 
         Parameters
         ----------
@@ -585,7 +585,7 @@ class Recommender(Estimator):
         if number < 0 or not self.table_.item_counts[number].any():
             raise InputError(
                 f"item {item!r} has no rating in this model",
-                remedy=f"it knows {len(self.items_):,} items, such as {self.items_.ids[0]!r}",
+                remedy=f"use one of its {len(self.items_):,} items, such as {self.items_.ids[0]!r}",
             )
         return number
 

@@ -54,7 +54,7 @@ def adapter_for(model: Estimator) -> type[Adapter]:
 
 
 def adapter_of_kind(kind: str) -> type[Adapter] | None:
-    """Return the adapter class that saves itself under this name, or None."""
+    """Return the adapter class that has this name in saved files, or None."""
     return next((cls for cls in registered_adapters().values() if cls.kind == kind), None)
 
 
@@ -64,7 +64,7 @@ def model_class_named(name: str) -> type[Estimator] | None:
 
 
 class _NamedModel(NamedTuple):
-    """A model with its defaults, and what it calls each option."""
+    """A model with its defaults, and the name of its parameter for each option."""
 
     model: Estimator
     parameters: dict[str, str]  # option -> name of the model's parameter

@@ -34,7 +34,7 @@ from coterie.models.additive.chains import (
 
 _MIN_RATINGS = 100  # with fewer ratings there is no pilot
 _MAX_PILOT_RATINGS = 200_000  # of a larger table the pilot uses users drawn at random
-_MIN_HELD_OUT = 10_000  # ratings: more folds are held out in turn until there are so many
+_MIN_HELD_OUT = 10_000  # ratings; further folds are held out until there are this many
 _FOLDS, _CHAINS_PER_KIND = 5, 2
 _SWEEPS, _BURN_IN, _KEEP_EVERY = 60, 25, 5
 
@@ -58,7 +58,7 @@ def choose_kinds(
     *,
     pilot: bool,
 ) -> list[ChainKind]:
-    """Return the kind of each chain, from the richest kind to the poorest.
+    """Return the kind of each chain; kinds that use the most data come first.
 
     Without a pilot, with few ratings or with one level, all chains have the first kind.
     """
@@ -74,7 +74,7 @@ def choose_kinds(
 
 
 def possible_kinds(inputs: ChainInputs) -> list[ChainKind]:
-    """Return the kinds that the settings and the ratings allow, the richest first."""
+    """Return the kinds that settings and ratings allow; kinds that use the most data come first."""
     presence = inputs.presence
     if presence.weight > 0 and presence.negatives_per_rating > 0 and inputs.shape.levels > 1:
         return [ChainKind.PRESENCE, ChainKind.RATINGS, ChainKind.OFFSETS]

@@ -1,4 +1,4 @@
-"""The start of a chain, and the samples that are kept of it."""
+"""Start a chain, and take samples of its state."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Observed(NamedTuple):
 
 
 class ChainInputs(NamedTuple):
-    """What all chains of a fit share."""
+    """The inputs that all chains of a fit share."""
 
     shape: AdditiveShape
     observed: Observed

@@ -292,7 +292,7 @@ class AdditiveBlockModel(Estimator):
 
     @property
     def effects_(self) -> np.ndarray:
-        """Effect of each pair of groups there, partitions x user groups x item groups."""
+        """Effects in the last sample of the first chain, partitions x user groups x item groups."""
         return np.asarray(self.samples_.effects[self._last_of_first_chain])
 
     @property
@@ -301,7 +301,7 @@ class AdditiveBlockModel(Estimator):
         return int(np.count_nonzero(self.chain_of_sample_ == 0)) - 1
 
     def _chain_inputs(self, ratings: Ratings) -> ChainInputs:
-        """Return what all chains share: sizes, ratings and how presence is used."""
+        """Return the inputs that all chains share: sizes, ratings and how presence is used."""
         observed = observe(
             ratings.users.astype(np.int64),
             ratings.items.astype(np.int64),

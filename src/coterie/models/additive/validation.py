@@ -1,4 +1,4 @@
-"""Checks of the additive model's parameters and data, and the number of chains and sweeps."""
+"""Check the additive model's parameters and data; choose the number of chains and sweeps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from coterie.data import Ratings
 if TYPE_CHECKING:
     from coterie.models.additive.estimator import AdditiveBlockModel
 
-_CHAINS, _SWEEPS, _LEAST_SWEEPS = 10, 320, 120
+_CHAINS, _SWEEPS, _MIN_SWEEPS = 10, 320, 120
 _FULL_SWEEPS_UP_TO = 500_000  # ratings; above, "auto" lowers the number of sweeps
 _MAX_SAMPLE_BYTES = 1 << 28
 
@@ -34,15 +34,15 @@ def check(model: AdditiveBlockModel, ratings: object) -> None:
     if not len(ratings):
         raise InputError("there are no ratings to learn from", remedy="give at least one rating")
     user_groups, item_groups = group_counts(model)
-    for name, value, most in (
+    for name, value, maximum in (
         ("n_partitions", model.n_partitions, 1000),
         ("n_groups[0]", user_groups, 255),
         ("n_groups[1]", item_groups, 255),
         ("n_styles", model.n_styles, 255),
         ("keep_every", model.keep_every, 10**6),
     ):
-        if not 1 <= value <= most:
-            raise InputError(f"{name}={value} is out of range", remedy=f"use 1 to {most}")
+        if not 1 <= value <= maximum:
+            raise InputError(f"{name}={value} is out of range", remedy=f"use 1 to {maximum}")
     for name, weight in (
         ("presence", model.presence),
         ("negatives_per_rating", model.negatives_per_rating),
@@ -61,7 +61,7 @@ def sampling_plan(model: AdditiveBlockModel, ratings: Ratings) -> SamplingPlan:
     """Resolve "auto" and check the number of chains and sweeps."""
     shrink = math.sqrt(min(1.0, _FULL_SWEEPS_UP_TO / max(len(ratings), 1)))
     chains = _resolved("n_chains", model.n_chains, _CHAINS, least=1)
-    auto_sweeps = max(_LEAST_SWEEPS, round(_SWEEPS * shrink))
+    auto_sweeps = max(_MIN_SWEEPS, round(_SWEEPS * shrink))
     sweeps = _resolved("n_sweeps", model.n_sweeps, auto_sweeps, least=1)
     burn_in = _resolved("burn_in", model.burn_in, sweeps // 4, least=0)
     if burn_in >= sweeps:
@@ -70,8 +70,8 @@ def sampling_plan(model: AdditiveBlockModel, ratings: Ratings) -> SamplingPlan:
             remedy="decrease `burn_in` or increase `n_sweeps`",
         )
     sample_bytes = (ratings.n_users + ratings.n_items) * (model.n_partitions + 8) + ratings.n_users
-    most_samples = max(1, _MAX_SAMPLE_BYTES // (chains * sample_bytes))
-    keep_every = max(model.keep_every, -(-(sweeps - burn_in) // most_samples))
+    max_samples = max(1, _MAX_SAMPLE_BYTES // (chains * sample_bytes))
+    keep_every = max(model.keep_every, -(-(sweeps - burn_in) // max_samples))
     return SamplingPlan(chains, burn_in, sweeps, keep_every)
 
 

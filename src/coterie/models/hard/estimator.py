@@ -36,13 +36,13 @@ from coterie.models.hard.search.paper import PaperTrace
 from coterie.models.hard.validation import block_counts, check_request, given_labels
 from coterie.models.smallest_data import smallest_like
 
-_MAY_CHANGE_ON_RESUME = ("max_iter", "tol", "rng")  # of rng the checkpoint has its own record
+_MAY_CHANGE_ON_RESUME = ("max_iter", "tol", "rng")  # the checkpoint stores rng separately
 _SMALLEST_FIT = {"max_iter": 1, "n_init": 1, "init": "random", "rng": 0}
 _TINY = 6  # nodes of the graph on which kernels are compiled
 
 
 class _SearchTask(NamedTuple):
-    """What all runs of a fit share."""
+    """The inputs that all runs of a fit share."""
 
     objective: Objective
     n_blocks: tuple[int, ...]  # per side
@@ -254,7 +254,7 @@ class GeneralizedKMeans(Estimator):
         if fit is None:
             fit = HardFitState(rng)
         if isinstance(data, ShardedRatings):
-            data = data.load()  # both node sets need their rows, and shards hold rows of users only
+            data = data.load()  # items need rows too, and shards contain those of users only
         if isinstance(data, Ratings):
             self.ratings_ = data
 
@@ -297,9 +297,9 @@ class GeneralizedKMeans(Estimator):
         engine : str or Engine, default="local"
             The engine that `fit` will use.
         """
-        few = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "min_block_size": 0})
-        few.n_blocks = "auto" if self.n_blocks == "auto" else 1
-        few.fit(smallest_like(data), engine)
+        tiny = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "min_block_size": 0})
+        tiny.n_blocks = "auto" if self.n_blocks == "auto" else 1
+        tiny.fit(smallest_like(data), engine)
 
     def fit_predict(self, data: Graph | Ratings | np.ndarray, **options: Any) -> np.ndarray:
         """Cluster the data and return the labels.

@@ -1,4 +1,4 @@
-"""What a finished clustering reports: its block matrix, and whether any single move helps."""
+"""Results of a finished clustering: its block matrix, and whether a single move improves it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHUNK = 1 << 18  # elements scored at once
 class BlockSummary:
     """The block matrix of a clustering; one row and one column per block.
 
-    For ratings the matrices are users' blocks x items' blocks, and `edges` has a third dimension,
+    For ratings the matrices are user blocks x item blocks, and `edges` has a third dimension,
     the levels of the rating scale.
     """
 

@@ -105,7 +105,7 @@ def save_fit(
 
 
 def _facts(run: SoftRun) -> dict[str, Any]:
-    """Return what a checkpoint stores of a finished run as JSON; its arrays are stored apart."""
+    """Return the JSON that a checkpoint stores of a finished run; arrays are stored separately."""
     return {
         "entropy": run.entropy,
         "score": run.score,

@@ -142,13 +142,13 @@ def in_column_blocks(
     return ColumnBlockedProblem(problem, columns[0], min(count, columns[0]))
 
 
-def blocks_needed(size: int, most: float) -> int:
-    """Return the number of blocks for `size` bytes if at most `most` bytes are broadcast whole.
+def blocks_needed(size: int, max_bytes: float) -> int:
+    """Return the number of blocks for `size` bytes if `max_bytes` can be broadcast whole.
 
     >>> blocks_needed(10**9, 1 << 30), blocks_needed(10**10, 1 << 30)
     (1, 38)
     """
-    return 1 if size <= most else math.ceil(_BLOCKS_PER_LIMIT * size / most)
+    return 1 if size <= max_bytes else math.ceil(_BLOCKS_PER_LIMIT * size / max_bytes)
 
 
 def narrow(shard: Shard, cuts: np.ndarray) -> tuple[Shard, tuple[np.ndarray, ...]]:
@@ -163,7 +163,7 @@ def narrow(shard: Shard, cuts: np.ndarray) -> tuple[Shard, tuple[np.ndarray, ...
 
 
 def identity(places: np.ndarray) -> np.ndarray:
-    """Return the argument: gives a selected result a task of its own."""
+    """Return the argument, so that a selected result becomes a separate task."""
     return places
 
 

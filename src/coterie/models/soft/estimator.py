@@ -36,7 +36,7 @@ from coterie.models.soft.validation import check
 
 # A resumed fit may change these: they decide when a run stops, or the checkpoint stores their
 # effect (seeds and initial states).
-_FREE_WHEN_RESUMED = ("max_iter", "tol", "patience", "rng", "init", "warm_start")
+_MAY_CHANGE_ON_RESUME = ("max_iter", "tol", "patience", "rng", "init", "warm_start")
 _SMALLEST_FIT = {"n_groups": 1, "max_iter": 1, "n_init": 1, "init": "random", "rng": 0}
 
 
@@ -153,8 +153,8 @@ class SoftModel(Estimator):
         engine : str or Engine, default="local"
             The engine that `fit` will use.
         """
-        few = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "absent": self._absent(data)})
-        few.fit(smallest_like(data), engine)
+        tiny = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "absent": self._absent(data)})
+        tiny.fit(smallest_like(data), engine)
 
     def _seeds(self) -> list[int]:
         """Draw one seed per run, and the seed that chooses the held-out ratings."""
@@ -254,6 +254,6 @@ class SoftModel(Estimator):
 
     def _fingerprint(self, data: Data) -> dict[str, Any]:
         """Return the data and settings that a resumed fit must share with its checkpoint."""
-        given = {n: v for n, v in self.get_params().items() if n not in _FREE_WHEN_RESUMED}
+        given = {n: v for n, v in self.get_params().items() if n not in _MAY_CHANGE_ON_RESUME}
         given["n_groups"] = np.ravel(self.n_groups).tolist()
         return {"model": type(self).__name__, "data": data_digest(data), **given}

@@ -40,7 +40,7 @@ class GraphSettings(NamedTuple):
 
 
 class GraphCommon(NamedTuple):
-    """What every task of an iteration reads."""
+    """The data that every task of an iteration reads."""
 
     nodes: np.ndarray
     theta: np.ndarray
@@ -120,7 +120,7 @@ class GraphProblem:
     def penalty(self, engine_state: SoftState) -> float:
         if self.settings.prior == 0.0:
             return 0.0
-        # of an undirected graph, the two cells of a pair of groups are one parameter
+        # In an undirected graph, the two cells of a pair of groups are one parameter.
         cells = self._count_pairs_once(log_sum(engine_state.theta))
         return -self.settings.prior * (log_sum(engine_state.rows) + cells)
 

@@ -13,7 +13,7 @@ from coterie.kernels.soft.em import Shard
 from coterie.kernels.soft.grouping import count_groups, counting_order, group_starts
 
 _OBSERVATIONS_PER_COLUMN = 8
-_MOST_COLUMN_SUMS = 32
+_MAX_COLUMN_SUMS = 32
 _CACHE = 16 << 20  # bytes; fixed, so that a result never depends on the machine
 _BEYOND_CACHE = 2.6
 
@@ -102,7 +102,7 @@ def _cuts(pairs: Pairs, cost: np.ndarray, column_sums: bool) -> np.ndarray:
     count = shard_count(int(work[-1]))
     if column_sums:
         fitting = len(pairs.rows) // (_OBSERVATIONS_PER_COLUMN * max(pairs.n_columns, 1))
-        count = min(count, _MOST_COLUMN_SUMS, max(2, fitting))
+        count = min(count, _MAX_COLUMN_SUMS, max(2, fitting))
     cuts = np.unique(cut_rows(work, min(count, max(pairs.n_rows, 1))))
     return cuts if len(cuts) > 1 else np.array([0, 0])  # no rows: one empty block
 

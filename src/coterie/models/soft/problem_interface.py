@@ -1,4 +1,4 @@
-"""What the EM loop needs from a model and its data, and helpers that problems share."""
+"""The interface between the EM loop and an EM problem, and helpers that problems share."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from coterie.models.soft.state import SoftState
 
 
 class RatingCommon(NamedTuple):
-    """What every shard reads: column memberships, theta, and alias tables to draw from them."""
+    """The data that every shard reads: column memberships, theta, and alias tables to draw from."""
 
     columns: np.ndarray
     theta: np.ndarray
@@ -145,7 +145,7 @@ class RatingProblem:
 
 
 def common_of(columns: np.ndarray, theta: np.ndarray, samples: int) -> RatingCommon:
-    """Return what every shard reads, with alias tables if there are draws."""
+    """Return the data that every shard reads, with alias tables if there are draws."""
     return RatingCommon(columns, theta, alias_tables(columns) if samples else None)
 
 

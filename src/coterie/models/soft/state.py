@@ -32,7 +32,7 @@ class SoftShape(NamedTuple):
     n_columns: int
     row_groups: int
     column_groups: int
-    n_levels: int  # number of levels
+    n_levels: int
     one_set: bool = False  # a graph: rows and columns are the same nodes
     symmetric: bool = False  # an undirected graph: theta is symmetric
 

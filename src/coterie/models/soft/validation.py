@@ -1,4 +1,4 @@
-"""Checks of a soft model's parameters and data before a fit."""
+"""Check a soft model's parameters and data before a fit."""
 
 from __future__ import annotations
 

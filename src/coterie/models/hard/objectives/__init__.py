@@ -1,4 +1,4 @@
-"""What Generalized k-means minimises: one objective per model of the data, one interface for all.
+"""The objectives of Generalized k-means: one per model of the data, with one interface for all.
 
 `objective_for` builds the objective by name, where the engine works. A search
 (`models/hard/search`) knows nothing about graphs or ratings. It holds a state and calls

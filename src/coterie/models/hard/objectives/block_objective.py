@@ -32,7 +32,7 @@ from coterie.kernels.hard.statistics import (
 )
 from coterie.models.hard.objectives.interface import Labels, MovePlan
 
-_KEPT_X = 17  # score rows are kept for x below this
+_KEPT_X = 17  # score rows are reused for neighbour counts x below this
 _KEPT_BYTES = 1 << 25  # … in at most this much memory per thread
 
 

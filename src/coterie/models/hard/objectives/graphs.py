@@ -59,7 +59,7 @@ def weighted(graph: Graph) -> BlockObjective:
             stacklevel=2,
         )
     adjacency = _without_zeros(
-        _both_ways(graph, "weighted")._replace(weights=_own(graph.weights, np.float64))
+        _both_ways(graph, "weighted")._replace(weights=_kernel_array(graph.weights, np.float64))
     )
     constant = float(gammaln(graph.weights + 1).sum()) / 2
     return BlockObjective("weighted", POISSON, ONE_WAY, (adjacency,), constant=constant)
@@ -110,10 +110,13 @@ def _both_ways(graph: Graph, name: str) -> Adjacency:
         )
         graph = Graph.from_edges(*graph.edges(), n_nodes=graph.n_nodes)
     return Adjacency(
-        _own(graph.indptr, np.int64), _own(graph.indices, np.int32), _NO_CHANNELS, _NO_WEIGHTS
+        _kernel_array(graph.indptr, np.int64),
+        _kernel_array(graph.indices, np.int32),
+        _NO_CHANNELS,
+        _NO_WEIGHTS,
     )
 
 
-def _own(array: np.ndarray, dtype: type) -> np.ndarray:
+def _kernel_array(array: np.ndarray, dtype: type) -> np.ndarray:
     """Return the array as kernels are compiled for it: contiguous, writeable, of this type."""
     return np.require(array, dtype, ["C", "A", "W"])

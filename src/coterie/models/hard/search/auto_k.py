@@ -72,7 +72,7 @@ def choose(
     while search.best is not chosen:
         chosen = search.best
         for side in range(len(objective.n_elements)):
-            search.close_in(side)
+            search.narrow(side)
     return search.ranked()
 
 
@@ -114,7 +114,7 @@ class _Search:
             goal = tuple(max(1, min(k - 1, int(k / _LEVEL))) for k in n_blocks)
             labels, n_blocks = here.labels, goal
 
-    def close_in(self, side: int) -> None:
+    def narrow(self, side: int) -> None:
         """Try numbers of one side's blocks between the best and its neighbours until the gaps are
         small (for small numbers: until none is left)."""
         while True:

@@ -20,7 +20,7 @@ _BATCHES = 5  # per full pass: statistics become outdated within a batch, tables
 
 
 class Settled(NamedTuple):
-    """What `settle` achieved."""
+    """The result of `settle`."""
 
     moved: int
     gained: float  # how much S fell

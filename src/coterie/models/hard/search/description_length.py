@@ -6,7 +6,7 @@ and the data given both. Each part is the logarithm of a number of equally likel
 (the microcanonical form of the integrated likelihood, Peixoto), so there is nothing to tune:
 
     labels    log n + log C(n-1, k-1) + log n!/(n_1! … n_k!), per side
-    matrix    log of the ways to spread E edges over B cells, C(B+E-1, E)
+    matrix    log of the ways to distribute E edges over B cells, C(B+E-1, E)
     data      log C(D_ij, d_ij) per cell
 
 Models without pairs replace the last two parts. Degree correction: the ways to wire the half-edges
@@ -92,10 +92,10 @@ def _degrees(objective: BlockObjective, labels: np.ndarray, rows: SparseRows) ->
     it, minus the orders of a node's own half-edges, which `_wiring` counts additionally."""
     degrees = np.diff(objective.sides[0].indptr)
     classes = labels * np.int64(degrees.max(initial=0) + 1) + degrees
-    often = np.unique(classes, return_counts=True)[1]
-    who = gammaln(rows.sizes + 1).sum() - gammaln(often + 1).sum()
-    how_often = _log_partitions(rows.total, rows.sizes).sum()
-    return float(who + how_often - gammaln(degrees + 1.0).sum())
+    nodes_per_class = np.unique(classes, return_counts=True)[1]
+    arrangements = gammaln(rows.sizes + 1).sum() - gammaln(nodes_per_class + 1).sum()
+    degree_counts = _log_partitions(rows.total, rows.sizes).sum()
+    return float(arrangements + degree_counts - gammaln(degrees + 1.0).sum())
 
 
 def _log_partitions(total: np.ndarray, parts: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Keep the best of several descents, for objectives whose blocks cannot be merged (points)."""
+"""Keep the best of several descents, for objectives that cannot merge blocks (points)."""
 
 from __future__ import annotations
 
