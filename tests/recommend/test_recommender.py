@@ -307,7 +307,9 @@ def test_likes_parameter_decides_without_a_warning(tmp_path) -> None:
         rec = ct.Recommender(model_of("mmsbm"), likes=True).fit(table)
         rec.save(tmp_path / "m")
         assert rec.likes_ and ct.load_recommender(tmp_path / "m").fit(table).likes_
-    with pytest.warns(AssumptionWarning, match="every rating is 1, so every prediction is the same"):
+    with pytest.warns(
+        AssumptionWarning, match="every rating is 1, so every prediction is the same"
+    ):
         rec = ct.Recommender(model_of("mmsbm"), likes=False).fit(table)
     assert not rec.likes_ and rec.values_.tolist() == [1]
 

@@ -1,6 +1,6 @@
 """Publish a graph: draw a new graph, measure it, attack it, decide, write.
 
-The rooms, in the order of a release: `draw` (classes and new graphs), `utility` (how similar the
+The packages, in the order of a release: `draw` (classes and new graphs), `utility` (how similar the
 new graph is), `risk` (what attackers find in it), `policy` (the decision), `output` (the files).
 `baselines` has other techniques for comparison.
 """

@@ -142,7 +142,7 @@ class Anonymizer(Estimator):
         engine : str or Engine, default="local"
             Where the work runs.
         callback : callable, optional
-            Called with a `Progress` now and then.
+            Called with a `Progress` after each step.
         ledger : Ledger, optional
             Where releases of the same original are counted. The default is the user's state
             folder.
@@ -189,7 +189,7 @@ class Anonymizer(Estimator):
             used_up = self._too_many_releases(graph, counts)
             impossible = used_up or self._impossible(graph)
             if impossible:
-                release = self._nothing(graph, impossible)
+                release = self._refuse_without_drawing(graph, impossible)
             else:
                 release = self._release(entropy, graph, labels, running, callback, counts)
             if release.refused and suggest and labels is None and not used_up:
@@ -330,7 +330,7 @@ class Anonymizer(Estimator):
             return []
         return policy.check_releases(ledger.count(fingerprint(graph)) + self.draws).reasons
 
-    def _nothing(self, graph: Graph, reasons: list[str]) -> Release:
+    def _refuse_without_drawing(self, graph: Graph, reasons: list[str]) -> Release:
         """Return the refusal of a release that cannot be drawn."""
         summary = PublicSummary(
             refused=True,

@@ -264,7 +264,7 @@ class Policy:
         )
 
     def _attack_limit(self, attack: AttackComparison) -> Limit:
-        """Allow what luck gives plus the margin; more than that only once in 100 releases."""
+        """Allow as many hits as luck plus the margin gives in 99 of 100 releases."""
         result, expected = attack.result, attack.expected
         allowed = highest_likely_count(expected + self.attack_margin * attack.naive)
         return Limit(

@@ -20,12 +20,13 @@ CheckpointOption = Annotated[
 ResumeOption = Annotated[
     bool,
     typer.Option(
-        "--resume", help="Continue from the --checkpoint file if it exists; start anew if not."
+        "--resume",
+        help="Continue from the --checkpoint file if it exists; otherwise start a new fit.",
     ),
 ]
 
 
-def saving(checkpoint: Path | None, resume: bool) -> dict[str, Any]:
+def checkpoint_arguments(checkpoint: Path | None, resume: bool) -> dict[str, Any]:
     """Return the keyword arguments for a model's `fit`."""
     if resume and checkpoint is None:
         raise InputError(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
-from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, saving
-from coterie.cli.engine_options import EngineOption, SchedulerOption, Where, engine_of
+from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, checkpoint_arguments
+from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption, engine_of
 from coterie.cli.fit_options import IterationsOption, ReportOption, RunsOption, ToleranceOption
 from coterie.cli.fit_output import Counts, FitOutcome, show_fit, write_page
 from coterie.cli.input_options import (
@@ -123,7 +123,7 @@ def run(
     ] = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
-    engine: EngineOption = Where.local,
+    engine: EngineOption = EngineName.local,
     scheduler: SchedulerOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
@@ -138,7 +138,7 @@ def run(
     from coterie.models.hard.validation import check_request
 
     count = parse_blocks(blocks)
-    kept = saving(checkpoint, resume)
+    saving = checkpoint_arguments(checkpoint, resume)
     model = GeneralizedKMeans(
         count,
         objective=objective.value,
@@ -151,15 +151,15 @@ def run(
         min_block_size=min_block_size,
         rng=session.seed,
     )
-    check_request(model, engine=engine.value, **kept)
+    check_request(model, engine=engine.value, **saving)
     data = load_data(session, graph, objective, format=format, separator=separator)
     refuse_report_of_shards(report, graph)
     known = None if truth is None else _read_truth(truth, data)
     with (
-        engine_of(session, engine, scheduler) as where,
+        engine_of(session, engine, scheduler) as running,
         session.progress("clustering") as callback,
     ):
-        model.fit(data, engine=where, callback=callback, **kept)
+        model.fit(data, engine=running, callback=callback, **saving)
     session.interrupted = model.interrupted_
     result = _result(model, data, known)
     if out is not None:

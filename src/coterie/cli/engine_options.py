@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from coterie.engine import Engine
 
 
-class Where(StrEnum):
+class EngineName(StrEnum):
     """Threads of this process, or a Dask cluster."""
 
     local = "local"
@@ -25,7 +25,7 @@ class Where(StrEnum):
 
 
 EngineOption = Annotated[
-    Where,
+    EngineName,
     typer.Option(
         "--engine", help="Where the work runs: on the threads of this process, or on Dask workers."
     ),
@@ -42,17 +42,18 @@ SchedulerOption = Annotated[
 
 
 @contextmanager
-def engine_of(session: Session, where: Where, scheduler: str | None) -> Iterator[Engine]:
+def engine_of(session: Session, name: EngineName, scheduler: str | None) -> Iterator[Engine]:
     """Yield the engine and close it at the end of the block."""
-    if scheduler is not None and where is not Where.dask:
+    if scheduler is not None and name is not EngineName.dask:
         raise InputError("--scheduler requires Dask", remedy="add --engine dask")
-    if where is Where.local:
+    engine: Engine
+    if name is EngineName.local:
         engine = session.engine()
     else:
         from coterie.engine.dask import DaskEngine
 
-        engine = DaskEngine(scheduler, workers=session.threads)
-        session.say(f"Dask dashboard: {engine.dashboard}")
+        engine = dask = DaskEngine(scheduler, workers=session.threads)
+        session.say(f"Dask dashboard: {dask.dashboard}")
     try:
         yield engine
     finally:

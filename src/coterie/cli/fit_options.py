@@ -1,4 +1,4 @@
-"""Options that the commands `cluster` and `soft` share."""
+"""Options that the commands that fit a model share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `cluster` and `soft` report a fit: the common JSON keys, the table, the report file."""
+"""Output of the commands that fit a model: the common JSON keys, the table, the report file."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def show_fit(
 
 
 def write_page(path: Path, html: str) -> None:
-    """Write a report; the file appears whole or not at all."""
+    """Write a report; the file appears complete or not at all."""
     from coterie.data.atomic_files import atomic_write
 
     with atomic_write(path) as file:

@@ -1,4 +1,4 @@
-"""What commands that read a graph or ratings share: arguments, options, reading."""
+"""Arguments, options and readers of the commands that take a graph or ratings."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class HardObjective(StrEnum):
     likes = "likes"
 
 
-_RATINGS = ("ratings", "binomial", "likes")  # objectives whose input has users and items
+_RATINGS = ("ratings", "binomial", "likes")  # objectives with users and items
 
 
 def load_data(
@@ -99,7 +99,7 @@ def load_data(
     format: str | None = None,
     separator: str | None = None,
 ) -> Any:
-    """Load what a command's argument names: a graph or ratings, in memory or in shards."""
+    """Load the input of a command: a graph or ratings, in memory or in shards."""
     if Path(path).is_dir():
         return load_shards(path, format=format, separator=separator)
     if objective.value in _RATINGS:
@@ -161,7 +161,7 @@ def load_shards(path: str, *, holds: str | None = None, **options: Any) -> Any:
         raise InputError(
             f"the shards hold no {holds}",
             path=path,
-            remedy=f"give a file of {holds}, or shards of one",
+            remedy=f"give a file of {holds}, or a folder of shards made from one",
         )
     return data
 

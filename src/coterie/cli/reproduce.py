@@ -69,7 +69,7 @@ def run(
     from coterie.reproduce.settings import Setting
 
     seconds = budget if budget is not None else _QUICK_BUDGET if quick else _BUDGET
-    with session.engine() as engine, session.progress("reproduce") as callback:  # type: ignore[attr-defined]
+    with session.engine() as engine, session.progress("reproduce") as callback:
         setting = Setting(session.seed, seconds, quick, engine, callback)
         reproduction = reproduce(what, setting, out)
     _show(session, reproduction)

@@ -1,4 +1,4 @@
-"""What every command shares: five options, error messages, exit codes and output.
+"""The parts that all commands share: five options, error messages, exit codes and output.
 
 A command is a function that takes a Session first and returns what `--json` prints (a dictionary
 or a dataclass). `@command` adds the shared options to its signature and turns errors into exit
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from coterie.engine import Engine
+    from coterie.engine import LocalEngine
 
 FAILED = 1
 BAD_INPUT = 2
@@ -54,7 +54,6 @@ _OPTION_NAMES = {
     "n_sweeps": "iterations",
     "negatives_per_rating": "negatives",
     "rng": "seed",
-    "sep": "separator",
     "weighted": "objective weighted",
 }
 _PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
@@ -147,7 +146,7 @@ class Session:
         width = None if sys.stdout.isatty() else 160
         return Console(highlight=False, markup=False, width=width)
 
-    def engine(self) -> Engine:
+    def engine(self) -> LocalEngine:
         """Return an engine that runs on the threads of this process."""
         from coterie.engine import LocalEngine
 

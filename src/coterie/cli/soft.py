@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
-from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, saving
-from coterie.cli.engine_options import EngineOption, SchedulerOption, Where, engine_of
+from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, checkpoint_arguments
+from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption, engine_of
 from coterie.cli.fit_options import IterationsOption, ReportOption, RunsOption, ToleranceOption
 from coterie.cli.fit_output import Counts, FitOutcome, show_fit, write_page
 from coterie.cli.input_options import (
@@ -116,7 +116,7 @@ def run(
     report: ReportOption = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
-    engine: EngineOption = Where.local,
+    engine: EngineOption = EngineName.local,
     scheduler: SchedulerOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
@@ -129,7 +129,7 @@ def run(
     from coterie.models.soft.mcmmsbm import MCMMSBM
     from coterie.models.soft.mmsbm import MMSBM
 
-    kept = saving(checkpoint, resume)
+    saving = checkpoint_arguments(checkpoint, resume)
     if samples is not None and method is Method.exact:
         raise InputError(
             "--samples has no effect on the exact method", remedy="add --method monte-carlo"
@@ -150,8 +150,8 @@ def run(
         if method is Method.exact
         else MCMMSBM(samples=samples or _SAMPLES, **options)
     )
-    with engine_of(session, engine, scheduler) as where:
-        seconds = _fit(session, model, data, where, kept)
+    with engine_of(session, engine, scheduler) as running:
+        seconds = _fit(session, model, data, running, saving)
     if out is not None:
         from coterie.data.writers import write_table
 
@@ -202,7 +202,7 @@ def _fit(
     model: SoftModel,
     data: Any,
     engine: Engine,
-    kept: dict[str, Any],
+    saving: dict[str, Any],
 ) -> float:
     """Fit the model and return the seconds it took, without compiling."""
     from coterie.base.progress import Progress
@@ -211,7 +211,7 @@ def _fit(
         callback(Progress("compiling", 0))
         model.compile(data, engine)
         with stopwatch() as seconds:
-            model.fit(data, engine, callback, **kept)
+            model.fit(data, engine, callback, **saving)
             taken = seconds()
     session.interrupted = model.interrupted_
     return taken

@@ -139,6 +139,11 @@ def number_text(
     return ids, _ranked(encoded, order, [len(column) for column in columns])
 
 
+def integers_as_text(integers: np.ndarray) -> pa.DictionaryArray:
+    """Return integers as dictionary-encoded text, as they were written in the file."""
+    return pa.array(integers).cast(pa.string()).dictionary_encode()
+
+
 def _ranked(encoded: pa.ChunkedArray, order: np.ndarray, lengths: list[int]) -> list[np.ndarray]:
     """Return the codes of columns of these lengths, renumbered by the order of the dictionary."""
     places = np.empty(len(order), np.int32)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from coterie.base.errors import InputError
 from coterie.base.machine import physical_memory
 from coterie.data.byte_source import PathLike, line_blocks, open_bytes, place_name
+from coterie.data.ids import integers_as_text
 from coterie.data.ordered_threads import in_order
 from coterie.data.text_fields import Column, Fault, TextBlock, is_number, read_block
 from coterie.data.text_layout import (
@@ -137,9 +138,7 @@ def fault_error(fault: Fault, name: str, first_line: int) -> InputError:
 
 def _as_text(piece: Column) -> pa.Array:
     """Return a piece of an id column as dictionary-encoded text."""
-    if isinstance(piece, np.ndarray):
-        return pa.array(piece).cast(pa.string()).dictionary_encode()
-    return piece
+    return integers_as_text(piece) if isinstance(piece, np.ndarray) else piece
 
 
 class _FileStart(NamedTuple):

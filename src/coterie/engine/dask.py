@@ -7,6 +7,7 @@ detects that no worker is left, and reports it.
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import tempfile
 import time
@@ -358,10 +359,22 @@ class DaskEngine(ContextManaged):
     def _gather(self, futures: Sequence[Any]) -> list[Any]:
         """Wait for futures and return their results."""
         self._wait(futures)
+        # A worker can go away between the wait and the transfer; Dask alone would wait for ever.
+        transfer = self._client.sync(self._begin_transfer, futures)
+
+        def transferred() -> bool:
+            self._client.sync(asyncio.wait, [transfer], timeout=_POLL_SECONDS)
+            return bool(transfer.done())
+
+        self._poll(transferred)
         try:
-            return list(self._client.gather(list(futures)))
+            return list(transfer.result())
         except _GONE as error:
             raise self._lost() from error
+
+    async def _begin_transfer(self, futures: Sequence[Any]) -> Any:
+        """Start to fetch results and return the task that does it."""
+        return asyncio.ensure_future(self._client.gather(list(futures), asynchronous=True))
 
     def _submit_one(self, function: Callable[..., Any], *arguments: Any, name: str = "") -> Any:
         """Submit one task and return its future."""
@@ -375,18 +388,38 @@ class DaskEngine(ContextManaged):
                 raise self._lost() from error
 
     def _wait(self, handles: Sequence[Any]) -> None:
-        """Wait until all are done; raise an error if no worker is left."""
-        alone_since: float | None = None
-        while True:
+        """Wait until all are done; raise an error if one of them failed."""
+
+        def done() -> bool:
             try:
                 with self._client.as_current():
                     self._dask.wait(handles, timeout=_POLL_SECONDS)
             except TimeoutError:
-                pass
+                return False
+            return True
+
+        self._poll(done)
+        for handle in handles:
+            if handle.status == "error":
+                raise self._plain_error(handle.exception())
+            if handle.status in ("cancelled", "lost"):
+                raise self._lost()
+
+    def _poll(self, done: Callable[[], bool]) -> None:
+        """Call `done`, which waits for a short time, until it is true.
+
+        Raises
+        ------
+        EngineError
+            If the scheduler is gone, or no worker has been left for `patience` seconds.
+        """
+        alone_since: float | None = None
+        while True:
+            try:
+                if done():
+                    return
             except _GONE as error:
                 raise self._lost() from error
-            else:
-                break
             if self._client.status not in ("running", "newly-created"):
                 raise self._lost()
             if self._client.nthreads():
@@ -398,11 +431,6 @@ class DaskEngine(ContextManaged):
                     f"all Dask workers are gone and none came back within {self.patience:g} s; "
                     "start workers and set `resume` to continue from the last checkpoint"
                 )
-        for handle in handles:
-            if handle.status == "error":
-                raise self._plain_error(handle.exception())
-            if handle.status in ("cancelled", "lost"):
-                raise self._lost()
 
     def _plain_error(self, error: BaseException) -> BaseException:
         """Return the error of a task, explained if it killed its workers."""

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from coterie.engine.text_ids import NameCounter, NameTable, as_names
+from coterie.data.ids import integers_as_text
+from coterie.engine.text_ids import NameCounter, NameTable
 from coterie.kernels.io import numbering
 
 _COUNT_AT = 1 << 24  # entries that are counted together
@@ -61,7 +62,7 @@ class IdCounter:
         self._table, self._sorted, self._text = _Table(), _Sorted(), NameCounter()
         if not text:
             return values, counts
-        text.add(as_names(values), counts)
+        text.add(integers_as_text(values), counts)
         return text.finish()
 
     def _count(self) -> None:
@@ -169,7 +170,7 @@ class IdNumbers:
     def _of(self, piece: Any) -> np.ndarray:
         """Return the numbers of one piece."""
         if self._names is not None:
-            piece = as_names(piece) if isinstance(piece, np.ndarray) else piece
+            piece = integers_as_text(piece) if isinstance(piece, np.ndarray) else piece
             return np.asarray(self._names.numbers(piece.dictionary)[piece.indices.to_numpy()])
         if not len(piece) or self._consecutive:
             return np.asarray(piece, np.int32)

@@ -100,11 +100,6 @@ class NameCounter:
         return names.take(order).to_numpy(zero_copy_only=False), counts
 
 
-def as_names(integers: np.ndarray) -> pa.DictionaryArray:
-    """Return integers as text, as they were written in the file."""
-    return pa.array(integers).cast(pa.string()).dictionary_encode()
-
-
 def _bytes(names: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """Return (bytes, int64 offsets) of strings without missing values."""
     width = np.int64 if pa.types.is_large_string(names.type) else np.int32

@@ -7,7 +7,7 @@ first used.
 
     html = render_cluster_report(model, graph, name="my network")
 
-A report is made in three steps that can be used separately: `summarize` (numbers, few whatever the
+A report is made in three steps that can be used separately: `summarize` (a few numbers, for any
 size of the data), `compose` (sections and charts), `page.write` (the template).
 """
 

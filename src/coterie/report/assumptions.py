@@ -50,11 +50,11 @@ def model_assumptions(model: Any, data: Graph | Ratings, remarks: Sequence[str] 
         cleaned = str(data.cleaned)
         if not any(cleaned in sentence for sentence in sentences):
             sentences.append(f"Cleaned while reading: {cleaned}.")
-    sentences += [_of_the_model(model, data), _of_the_start(model)]
+    sentences += [_model_assumption(model, data), _start_assumption(model)]
     return [_sentence(text) for text in dict.fromkeys(sentences) if text]
 
 
-def _of_the_model(model: Any, data: Graph | Ratings) -> str:
+def _model_assumption(model: Any, data: Graph | Ratings) -> str:
     if hasattr(model, "memberships_") or hasattr(model, "user_memberships_"):
         return _SOFT_GRAPH if isinstance(data, Graph) else _SOFT_RATINGS
     if hasattr(model, "samples_"):
@@ -62,7 +62,7 @@ def _of_the_model(model: Any, data: Graph | Ratings) -> str:
     return _HARD.get(str(getattr(model, "objective", "")), "")
 
 
-def _of_the_start(model: Any) -> str:
+def _start_assumption(model: Any) -> str:
     starts = getattr(model, "n_init", None)
     if starts is None:
         return ""
@@ -71,7 +71,7 @@ def _of_the_start(model: Any) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Write a remark as a sentence; of a file, only its name without the folder.
+    """Write a remark as a sentence; a path is shortened to the name of the file.
 
     >>> _sentence("edges merged"), _sentence("/home/me/a.txt: 2 edges merged")
     ('Edges merged.', 'a.txt: 2 edges merged.')

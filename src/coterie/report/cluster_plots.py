@@ -20,7 +20,7 @@ def write_plot(model: Any, path: str | PathLike[str], *, title: str = "") -> Non
     model : GeneralizedKMeans
         The fitted model.
     path : str or path-like
-        The SVG file to write; it appears whole or not at all.
+        The SVG file to write; it appears complete or not at all.
     title : str, default=""
         A title above the picture.
     """

@@ -1,4 +1,4 @@
-"""The numbers that a clustering report shows; how many depends on the blocks, not on the nodes."""
+"""The numbers of a clustering report; their size depends on the blocks, not on the nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every report says about a fit: settings, entropy, history and assumptions."""
+"""The part of a report about the fit: settings, entropy, history and assumptions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FitSummary:
     parameters: Mapping[str, Any]  # by name, as the estimator was given them
     entropy: float
     history: tuple[Iteration, ...]
-    converged: bool | None  # None where the model does not say
+    converged: bool | None  # None if the model does not report it
     locally_optimal: bool | None
     assumed: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""How good predicted distributions are: compared with the true ratings, and calibration."""
+"""Quality of predicted distributions: comparison with the true ratings, and calibration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from coterie.report.charts import Axis, Series, heatmap, short, xy
 from coterie.report.page import Figure, Section
 
 _BINS = 12
-_FEW_VALUES = 12  # up to so many, each value gets a marker and a row of the heat map
+_FEW_VALUES = 12  # up to this many, each value has a marker and a row in the heat map
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class PredictionQuality:
     spread_by_truth: np.ndarray  # … and its standard deviation
     predictions: np.ndarray  # probabilities per bin
     predicted: np.ndarray  # mean predicted probability per bin …
-    observed: np.ndarray  # … and the share of them whose value was the true one
+    observed: np.ndarray  # … and how often the value was the true one
 
     @property
     def calibration_error(self) -> float:

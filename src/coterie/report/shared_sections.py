@@ -135,7 +135,7 @@ def assumptions(remarks: Sequence[str]) -> Section:
 def next_steps(
     converged: bool | None, locally_optimal: bool | None = None, *, searched_best: bool = False
 ) -> list[str]:
-    """Say in sentences what may improve the result; nothing where the search finished."""
+    """Suggest in sentences what may improve the result; nothing if the search finished."""
     steps = []
     if converged is False:
         steps.append(

@@ -1,4 +1,4 @@
-"""Soft groups: their sizes, how mixed the nodes are, typical members, and ties between groups."""
+"""Soft groups: their sizes, how mixed the nodes are, typical members, and edges between groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from coterie.report.page import Figure, Panel, Section
 _NAMED = 6
 _MOST_GROUPS = 40
 _BINS = 24
-_MOSTLY = 0.8  # a membership from which a node belongs to one group
+_MOSTLY = 0.8  # from this membership on, a node counts as a member of one group
 
 
 class TypicalMember(NamedTuple):
@@ -31,7 +31,7 @@ class SideGroups:
     count: int  # nodes
     groups: int
     sizes: np.ndarray  # sums of memberships by group
-    mostly_one: float  # share of the nodes that belong to one group by 80 % or more
+    mostly_one: float  # share of the nodes with a membership of 80 % or more in one group
     mean_effective: float  # mean effective number of groups per node
     effective_counts: np.ndarray  # histogram of the effective number of groups
     effective_edges: np.ndarray
@@ -117,8 +117,8 @@ def side_section(side: SideGroups, who: str, group: str) -> Section:
     ]
     return Section(
         f"The groups of {who}",
-        f"{100 * side.mostly_one:.0f} % of the {side.count:,} {who} belong to a single group by "
-        f"80 % or more. The mean effective number of groups is {short(side.mean_effective)}.",
+        f"{100 * side.mostly_one:.0f} % of the {side.count:,} {who} have a membership of 80 % or "
+        f"more in one group. The mean effective number of groups is {short(side.mean_effective)}.",
         [
             Figure("Size of the groups", sizes, "The sum of the memberships in each group."),
             Figure(
@@ -185,7 +185,7 @@ def rating_matrix(
     )
 
 
-def tie_matrix(probabilities: np.ndarray, sizes: np.ndarray) -> Figure:
+def edge_probability_figure(probabilities: np.ndarray, sizes: np.ndarray) -> Figure:
     """Draw the probability of an edge between the groups of a graph."""
     order = np.argsort(-sizes, kind="stable")[:_MOST_GROUPS]
     names = [f"{i}" for i in order]

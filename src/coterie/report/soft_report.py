@@ -15,10 +15,10 @@ from coterie.report.page import Fact, Page, Section, Verdict, write
 from coterie.report.shared_sections import count
 from coterie.report.soft_groups import (
     SideGroups,
+    edge_probability_figure,
     rating_matrix,
     side_section,
     summarize_side,
-    tie_matrix,
 )
 
 
@@ -141,7 +141,7 @@ def compose(summary: SoftSummary) -> Page:
 
 def _graph_sections(groups: GraphGroups) -> list[Section]:
     section = side_section(groups.nodes, "nodes", "group")
-    section.figures.append(tie_matrix(groups.edge_probabilities, groups.nodes.sizes))
+    section.figures.append(edge_probability_figure(groups.edge_probabilities, groups.nodes.sizes))
     return [section]
 
 
@@ -160,8 +160,8 @@ def _finding(groups: GraphGroups | RatingGroups) -> str:
         side = groups.nodes
         return (
             f"The {side.count:,} nodes belong to {side.groups} groups: "
-            f"{100 * side.mostly_one:.0f} % of them to a single group by 80 % or more; the mean "
-            f"effective number of groups is {short(side.mean_effective)}."
+            f"{100 * side.mostly_one:.0f} % have a membership of 80 % or more in one group; the "
+            f"mean effective number of groups is {short(side.mean_effective)}."
         )
     users, items = groups.users, groups.items
     return (

@@ -19,13 +19,13 @@ from coterie.reproduce.soft_figures import fig4, table2
 from coterie.reproduce.tradeoff_figures import fig_tradeoff
 from coterie.reproduce.write_page import Reproduction, save
 
-_OF_RATINGS: dict[str, Callable[[RatingRuns], Outcome]] = {
+_RATING_EXPERIMENTS: dict[str, Callable[[RatingRuns], Outcome]] = {
     "fig4": fig4,
     "table2": table2,
     "fig5": fig5,
     "table3": table3,
 }
-_OF_GRAPHS: dict[str, Callable[[GraphRuns], Outcome]] = {
+_GRAPH_EXPERIMENTS: dict[str, Callable[[GraphRuns], Outcome]] = {
     "fig-alpha-caida": fig_alpha_caida,
     "fig-alpha-astroph": fig_alpha_astroph,
     "fig-entropy": fig_entropy,
@@ -34,7 +34,7 @@ _OF_GRAPHS: dict[str, Callable[[GraphRuns], Outcome]] = {
     "fig-degree": fig_degree,
     "fig-tradeoff": fig_tradeoff,
 }
-NAMES = (*_OF_RATINGS, *_OF_GRAPHS)
+NAMES = (*_RATING_EXPERIMENTS, *_GRAPH_EXPERIMENTS)
 
 
 def reproduce(what: str, setting: Setting, folder: Path) -> Reproduction:
@@ -50,10 +50,10 @@ def reproduce(what: str, setting: Setting, folder: Path) -> Reproduction:
     outcomes = []
     for place, name in enumerate(chosen):
         setting.say(name, place, len(chosen))
-        if name in _OF_RATINGS:
-            outcomes.append(_OF_RATINGS[name](ratings))
+        if name in _RATING_EXPERIMENTS:
+            outcomes.append(_RATING_EXPERIMENTS[name](ratings))
         else:
-            outcomes.append(_OF_GRAPHS[name](graphs))
+            outcomes.append(_GRAPH_EXPERIMENTS[name](graphs))
     seconds = perf_counter() - began
     reproduction = Reproduction(outcomes, hardware(setting.engine.threads), seconds)
     save(reproduction, folder)

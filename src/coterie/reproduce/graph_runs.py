@@ -27,7 +27,7 @@ BEST = "best search"
 RELEASE = "blocks of a release"  # degree-corrected, best search, minimum block size
 _NO_LIMIT = 2.0  # edge probability: the paper sets no limit
 _MIN_CLASS = 10
-_MOST_PROBABLE = 0.85
+_MAX_EDGE_PROBABILITY = 0.85
 
 
 class Clustering(NamedTuple):
@@ -145,7 +145,7 @@ class GraphRuns:
                 graph,
                 labels,
                 min_size=_MIN_CLASS,
-                limit=_MOST_PROBABLE,
+                limit=_MAX_EDGE_PROBABILITY,
                 path_length=self.original(name).path_length,
                 rng=np.random.default_rng([self.setting.seed, k]),
                 engine=self.setting.engine,

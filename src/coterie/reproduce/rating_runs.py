@@ -10,6 +10,7 @@ import numpy as np
 import coterie as ct
 from coterie.base.progress import Iteration
 from coterie.data import Ratings
+from coterie.recommend.evaluation import fold_rows
 from coterie.reproduce.settings import Setting, TimeLimit
 from coterie.reproduce.textbook_mmsbm import TextbookMMSBM
 
@@ -18,7 +19,7 @@ SAMPLED = ("MCMMSBM s=10", "MCMMSBM s=20", "MCMMSBM s=30")
 HARD = "Generalized k-means"
 FACTORED = "MMSBM, factored"
 BEST = "additive block model"
-_WARM_UP = 2000  # ratings for compiling a model that has no `compile`
+_WARM_UP = 2000  # ratings for compiling TextbookMMSBM, which has no `compile`
 _ENDLESS = 10**6  # iterations: the time budget ends a fit
 
 
@@ -62,15 +63,15 @@ class RatingRuns:
     """Fits by method, groups and fold; figures and tables share them."""
 
     setting: Setting
-    kept: dict[tuple[str, int, int], RatingRun] = field(default_factory=dict)
+    _runs: dict[tuple[str, int, int], RatingRun] = field(default_factory=dict)
 
     def get(self, method: str, groups: int, fold: int) -> RatingRun:
         """Return one fit, computed when first needed."""
         key = (method, groups, fold)
-        if key not in self.kept:
+        if key not in self._runs:
             self.setting.say(f"{method}, {groups} groups, fold {fold + 1}")
-            self.kept[key] = self._run(*key)
-        return self.kept[key]
+            self._runs[key] = self._run(*key)
+        return self._runs[key]
 
     def folds(self, method: str, groups: int) -> list[RatingRun]:
         """Return the fits of all folds."""
@@ -96,7 +97,7 @@ class RatingRuns:
 
 def split(ratings: Ratings, fold: int, seed: int) -> tuple[Ratings, Ratings]:
     """Split as `coterie recommend evaluate` does (5 folds, permuted rows): training and test."""
-    parts = np.array_split(np.random.default_rng(seed).permutation(len(ratings)), 5)
+    parts = fold_rows(len(ratings), 5, seed)
     train = np.concatenate([p for i, p in enumerate(parts) if i != fold])
     return ratings.take(np.sort(train)), ratings.take(parts[fold])
 
@@ -124,8 +125,7 @@ def warm_up(model: Any, ratings: Ratings) -> None:
         model.compile(ratings)
         return
     some = ratings.take(np.arange(min(_WARM_UP, len(ratings))))
-    groups = {"n_groups": 2} if isinstance(model, TextbookMMSBM) else {"n_blocks": (2, 2)}
-    type(model)(**{**model.get_params(), **groups, "max_iter": 2}).fit(some)
+    TextbookMMSBM(2, max_iter=2, rng=model.rng).fit(some)
 
 
 def predict(model: Any, train: Ratings, test: Ratings) -> np.ndarray:

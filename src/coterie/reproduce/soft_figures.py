@@ -68,7 +68,9 @@ def fig4(runs: RatingRuns) -> Outcome:
         {"method": r.method, "iteration": h.iteration, "seconds": h.seconds, "entropy": h.entropy}
         for r in [*first, extension]
         for h in r.history
-    ] + [{"method": m, "groups": k, "seconds_an_iteration": cost} for (m, k), cost in costs.items()]
+    ] + [
+        {"method": m, "groups": k, "seconds_per_iteration": cost} for (m, k), cost in costs.items()
+    ]
     outcome.claims = _claims_time(first, extension, costs, runs.setting.budget)
     return outcome
 

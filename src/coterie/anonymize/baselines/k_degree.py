@@ -11,7 +11,7 @@ from coterie.data import Graph
 
 
 def k_degree(graph: Graph, rng: Generator, k: int = 10) -> Graph:
-    """Add edges until at least k people share every degree, as far as possible.
+    """Add edges until at least k people share every degree, where that is possible.
 
     Nodes that cannot be paired keep a lower degree.
     """
@@ -25,7 +25,7 @@ def k_degree(graph: Graph, rng: Generator, k: int = 10) -> Graph:
 
 
 def anonymous_degrees(falling: np.ndarray, k: int) -> np.ndarray:
-    """Return the nearest sequence, nowhere lower, in which every value appears at least k times.
+    """Return the nearest sequence, never lower, in which every value appears at least k times.
 
     Dynamic programming over groups of k to 2k-1 values, each raised to the first of its group.
 

@@ -78,9 +78,9 @@ def _entropy_of_merging(edges: np.ndarray, r: int) -> np.ndarray:
 def separate_small_components(graph: Graph, labels: np.ndarray, minimum: int) -> np.ndarray:
     """Divide blocks so that none has nodes both inside and outside the largest component.
 
-    What is not connected to the largest component stays unconnected in the release. Parts outside
-    it that are too small for a block are pooled; if there are fewer than `minimum` such nodes in
-    total, nothing changes.
+    Nodes that are not connected to the largest component stay unconnected in the release. Parts
+    outside it that are too small for a block are pooled; if there are fewer than `minimum` such
+    nodes in total, nothing changes.
 
     >>> g = Graph.from_edges([0, 1, 3], [1, 2, 4])
     >>> separate_small_components(g, np.zeros(5, np.int32), minimum=2)
@@ -143,9 +143,9 @@ class Classes:
     @cached_property
     def block_of(self) -> np.ndarray:
         """The block of each class (int32[classes])."""
-        home = np.zeros(self.n_classes, np.int32)
-        home[self.label] = self.block
-        return home
+        block_of_class = np.zeros(self.n_classes, np.int32)
+        block_of_class[self.label] = self.block
+        return block_of_class
 
 
 @dataclass(frozen=True, eq=False)

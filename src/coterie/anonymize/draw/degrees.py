@@ -56,7 +56,7 @@ def deal_within_classes(values: np.ndarray, classes: Classes, rng: Generator) ->
 def _upper_bounds(
     in_order: np.ndarray, first: np.ndarray, size: np.ndarray, rng: Generator
 ) -> np.ndarray:
-    """Return the largest degree allowed per node: that of its class, lowered at random if it
+    """Return the largest degree allmissing per node: that of its class, lowered at random if it
     stands out. Otherwise the largest degree itself would be published."""
     top = in_order[first + size - 1]
     blurred = np.floor(top * rng.uniform(*_BLUR, len(top))).astype(np.int64)[first]
@@ -76,31 +76,31 @@ def _restore_block_sums(
 ) -> np.ndarray:
     """Change degrees at random, in proportion to degree, until each block has its old sum."""
     for _ in range(64):
-        owed = np.bincount(block, degrees, n_blocks) - np.bincount(block, drawn, n_blocks)
-        if not owed.any():
+        missing = np.bincount(block, degrees, n_blocks) - np.bincount(block, drawn, n_blocks)
+        if not missing.any():
             break
-        sign = np.sign(owed)[block].astype(np.int64)
+        sign = np.sign(missing)[block].astype(np.int64)
         room = np.where(sign > 0, highest - drawn, drawn - lowest) * (sign != 0)
         weight = np.where(room > 0, drawn + 1.0, 0.0)
         total = np.bincount(block, weight, n_blocks)[block]
-        mean = np.abs(owed)[block] * np.divide(
+        mean = np.abs(missing)[block] * np.divide(
             weight, total, out=np.zeros_like(weight), where=total > 0
         )
         wanted = np.minimum(np.floor(mean + rng.random(len(mean))).astype(np.int64), room)
-        drawn = drawn + sign * _limit_per_block(wanted, np.abs(owed), block, n_blocks, rng)
+        drawn = drawn + sign * _limit_per_block(wanted, np.abs(missing), block, n_blocks, rng)
     return drawn
 
 
 def _limit_per_block(
-    wanted: np.ndarray, owed: np.ndarray, block: np.ndarray, n_blocks: int, rng: Generator
+    wanted: np.ndarray, missing: np.ndarray, block: np.ndarray, n_blocks: int, rng: Generator
 ) -> np.ndarray:
-    """Reduce `wanted` at random nodes so that no block changes by more than it owes."""
+    """Reduce `wanted` at random nodes so that no block changes by more than `missing`."""
     order = np.lexsort((rng.random(len(wanted)), block))
     in_order = wanted[order]
     running = np.cumsum(in_order)
     start = np.r_[0, np.cumsum(np.bincount(block, minlength=n_blocks))[:-1]]
     before = np.r_[0, running][start[block[order]]]
-    given = np.clip(owed[block[order]] - (running - in_order - before), 0, in_order)
+    given = np.clip(missing[block[order]] - (running - in_order - before), 0, in_order)
     out = np.empty_like(wanted)
     out[order] = given.astype(np.int64)
     return out

@@ -56,8 +56,8 @@ def build_model(
 ) -> ReleaseModel:
     """Build the model called `name` from a graph and its blocks.
 
-    Every class has at least `min_size` nodes and, as far as possible, no original edge lies in a
-    cell with an edge probability of `limit` or more.
+    Every class has at least `min_size` nodes. Where possible, no original edge is in a cell with
+    an edge probability of `limit` or more.
     """
     check_model(name)
     if name == "dcsbm":

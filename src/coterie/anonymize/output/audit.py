@@ -1,4 +1,4 @@
-"""The private side of a release: the complete record of what was done, for the owner alone."""
+"""The private record of a release: everything that was done, for the owner only."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PublishedStatistics(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AuditRecord:
-    """How a release was made, and every figure of it."""
+    """How a release was made, and all of its figures."""
 
     model: str
     blocks: int

@@ -1,6 +1,6 @@
-"""The one place where results of `anonymize` become JSON: for commands and for audit.json.
+"""Convert results of `anonymize` to JSON, for commands and for audit.json.
 
-Outside programs read these keys, so they do not follow every renaming of an attribute.
+Other programs read these keys, so a key stays the same when an attribute is renamed.
 """
 
 from __future__ import annotations
@@ -111,12 +111,12 @@ def risk_json(risk: Risk) -> Json:
 
 
 def _plain(value: Any) -> Any:
-    """Return a dataclass whose attributes are the keys; infinity stays, as audits always had it."""
+    """Return a dataclass as JSON, with its attributes as keys; infinity does not become null."""
     return json_value(value, exact=True)
 
 
 def _given(measures: ScalarMeasures) -> Json:
-    """Return the measures without those that do not exist (modularity without blocks)."""
+    """Return the measures that exist: without blocks there is no modularity."""
     return {key: value for key, value in _plain(measures).items() if value is not None}
 
 

@@ -1,4 +1,4 @@
-"""What the report may show: aggregate figures only, and none of a single person.
+"""The figures that the report may show: aggregates only, no figure of a single person.
 
 The report is published with the graph. Therefore figures of the original are rounded, its
 distributions end where fewer than `MIN_PEOPLE` people are left, and the summary contains no id,
@@ -19,7 +19,7 @@ from coterie.anonymize.utility.release_utility import Utility
 from coterie.anonymize.utility.rounding import round_degree, round_figure
 from coterie.data import Graph
 
-MIN_PEOPLE = 10  # a point of a published distribution stands for at least so many
+MIN_PEOPLE = 10  # behind each point of a published distribution
 
 _REMARKS = [
     "This page may be published with the graph: it contains no name, id, seed or file of the "
@@ -188,7 +188,7 @@ def _pair(original: Curve, published: Curve) -> CurvePair:
 
 
 def _degree_tail(degrees: np.ndarray) -> Curve:
-    """Return the share of nodes with at least each of 40 degrees, as long as enough have it."""
+    """Return the share of nodes with at least each of 40 degrees that enough nodes reach."""
     ordered = np.sort(degrees[degrees > 0])[::-1]
     if len(ordered) < MIN_PEOPLE:
         return Curve([], [])
@@ -204,7 +204,7 @@ def _clustering(measures: Measures) -> Curve:
 
 
 def _distances(counts: list[int]) -> Curve:
-    """Return the share of the pairs at each distance, as long as enough pairs have it."""
+    """Return the share of the pairs at each distance that enough pairs have."""
     total = max(sum(counts), 1)
     points = [(x, c / total) for x, c in enumerate(counts, 1) if c >= MIN_PEOPLE]
     return Curve([x for x, _ in points], [y for _, y in points])
@@ -239,7 +239,7 @@ def _attacks(risk: Risk) -> list[PublicAttack]:
 
 
 def _block_remark(risk: Risk) -> list[str]:
-    """Say how often the seeded attack with the most seeds is right about the block."""
+    """Describe how often the seeded attack with the most seeds is right about the block."""
     result = risk.a4.worst.seeded[-1]
     if result.luck is None or not result.correct + result.wrong:
         return []

@@ -112,7 +112,7 @@ def assess_risk(
     inference: EdgeInference | None,
     callback: Callback = silent,
 ) -> Risk:
-    """Compute A1 and A2, run the attacks on each release, and add what was found before."""
+    """Compute A1 and A2, run the attacks on each release, and add results computed before."""
     original, classes = suite.original, model.classes
     return Risk(
         class_risk(classes.label),
@@ -130,7 +130,7 @@ def attack_risk(
     engine: Engine | None = None,
     callback: Callback = silent,
 ) -> AttackRisk:
-    """Run the attacks on every draw; report those on the draw that fared worst."""
+    """Run the attacks on every draw; report the draw in which they identify the most people."""
     classes = model.classes
     found = suite.run(
         {f"draw {i + 1}": release for i, release in enumerate(releases)},

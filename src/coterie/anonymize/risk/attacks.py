@@ -1,8 +1,8 @@
 """Attacks by somebody who has the original graph and wants to know who is who in a release.
 
-`identity[v]` is the published node that stands for original node v. In a release it only says
-which member of v's class carries v's number, so an attack that finds it more often than luck
-explains has found something.
+`identity[v]` is the published node that stands for original node v. In a release, it is a random
+member of v's class, so an attack that finds it more often than luck explains has found
+information about v.
 
 Seeded attacks start from people whom the attacker knows and claim only what stands out.
 Guess-everyone attacks make a guess for every person.

@@ -1,4 +1,4 @@
-"""What several releases of one original disclose together."""
+"""The averaging attack: true edges that several releases of one original disclose together."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class EdgeShares:
 
 
 class PairClaim(NamedTuple):
-    """All pairs from some number of expected edges on, if an attacker claims they are edges."""
+    """All pairs above a number of expected edges, if an attacker claims that they are edges."""
 
     expected_edges: float  # the threshold, per pair
     pairs: int
@@ -104,7 +104,7 @@ def degree_disclosure(graph: Graph, classes: Classes, certainty: float = 0.9) ->
 
     The attacker expects d_u d_v e_rs / (K_r K_s) edges between two people. This is not a
     probability, because two hubs are connected at most once. Therefore the precision is measured
-    too: of all pairs from some number of expected edges on, how many are edges. `named` is the
+    too: of all pairs above a number of expected edges, how many are edges. `named` is the
     largest share of the edges that can be claimed with a precision of at least `certainty`.
     """
     source, target = graph.edges()

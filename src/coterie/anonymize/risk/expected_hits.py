@@ -33,19 +33,20 @@ def expected_hits(
     block = classes.block
     people = np.flatnonzero(guess >= 0)
     guessed = guess[people]
-    level = _degree_level(target.graph.degrees)
-    size = np.bincount(level)
+    bin_of = _degree_bins(target.graph.degrees)
+    size = np.bincount(bin_of)
     block_of_published = per_published_node(block, target.identity)
     class_of_published = per_published_node(classes.label, target.identity)
     k = int(block.max(initial=0)) + 1
-    together = np.bincount(level * k + block_of_published, minlength=len(size) * k)
-    there = level[guessed]
+    together = np.bincount(bin_of * k + block_of_published, minlength=len(size) * k)
+    guessed_bin = bin_of[guessed]
+    own_bin = bin_of[target.identity[people]]
     unknown = np.bincount(np.delete(classes.label, seeds), minlength=classes.n_classes)
     own_class = class_of_published[guessed] == classes.label[people]
     right = int((block_of_published[guessed] == block[people]).sum())
-    by_chance = together[there * k + block[people]] / size[there]
+    by_chance = together[guessed_bin * k + block[people]] / size[guessed_bin]
     return ExpectedHits(
-        same_degree=float((1.0 / size[there])[level[target.identity[people]] == there].sum()),
+        same_degree=float((1.0 / size[guessed_bin])[own_bin == guessed_bin].sum()),
         same_class=float((own_class / np.maximum(unknown[classes.label[people]], 1)).sum()),
         block_accuracy=right / len(people) if len(people) else 0.0,
         block_interval=wilson(right, len(people)),
@@ -53,8 +54,8 @@ def expected_hits(
     )
 
 
-def _degree_level(degrees: np.ndarray) -> np.ndarray:
-    """Number the degrees: each degree up to 8 on its own, above in steps of a quarter."""
+def _degree_bins(degrees: np.ndarray) -> np.ndarray:
+    """Return a bin per node: one per degree up to 8, above that bins that grow by a quarter."""
     return np.unique(
         np.where(degrees <= 8, degrees, 9 + np.floor(np.log(np.maximum(degrees, 9) / 9) / 0.2231)),
         return_inverse=True,

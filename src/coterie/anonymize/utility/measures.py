@@ -18,7 +18,7 @@ _SPECTRUM = 20
 _RESIDUAL = 1e-6  # of the eigenvectors; the error of the eigenvalues is its square
 
 
-# What tables and reports call the measures, in their order
+# Names of the measures in tables and reports, in their order
 MEASURE_NAMES = {
     "nodes": "nodes",
     "edges": "edges",
@@ -181,9 +181,8 @@ def spectrum(graph: Graph, count: int = _SPECTRUM) -> list[float]:
                 count,
                 which="LA",
                 v0=start,
-                ncv=min(
-                    4 * count, graph.n_nodes
-                ),  # eigenvalues of random graphs lie close together
+                # Large, because eigenvalues of random graphs are close together
+                ncv=min(4 * count, graph.n_nodes),
                 tol=_RESIDUAL,
                 return_eigenvectors=False,
             )

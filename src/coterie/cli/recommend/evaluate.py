@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
+from coterie.cli.fit_options import ReportOption
+from coterie.cli.fit_output import write_page
 from coterie.cli.input_options import FormatOption, SeparatorOption
 from coterie.cli.recommend.options import (
     GroupsOption,
@@ -72,10 +74,7 @@ def run(
     prior: PriorOption = None,
     negatives: NegativesOption = None,
     likes: LikesOption = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.html", help="Write a report to open in a browser."),
-    ] = None,
+    report: ReportOption = None,
     titles: TitlesOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
@@ -100,28 +99,24 @@ def run(
     def read(path: str) -> Ratings:
         return load_ratings(session, path, likes=bool(likes), format=format, separator=separator)
 
-    engine = session.engine()
-    try:
-        with session.progress("evaluate") as callback:
-            if ratings is not None:
-                found = evaluate(
-                    unfitted,
-                    read(ratings),
-                    folds=folds,
-                    seed=session.seed,
-                    top=top,
-                    likes=likes,
-                    engine=engine,
-                    callback=callback,
-                )
-            else:
-                assert train is not None and test is not None
-                split = evaluate_split(
-                    unfitted(), read(train), read(test), top=top, likes=likes, engine=engine
-                )
-                found = Evaluation.from_folds([split.metrics], split)
-    finally:
-        engine.close()
+    with session.engine() as engine, session.progress("evaluate") as callback:
+        if ratings is not None:
+            found = evaluate(
+                unfitted,
+                read(ratings),
+                folds=folds,
+                seed=session.seed,
+                top=top,
+                likes=likes,
+                engine=engine,
+                callback=callback,
+            )
+        else:
+            assert train is not None and test is not None
+            split = evaluate_split(
+                unfitted(), read(train), read(test), top=top, likes=likes, engine=engine
+            )
+            found = Evaluation.from_folds([split.metrics], split)
     if report is not None:
         name = Path(str(ratings or train)).name
         _write_report(report, found, name, title_of, session.assumed)
@@ -136,7 +131,6 @@ def _write_report(
     titles: dict[Any, str] | None,
     assumed: list[str],
 ) -> None:
-    from coterie.data.writers import atomic_write
     from coterie.report.recommender_report import render
 
     last = found.last
@@ -150,8 +144,7 @@ def _write_report(
         titles=titles,
         assumed=assumed,
     )
-    with atomic_write(path) as file:
-        file.write(page)
+    write_page(path, page)
 
 
 def _show(session: Session, found: Evaluation) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, saving
-from coterie.cli.engine_options import EngineOption, SchedulerOption, Where, engine_of
+from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, checkpoint_arguments
+from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption, engine_of
 from coterie.cli.input_options import FormatOption, RatingsArgument, SeparatorOption
 from coterie.cli.recommend.options import (
     GroupsOption,
@@ -40,7 +40,7 @@ def run(
     likes: LikesOption = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
-    engine: EngineOption = Where.local,
+    engine: EngineOption = EngineName.local,
     scheduler: SchedulerOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
@@ -49,7 +49,7 @@ def run(
     from coterie.cli.input_options import load_ratings, load_shards
     from coterie.recommend.recommender import Recommender
 
-    fit_options = saving(checkpoint, resume)
+    fit_options = checkpoint_arguments(checkpoint, resume)
     estimator = make(session, model, groups, samples, iterations, runs, prior, negatives)
     reading: dict[str, Any] = {"format": format, "separator": separator}
     if Path(ratings).is_dir():

@@ -44,11 +44,8 @@ def run(
         threads=session.threads,
     )
     users, items = given["user"], given["item"]
-    engine = session.engine()
-    try:
+    with session.engine() as engine:
         p = recommender.predict_proba(users, items, engine=engine)
-    finally:
-        engine.close()
     unseen = recommender.unseen(users, items)
     columns: dict[str, Any] = {"user": users, "item": items, "rating": p @ recommender.values_}
     columns |= {f"p_{value:.6g}": p[:, r] for r, value in enumerate(recommender.values_)}

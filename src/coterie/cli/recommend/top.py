@@ -65,11 +65,8 @@ def run(
         _fold_in(session, recommender, who, ratings, format, separator)
     else:
         check_known(recommender, user=user)
-    engine = session.engine()
-    try:
+    with session.engine() as engine:
         found = recommender.recommend(who, n, exclude_seen=not rated, engine=engine)
-    finally:
-        engine.close()
     items = [item_row(item, title_of, rating=rating) for item, rating in found]
     _show(session, who, items, recommender.likes_)
     return {"user": who, "items": items}

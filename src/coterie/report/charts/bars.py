@@ -37,7 +37,7 @@ def bars(
     """Draw horizontal bars, one per name and group; bars of one name are together.
 
     `longest`: value of a bar over the whole width, for several charts with one scale.
-    `names_above`: write names above their bars, as is done anyway if one is long.
+    `names_above`: write names above their bars; long names are always above.
     """
     table = ChartTable(
         [of or "name", *groups],

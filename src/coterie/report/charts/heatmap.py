@@ -25,7 +25,7 @@ from coterie.report.charts.scales import extent, short
 
 _LEVELS = 9
 _STRONG = 6  # from this level on, numbers are light on a dark cell
-_READABLE = 12  # most columns whose names are written above
+_READABLE = 12  # maximum number of columns with names above them
 _MATRIX_COLUMNS = 5
 
 
@@ -159,7 +159,7 @@ def _matrix(
     column_title: str,
     value: str,
 ) -> ChartTable:
-    """The matrix itself while a phone has room for it; else a row for each cell."""
+    """Return the matrix if it fits on a phone, else one row per cell."""
     numbers = [[float(v) if np.isfinite(v) else None for v in row] for row in values]
     body: list[list[Cell]]
     if len(columns) <= _MATRIX_COLUMNS:

@@ -1,5 +1,5 @@
-// Tips: every mark holds a <title>, which works without this script; here it becomes a box that
-// follows the pointer (or the finger) at once, in the page's own type.
+// Tooltips: every mark contains a <title>, which browsers show without this script. The script
+// shows it at once, in a box that follows the pointer (or the finger), in the font of the page.
 (() => {
   const tip = document.getElementById("tip");
   const take = (hit) => {
