@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,23 @@ def test_error_without_workers_says_how_to_continue(cluster: Cluster) -> None:
         cluster.workers[0].kill()
         with pytest.raises(EngineError, match=r"all Dask workers are gone.*`resume`"):
             engine.map(tasks.sleep, [0.01])
+
+
+def test_worker_lost_before_the_transfer_of_its_result_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with DaskEngine(workers=1, patience=1) as engine:
+        wait = engine._wait
+
+        def wait_and_lose(handles: Sequence[object]) -> None:
+            wait(handles)
+            engine._cluster.scale(0)
+            while engine._client.nthreads():
+                time.sleep(0.05)
+
+        monkeypatch.setattr(engine, "_wait", wait_and_lose)
+        with pytest.raises(EngineError, match="all Dask workers are gone"):
+            engine.map(tasks.sleep, [0.0])
 
 
 def test_error_without_scheduler_says_how_to_continue(cluster: Cluster) -> None:
