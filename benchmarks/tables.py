@@ -367,7 +367,8 @@ def comparison(results: Sections) -> str:
         f"Machine: {_machine(clustering)}. {noise}. coterie {clustering['versions']['coterie']}; "
         f"{' to '.join([dates[0], dates[-1]] if len(dates) > 1 else dates)}. graph-tool minimises "
         "the description length with the number of blocks fixed, coterie the entropy S; both "
-        "labellings are scored by S. Peers run with their default settings unless the cell says "
+        "labellings are scored by S. `best` also learns from which items a user rated; the myFM row "
+        "sees ids only. Peers run with their default settings unless the cell says "
         "otherwise."
     )
     head = ["task", "coterie", "peer", "command"]
@@ -401,7 +402,7 @@ def _clustering_cells(rows: Iterable[Row], graph: str) -> tuple[str, str]:
 def releases(results: Sections) -> str:
     """What eight releases of each graph keep, and whom the attacks identify."""
     rows = []
-    for graph, people in (("astro-ph", 18_772), ("CAIDA", 26_475)):
+    for graph, nodes in (("astro-ph", "18,772 people"), ("CAIDA", "26,475 nodes")):
         spread = {r["measure"]: r for r in results["anonymize", f"spread-{graph.lower()}"]["rows"]}
         attacks = [r for r in results["anonymize", "attacks"]["rows"] if r["graph"] == graph]
         seeded = spread["people found, seeded attack, 200 known"]
@@ -409,7 +410,7 @@ def releases(results: Sections) -> str:
         everyone = attacks[2]
         rows.append(
             [
-                f"{graph}, {people:,} people",
+                f"{graph}, {nodes}",
                 f"{gcc['original']} → {gcc['mean']} (sd {gcc['sd']})",
                 f"{path['original']} → {path['mean']} (sd {path['sd']})",
                 f"at most {float(seeded['max']):.0f} in each release; "
@@ -422,8 +423,8 @@ def releases(results: Sections) -> str:
         "network",
         "global clustering",
         "average path length",
-        "people found by the seeded attack (200 people known)",
-        "people found by an attacker who knows nobody and guesses for everyone",
+        "found by the seeded attack (200 known)",
+        "found by an attacker who knows nobody and guesses for everyone",
     ]
     part = results["anonymize", "spread-astro-ph"]
     both = results["anonymize", "attacks"]["data"]
