@@ -39,7 +39,7 @@ class Anonymizer(Estimator):
 
     The nodes are clustered into blocks, and each block is divided into classes of people with
     similar degree. The new graph is drawn from statistics of the classes only, so within a class
-    people cannot be told apart. Before it is released, the graph is measured and attacked, and a
+    people cannot be distinguished. Before it is released, the graph is measured and attacked, and a
     privacy policy decides. This does not provide differential privacy.
 
     Parameters

@@ -41,7 +41,8 @@ BlocksOption = Annotated[
 MinClassSizeOption = Annotated[
     int,
     typer.Option(
-        min=1, help="Minimum number of people per class; they cannot be told apart in the release."
+        min=1,
+        help="Minimum number of people per class; they cannot be distinguished in the release.",
     ),
 ]
 

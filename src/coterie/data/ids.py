@@ -112,7 +112,7 @@ def number_integers(
 
 
 def _number_sparse(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Number integers whose range is too large for a table, with a hash table."""
+    """Number integers with a hash table, if their range is too large for an array."""
     chunks = [pa.array(column, pa.int64()) for column in columns]
     encoded = pa.chunked_array(chunks).dictionary_encode()
     distinct = encoded.chunk(0).dictionary.to_numpy()
@@ -172,7 +172,7 @@ def _number_objects(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndar
 
 
 def written_integer(name: str) -> int:
-    """Return the integer whose usual form is this text; otherwise raise ValueError ("007").
+    """Return the integer if the text is its usual form; raise ValueError if not ("007").
 
     >>> written_integer("-12")
     -12

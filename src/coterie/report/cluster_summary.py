@@ -14,13 +14,13 @@ from coterie.report.block_matrix import BlockMatrix, arrange, share
 from coterie.report.fit_summary import FitSummary, summarize_fit
 
 _DRAWN = 30  # blocks in the drawing of the block graph
-_LISTED = 15  # blocks whose nodes are named
+_LISTED = 15  # blocks in the table of the largest blocks
 _NAMED = 8  # nodes named per block
 
 
 @dataclass(frozen=True)
 class BlockClosedness:
-    """For each block: its size, and the share of its edge ends whose other end is inside too."""
+    """For each block: its size, and the share of its edge ends that belong to edges inside it."""
 
     sizes: np.ndarray
     share: np.ndarray

@@ -15,7 +15,6 @@ from coterie.anonymize.draw.models import ReleaseModel
 from coterie.anonymize.draw.sbm import CellModel
 from coterie.anonymize.utility.measures import degree_ks
 from coterie.anonymize.utility.paths import path_lengths
-from coterie.base.progress import Iteration
 from coterie.data import Graph
 from coterie.kernels.graphs.triangles import triangles
 from coterie.models.hard.label_tools import x_log_x
@@ -36,8 +35,6 @@ class Clustering(NamedTuple):
     labels: np.ndarray
     entropy: float
     seconds: float
-    history: list[Iteration]
-    locally_optimal: bool | None = None
 
 
 class Measured(NamedTuple):
@@ -81,7 +78,7 @@ class GraphRuns:
         if kind == RANDOM:
             rng = np.random.default_rng([self.setting.seed, k])
             labels = rng.integers(0, k, graph.n_nodes).astype(np.int32)
-            return Clustering(labels, entropy_of(graph, labels), 0.0, [])
+            return Clustering(labels, entropy_of(graph, labels), 0.0)
         if kind == RELEASE:
             labels = cluster_for_release(
                 graph,
@@ -91,7 +88,7 @@ class GraphRuns:
                 rng=self.setting.seed,
                 engine=self.setting.engine,
             )
-            return Clustering(labels, entropy_of(graph, labels), 0.0, [])
+            return Clustering(labels, entropy_of(graph, labels), 0.0)
         iterations = ALPHA[name].iterations // (3 if self.setting.quick else 1)
         model = fitted(
             self.setting,
@@ -100,13 +97,7 @@ class GraphRuns:
             search="best" if kind == BEST else "paper",
             max_iter=iterations,
         )
-        return Clustering(
-            model.labels_,
-            float(model.entropy_),
-            float(model.seconds_),
-            list(model.history_),
-            model.locally_optimal_,
-        )
+        return Clustering(model.labels_, float(model.entropy_), float(model.seconds_))
 
     def original(self, name: str) -> Measured:
         """Return the measures of the original graph."""

@@ -21,7 +21,7 @@ class RingSettings(NamedTuple):
     """How nodes are ordered on the ring, and the share of edges that ignore it."""
 
     noise: float = np.inf  # of the order by degree; infinite: random order
-    epsilon: float = 0.0  # share of edges whose second end is anywhere in its block
+    epsilon: float = 0.0  # share of edges with the second end anywhere in its block
 
 
 def calibrate(

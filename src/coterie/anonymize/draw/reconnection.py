@@ -82,8 +82,9 @@ def _one_per_component(
 def _partners(
     few: np.ndarray, pool: np.ndarray, removable: np.ndarray, target: np.ndarray, block: np.ndarray
 ) -> list[tuple[int, int]]:
-    """Pair each edge of `few` with an edge of `pool` whose target is in the same block, each used
-    once; one edge of a pair is removable."""
+    """Pair each edge of `few` with an edge of `pool` that has its target in the same block.
+
+    Each edge is used once; one edge of a pair is removable."""
     waiting: dict[tuple[int, bool], list[int]] = {}
     needed = np.unique(block[target[few]])
     for edge in pool[np.isin(block[target[pool]], needed)].tolist():

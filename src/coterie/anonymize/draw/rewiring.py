@@ -87,9 +87,10 @@ def rewire(
     proposals: int = PROPOSALS,
     tolerance: float = TOLERANCE,
 ) -> Wired:
-    """Return a graph with the same degrees and edges per block pair, whose clustering by degree,
-    number of triangles and assortativity are as close to the targets as swaps reach; clustering
-    never exceeds the original's."""
+    """Swap edges to bring clustering by degree, triangles and assortativity close to the targets.
+
+    Degrees and edges per block pair do not change. Clustering never exceeds the original's.
+    """
     n = len(block)
     indptr, neighbours = wired.rows(n)
     degrees = np.diff(indptr)
@@ -97,8 +98,8 @@ def rewire(
     pairs = degrees * (degrees - 1) / 2
     share = np.divide(1.0, pairs, out=np.zeros(n), where=pairs > 0)
     goal_sums = targets.clustering * np.bincount(bins, pairs > 0, len(targets.clustering))
-    # The number of triangles is a goal too: most of them may belong to the few largest hubs, whose
-    # bin has little influence on the mean clustering.
+    # The number of triangles is a goal too: most of them may belong to the few largest hubs, and
+    # their bin has little influence on the mean clustering.
     corners = targets.transitivity * pairs.sum()
     goals = kernel.Goals(
         bins.astype(np.int32),

@@ -57,7 +57,7 @@ def ring_order(classes: Classes, degrees: np.ndarray, noise: float, rng: Generat
     """Return the nodes block by block (int32[n]), each block in ring order.
 
     With infinite noise the order is random. With little noise, nodes of similar degree are next
-    to each other, in chunks whose random order is the same in all blocks. That raises
+    to each other, in chunks; the random order of the chunks is the same in all blocks. This raises
     assortativity.
     """
     n = len(degrees)

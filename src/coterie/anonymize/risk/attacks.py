@@ -58,8 +58,8 @@ class VertexRefinementResult:
     """How many people have a signature (degree, neighbours' degrees) that identifies them."""
 
     correct: float  # expected hits of random picks among nodes with the right signature
-    unique: int  # people whose signature only one published node has, and it is theirs
-    unique_wrong: int  # people whose signature only one published node has, not theirs
+    unique: int  # people identified by a signature that only one published node has
+    unique_wrong: int  # the same, but the published node stands for somebody else
     unique_interval: Interval
     candidates_median: float
 

@@ -18,7 +18,7 @@ _OUT, _IN = 0, 1  # channels of a directed graph's rows
 
 
 class ShardedGraphProblem(GraphProblem):
-    """A `GraphProblem` whose views are built by the engine, one shard per task."""
+    """A `GraphProblem` with views that the engine builds, one shard per task."""
 
     def __init__(
         self, graph: ShardedGraph, values: np.ndarray, settings: GraphSettings, engine: Engine

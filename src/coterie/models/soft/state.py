@@ -42,7 +42,7 @@ def initial_state(shape: SoftShape, init: Any, rng: Generator) -> SoftState:
 
     `init` is "random", the labels of a hard clustering (one array for a graph, a pair of arrays for
     ratings, or a model with `labels_` or with `user_labels_` and `item_labels_`), or a fitted soft
-    model, whose memberships and theta are used.
+    model with its memberships and theta.
     """
     if isinstance(init, str):
         if init != "random":

@@ -1,4 +1,4 @@
-"""A block objective whose rows are distributed: workers plan moves and count changes.
+"""A block objective with distributed rows: workers plan moves and count changes.
 
 It is the same objective with the same kernels (`kernels/hard/row_blocks.py` adds the counting per
 shard). The driver keeps labels, statistics and tables; a task sees one block of rows. A plan is a
@@ -37,7 +37,7 @@ _BLOCKS_PER_THREAD = 2  # few, because each task computes its own tables
 
 
 class ShardedObjective(BlockObjective):
-    """A block objective whose rows are stored by an engine.
+    """A block objective with rows that an engine stores.
 
     `blocks[side]` are the engine's handles of the RowBlocks of a side, in order."""
 
