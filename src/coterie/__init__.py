@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from coterie.recommend.recommender import Recommender as Recommender
 
 # Public name -> the module that defines it
-_HOMES = {
+_MODULES = {
     "AdditiveBlockModel": "coterie.models.additive",
     "Anonymizer": "coterie.anonymize.anonymizer",
     "AssumptionWarning": "coterie.base.errors",
@@ -100,13 +100,13 @@ def _release_page(summary: Any) -> str:
 renderers.register(renderers.NOTEBOOK, _notebook_fragment)
 renderers.register(renderers.RELEASE, _release_page)
 
-__all__ = sorted([*_HOMES, "__version__"])
+__all__ = sorted([*_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'coterie' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

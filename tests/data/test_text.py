@@ -17,7 +17,7 @@ from coterie.base.errors import AssumptionWarning, CoterieError, InputError
 from coterie.data import byte_source as source
 from coterie.data.readers import read_columns, read_graph, read_ratings
 from coterie.data.text_fields import _read_any, _read_plain
-from coterie.data.text_layout import Wanted, make_layout
+from coterie.data.text_layout import WantedColumns, make_layout
 
 
 @pytest.fixture
@@ -279,7 +279,9 @@ def test_integer_parser_agrees_with_the_general_parser(rows, separator, line_end
     content = line_end.join(between.join(map(str, row)) for row in rows)
     block = (content + line_end * last).encode()
     block += b"\n" * (not block.endswith(b"\n"))
-    layout = make_layout(separator.strip(" "), [], None, Wanted(("source", "target"), ("weight",)))
+    layout = make_layout(
+        separator.strip(" "), [], None, WantedColumns(("source", "target"), ("weight",))
+    )
     plain, general = _read_plain(block, layout), _read_any(block, layout)
     assert general.rows == len(rows)
     assert (plain is None) == any(abs(x) >= 2**31 for row in rows for x in row)

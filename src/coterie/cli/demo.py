@@ -64,7 +64,7 @@ def _cluster(session: Session) -> dict[str, Any]:
     agreement = adjusted_rand(model.labels_, clubs)
     session.show(_block_table(people, model))
     session.show(
-        f"The program chose the number of groups. Agreement with the {len(COMMUNITIES)} real "
+        f"The program chose the number of blocks. Agreement with the {len(COMMUNITIES)} real "
         f"clubs, which it did not know: {agreement:.2f} (adjusted Rand index; 1 is perfect)."
     )
     blocks = len(set(model.labels_.tolist()))
@@ -80,7 +80,7 @@ def _block_table(people: Graph, model: GeneralizedKMeans) -> Any:
     import numpy as np
     from rich.table import Table
 
-    table = Table("group", "people", "ties inside", "ties outside", "best connected")
+    table = Table("block", "people", "ties inside", "ties outside", "best connected")
     for block in np.unique(model.labels_):
         members = np.flatnonzero(model.labels_ == block)
         source, target = people.edges()

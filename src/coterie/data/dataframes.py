@@ -32,7 +32,7 @@ def graph_from_frame(
 ) -> Graph:
     """Build a graph from two columns of ids and optionally one of weights."""
     first, second = _choose_columns(frame, {"first": source, "second": target})
-    ids, (s, t) = number_ids([_ids(frame, first), _ids(frame, second)])
+    ids, (s, t) = number_ids([_id_column(frame, first), _id_column(frame, second)])
     weights = None if weight is None else _column(frame, weight)
     return Graph.from_edges(s, t, weights=weights, ids=ids, directed=directed)
 
@@ -54,8 +54,8 @@ def ratings_from_frame(
         timestamp = None if place is None else frame.columns[place]
     times = None if timestamp is None else _column(frame, timestamp)
     return Ratings.from_arrays(
-        _ids(frame, users),
-        _ids(frame, items),
+        _id_column(frame, users),
+        _id_column(frame, items),
         _column(frame, values),
         timestamps=times if times is None or times.dtype.kind in "iuf" else times.astype("int64"),
         merge=merge,
@@ -125,5 +125,5 @@ def _column(frame: Any, name: Any) -> np.ndarray:
     return np.asarray(column.to_numpy())
 
 
-def _ids(frame: Any, name: Any) -> np.ndarray:
+def _id_column(frame: Any, name: Any) -> np.ndarray:
     return as_ids(_column(frame, name))

@@ -34,7 +34,7 @@ def read_markup(path: PathLike, kind: str, directed: bool, weighted: bool) -> Gr
     except InputError as error:
         raise InputError(error.problem, path=place_name(path), remedy=error.remedy) from None
     return Graph(
-        graph.indptr, graph.indices, _ids(graph.ids), graph.weights, directed, graph.cleaned
+        graph.indptr, graph.indices, _integer_ids(graph.ids), graph.weights, directed, graph.cleaned
     )
 
 
@@ -54,7 +54,7 @@ def _parse(networkx: Any, content: io.BytesIO, kind: str) -> Any:
     return networkx.parse_gml(lines, label="label" if labelled else "id")
 
 
-def _ids(names: np.ndarray) -> np.ndarray:
+def _integer_ids(names: np.ndarray) -> np.ndarray:
     """Return the ids as integers if all of them are."""
     try:
         return np.array([written_integer(str(name)) for name in names], np.int64)

@@ -20,7 +20,7 @@ def graph_from_networkx(graph: Any, weight: str | None, directed: bool | None = 
     source, target = np.array(pairs, np.int64).reshape(-1, 2).T
     weights = None
     if weight is not None:
-        weights = _weights([value for _, _, value in graph.edges(data=weight)], weight)
+        weights = _edge_weights([value for _, _, value in graph.edges(data=weight)], weight)
     return Graph.from_edges(
         source,
         target,
@@ -56,7 +56,7 @@ def graph_from_igraph(graph: Any, weight: str | None) -> Graph:
                 f"the edges have no attribute {weight!r}",
                 remedy=f"use one of {graph.es.attributes()}",
             )
-        weights = _weights(graph.es[weight], weight)
+        weights = _edge_weights(graph.es[weight], weight)
     named = "name" in graph.vs.attributes()
     return Graph.from_edges(
         source,
@@ -80,7 +80,7 @@ def graph_to_igraph(graph: Graph) -> Any:
     return result
 
 
-def _weights(values: list[Any], name: str) -> np.ndarray:
+def _edge_weights(values: list[Any], name: str) -> np.ndarray:
     """Return the weights as an array; every edge must have a number."""
     for number, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, int | float | np.number):

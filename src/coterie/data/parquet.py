@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from coterie.base.errors import InputError
 from coterie.data.byte_source import PathLike, place_name, read_all
-from coterie.data.text_layout import Wanted, header_roles, make_layout
+from coterie.data.text_layout import WantedColumns, header_roles, make_layout
 from coterie.data.text_reader import Columns, max_nodes
 
 _KEY = b"coterie"
@@ -29,7 +29,7 @@ class ParquetColumns(Columns):
 
 
 def read_parquet(
-    path: PathLike, wanted: Wanted, *, consume: Callable[[Columns], None] | None = None
+    path: PathLike, wanted: WantedColumns, *, consume: Callable[[Columns], None] | None = None
 ) -> Columns:
     """Read columns of a Parquet file; with `consume`, some rows at a time, as `read_text` does."""
     name = place_name(path)
@@ -69,7 +69,7 @@ def _add(columns: Columns, data: pa.Table) -> None:
         if column.null_count:
             row = columns.rows + int(np.argmax(column.is_null().to_numpy()))
             raise columns.error(f"the {name} is missing", row, "fill it in or drop the row")
-        read = _ids if number < layout.n_ids else _numbers
+        read = _id_pieces if number < layout.n_ids else _number_pieces
         columns.pieces[name] += read(columns, column, name)
     columns.rows += data.num_rows
 
@@ -87,7 +87,7 @@ def _existing_file(path: PathLike) -> str:
         return str(path)
 
 
-def _ids(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
+def _id_pieces(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
     """Return a column of integers, or of text as dictionary-encoded chunks."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -108,7 +108,7 @@ def _ids(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
     return [chunk.dictionary_encode() for chunk in column.chunks]
 
 
-def _numbers(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
+def _number_pieces(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
     """Return a column of numbers; times as integers."""
     if pa.types.is_integer(column.type) and name == "timestamp":
         return [column.cast(pa.int64()).to_numpy()]

@@ -14,7 +14,7 @@ from coterie.data.byte_source import PathLike, place_name, suffixes
 from coterie.data.graph import Graph
 from coterie.data.ids import number_integers, number_text, written_integer
 from coterie.data.ratings import Ratings
-from coterie.data.text_layout import Wanted
+from coterie.data.text_layout import WantedColumns
 from coterie.data.text_reader import Columns, read_text
 
 _FORMATS = {
@@ -92,7 +92,7 @@ def read_graph(
 
         graph = read_markup(path, kind, directed, weighted)
     else:
-        wanted = Wanted(("source", "target"), ("weight",) if weighted else ())
+        wanted = WantedColumns(("source", "target"), ("weight",) if weighted else ())
         columns = _columns(path, kind, wanted, separator, threads)
         graph = _graph(columns, directed, weighted, threads)
         if columns.header is not None:
@@ -158,7 +158,7 @@ def read_ratings(
     Ratings(2 users, 1 items, 2 ratings, values 3..4.5)
     """
     numbers = () if likes else ("rating",)
-    wanted = Wanted(("user", "item"), numbers, () if likes else ("timestamp",))
+    wanted = WantedColumns(("user", "item"), numbers, () if likes else ("timestamp",))
     columns = _columns(path, _format(path, format, "text", "parquet"), wanted, separator, threads)
     if columns.rows == 0:
         raise InputError(
@@ -214,7 +214,7 @@ def read_columns(
     dict of str to ndarray
         The columns by the names in `ids` and `numbers`. Each id column is int64 or text.
     """
-    wanted = Wanted(ids, numbers)
+    wanted = WantedColumns(ids, numbers)
     columns = _columns(path, _format(path, format, "text", "parquet"), wanted, separator, threads)
     table: dict[str, np.ndarray] = {}
     for name in ids:
@@ -246,7 +246,7 @@ def _format(path: PathLike, format: str | None, *allowed: str) -> str:
 
 
 def _columns(
-    path: PathLike, kind: str, wanted: Wanted, separator: str | None, threads: int | None
+    path: PathLike, kind: str, wanted: WantedColumns, separator: str | None, threads: int | None
 ) -> Columns:
     """Read the wanted columns of a text or Parquet file."""
     if kind == "parquet":

@@ -178,10 +178,10 @@ class _ColumnFields(NamedTuple):
 def _readers(layout: Layout) -> list[Callable[[_ColumnFields, str], Column]]:
     """Return the function that reads each wanted column."""
     times = len(layout.names) - layout.n_ids - layout.n_numbers
-    return [_ids] * layout.n_ids + [_numbers] * layout.n_numbers + [_times] * times
+    return [_read_ids] * layout.n_ids + [_read_numbers] * layout.n_numbers + [_read_times] * times
 
 
-def _ids(fields: _ColumnFields, name: str) -> Column:
+def _read_ids(fields: _ColumnFields, name: str) -> Column:
     """Return int32 if the ids fit, else int64, or text with each distinct id stored once."""
     values = fields.integers()
     if values is None:
@@ -190,7 +190,7 @@ def _ids(fields: _ColumnFields, name: str) -> Column:
     return values.astype(np.int32) if small else values
 
 
-def _numbers(fields: _ColumnFields, name: str) -> Column:
+def _read_numbers(fields: _ColumnFields, name: str) -> Column:
     """Return finite numbers; anything else is a fault."""
     values = fields.integers()
     if values is not None:
@@ -219,13 +219,13 @@ def _numbers_one_by_one(fields: _ColumnFields, texts: list[str], name: str) -> n
     return np.array([float(field) for field in texts])
 
 
-def _times(fields: _ColumnFields, name: str) -> Column:
+def _read_times(fields: _ColumnFields, name: str) -> Column:
     """Return integers, else numbers; an empty column if the fields are neither."""
     values = fields.integers()
     if values is not None:
         return values
     try:
-        return _numbers(fields, name)
+        return _read_numbers(fields, name)
     except _FaultError:
         return np.empty(0)
 

@@ -34,7 +34,7 @@ _NAMES = {
 _ROLE_OF = {name: role for role, names in _NAMES.items() for name in names.split()}
 
 
-class Wanted(NamedTuple):
+class WantedColumns(NamedTuple):
     """The columns that a caller needs, with their names in error messages."""
 
     ids: tuple[str, ...]
@@ -122,7 +122,7 @@ def header_roles(fields: list[str], ids: int = 2) -> dict[str, int] | None:
 
 
 def make_layout(
-    separator: str, fields: list[str], roles: dict[str, int] | None, wanted: Wanted
+    separator: str, fields: list[str], roles: dict[str, int] | None, wanted: WantedColumns
 ) -> Layout:
     """Find the wanted columns by their names if the header has known names, else by their order."""
     named = roles or {}

@@ -18,7 +18,7 @@ from coterie.data.ordered_threads import in_order
 from coterie.data.text_fields import Column, Fault, TextBlock, is_number, read_block
 from coterie.data.text_layout import (
     Layout,
-    Wanted,
+    WantedColumns,
     find_separator,
     header_roles,
     make_layout,
@@ -175,7 +175,7 @@ def _read_start(blocks: Iterator[bytes]) -> _FileStart:
 
 def read_text(
     path: PathLike,
-    wanted: Wanted,
+    wanted: WantedColumns,
     *,
     separator: str | None = None,
     threads: int | None = None,
@@ -200,7 +200,7 @@ def read_text(
 def _read_stream(
     stream: IO[bytes],
     name: str,
-    wanted: Wanted,
+    wanted: WantedColumns,
     separator: str | None,
     threads: int | None,
     consume: Callable[[Columns], None] | None,

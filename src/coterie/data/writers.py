@@ -42,7 +42,7 @@ def write_table(path: PathLike, columns: Mapping[str, Any]) -> None:
     a,0
     "b, c",1
     """
-    arrays = {name: _column(column) for name, column in columns.items()}
+    arrays = {name: _writable_column(column) for name, column in columns.items()}
     lengths = {name: len(column) for name, column in arrays.items()}
     if len(set(lengths.values())) > 1:
         raise InputError(
@@ -111,7 +111,7 @@ def write_graph(graph: Graph, path: PathLike) -> None:
         with _binary_output(path) as file:
             write_markup(graph, file, suffix[1:])
         return
-    columns = {name: _column(column) for name, column in edge_columns(graph).items()}
+    columns = {name: _writable_column(column) for name, column in edge_columns(graph).items()}
     notes = _notes(graph)
     if suffix in (".parquet", ".pq"):
         _write_parquet(path, columns, notes)
@@ -188,7 +188,7 @@ def _integer_rows(columns: dict[str, np.ndarray], separator: str) -> str:
     return sink.getvalue().decode("ascii")
 
 
-def _column(column: Any) -> np.ndarray:
+def _writable_column(column: Any) -> np.ndarray:
     """Return an array of numbers, or of objects that are text or numbers."""
     array = np.asarray(column) if not isinstance(column, list) else _from_list(column)
     if array.dtype.kind in "iufb":

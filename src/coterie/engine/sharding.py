@@ -18,7 +18,7 @@ from coterie.base.progress import Callback, Progress, silent
 from coterie.data.byte_source import PathLike, suffixes
 from coterie.data.ordered_threads import in_order
 from coterie.data.parquet import read_parquet
-from coterie.data.text_layout import Wanted
+from coterie.data.text_layout import WantedColumns
 from coterie.data.text_reader import Columns, read_text
 from coterie.data.writers import write_table
 from coterie.engine.id_numbering import IdCounter, IdNumbers
@@ -87,7 +87,9 @@ def shard_graph(
             "shards do not support graphs that are both directed and weighted",
             remedy="set `directed` or `weighted`, not both",
         )
-    reader = _Reader(path, Wanted(("source", "target"), ("weight",) * weighted), separator, threads)
+    reader = _Reader(
+        path, WantedColumns(("source", "target"), ("weight",) * weighted), separator, threads
+    )
     counter = IdCounter()
     columns = reader.read(lambda pieces: counter.add_all(pieces["source"] + pieces["target"]))
     callback(Progress("ids counted", 1, 3))
@@ -149,7 +151,7 @@ def shard_ratings(
     Of several ratings of a pair the last one counts.
     """
     reader = _Reader(
-        path, Wanted(("user", "item"), ("rating",), ("timestamp",)), separator, threads
+        path, WantedColumns(("user", "item"), ("rating",), ("timestamp",)), separator, threads
     )
     users, items, distinct = IdCounter(), IdCounter(), IdCounter()
 
@@ -208,7 +210,7 @@ class _Reader:
     """A file that can be read twice, block by block."""
 
     def __init__(
-        self, path: PathLike, wanted: Wanted, separator: str | None, threads: int | None
+        self, path: PathLike, wanted: WantedColumns, separator: str | None, threads: int | None
     ) -> None:
         if str(path) == "-":
             raise InputError(

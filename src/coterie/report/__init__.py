@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from coterie.report.soft_report import render as render_soft_report
 
 # public name -> module of this package and the function's name there
-_HOMES = {
+_MODULES = {
     "render_cluster_report": ("cluster_report", "render"),
     "render_recommender_report": ("recommender_report", "render"),
     "render_release_report": ("release_report", "render"),
@@ -42,9 +42,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'coterie.report' has no attribute {name!r}")
-    module, function = _HOMES[name]
+    module, function = _MODULES[name]
     value = getattr(import_module(f"{__name__}.{module}"), function)
     globals()[name] = value
     return value

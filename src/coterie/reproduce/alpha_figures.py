@@ -9,7 +9,7 @@ from coterie.report.charts import Axis, Reference, Series, short, xy
 from coterie.report.page import Figure
 from coterie.reproduce import graph_claims
 from coterie.reproduce.graph_claims import RANDOM
-from coterie.reproduce.graph_runs import BEST, GraphRuns, fitted
+from coterie.reproduce.graph_runs import BEST, GraphRuns, fit_k_means
 from coterie.reproduce.outcome import Outcome
 from coterie.reproduce.published_figures import ALPHA
 
@@ -34,7 +34,7 @@ def _alpha(runs: GraphRuns, name: str) -> Outcome:
     models = {}
     for alpha in (1.0, 0.1):
         runs.setting.say(f"{name}: k = {printed.blocks}, alpha = {alpha}")
-        models[alpha] = fitted(
+        models[alpha] = fit_k_means(
             runs.setting,
             runs.graph(name),
             n_blocks=printed.blocks,
@@ -92,7 +92,7 @@ def _to_the_end(runs: GraphRuns, name: str, model: Any, iterations: int) -> tupl
         if model.locally_optimal_:
             break
         runs.setting.say(f"{name}: continuing from iteration {tried}")
-        model = fitted(
+        model = fit_k_means(
             runs.setting,
             runs.graph(name),
             n_blocks=ALPHA[name].blocks,

@@ -90,7 +90,7 @@ class GraphRuns:
             )
             return Clustering(labels, entropy_of(graph, labels), 0.0)
         iterations = ALPHA[name].iterations // (3 if self.setting.quick else 1)
-        model = fitted(
+        model = fit_k_means(
             self.setting,
             graph,
             n_blocks=k,
@@ -159,7 +159,7 @@ class GraphRuns:
         )
 
 
-def fitted(setting: Setting, graph: Graph, **options: Any) -> Any:
+def fit_k_means(setting: Setting, graph: Graph, **options: Any) -> Any:
     """Fit a GeneralizedKMeans to a graph; `search` is "paper" unless given."""
     return ct.GeneralizedKMeans(**{"search": "paper", "rng": setting.seed, **options}).fit(
         graph, engine=setting.engine

@@ -79,7 +79,7 @@ class RatingRuns:
 
     def _run(self, method: str, groups: int, fold: int) -> RatingRun:
         train, test = split(self.setting.ratings, fold, self.setting.seed)
-        model = make(method, groups, self.setting.seed, self.setting.budget)
+        model = make_estimator(method, groups, self.setting.seed, self.setting.budget)
         warm_up(model, train)
         limit = TimeLimit(self.setting.budget)
         model.fit(train, engine=self.setting.engine, callback=limit)
@@ -102,7 +102,7 @@ def split(ratings: Ratings, fold: int, seed: int) -> tuple[Ratings, Ratings]:
     return ratings.take(np.sort(train)), ratings.take(parts[fold])
 
 
-def make(method: str, groups: int, seed: int, budget: float = 15.0) -> Any:
+def make_estimator(method: str, groups: int, seed: int, budget: float = 15.0) -> Any:
     """Return the estimator for a method of the tables."""
     both = (groups, groups)
     if method == TEXTBOOK:

@@ -18,7 +18,7 @@ from coterie.reproduce.rating_runs import (
     TEXTBOOK,
     RatingRun,
     RatingRuns,
-    make,
+    make_estimator,
     split,
     warm_up,
 )
@@ -83,7 +83,7 @@ def iteration_costs(runs: RatingRuns) -> dict[tuple[str, int], float]:
     for method in (TEXTBOOK, SAMPLED[2], FACTORED):
         for k in ks:
             runs.setting.say(f"{method}: one iteration with {k} groups")
-            model = make(method, k, runs.setting.seed).set_params(max_iter=4)
+            model = make_estimator(method, k, runs.setting.seed).set_params(max_iter=4)
             warm_up(model, train)
             model.fit(train, engine=runs.setting.engine, callback=TimeLimit(20.0))
             costs[method, k] = rating_claims.median_step(model.history_)

@@ -33,8 +33,10 @@ def release_json(
         "advice": suggestions,
         "utility": {} if utility is None else utility_json(utility),
         "risk": {} if risk is None else risk_json(risk),
-        "limits": [_limit(limit) for limit in decision.limits],
-        "levels": [] if risk is None else [_level(level) for level in publication_levels(risk)],
+        "limits": [_limit_json(limit) for limit in decision.limits],
+        "levels": []
+        if risk is None
+        else [_level_json(level) for level in publication_levels(risk)],
     }
 
 
@@ -56,8 +58,8 @@ def audit_json(record: AuditRecord, publication: Publication) -> Json:
         "published_statistics": _statistics(record.published_statistics),
         "utility": utility_json(record.utility),
         "risk": risk_json(record.risk),
-        "levels": [_level(level) for level in record.levels],
-        "limits": [_limit(limit) for limit in record.limits],
+        "levels": [_level_json(level) for level in record.levels],
+        "limits": [_limit_json(limit) for limit in record.limits],
         "seconds": record.seconds,
         **advice,
         "releases_of_this_input": publication.releases,
@@ -215,11 +217,11 @@ def _attack_risk(risk: AttackRisk) -> Json:
     }
 
 
-def _limit(limit: Limit) -> Json:
+def _limit_json(limit: Limit) -> Json:
     return {key: value for key, value in _plain(limit).items() if key != "label"}
 
 
-def _level(level: PublicationLevel) -> Json:
+def _level_json(level: PublicationLevel) -> Json:
     return {
         "level": level.level,
         "A1 mean": level.class_mean,

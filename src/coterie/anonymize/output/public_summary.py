@@ -137,7 +137,7 @@ def summarize(
             _rounded(utility.original), utility.published, utility.degree_ks, utility.not_kept
         ),
         profiles=_profiles(original, published, utility),
-        limits=[*map(_limit, decision.limits), *_inference_without_limit(risk, decision)],
+        limits=[*map(_public_limit, decision.limits), *_inference_without_limit(risk, decision)],
         levels=publication_levels(risk),
         attacks=_attacks(risk),
         remarks=[*_REMARKS, *_block_remark(risk)],
@@ -154,7 +154,7 @@ def _rounded(measures: Measures) -> ScalarMeasures:
     return ScalarMeasures(**rounded)
 
 
-def _limit(limit: Limit) -> PublicLimit:
+def _public_limit(limit: Limit) -> PublicLimit:
     note = "" if limit.holds else limit.reason
     return PublicLimit(
         limit.label or limit.name, limit.value, limit.limit, limit.at_least, limit.percent, note

@@ -58,7 +58,7 @@ def path_lengths(
     for part in parts:
         counts[: len(part)] += part
     mean = _mean_distance(counts)
-    half = 0.0 if exact else _half_width(parts, counts, mean)
+    half = 0.0 if exact else _half_width(parts, mean)
     return PathLengths(counts, exact, (mean - half, mean + half))
 
 
@@ -67,7 +67,7 @@ def _mean_distance(counts: np.ndarray) -> float:
     return float((np.arange(len(counts)) * counts).sum() / pairs) if pairs else 0.0
 
 
-def _half_width(parts: list[np.ndarray], counts: np.ndarray, mean: float) -> float:
+def _half_width(parts: list[np.ndarray], mean: float) -> float:
     """Return half the 95 % interval of (sum of distances) / (pairs), from the batches."""
     sums = np.array([(np.arange(len(p)) * p).sum() for p in parts], np.float64)
     pairs = np.array([p[1:].sum() for p in parts], np.float64)

@@ -23,7 +23,7 @@ from coterie.cli.recommend.options import (
     RunsOption,
     SamplesOption,
     TitlesOption,
-    make,
+    make_estimator,
 )
 from coterie.cli.session import Session, command
 
@@ -90,7 +90,7 @@ def run(
     files = (train is not None) + (test is not None)
     if files == 1 or (ratings is None) == (files == 0):
         raise InputError("give RATINGS to divide into folds, or both --train FILE and --test FILE")
-    estimator = make(session, model, groups, samples, iterations, runs, prior, negatives)
+    estimator = make_estimator(session, model, groups, samples, iterations, runs, prior, negatives)
     title_of = None if titles is None else read_titles(titles)  # errors come before the work
 
     def unfitted() -> Estimator:

@@ -20,7 +20,7 @@ from coterie.cli.recommend.options import (
     PriorOption,
     RunsOption,
     SamplesOption,
-    make,
+    make_estimator,
 )
 from coterie.cli.session import Session, command, stopwatch
 
@@ -50,7 +50,7 @@ def run(
     from coterie.recommend.recommender import Recommender
 
     fit_options = checkpoint_arguments(checkpoint, resume)
-    estimator = make(session, model, groups, samples, iterations, runs, prior, negatives)
+    estimator = make_estimator(session, model, groups, samples, iterations, runs, prior, negatives)
     reading: dict[str, Any] = {"format": format, "separator": separator}
     if Path(ratings).is_dir():
         data = load_shards(ratings, holds="ratings", **reading)

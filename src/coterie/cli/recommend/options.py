@@ -113,7 +113,7 @@ CountOption = Annotated[
 ]
 
 
-def make(
+def make_estimator(
     session: Session,
     model: ModelName,
     groups: str | None,

@@ -26,7 +26,7 @@ KIND = "hard clustering"
 
 
 @dataclass(frozen=True)
-class UnfinishedRun:
+class UnfinishedHardRun:
     """A run that a checkpoint interrupted, independent of any engine."""
 
     labels: Labels
@@ -51,9 +51,9 @@ class HardFitState:
 
     rng: Generator
     finished: list[SearchResult] = field(default_factory=list)
-    unfinished: UnfinishedRun | None = None
+    unfinished: UnfinishedHardRun | None = None
 
-    def take_unfinished(self) -> UnfinishedRun | None:
+    def take_unfinished(self) -> UnfinishedHardRun | None:
         """Return the unfinished run once; None from then on."""
         unfinished, self.unfinished = self.unfinished, None
         return unfinished
@@ -101,7 +101,7 @@ def load_fit(file: RunCheckpoint) -> HardFitState | None:
         fit.finished.append(SearchResult(labels, run["entropy"], history, run["converged"]))
     if facts["unfinished"] is not None:
         run = facts["unfinished"]
-        fit.unfinished = UnfinishedRun(
+        fit.unfinished = UnfinishedHardRun(
             tuple(in_order(arrays, "labels")),
             tuple(in_order(arrays, "best")),
             tuple(in_order(arrays, "statistics")),

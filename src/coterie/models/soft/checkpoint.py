@@ -25,7 +25,7 @@ KIND = "soft model"
 
 
 @dataclass(frozen=True)
-class UnfinishedRun:
+class UnfinishedSoftRun:
     """A run that a checkpoint interrupted, independent of any engine."""
 
     state: SoftState
@@ -57,7 +57,7 @@ class SoftFitState:
 
     seeds: list[int]  # one per run, then the seed that chooses the held-out ratings
     finished: list[SoftRun] = field(default_factory=list)
-    unfinished: UnfinishedRun | None = None
+    unfinished: UnfinishedSoftRun | None = None
 
     @property
     def remaining_seeds(self) -> list[int]:
@@ -69,7 +69,7 @@ class SoftFitState:
         """Seed that chooses the held-out ratings, which all runs share."""
         return self.seeds[-1]
 
-    def take_unfinished(self) -> UnfinishedRun | None:
+    def take_unfinished(self) -> UnfinishedSoftRun | None:
         """Return the unfinished run once; None from then on."""
         unfinished, self.unfinished = self.unfinished, None
         return unfinished
@@ -128,12 +128,12 @@ def load_fit(file: RunCheckpoint) -> SoftFitState | None:
     return SoftFitState(saved.facts["seeds"], finished, _unfinished(saved))
 
 
-def _unfinished(saved: Checkpoint) -> UnfinishedRun | None:
+def _unfinished(saved: Checkpoint) -> UnfinishedSoftRun | None:
     facts = saved.facts["unfinished"]
     if facts is None:
         return None
     best = in_order(saved.arrays, "best")
-    return UnfinishedRun(
+    return UnfinishedSoftRun(
         SoftState(*in_order(saved.arrays, "state")),
         SoftState(*best) if best else None,
         **facts,

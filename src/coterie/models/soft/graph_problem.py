@@ -101,7 +101,7 @@ class GraphProblem:
         common = self._common(engine_state, draws=True)
         merged = []
         for view in self.views:
-            total, *rows = self._reduced(view, common, rng, advance, add, keep=True)
+            total, *rows = self._reduced(view, common, rng, advance_pairs, add, keep=True)
             numerators += np.concatenate(rows)
             merged.append(total)
         sums = merged[0]  # the view by target has the same pairs again
@@ -196,7 +196,7 @@ def _view(
     return GraphView(cuts, engine.scatter(shards.parts), engine.scatter(blocks), from_targets)
 
 
-def advance(
+def advance_pairs(
     shard: Shard,
     block: PairBlock,
     low: int,

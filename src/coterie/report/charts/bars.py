@@ -14,11 +14,11 @@ from coterie.report.charts.drawing import (
     clip,
     empty,
     frame,
-    hit,
     label,
     legend,
     tag,
     text_width,
+    with_tooltip,
 )
 from coterie.report.charts.scales import Scale, short
 
@@ -76,7 +76,7 @@ def _bar(
     name: str, group: str, value: float, scale: Scale, y: float, thick: float, place: int
 ) -> str:
     end = scale(value)
-    return hit(
+    return with_tooltip(
         f"{name}\n{group}: {short(value, 4)}",
         tag("rect", x=scale.start, y=y, width=WIDTH - scale.start, height=thick, class_="spot"),
         tag(
@@ -124,7 +124,7 @@ def histogram(
         gap = 1.0 if wide > 4 else 0.0
         at = y_scale(float(count))
         parts.append(
-            hit(
+            with_tooltip(
                 f"{x_title} {rows[i][0]}\n{y_title}: {short(float(count), 5)}",
                 tag("rect", x=x, y=26.0, width=wide, height=y_scale.start - 26, class_="spot"),
                 tag(

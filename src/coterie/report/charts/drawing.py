@@ -61,7 +61,7 @@ def label(content: str, x: float, y: float, class_: str = "", anchor: str | None
     )
 
 
-def hit(tip: str, *marks: str, class_: str = "hit") -> str:
+def with_tooltip(tip: str, *marks: str, class_: str = "hit") -> str:
     """Group marks that share a tooltip."""
     return tag("g", tag("title", escape(tip, quote=False)), *marks, class_=class_)
 

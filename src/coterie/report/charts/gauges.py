@@ -13,10 +13,10 @@ from coterie.report.charts.drawing import (
     clip,
     empty,
     frame,
-    hit,
     label,
     tag,
     text_width,
+    with_tooltip,
 )
 from coterie.report.charts.scales import Scale, short
 
@@ -99,4 +99,4 @@ def _gauge(gauge: Gauge, top: float) -> str:
             label(text, at + (3 if anchor == "start" else -3), top + 46, "tick", anchor),
         ]
     tip = f"{gauge.name}\n{gauge.text(gauge.value)}, {gauge.verdict}"
-    return hit(tip + (f"\n{gauge.note}" if gauge.note else ""), *marks)
+    return with_tooltip(tip + (f"\n{gauge.note}" if gauge.note else ""), *marks)

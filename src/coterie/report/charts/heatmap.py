@@ -16,10 +16,10 @@ from coterie.report.charts.drawing import (
     clip,
     empty,
     frame,
-    hit,
     label,
     tag,
     text_width,
+    with_tooltip,
 )
 from coterie.report.charts.scales import extent, short
 
@@ -126,7 +126,7 @@ def _cell(
     if text:
         strong = "value on" if level >= _STRONG else "value"
         marks.append(label(text, x + wide / 2, y + tall / 2 + 4, strong, "middle"))
-    return hit(tip, *marks)
+    return with_tooltip(tip, *marks)
 
 
 def _key(span: tuple[float, float], value: str, log: bool, left: float, y: float) -> str:

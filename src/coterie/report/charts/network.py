@@ -13,9 +13,9 @@ from coterie.report.charts.drawing import (
     ChartTable,
     empty,
     frame,
-    hit,
     label,
     tag,
+    with_tooltip,
 )
 from coterie.report.charts.scales import short
 
@@ -44,7 +44,7 @@ def block_graph(
     place = layout(len(sizes), first, second, weight, radius)
     strength = _ranks(weight)
     lines = [
-        hit(
+        with_tooltip(
             f"{names[a]} – {names[b]}\n{measure}: {short(float(w))}",
             _line(place[a], place[b], f"tie t{int(level)}"),
             _line(place[a], place[b], "wide"),
@@ -53,7 +53,7 @@ def block_graph(
     ]
     inner = _ranks(np.diag(density))
     circles = [
-        hit(
+        with_tooltip(
             f"{names[i]}\n{short(sizes[i], 6)} nodes\n{measure} inside: {short(density[i, i])}",
             tag("circle", cx=place[i, 0], cy=place[i, 1], r=radius[i], class_="under"),
             tag("circle", cx=place[i, 0], cy=place[i, 1], r=radius[i], class_=f"block b{inner[i]}"),

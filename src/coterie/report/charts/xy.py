@@ -16,11 +16,11 @@ from coterie.report.charts.drawing import (
     ChartTable,
     empty,
     frame,
-    hit,
     label,
     legend,
     tag,
     text_width,
+    with_tooltip,
 )
 from coterie.report.charts.scales import Scale, extent, short, thin
 
@@ -102,7 +102,7 @@ def xy(
         _diagonal(x_scale, y_scale) if diagonal else "",
         *(_reference(r, i, y_scale, left) for i, r in enumerate(references)),
         *(_series(d, x_scale, y_scale) for d in drawn),
-        *_hits(drawn, x, y, x_scale, y_scale),
+        *_tooltips(drawn, x, x_scale, y_scale),
     ]
     return Chart(frame(height, description, *content, class_="xy"), table)
 
@@ -192,7 +192,7 @@ def _reference(reference: Reference, place: int, y_scale: Scale, left: float) ->
     at = y_scale(reference.value)
     line = tag("line", x1=left, x2=WIDTH - 14.0, y1=at, y2=at, class_=f"ref r{place % 3}")
     wide = tag("line", x1=left, x2=WIDTH - 14.0, y1=at, y2=at, class_="wide")
-    return hit(f"{reference.name}: {short(reference.value, 4)}", line, wide)
+    return with_tooltip(f"{reference.name}: {short(reference.value, 4)}", line, wide)
 
 
 def _series(drawn: _Drawn, x_scale: Scale, y_scale: Scale) -> str:
@@ -214,7 +214,7 @@ def _series(drawn: _Drawn, x_scale: Scale, y_scale: Scale) -> str:
     return "".join(parts)
 
 
-def _hits(drawn: Sequence[_Drawn], x: Axis, y: Axis, x_scale: Scale, y_scale: Scale) -> list[str]:
+def _tooltips(drawn: Sequence[_Drawn], x: Axis, x_scale: Scale, y_scale: Scale) -> list[str]:
     """Add tooltips: one strip per x if all series share their x, else one spot per point."""
     first = drawn[0].x
     shared = all(len(d.x) == len(first) and np.array_equal(d.x, first) for d in drawn)
@@ -227,7 +227,7 @@ def _hits(drawn: Sequence[_Drawn], x: Axis, y: Axis, x_scale: Scale, y_scale: Sc
             tip = f"{d.name}: {short(b, 4)}{spread} at {x.title} {short(a, 4)}"
             place = {"cx": x_scale(a), "cy": y_scale(b)}
             spots.append(
-                hit(
+                with_tooltip(
                     tip,
                     tag("circle", **place, r=7.0, class_="spot"),
                     tag("circle", **place, r=4.0, class_=f"cursor {d.class_}"),
@@ -274,7 +274,7 @@ def _strips(drawn: Sequence[_Drawn], x: Axis, x_scale: Scale, y_scale: Scale) ->
                     class_=f"cursor {d.class_}",
                 )
             )
-        strips.append(hit("\n".join(lines), *marks))
+        strips.append(with_tooltip("\n".join(lines), *marks))
     return strips
 
 
