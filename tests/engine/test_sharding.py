@@ -132,6 +132,13 @@ def test_parquet_is_read_in_pieces(
         shard_graph(tmp_path / "e.parquet", tmp_path / "bad")
 
 
+@pytest.mark.parametrize(("node", "shown"), [(-4, "id -4"), (7, "id 7")])
+def test_the_id_outside_the_number_of_nodes_is_named(tmp_path: Path, node: int, shown: str) -> None:
+    (tmp_path / "e.txt").write_text(f"# nodes: 3\n0 1\n{node} 2\n")
+    with pytest.raises(InputError, match=f"{shown} does not fit"):
+        shard_graph(tmp_path / "e.txt", tmp_path / "out")
+
+
 def test_a_weight_that_is_not_finite_is_reported_with_its_row_in_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

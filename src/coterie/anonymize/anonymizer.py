@@ -181,8 +181,8 @@ class Anonymizer(Estimator):
         ledger: Ledger | None = None,
         suggest: bool = True,
     ) -> Release:
-        """Release with known randomness. Only tests may call this: whoever knows the entropy can
-        draw the same graph again."""
+        """Release with known randomness. Only tests may call this: somebody who knows the entropy
+        can draw the same graph again."""
         self._check(graph)
         counts = ledger or Ledger()
         with running_engine(engine) as running:

@@ -34,7 +34,7 @@ class Iteration(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """What a callback receives during a long computation.
+    """The progress of a long computation, as a callback receives it.
 
     Pass a function as `callback` to `fit`, `release` and other long calls. It is called with one
     of these after each step. An exception that it raises ends the computation; KeyboardInterrupt

@@ -39,14 +39,14 @@ Examples:
 
 
 class Search(StrEnum):
-    """How the blocks are searched."""
+    """The search for the blocks."""
 
     paper = "paper"
     best = "best"
 
 
 class Score(StrEnum):
-    """How the gain of a move is computed."""
+    """The formula for the gain of a move."""
 
     exact = "exact"
     fixed = "fixed"
@@ -189,7 +189,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well the blocks agree with known ones."""
+    """The agreement of the blocks with known ones."""
 
     compared: int
     ari: float
@@ -198,7 +198,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class ClusterResult:
-    """What the command prints."""
+    """The output of the command."""
 
     counts: Counts  # nodes, edges, blocks
     objective: str

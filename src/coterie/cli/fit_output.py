@@ -17,7 +17,7 @@ Counts = Mapping[str, int | Sequence[int]]  # nodes, edges, blocks … ; two num
 
 @dataclass(frozen=True)
 class FitOutcome:
-    """How a fit ended."""
+    """The result of a fit."""
 
     entropy: float
     history: Sequence[Iteration]

@@ -57,7 +57,7 @@ SeparatorOption = Annotated[
 
 
 class Contents(StrEnum):
-    """What the rows of an input are."""
+    """The kind of rows in an input."""
 
     simple = "simple"
     directed = "directed"
@@ -77,7 +77,7 @@ ContentsOption = Annotated[
 
 
 class HardObjective(StrEnum):
-    """What the input contains and how a hard clustering models it."""
+    """The content of an input, and its model in a hard clustering."""
 
     simple = "simple"
     degree_corrected = "degree-corrected"
@@ -193,7 +193,7 @@ def load_ratings(
 
 
 def refuse_report_of_shards(report: Path | None, path: str) -> None:
-    """Refuse --report for a folder of shards: the page draws data in memory."""
+    """Raise InputError for --report with shards: the page draws data in memory."""
     if report is not None and Path(path).is_dir():
         raise InputError(
             "--report is not available for a folder of shards", remedy="use --out instead"

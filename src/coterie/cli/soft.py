@@ -39,14 +39,14 @@ Examples:
 
 
 class Method(StrEnum):
-    """How memberships are updated."""
+    """The update of the memberships."""
 
     exact = "exact"
     monte_carlo = "monte-carlo"
 
 
 class AbsentPairs(StrEnum):
-    """How pairs without an edge enter the fit."""
+    """The use of pairs without an edge."""
 
     auto = "auto"
     exact = "exact"
@@ -167,7 +167,7 @@ def run(
 
 @dataclass(frozen=True)
 class SoftResult:
-    """What the command prints."""
+    """The output of the command."""
 
     counts: Counts  # nodes, edges, groups
     outcome: FitOutcome

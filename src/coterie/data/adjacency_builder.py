@@ -26,14 +26,14 @@ Part = tuple[np.ndarray, np.ndarray]
 
 
 class Cleaned(NamedTuple):
-    """What was removed or merged while a graph was built."""
+    """Counts of what was removed or merged while a graph was built."""
 
     self_loops: int = 0
     duplicates: int = 0
     reciprocal: int = 0
 
     def __str__(self) -> str:
-        """Say what was cleaned.
+        """Describe what was cleaned.
 
         >>> print(Cleaned(self_loops=60, reciprocal=2))
         60 self-loops dropped, 2 pairs given in both directions merged
@@ -70,7 +70,7 @@ class AdjacencyRows(NamedTuple):
 
 
 class _BucketLayout(NamedTuple):
-    """How rows are divided into buckets, and how many bits a neighbour takes in a sort key."""
+    """The division of rows into buckets, and the bits of a neighbour in a sort key."""
 
     shift: int  # a bucket holds 2**shift rows
     bits: int
@@ -222,7 +222,7 @@ def cut_edges(source: np.ndarray, target: np.ndarray) -> list[Part]:
 
 
 def check_weights(weights: np.ndarray) -> None:
-    """Refuse weights that are negative or not finite."""
+    """Raise InputError for weights that are negative or not finite."""
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(np.argmax(bad))

@@ -140,7 +140,7 @@ def local_path(dataset: Dataset) -> Path | None:
 
 
 def _where_to_put(dataset: Dataset) -> str:
-    """Say which file to download, and where to put it."""
+    """Describe which file to download, and where to put it."""
     unpack = "unpack it, " if dataset.member else ""
     folder = os.environ.get("COTERIE_DATA") or cache_folder()
     return f"download {dataset.address}, {unpack}and put {' or '.join(dataset.files)} into {folder}"
@@ -209,7 +209,7 @@ def _read(dataset: Dataset, path: Path) -> Graph | Ratings:
 
 
 def _check_counts(dataset: Dataset, path: Path, data: Graph | Ratings) -> None:
-    """Refuse a file whose counts differ from those of the data set."""
+    """Raise InputError for a file whose counts differ from those of the data set."""
     if isinstance(data, Ratings):
         found = {
             "users": data.n_users,

@@ -108,7 +108,7 @@ def movie_ratings(*, n_users: int = 240, rng: RandomState = 0) -> tuple[Ratings,
 
 
 def _check_size(people: int) -> None:
-    """Refuse more people than there are names."""
+    """Raise InputError for more people than there are names."""
     if not 1 <= people <= len(_GIVEN) * len(_FAMILY):
         raise InputError(
             f"there are not enough names for {people} people",

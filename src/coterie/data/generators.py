@@ -182,7 +182,7 @@ def mmsbm_ratings(
 
 
 def _check_count(n_nodes: int, n_blocks: int) -> None:
-    """Refuse negative numbers of nodes and fewer than one block."""
+    """Raise InputError for negative numbers of nodes and fewer than one block."""
     if n_nodes < 0 or n_blocks < 1:
         raise InputError(
             f"cannot draw {n_nodes} nodes in {n_blocks} blocks",
@@ -191,7 +191,7 @@ def _check_count(n_nodes: int, n_blocks: int) -> None:
 
 
 def _check_blocks(sizes: np.ndarray, P: np.ndarray, directed: bool) -> None:
-    """Refuse block sizes and probabilities that do not describe a model."""
+    """Raise InputError for block sizes and probabilities that do not describe a model."""
     if (sizes < 0).any():
         raise InputError(f"negative block sizes: {sizes.tolist()}", remedy="use 0 or more")
     if P.shape != (len(sizes), len(sizes)):

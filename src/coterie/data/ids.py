@@ -183,7 +183,7 @@ def written_integer(name: str) -> int:
 
 
 def require_distinct(ids: np.ndarray) -> None:
-    """Refuse ids that occur more than once."""
+    """Raise InputError for ids that occur more than once."""
     if len(set(ids.tolist())) < len(ids):
         names, counts = np.unique(ids.astype(str), return_counts=True)
         raise InputError(

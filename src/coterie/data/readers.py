@@ -334,7 +334,7 @@ _NO_EDGES = (np.empty(0, np.int32), np.empty(0, np.int32))
 
 
 def _check_range(columns: Columns, sources: list[Any], targets: list[Any], nodes: int) -> None:
-    """Refuse node numbers outside the range that the comment `# nodes: N` gives."""
+    """Raise InputError for node numbers outside the range that the comment `# nodes: N` gives."""
     row = 0
     for source, target in zip(sources, targets, strict=True):
         wrong = (source < 0) | (source >= nodes) | (target < 0) | (target >= nodes)
@@ -351,7 +351,7 @@ def _check_range(columns: Columns, sources: list[Any], targets: list[Any], nodes
 
 
 def _header_note(columns: Columns) -> str:
-    """Say that the first line was read as a header."""
+    """Return the note that the first line was read as a header."""
     shown = (columns.header or "")[:60]
     return f"{columns.name}: the first line was read as a header: {shown!r}"
 

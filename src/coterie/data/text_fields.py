@@ -23,7 +23,7 @@ Column = Any  # a numpy array of numbers, or a dictionary-encoded pyarrow array 
 
 
 class Fault(NamedTuple):
-    """What is wrong with a line of the block (lines are counted from 0)."""
+    """An error in a line of the block (lines are counted from 0)."""
 
     line: int
     problem: str

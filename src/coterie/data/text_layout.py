@@ -43,7 +43,7 @@ class WantedColumns(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """How to split a line, and which of its columns are wanted."""
+    """The separator of a line, and the positions of the wanted columns."""
 
     separator: str
     slot: np.ndarray  # column -> position among the wanted ones, or -1

@@ -137,7 +137,7 @@ def _notes(graph: Graph) -> dict[str, Any]:
 
 
 def _check_names(graph: Graph, separator: str, path: PathLike) -> None:
-    """Refuse ids that could not be read back from text."""
+    """Raise InputError for ids that could not be read back from text."""
     if graph.ids.dtype != object:
         return
     for name in map(str, graph.ids):

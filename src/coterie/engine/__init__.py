@@ -1,4 +1,4 @@
-"""Where work runs: an engine maps pure functions over shards and merges the results.
+"""Engines run the work: they map pure functions over shards and merge the results.
 
 interface.py      the methods of an engine
 local.py          threads of this process

@@ -21,7 +21,7 @@ class BackgroundTask(Generic[Result]):
 
     The task gets an engine of one thread and a callback. Leaving the `with` block stops the task
     at its next call of the callback. If the given engine has a single thread, the task runs when
-    its result is asked for.
+    `result` is called.
 
     >>> with BackgroundTask(lambda engine, callback: 6 * 7, LocalEngine(2)) as answer:
     ...     answer.result()

@@ -118,13 +118,13 @@ def load_group(refs: Sequence[ShardRef]) -> list[Any]:
 
 
 def run_group(group: Group, *futures: Any) -> list[Any]:
-    """Make the calls of a group (a task)."""
+    """Run the calls of a group (a task)."""
     with _threads_of_worker() as threads:
         return threads.submit(group.task, *zip(*group.resolved(futures), strict=True))
 
 
 class Reduction(NamedTuple):
-    """How the parts of a group are merged."""
+    """The way in which the parts of a group are merged."""
 
     merge: Merge
     run: range  # the group's calls among all
@@ -139,7 +139,7 @@ class Reduction(NamedTuple):
 
 
 def reduce_group(group: Group, how: Reduction, *futures: Any) -> Any:
-    """Make the calls of a group and merge the parts of neighbours (a task).
+    """Run the calls of a group and merge the parts of neighbours (a task).
 
     Return the merged parts; with `keep` or `n_totals` a tuple of what the calls keep and the
     merged parts, one per entry."""

@@ -27,7 +27,7 @@ class Reduced(NamedTuple):
 
 
 class Engine(Protocol):
-    """Where work runs. Tasks are pure functions at the top level of a module.
+    """The place where work runs. Tasks are pure functions at the top level of a module.
 
     `LocalEngine` and `DaskEngine` have these methods.
     """

@@ -1,4 +1,4 @@
-"""Create the engine that a user asked for, and close it if it was created here."""
+"""Create the engine that a user requested, and close it if it was created here."""
 
 from __future__ import annotations
 

@@ -281,8 +281,9 @@ def _all_nodes(
     if columns.nodes is not None and ids.dtype != object:
         full = np.zeros(columns.nodes, np.int64)
         if len(ids) and (ids[0] < 0 or ids[-1] >= columns.nodes):
+            wrong = ids[0] if ids[0] < 0 else ids[-1]
             raise InputError(
-                f"id {ids[-1]} does not fit '# nodes: {columns.nodes}': ids must be 0 to "
+                f"id {wrong} does not fit '# nodes: {columns.nodes}': ids must be 0 to "
                 f"{columns.nodes - 1}",
                 path=columns.name,
                 remedy="correct or remove the comment",

@@ -70,7 +70,7 @@ class Explanation(NamedTuple):
 
 
 def _sentence(contribution: Contribution, examples: str) -> str:
-    """Say in words what a contribution comes from."""
+    """Describe the origin of a contribution."""
     groups = contribution.groups
     if groups is None:
         return {

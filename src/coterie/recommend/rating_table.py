@@ -1,4 +1,4 @@
-"""The ratings that a Recommender keeps: who rated what, and how often each level occurs."""
+"""The ratings of a Recommender: rated pairs, and the number of ratings at each level."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class RatingTable:
 
     @cached_property
     def user_counts(self) -> np.ndarray:
-        """How often each user gave each level: users x levels."""
+        """The number of ratings of each user at each level: users x levels."""
         return self._counts(self.users, self.unrated[0], self.n_users)
 
     @cached_property
     def item_counts(self) -> np.ndarray:
-        """How often each item got each level: items x levels."""
+        """The number of ratings of each item at each level: items x levels."""
         return self._counts(self.items, self.unrated[1], self.n_items)
 
     def _counts(self, nodes: np.ndarray, unrated: np.ndarray, size: int) -> np.ndarray:

@@ -214,7 +214,7 @@ class Recommender(Estimator):
 
     @property
     def adapter_(self) -> Adapter:
-        """What the model has learned, as arrays."""
+        """The arrays that the model has learned."""
         return self._fitted.adapter
 
     @property

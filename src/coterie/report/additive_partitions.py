@@ -1,4 +1,4 @@
-"""What an additive block model has learned: its strongest partitions and their members."""
+"""Report section about an additive block model: its strongest partitions and their members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model assumes, in sentences for the readers of its report."""
+"""The assumptions of a model, in sentences for the readers of its report."""
 
 from __future__ import annotations
 

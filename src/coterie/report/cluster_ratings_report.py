@@ -117,7 +117,7 @@ def _side(
 
 
 def compose(summary: RatingClusterSummary) -> Page:
-    """Make sections and charts of a summary."""
+    """Compose the page from a summary."""
     users, items = summary.blocks.users, summary.blocks.items
     text = (
         f"The {users.count:,} users form {users.blocks} blocks and the {items.count:,} items "

@@ -65,7 +65,7 @@ def render(
 
 
 def compose(summary: ClusterSummary) -> Page:
-    """Make sections and charts of a summary."""
+    """Compose the page from a summary."""
     return Page(
         "cluster report",
         f"{summary.blocks:,} blocks in {summary.fit.name}",

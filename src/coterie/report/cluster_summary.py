@@ -67,12 +67,12 @@ class ClusterSummary:
 
     @property
     def counted(self) -> str:
-        """What a cell of the block matrix counts."""
+        """The unit that a cell of the block matrix counts."""
         return "weight" if self.weighted else "edges"
 
     @property
     def measure(self) -> str:
-        """What a cell of the block matrix shows: its count per pair of nodes."""
+        """The name of a cell's value: its count per pair of nodes."""
         return "mean weight" if self.weighted else "density"
 
 

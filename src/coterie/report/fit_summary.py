@@ -45,7 +45,7 @@ class FitSummary:
         return self.parameters.get("search") == "best"
 
     def next_steps(self) -> list[str]:
-        """What the reader can try to improve the result, in sentences."""
+        """Suggestions to improve the result, in sentences."""
         return next_steps(self.converged, self.locally_optimal, searched_best=self.searched_best)
 
     def facts(self) -> list[Fact]:

@@ -164,7 +164,7 @@ def summarize(
 def _summarize_groups(
     model: Any, ratings: Ratings, titles: Mapping[str, str] | None
 ) -> RatingGroups | RatingBlocks | tuple[PartitionSummary, ...] | None:
-    """Summarize the groups of a model, whichever kind it has."""
+    """Summarize the groups, blocks or partitions of a model."""
     if hasattr(model, "user_memberships_"):
         return summarize_ratings(model, ratings, titles)
     if hasattr(model, "samples_"):  # before labels: an additive model has those too
@@ -200,7 +200,7 @@ def compose(summary: RecommenderSummary) -> Page:
 
 
 def _verdict(summary: RecommenderSummary) -> Verdict:
-    """Say in one sentence how good the predictions are."""
+    """Describe the quality of the predictions."""
     means = summary.means
     if "rmse" not in means:
         ndcg = f"NDCG {short(means['ndcg'])}" if "ndcg" in means else "not measured"
@@ -232,7 +232,7 @@ def _facts(summary: RecommenderSummary) -> list[Fact]:
 
 
 def _range_over_folds(summary: RecommenderSummary, name: str, percent: bool) -> str:
-    """Say between which values a metric lies in the folds."""
+    """Describe the range of a metric over the folds."""
     values = [value * (100 if percent else 1) for value in summary.metric(name)]
     if len(values) < 2:
         return ""

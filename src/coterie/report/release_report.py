@@ -18,7 +18,7 @@ from coterie.report.utility_section import curves, measure_by_measure
 
 
 class _Method(NamedTuple):
-    """How a release model is named and explained in the report."""
+    """The name and the explanation of a release model in the report."""
 
     name: str
     explanation: str

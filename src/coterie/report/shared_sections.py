@@ -160,5 +160,5 @@ def yes_no(value: bool | None) -> str:
 
 
 def count(name: str, value: float, note: str = "") -> Fact:
-    """Make a fact of a whole number."""
+    """Return a fact with a whole number."""
     return Fact(name, f"{int(value):,}" if value < 10_000_000 else short(value), note)

@@ -124,7 +124,7 @@ def summarize_ratings(
 
 
 def compose(summary: SoftSummary) -> Page:
-    """Make sections and charts of a summary."""
+    """Compose the page from a summary."""
     groups = summary.groups
     steps = summary.fit.next_steps()
     sections = (

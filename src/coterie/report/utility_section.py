@@ -12,7 +12,7 @@ from coterie.report.page import Figure, Panel, Section
 
 
 class _ProfileChart(NamedTuple):
-    """How one pair of curves is drawn and explained."""
+    """The drawing and the explanation of one pair of curves."""
 
     title: str
     x: Axis

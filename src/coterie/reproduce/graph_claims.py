@@ -37,7 +37,7 @@ class AlphaRuns(NamedTuple):
 
     @property
     def printed(self) -> AlphaRun:
-        """What the paper prints about this graph."""
+        """The figures that the paper prints about this graph."""
         return ALPHA[self.graph]
 
 

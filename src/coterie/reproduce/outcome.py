@@ -55,7 +55,7 @@ class Outcome:
 
     @property
     def place(self) -> str:
-        """Where it is in the paper: "Table 2", "Figure 3" or "Conclusion"."""
+        """Its place in the paper: "Table 2", "Figure 3" or "Conclusion"."""
         return self.title.partition(":")[0]
 
     def section(self) -> Section:

@@ -18,7 +18,7 @@ _HEADROOM = 1.03
 
 
 class RingSettings(NamedTuple):
-    """How nodes are ordered on the ring, and the share of edges that ignore it."""
+    """The order of the nodes on the ring, and the share of edges that ignore it."""
 
     noise: float = np.inf  # of the order by degree; infinite: random order
     epsilon: float = 0.0  # share of edges with the second end anywhere in its block

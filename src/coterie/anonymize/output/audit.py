@@ -27,7 +27,7 @@ _OWNER_ONLY = 0o600
 
 
 class PublishedStatistics(NamedTuple):
-    """Statistics of the original that a `dcsbm` release reproduces, and thereby publishes."""
+    """Statistics of the original that a `dcsbm` release reproduces, and so publishes."""
 
     targets: RewiringTargets
     ring: RingSettings
@@ -35,7 +35,7 @@ class PublishedStatistics(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AuditRecord:
-    """How a release was made, and all of its figures."""
+    """The settings, randomness and figures of a release."""
 
     model: str
     blocks: int
@@ -65,7 +65,7 @@ class AuditRecord:
 
 
 class Publication(NamedTuple):
-    """How a release was written."""
+    """The circumstances in which a release was written."""
 
     releases: int  # graphs published from this input, including these
     forced: bool
@@ -83,7 +83,7 @@ def fingerprint(graph: Graph) -> str:
 
 
 class Ledger:
-    """How many releases of each input this account has made.
+    """The number of releases of each input that this account has made.
 
     The counts are kept in a file in the state folder of the user ($COTERIE_STATE, else
     $XDG_STATE_HOME/coterie, else ~/.local/state/coterie) that only the owner can read. Inputs are

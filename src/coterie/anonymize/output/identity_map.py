@@ -15,7 +15,7 @@ from coterie.data.writers import atomic_write
 
 
 class IdentityMap(NamedTuple):
-    """Who is who in a published graph. Private: never publish it."""
+    """The identities of the nodes of a published graph. Private: never publish them."""
 
     ids: np.ndarray  # the ids of the original
     identity: np.ndarray  # int32[n]: the published node of each original node

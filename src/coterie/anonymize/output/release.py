@@ -100,7 +100,7 @@ class Release:
 
     @property
     def reasons(self) -> list[str]:
-        """Why the release is refused, one sentence each."""
+        """The reasons why the release is refused, one sentence each."""
         return self.decision.reasons
 
     def _with_suggestions(self, suggestions: list[str]) -> Release:

@@ -69,7 +69,7 @@ class AttackRisk:
 
 @dataclass(frozen=True)
 class Risk:
-    """What attackers can find out from a release.
+    """The risk of a release: what attackers can find out from it.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ _BLOCK_DISTANCE = 1e3  # more than between any two fingerprints: never match dif
 
 @dataclass(frozen=True)
 class AttackResult:
-    """How many people one attack identified."""
+    """The number of people that one attack identified."""
 
     name: str  # as in the JSON output
     label: str  # for people
@@ -55,7 +55,7 @@ class AttackResult:
 
 @dataclass(frozen=True)
 class VertexRefinementResult:
-    """How many people have a signature (degree, neighbours' degrees) that identifies them."""
+    """The number of people that a signature (degree, neighbours' degrees) identifies."""
 
     correct: float  # expected hits of random picks among nodes with the right signature
     unique: int  # people identified by a signature that only one published node has
@@ -66,7 +66,7 @@ class VertexRefinementResult:
 
 @dataclass(frozen=True)
 class DegreeAttackResult:
-    """How many people are identified by their rank in the order of degrees."""
+    """The number of people that their rank in the order of degrees identifies."""
 
     correct: int
     correct_in_top_100: int

@@ -1,4 +1,4 @@
-"""How many guesses of an attack would be right by luck: the reference for A4."""
+"""The number of guesses that would be right by luck: the reference for A4."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coterie.anonymize.risk.intervals import Interval, wilson
 
 @dataclass(frozen=True)
 class ExpectedHits:
-    """What luck alone explains of the guesses of an attack.
+    """The part of an attack's guesses that luck alone explains.
 
     A release contains nothing about a person but the class, so `same_class` is all that an attack
     can expect from it.

@@ -1,1 +1,1 @@
-"""How similar a published graph is to its original."""
+"""The utility of a published graph: its similarity to the original."""

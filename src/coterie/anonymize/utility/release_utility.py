@@ -25,7 +25,7 @@ _SCALARS = tuple(f.name for f in fields(ScalarMeasures))
 
 @dataclass(frozen=True)
 class Utility:
-    """How similar the published graphs are to the original."""
+    """The similarity of the published graphs to the original."""
 
     original: Measures
     published: ScalarMeasures  # mean over the draws

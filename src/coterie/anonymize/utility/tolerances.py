@@ -1,4 +1,4 @@
-"""Which properties of the original a release preserves, within a tolerance per property."""
+"""Find the properties that a release does not preserve, by a tolerance per property."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from coterie.anonymize.utility.rounding import round_degree
 
 
 class Tolerance(NamedTuple):
-    """How far a released figure may be from the original's and still count as preserved."""
+    """The largest difference from the original's figure that counts as preserved."""
 
     name: str
     relative: float | None = None

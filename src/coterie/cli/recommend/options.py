@@ -146,7 +146,7 @@ def load_model(path: str) -> Recommender:
 
 
 def check_known(recommender: Recommender, user: str | None = None, item: str | None = None) -> None:
-    """Refuse a user or item that the model does not know."""
+    """Raise InputError for a user or item that the model does not know."""
     for kind, id_, lookup, remedy in (
         ("user", user, recommender.users_, "add a new user with `top --ratings FILE`"),
         ("item", item, recommender.items_, "use an item of the ratings it was fitted to"),

@@ -28,7 +28,7 @@ class AdditiveShape(NamedTuple):
 
 
 class ChainKind(StrEnum):
-    """Which data a chain uses."""
+    """The data that a chain uses."""
 
     PRESENCE = "presence"  # the ratings, and who rated what
     RATINGS = "ratings"  # the ratings alone
@@ -36,7 +36,7 @@ class ChainKind(StrEnum):
 
 
 class PresenceSettings(NamedTuple):
-    """How chains of kind PRESENCE use who rated what."""
+    """The use of presence (who rated what) by chains of kind PRESENCE."""
 
     weight: float  # relative to the ratings
     negatives_per_rating: float  # unrated pairs that are drawn per rating

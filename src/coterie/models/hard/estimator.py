@@ -367,7 +367,7 @@ class GeneralizedKMeans(Estimator):
         return tried[0].n_blocks, tried[0].labels if self.search == "best" else None
 
     def _search(self, task: _SearchTask, fit: HardFitState, file: RunCheckpoint) -> bool:
-        """Make the runs that are not finished; return whether Ctrl-C stopped them."""
+        """Run the searches that are not finished; return whether Ctrl-C stopped them."""
         while len(fit.finished) < self.n_init:
             try:
                 result = self._run(task, fit, file)
@@ -383,7 +383,7 @@ class GeneralizedKMeans(Estimator):
         return False
 
     def _run(self, task: _SearchTask, fit: HardFitState, file: RunCheckpoint) -> SearchResult:
-        """Make one run of the search, or continue the one that a checkpoint interrupted."""
+        """Run the search once, or continue the one that a checkpoint interrupted."""
         objective, n_blocks, start, engine, callback = task
         common: dict[str, Any] = {
             "rng": fit.rng,

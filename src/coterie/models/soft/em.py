@@ -18,7 +18,7 @@ WINDOW = 10  # iterations within which the entropy must improve by tol
 
 
 class StoppingRule(NamedTuple):
-    """When a run stops."""
+    """The conditions under which a run stops."""
 
     max_iter: int
     tol: float

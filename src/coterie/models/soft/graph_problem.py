@@ -31,7 +31,7 @@ _PRESENT, _ABSENT = 0, 1  # index of the random stream of a task
 
 
 class GraphSettings(NamedTuple):
-    """How the pairs of a graph are treated."""
+    """The treatment of the pairs of a graph."""
 
     absent: str  # "exact", "sampled" or "ignored"
     absent_samples: int

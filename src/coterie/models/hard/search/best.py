@@ -117,7 +117,10 @@ class _Descent:
         return labels, entropy, moved + last
 
     def finish(self, labels: Labels, min_gain: float = 0.0) -> tuple[Labels, float, int]:
-        """Make moves only; return as `down`. The result is locally optimal if min_gain is 0."""
+        """Make moves only, and return the values that `down` returns.
+
+        The result is locally optimal if min_gain is 0.
+        """
         state = self.objective.start(labels, self.n_blocks)
         moved = settle(
             self.objective,
