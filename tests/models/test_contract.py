@@ -9,6 +9,7 @@ import inspect
 import itertools
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -593,3 +594,12 @@ def test_at_most_one_block_per_node_is_accepted(case):
 def test_other_types_than_data_are_rejected(case):
     with pytest.raises(InputError):
         case.model().fit([[1, 2], [3, 4]])
+
+
+@every_model
+def test_impossible_checkpoint_options_are_rejected(case: Case, tmp_path: Path) -> None:
+    model, data = case.model(), case.data()
+    with pytest.raises(InputError, match="no checkpoint to resume from"):
+        model.fit(data, resume=True)
+    with pytest.raises(InputError, match="invalid checkpoint_every: 0"):
+        model.fit(data, checkpoint=tmp_path / "run.ckpt", checkpoint_every=0)

@@ -103,6 +103,24 @@ def require_same(
             )
 
 
+def check_checkpoint_options(
+    checkpoint: str | PathLike[str] | None, every: int, resume: bool
+) -> None:
+    """Raise an error if a fit cannot save or resume with these options.
+
+    >>> check_checkpoint_options(None, 10, resume=True)
+    Traceback (most recent call last):
+        ...
+    coterie.base.errors.InputError: no checkpoint to resume from; set `checkpoint` to its file
+    """
+    if resume and checkpoint is None:
+        raise InputError("no checkpoint to resume from", remedy="set `checkpoint` to its file")
+    if every < 1:
+        raise InputError(
+            f"invalid checkpoint_every: {every}", remedy="give an integer of at least 1"
+        )
+
+
 class Checkpoint(NamedTuple):
     """The content of a checkpoint file: arrays by name, and everything else as JSON."""
 

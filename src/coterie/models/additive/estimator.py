@@ -12,7 +12,7 @@ from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Ratings
 from coterie.engine import Engine
-from coterie.engine.checkpoint import RunCheckpoint
+from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.resolve import running_engine
 from coterie.kernels.additive.predict import Samples
 from coterie.models.additive.chain_allocation import choose_kinds
@@ -217,6 +217,7 @@ class AdditiveBlockModel(Estimator):
         (10, 2)
         """
         check(self, ratings)
+        check_checkpoint_options(checkpoint, checkpoint_every, resume)
         plan = sampling_plan(self, ratings)
         self.ratings_ = ratings
         self.scale_ = RatingScale.of(ratings)

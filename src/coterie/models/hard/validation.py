@@ -9,6 +9,7 @@ import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.engine import Engine, LocalEngine
+from coterie.engine.checkpoint import check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph
 from coterie.models.hard.objectives.interface import Labels
 
@@ -92,11 +93,8 @@ def check_placement(model: Any, data: Any, engine: str | Engine) -> None:
 
 def check_checkpoint(model: Any, checkpoint: Any, every: int, resume: bool) -> None:
     """Raise an error if a checkpoint is requested that the search cannot write."""
+    check_checkpoint_options(checkpoint, every, resume)
     if checkpoint is None:
-        if resume:
-            raise InputError(
-                "no checkpoint to resume from", remedy="set `checkpoint` to the file to resume"
-            )
         return
     if model.search != "paper":
         raise InputError(
@@ -107,10 +105,6 @@ def check_checkpoint(model: Any, checkpoint: Any, every: int, resume: bool) -> N
         raise InputError(
             '`n_blocks="auto"` does not support checkpoints',
             remedy='use `search="paper"` with a number of blocks',
-        )
-    if every < 1:
-        raise InputError(
-            f"invalid checkpoint_every: {every}", remedy="give an integer of at least 1"
         )
 
 

@@ -13,7 +13,7 @@ from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Graph, Ratings
 from coterie.engine import Engine, running_engine
-from coterie.engine.checkpoint import RunCheckpoint
+from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest
@@ -125,6 +125,7 @@ class SoftModel(Estimator):
         (6, 2)
         """
         check(self, data)
+        check_checkpoint_options(checkpoint, checkpoint_every, resume)
         file = RunCheckpoint(KIND, checkpoint, checkpoint_every, self._fingerprint(data))
         fit = (load_fit(file) if resume else None) or SoftFitState(self._seeds())
         training_data, held_out = self._hold_out(data, fit.held_out_seed)
