@@ -36,12 +36,17 @@ class OutputFormat(StrEnum):
 
 BlocksOption = Annotated[
     int | None,
-    typer.Option(min=1, help="Number of blocks (default: half the square root of the nodes)."),
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Number of blocks (default: half the square root of the number of nodes).",
+    ),
 ]
 MinClassSizeOption = Annotated[
     int,
     typer.Option(
         min=1,
+        metavar="N",
         help="Minimum number of people per class; they cannot be distinguished in the release.",
     ),
 ]
@@ -77,13 +82,16 @@ def run(
             help="Swap edges until clustering matches the original (dcsbm only).",
         ),
     ] = True,
-    draws: Annotated[int, typer.Option(min=1, help="Number of graphs to draw and publish.")] = 1,
+    draws: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of graphs to draw and publish.")
+    ] = 1,
     min_class_size: MinClassSizeOption = 10,
     max_edge_probability: Annotated[
         float,
         typer.Option(
             min=0.01,
             max=1.0,
+            metavar="P",
             help="Merge classes until no original edge connects two classes whose members are "
             "connected with this probability or more.",
         ),
@@ -117,7 +125,10 @@ def run(
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Make a new graph that is similar to GRAPH and may be published, or say why not.
+    """Make a similar graph that may be published, or say why not.
+
+    Draws a new graph from a block model of GRAPH, attacks it, and writes it with a report if it is
+    within every limit of the privacy policy.
 
     Example: coterie anonymize friends.csv --blocks 60 --out release
     """

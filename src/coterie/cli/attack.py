@@ -36,10 +36,10 @@ def run(
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Try to identify people in PUBLISHED, and in two unprotected controls.
+    """Try to identify people in a published graph.
 
-    The controls are a copy of ORIGINAL with only the names removed, and one in which 10 % of the
-    edges were deleted too.
+    The same attacks are run on two unprotected controls: a copy of ORIGINAL with only the names
+    removed, and one in which 10 % of the edges were deleted too.
 
     Example: coterie attack friends.csv release/graph.csv --truth who.csv
     """
@@ -57,22 +57,27 @@ def run(
         found = attack(known, target, session.engine(), rng=session.seed, callback=callback)
         result = {**attack_json(found), "seconds": seconds()}
     session.show(_table(found))
+    session.show(
+        "Expected by luck: the right guesses of somebody who picks at random among nodes of similar "
+        "degree. A release also discloses its classes; its report counts what they explain."
+    )
     if not any(r.correct for r in found.controls.naive.seeded):
         session.say(
-            "the seeded attack identifies nobody in the copy without names either, so it says "
+            "the seeded attack guesses nobody right in the copy without names either, so it says "
             "nothing about the published graph"
         )
     return result
 
 
 def _table(found: AttackSuiteResult) -> Table:
-    """Return the people identified by each attack, in the graph and in both controls."""
+    """Return the people whom each attack guesses right, in the graph and in both controls."""
     from rich.table import Table
 
     table = Table(
         "attack",
-        "people identified",
-        "share of right guesses",
+        "people guessed right",
+        "expected by luck",
+        "share of guesses right",
         "in a copy without names",
         "10 % of edges deleted",
     )
@@ -82,14 +87,15 @@ def _table(found: AttackSuiteResult) -> Table:
         *zip(*(g.guess_everyone for g in graphs), strict=True),
     ]
     for target, naive, deleted in rows:
+        luck = "–" if target.same_degree is None else f"{target.same_degree:,.1f}"
         precision = f"{100 * target.precision:.3g} %"
         people = (f"{result.correct:,}" for result in (naive, deleted))
-        table.add_row(target.label, f"{target.correct:,}", precision, *people)
+        table.add_row(target.label, f"{target.correct:,}", luck, precision, *people)
     for label, counts in (
         ("exact degree known", [g.degree_known.unique for g in graphs]),
         ("degrees of all neighbours known", [g.neighbour_degrees_known.unique for g in graphs]),
         ("rank by degree", [g.degree_rank.correct for g in graphs]),
     ):
         published, *controls = (f"{count:,}" for count in counts)
-        table.add_row(label, published, "", *controls)
+        table.add_row(label, published, "–", "–", *controls)
     return table

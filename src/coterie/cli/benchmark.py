@@ -33,7 +33,9 @@ def anonymize(
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Publish GRAPH with nine techniques; compare how similar and how safe the results are.
+    """Compare nine ways to publish a graph: utility and risk.
+
+    Publishes GRAPH with each technique, measures how similar the result is, and attacks it.
 
     Example: coterie benchmark anonymize friends.csv --blocks 60
     """
@@ -53,7 +55,7 @@ def anonymize(
         result = {"rows": benchmark_json(rows), "seconds": seconds()}
     session.show(_table(rows))
     session.show(
-        "The last columns count the people whom attacks identify: by the degrees of all "
+        "The last columns count the people whom attacks guess right: by the degrees of all "
         "neighbours, with a guess for everyone, and by the seeded attack that knows some people."
     )
     return result

@@ -21,7 +21,9 @@ ResumeOption = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Continue from the --checkpoint file if it exists; otherwise start a new fit.",
+        help="Continue an interrupted fit from the --checkpoint file; without such a file, start a "
+        "new fit. A fit that has finished does not continue, even if --iterations is larger now: "
+        "its result is returned.",
     ),
 ]
 

@@ -161,7 +161,7 @@ def run(
     ):
         model.fit(data, engine=running, callback=callback, **saving)
     session.interrupted = model.interrupted_
-    result = _result(model, data, known)
+    result = _result(model, data, known, resumed=resume)
     if out is not None:
         from coterie.data.writers import write_table
 
@@ -224,7 +224,9 @@ class ClusterResult:
         return result
 
 
-def _result(model: GeneralizedKMeans, data: Any, known: Truth | None) -> ClusterResult:
+def _result(
+    model: GeneralizedKMeans, data: Any, known: Truth | None, *, resumed: bool
+) -> ClusterResult:
     one_set = hasattr(model, "labels_")
     return ClusterResult(
         counts={
@@ -240,6 +242,7 @@ def _result(model: GeneralizedKMeans, data: Any, known: Truth | None) -> Cluster
             interrupted=model.interrupted_,
             seconds=model.seconds_,
             run_entropies=model.run_entropies_,
+            resumed=resumed,
             hard=True,
             locally_optimal=model.locally_optimal_,
         ),

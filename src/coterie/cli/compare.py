@@ -22,7 +22,10 @@ def run(
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Compare path lengths, clustering, degrees, components, cores and spectrum of two graphs.
+    """Compare two graphs: paths, clustering, degrees, components.
+
+    Prints one row per measure: number of nodes and edges, path lengths, clustering, degrees,
+    assortativity, components and core numbers.
 
     Example: coterie compare friends.csv release/graph.csv
     """

@@ -46,7 +46,7 @@ def list_(session: Session) -> dict[str, Any]:
         path = local_path(dataset)
         counts = ", ".join(f"{n:,} {name.replace('_', '-')}" for name, n in dataset.counts.items())
         what = f"{dataset.about}: {counts}"
-        table.add_row(dataset.name, what, _checksum(dataset), str(path or "not downloaded"))
+        table.add_row(dataset.name, what, _checksum(dataset), str(path or _absent(dataset)))
         rows.append(
             {
                 "name": dataset.name,
@@ -63,9 +63,13 @@ def list_(session: Session) -> dict[str, Any]:
     return {"datasets": rows}
 
 
+def _absent(dataset: Dataset) -> str:
+    return "not downloaded" if dataset.address else "written on first use"
+
+
 def _checksum(dataset: Dataset) -> str:
     if not dataset.address:
-        return "no download"
+        return "not needed"
     if dataset.checksum is None:
         return "none published"
     return dataset.checksum.split(":")[0] + ("" if dataset.verified else " (not verified)")

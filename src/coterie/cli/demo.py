@@ -46,7 +46,10 @@ def run(
             "recommend": _recommend(session),
             "release": _release(session, out),
         }
-    session.show(f"\nDone in {seconds():.0f} s. Next: coterie --help, or the tutorials in docs/.")
+    session.show(
+        f"\nDone in {seconds():.0f} s. Next: coterie --help (after `make demo`: .venv/bin/coterie "
+        "--help), or the tutorials in docs/tutorials."
+    )
     return result | {"seconds": seconds()}
 
 
@@ -56,7 +59,9 @@ def _cluster(session: Session) -> dict[str, Any]:
     from coterie.models.hard.estimator import GeneralizedKMeans
 
     people, clubs = social_network(rng=session.seed)
-    _headline(session, f"1. Who belongs together? {people.n_nodes} people, {people.n_edges} ties")
+    _headline(
+        session, f"1. Who belongs together? {people.n_nodes:,} people, {people.n_edges:,} ties"
+    )
     with session.progress("clustering") as callback, stopwatch() as seconds:
         model = GeneralizedKMeans(
             n_blocks="auto", objective="degree-corrected", search="best", rng=session.seed
@@ -64,7 +69,7 @@ def _cluster(session: Session) -> dict[str, Any]:
     agreement = adjusted_rand(model.labels_, clubs)
     session.show(_block_table(people, model))
     session.show(
-        f"The program chose the number of blocks. Agreement with the {len(COMMUNITIES)} real "
+        f"The program chose the number of blocks. Agreement with the {len(COMMUNITIES)} "
         f"clubs, which it did not know: {agreement:.2f} (adjusted Rand index; 1 is perfect)."
     )
     blocks = len(set(model.labels_.tolist()))
@@ -88,9 +93,9 @@ def _block_table(people: Graph, model: GeneralizedKMeans) -> Any:
         known = members[np.argsort(-people.degrees[members], kind="stable")[:3]]
         table.add_row(
             str(block),
-            str(len(members)),
-            str(int((ends == 2).sum())),
-            str(int((ends == 1).sum())),
+            f"{len(members):,}",
+            f"{(ends == 2).sum():,}",
+            f"{(ends == 1).sum():,}",
             ", ".join(people.ids[known]),
         )
     return table
@@ -105,7 +110,7 @@ def _recommend(session: Session) -> dict[str, Any]:
     from coterie.recommend.recommender import Recommender
 
     ratings, genres = movie_ratings(rng=session.seed)
-    _headline(session, f"2. What to watch? {len(ratings):,} ratings by {ratings.n_users} viewers")
+    _headline(session, f"2. What to watch? {len(ratings):,} ratings by {ratings.n_users:,} viewers")
     order = np.random.default_rng(session.seed).permutation(len(ratings))
     test, train = order[: len(order) // 5], order[len(order) // 5 :]
     with session.progress("learning") as callback, stopwatch() as seconds:
@@ -142,6 +147,7 @@ def _release(session: Session, out: Path) -> dict[str, Any]:
     from coterie.anonymize.anonymizer import Anonymizer
     from coterie.cli.anonymize import measures_table
     from coterie.data.demo_data import social_network
+    from coterie.report.release_report import decision_text
 
     people, _ = social_network(rng=session.seed)
     _headline(session, "3. Can it be published? A similar new network, attacked before its release")
@@ -151,14 +157,15 @@ def _release(session: Session, out: Path) -> dict[str, Any]:
         )
     utility = release.utility
     if release.refused or utility is None:
-        session.show("Refused: " + "; ".join(release.reasons))
+        session.show("No: " + "; ".join(release.reasons))
         return {"refused": True, "reasons": release.reasons, "seconds": seconds()}
     folder = _unused_name(out)
     release.write(folder)
     session.show(measures_table(utility.original, utility.published, utility.degree_ks))
+    session.show(f"Yes. {decision_text(release.summary)}")
     session.show(
         f"The new network: {folder}/graph.csv. Report: {folder}/report.html (open it in a "
-        f"browser).\nFiles that must stay private (seed, audit): {folder}.private/"
+        f"browser).\nMust stay private: {folder}.private/audit.json"
     )
     return {
         "refused": False,

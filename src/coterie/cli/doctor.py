@@ -105,13 +105,28 @@ def _problems(findings: dict[str, Any]) -> list[str]:
     return problems
 
 
+def _line(name: str, value: Any) -> str:
+    """Write one entry for people.
+
+    >>> _line("cached", False)
+    'cached no (compiled now; the next run loads it from the cache)'
+    >>> _line("cache_writable", True), _line("pandas", None)
+    ('cache_writable yes', 'pandas not installed')
+    """
+    if name == "cached" and not value:
+        return "cached no (compiled now; the next run loads it from the cache)"
+    if isinstance(value, bool):
+        return f"{name} {'yes' if value else 'no'}"
+    return f"{name} {'not installed' if value is None else value}"
+
+
 def _show(session: Session, findings: dict[str, Any]) -> None:
     from rich.table import Table
 
     table = Table(show_header=False, box=None)
     for key, value in findings.items():
         if isinstance(value, dict):
-            text = "\n".join(f"{k} {'-' if v is None else v}" for k, v in value.items())
+            text = "\n".join(_line(name, entry) for name, entry in value.items())
         elif isinstance(value, list):
             text = "\n".join(value) or "none found"
         else:

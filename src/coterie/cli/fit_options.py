@@ -15,8 +15,8 @@ ToleranceOption = Annotated[
     typer.Option(
         min=0,
         metavar="X",
-        help="Stop when the entropy improves by less than this fraction of itself; 0 runs all "
-        "iterations.",
+        help="Stop when the last iterations lowered the entropy by less than this share: 0.001 is "
+        "0.1 %. 0 runs all iterations.",
     ),
 ]
 RunsOption = Annotated[

@@ -25,6 +25,7 @@ class FitOutcome:
     interrupted: bool
     seconds: float
     run_entropies: Sequence[float]
+    resumed: bool = False  # --resume was given: it returns a finished fit as it is
     hard: bool = False  # hard clustering counts moved nodes and checks local optimality
     locally_optimal: bool | None = None
 
@@ -67,6 +68,8 @@ class FitOutcome:
             return "interrupted; the best result so far was kept"
         if self.converged:
             return "converged"
+        if self.resumed:
+            return "not converged; increase --iterations and start again without --resume"
         return "not converged; increase --iterations"
 
     def _optimality(self) -> str:
@@ -87,15 +90,30 @@ def show_fit(
     from rich.table import Table
 
     table = Table(show_header=False, box=None)
-    for name, value in counts.items():
-        sides = [value] if isinstance(value, int) else value
-        table.add_row(name, " and ".join(f"{side:,}" for side in sides))
-    for row in (*outcome.rows(), *more):
+    for row in (*_count_rows(counts), *outcome.rows(), *more):
         table.add_row(*row)
     for name, path in files.items():
         if path is not None:
             table.add_row(name, str(path))
     session.show(table)
+
+
+def _count_rows(counts: Counts) -> list[tuple[str, str]]:
+    """Return the rows of the printed table about the data; two node sets are users and items.
+
+    >>> _count_rows({"nodes": [100, 60], "edges": 1737, "blocks": [4, 3]})
+    [('users', '100'), ('items', '60'), ('ratings', '1,737'), ('blocks', '4 and 3')]
+    """
+    rows = []
+    ratings = not isinstance(counts["nodes"], int)
+    for name, value in counts.items():
+        sides = [value] if isinstance(value, int) else value
+        texts = [f"{side:,}" for side in sides]
+        if ratings and name == "nodes":
+            rows += list(zip(("users", "items"), texts, strict=True))
+        else:
+            rows.append(("ratings" if ratings and name == "edges" else name, " and ".join(texts)))
+    return rows
 
 
 def write_page(path: Path, html: str) -> None:

@@ -45,13 +45,21 @@ FormatOption = Annotated[
         help="File format: text, parquet, graphml or gml (default: from the file name).",
     ),
 ]
+TableFormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="File format: text or parquet (default: from the file name).",
+    ),
+]
 SeparatorOption = Annotated[
     str | None,
     typer.Option(
         "--separator",
         metavar="TEXT",
-        help="Field separator of a text file: comma, semicolon, tab, whitespace or '::' "
-        "(auto-detected). Example: --separator ';'",
+        help="Field separator of a text file: comma, semicolon, tab, whitespace, '|' or "
+        "'::' (auto-detected). Example: --separator ';'",
     ),
 ]
 

@@ -57,7 +57,11 @@ def run(
         made: GraphSharding | RatingSharding
         if objective is Contents.ratings:
             made = shard_ratings(data, out, **options)
-            entries, loops, what = made.n_ratings, 0, "ratings"
+            loops, what = 0, "ratings"
+            contents = (
+                f"{_count(made.n_ratings, 'rating')} by {_count(made.n_users, 'user')} of "
+                f"{_count(made.n_items, 'item')}"
+            )
         else:
             made = shard_graph(
                 data,
@@ -66,10 +70,18 @@ def run(
                 weighted=objective is Contents.weighted,
                 **options,
             )
-            entries, loops, what = made.n_edges, made.self_loops, "edges"
+            loops, what = made.self_loops, "edges"
+            contents = f"{_count(made.n_edges, 'edge')} of {_count(made.n_nodes, 'node')}"
     if loops or made.merged:
         session.say(f"{loops:,} self-loops dropped, {made.merged:,} repeated {what} merged")
-    session.show(
-        f"{entries:,} {what} of {made.rows:,} nodes written as {made.shards} shards to {out}"
-    )
+    session.show(f"{contents} written as {_count(made.shards, 'shard')} to {out}")
     return made._asdict() | {"seconds": seconds()}
+
+
+def _count(number: int, noun: str) -> str:
+    """Write a number with its noun.
+
+    >>> _count(1, "shard"), _count(1737, "rating")
+    ('1 shard', '1,737 ratings')
+    """
+    return f"{number:,} {noun}" + "s" * (number != 1)

@@ -82,6 +82,7 @@ class Page:
     facts: list[Fact] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     footer: list[str] = field(default_factory=list)
+    subtitle: str = ""  # a line below the title
 
 
 def write(page: Page) -> str:

@@ -71,8 +71,17 @@ def prediction_quality(
     )
 
 
-def quality_section(quality: PredictionQuality) -> Section:
-    """Draw predicted against true ratings, and the calibration."""
+def quality_section(quality: PredictionQuality, n_folds: int = 1) -> Section:
+    """Draw predicted against true ratings, and the calibration.
+
+    With several folds, the test ratings are those of the last one.
+    """
+    lead = f"Measured on {quality.n_ratings:,} ratings that the model had not seen."
+    if n_folds > 1:
+        lead = (
+            f"Measured on the {quality.n_ratings:,} ratings of fold {n_folds}, the last one, which "
+            "the model had not seen. The figures above are means over all folds."
+        )
     values, given = quality.values, quality.counts > 0
     few = len(values) <= _FEW_VALUES
     used = quality.predictions > 0
@@ -122,7 +131,7 @@ def quality_section(quality: PredictionQuality) -> Section:
         figures.append(_most_likely_ratings(quality))
     return Section(
         "How good the predictions are",
-        f"Measured on {quality.n_ratings:,} ratings that the model had not seen.",
+        lead,
         figures,
     )
 

@@ -105,8 +105,8 @@ def render(
     ratings : Ratings, optional
         The ratings that it was fitted to.
     test : tuple of two arrays, optional
-        For ratings that the model had not seen: the positions of the true ratings in
-        `ratings.values`, and the predicted distributions (ratings x values).
+        For the ratings of the last fold, which the model had not seen: the positions of the true
+        ratings in `ratings.values`, and the predicted distributions (ratings x values).
     titles : mapping of str to str, optional
         Titles of the items by their ids.
     assumed : sequence of str, default=()
@@ -178,7 +178,7 @@ def compose(summary: RecommenderSummary) -> Page:
     """Compose the page from a summary."""
     sections = [_folds_section(summary)]
     if summary.quality is not None:
-        sections.insert(0, quality_section(summary.quality))
+        sections.insert(0, quality_section(summary.quality, len(summary.folds)))
     if isinstance(summary.groups, RatingGroups):
         sections += rating_sections(summary.groups)
     elif isinstance(summary.groups, RatingBlocks):

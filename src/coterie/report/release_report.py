@@ -53,7 +53,7 @@ def compose(summary: PublicSummary) -> Page:
     method = _METHODS.get(summary.model)
     return Page(
         "anonymization report",
-        f"Release of {summary.name}",
+        "Refused release" if summary.refused and not summary.forced else "Published network",
         _verdict(summary),
         _facts(summary),
         [
@@ -64,6 +64,7 @@ def compose(summary: PublicSummary) -> Page:
             Section("What is not guaranteed", notes=summary.remarks),
             assumptions([] if method is None else [method.explanation, _SIMPLE_GRAPH]),
         ],
+        subtitle=f"“{summary.name}”" if summary.name else "",
     )
 
 
@@ -78,10 +79,19 @@ def _verdict(summary: PublicSummary) -> Verdict:
     if summary.refused:
         text = "Nothing was released: a limit of the privacy policy would have been exceeded."
         return Verdict(text, "bad", "✗ refused", reasons)
-    found = _best_attack(summary)
-    text = "The release is within every limit of the privacy policy." + f" {found}" * bool(found)
     not_kept = summary.utility.not_kept if summary.utility else []
-    return Verdict(text, "good", "✓ released", [f"Not preserved: {what}" for what in not_kept])
+    return Verdict(
+        decision_text(summary),
+        "good",
+        "✓ released",
+        [f"Not preserved: {what}" for what in not_kept],
+    )
+
+
+def decision_text(summary: PublicSummary) -> str:
+    """Say that a release is within its limits, and how many people attacks guessed right."""
+    found = _best_attack(summary)
+    return "The release is within every limit of the privacy policy." + f" {found}" * bool(found)
 
 
 def _best_attack(summary: PublicSummary) -> str:
@@ -120,7 +130,7 @@ def _facts(summary: PublicSummary) -> list[Fact]:
             Fact(
                 "degrees differ by",
                 percent(utility.degree_ks),
-                "largest difference between the shares of nodes up to any degree",
+                "largest gap between original and release in the chart “Degrees”",
             )
         )
     if summary.model in _METHODS:

@@ -15,7 +15,7 @@ from coterie.report.page import Figure, Panel, Section
 _MEANING = [
     "A1, classes: a class is a group of people with the same block and similar degree. The release "
     "treats them alike, so somebody who knows only the class of a person guesses the right node "
-    "with a probability of 1 in the size of the class.",
+    "with a probability of one divided by the number of people in the class.",
     "A2, edges disclosed: if nearly all members of two classes are connected in the original, an "
     "edge between two of them is as good as published. The figure is the share of the original "
     "edges for which this is so.",

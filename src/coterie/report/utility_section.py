@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from coterie.anonymize.output.public_summary import CurvePair, Profiles, PublicUtility
 from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES
+from coterie.anonymize.utility.rounding import degree_error, figure_error
 from coterie.report.charts import Axis, ChartTable, Series, percent, xy
 from coterie.report.charts.drawing import Cell, Chart
 from coterie.report.page import Figure, Panel, Section
@@ -54,6 +55,12 @@ _CHARTS = {
 }
 
 
+_ROUNDED = (
+    "Figures of the original are rounded, because this page may be published. “Within rounding”: "
+    "the difference is not larger than the rounding error."
+)
+
+
 def curves(profiles: Profiles | None) -> Section:
     """Draw each distribution of the original and of the release in one chart."""
     section = Section("How similar the two graphs are")
@@ -77,7 +84,10 @@ def _curves(pair: CurvePair, chart: _ProfileChart) -> Chart:
 
 
 def measure_by_measure(utility: PublicUtility | None) -> Section:
-    """List every measure of the original and of the release, and the change."""
+    """List every measure of the original and of the release, and the change.
+
+    The original's figures are rounded, so a change that rounding may explain is not shown.
+    """
     rows: list[list[Cell]] = []
     if utility is not None:
         for key, name in MEASURE_NAMES.items():
@@ -85,9 +95,15 @@ def measure_by_measure(utility: PublicUtility | None) -> Section:
             if a is None or b is None:
                 continue
             shown = [percent(a), percent(b)] if key in SHARES else [a, b]
-            rows.append([name, *shown, _change(a, b)])
-    panel = Panel("", ChartTable(["measure", "original", "release", "change"], rows))
+            error = degree_error(a) if key == "degree_max" else figure_error(a)
+            rows.append([name, *shown, _change(a, b) if abs(b - a) > error else _unchanged(error)])
+    table = ChartTable(["measure", "original (rounded)", "release", "change"], rows)
+    panel = Panel("", table, _ROUNDED)
     return Section("Measure by measure", tables=[panel] if rows else [])
+
+
+def _unchanged(error: float) -> str:
+    return "within rounding" if error else "±0"
 
 
 def _change(a: float, b: float) -> str:

@@ -21,6 +21,7 @@ from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
 from coterie.anonymize.risk.attack_suite import GraphAttacks, attack_all
 from coterie.anonymize.risk.averaging import averaging_attack
 from coterie.anonymize.utility.measures import Measures, degree_ks, measure
+from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Graph
@@ -81,13 +82,15 @@ def benchmark(
     callback: Callback = silent,
 ) -> list[BenchmarkRow]:
     """Publish a graph with every technique; measure and attack the results."""
+    k = n_blocks or default_n_blocks(graph)
+    _check_sizes(graph.n_nodes, k, min_class_size)
     random = as_generator(rng)
     with running_engine(engine) as running:
         before = measure(graph, running, eigenvalues=0)
         labels = cache(
             lambda degree_corrected: cluster_for_release(
                 graph,
-                n_blocks or default_n_blocks(graph),
+                k,
                 degree_corrected=degree_corrected,
                 min_block_size=min_class_size,
                 rng=random,
@@ -127,6 +130,25 @@ def benchmark(
                 )
             )
         return rows
+
+
+def _check_sizes(n_nodes: int, n_blocks: int, min_class_size: int) -> None:
+    """Raise InputError if there are too few people for this many blocks."""
+    needed = n_blocks * min_class_size
+    if needed > n_nodes:
+        remedies = [
+            f"`{name}={value}`"
+            for name, value in (
+                ("min_class_size", n_nodes // n_blocks),
+                ("n_blocks", n_nodes // min_class_size),
+            )
+            if value
+        ]
+        raise InputError(
+            f"{n_blocks} blocks of at least {min_class_size} people need {needed:,} people, and "
+            f"the graph has {n_nodes:,}",
+            remedy=f"use at most {' or '.join(remedies)}" if remedies else "give a larger graph",
+        )
 
 
 def _drawn(

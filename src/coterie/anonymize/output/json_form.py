@@ -187,6 +187,8 @@ def _attack_result(result: AttackResult) -> Json:
             "block_interval": list(result.luck.block_interval),
             "block_chance": result.luck.block_chance,
         }
+    elif result.same_degree is not None:
+        keys["chance"] = result.same_degree
     return keys
 
 

@@ -98,7 +98,7 @@ class PublicSummary:
     refused: bool
     reasons: list[str] = field(default_factory=list)
     suggestions: list[str] = field(default_factory=list)
-    name: str = "a graph"
+    name: str = ""  # of the folder that is published
     forced: bool = False
     model: str = ""
     nodes: int | None = None

@@ -26,7 +26,7 @@ from coterie.anonymize.risk.attacks import (
     seeded_attack,
     vertex_refinement,
 )
-from coterie.anonymize.risk.expected_hits import ExpectedHits, expected_hits
+from coterie.anonymize.risk.expected_hits import ExpectedHits, expected_hits, hits_by_degree
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Graph
@@ -131,7 +131,8 @@ class AttackSuite:
         """Run all attacks on each target.
 
         `blocks` (of the people) adds an attacker who knows the block of every person and of every
-        published node. `classes` adds what luck alone explains.
+        published node. `classes` adds what luck alone explains; without
+        it, luck follows from the degrees only.
         """
         last = len(self._seeds) - 1
         # The most expensive jobs come first, so that no thread is left alone with one at the end.
@@ -191,9 +192,14 @@ def _results(
 
     def result(matching: Matching, name: str = "", label: str = "") -> AttackResult:
         luck: ExpectedHits | None = None
+        same_degree: float | None = None
         if classes is not None:
             luck = expected_hits(target, matching.guess, matching.seeds, classes)
-        return matching.result(target.identity, name=name, label=label, luck=luck)
+        else:
+            same_degree = hits_by_degree(target, matching.guess)
+        return matching.result(
+            target.identity, name=name, label=label, luck=luck, same_degree=same_degree
+        )
 
     seeded = [
         result(m, f"{len(m.seeds)} known", f"{len(m.seeds)} people known") for m in guesses.seeded

@@ -51,6 +51,7 @@ class AttackResult:
     found_interval: Interval
     correct_in_first_100: int | None = None  # of the 100 most certain guesses, if ranked
     luck: ExpectedHits | None = None  # on a release
+    same_degree: float | None = None  # hits by luck, on a graph whose classes are unknown
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class Matching:
         name: str = "",
         label: str = "",
         luck: ExpectedHits | None = None,
+        same_degree: float | None = None,
     ) -> AttackResult:
         """Compare the guesses with the true identities."""
         guessed = np.flatnonzero(self.guess >= 0)
@@ -109,6 +111,7 @@ class Matching:
             found_interval=wilson(correct, people),
             correct_in_first_100=in_first,
             luck=luck,
+            same_degree=same_degree,
         )
 
 

@@ -40,18 +40,27 @@ def expected_hits(
     k = int(block.max(initial=0)) + 1
     together = np.bincount(bin_of * k + block_of_published, minlength=len(size) * k)
     guessed_bin = bin_of[guessed]
-    own_bin = bin_of[target.identity[people]]
     unknown = np.bincount(np.delete(classes.label, seeds), minlength=classes.n_classes)
     own_class = class_of_published[guessed] == classes.label[people]
     right = int((block_of_published[guessed] == block[people]).sum())
     by_chance = together[guessed_bin * k + block[people]] / size[guessed_bin]
     return ExpectedHits(
-        same_degree=float((1.0 / size[guessed_bin])[own_bin == guessed_bin].sum()),
+        same_degree=hits_by_degree(target, guess),
         same_class=float((own_class / np.maximum(unknown[classes.label[people]], 1)).sum()),
         block_accuracy=right / len(people) if len(people) else 0.0,
         block_interval=wilson(right, len(people)),
         block_chance=float(by_chance.mean()) if len(people) else 0.0,
     )
+
+
+def hits_by_degree(target: PublishedGraph, guess: np.ndarray) -> float:
+    """Return the mean hits of random guesses among published nodes of the same degree bins."""
+    people = np.flatnonzero(guess >= 0)
+    bin_of = _degree_bins(target.graph.degrees)
+    guessed_bin = bin_of[guess[people]]
+    own_bin = bin_of[target.identity[people]]
+    chance = 1.0 / np.bincount(bin_of)[guessed_bin]
+    return float(chance[own_bin == guessed_bin].sum())
 
 
 def _degree_bins(degrees: np.ndarray) -> np.ndarray:

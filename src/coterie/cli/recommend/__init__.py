@@ -7,7 +7,7 @@ import typer
 from coterie.cli.recommend import evaluate, explain, fit, predict, similar, top
 
 app = typer.Typer(
-    help="Predict ratings, rank items, add new users, and explain predictions.",
+    help="Predict ratings, rank items and explain predictions.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -11,7 +11,7 @@ import typer
 from coterie.base.errors import InputError
 from coterie.cli.fit_options import ReportOption
 from coterie.cli.fit_output import write_page
-from coterie.cli.input_options import FormatOption, SeparatorOption
+from coterie.cli.input_options import SeparatorOption, TableFormatOption
 from coterie.cli.recommend.options import (
     GroupsOption,
     IterationsOption,
@@ -76,12 +76,14 @@ def run(
     likes: LikesOption = None,
     report: ReportOption = None,
     titles: TitlesOption = None,
-    format: FormatOption = None,
+    format: TableFormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Measure how well a model predicts unseen ratings.
 
     Give RATINGS for cross-validation, or --train and --test.
+
+    Example: coterie recommend evaluate ratings.csv --folds 5 --report report.html
     """
     from coterie.cli.input_options import load_ratings
     from coterie.cli.recommend.titles import read_titles

@@ -27,6 +27,8 @@ def run(
     """Explain the prediction for a user and an item.
 
     The contributions of groups and offsets add up to the expected rating.
+
+    Example: coterie recommend explain films.model --user 42 --item 7
     """
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 

@@ -9,7 +9,7 @@ import typer
 
 from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, checkpoint_arguments
 from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption, engine_of
-from coterie.cli.input_options import FormatOption, RatingsArgument, SeparatorOption
+from coterie.cli.input_options import RatingsArgument, SeparatorOption, TableFormatOption
 from coterie.cli.recommend.options import (
     GroupsOption,
     IterationsOption,
@@ -42,10 +42,13 @@ def run(
     resume: ResumeOption = False,
     engine: EngineOption = EngineName.local,
     scheduler: SchedulerOption = None,
-    format: FormatOption = None,
+    format: TableFormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
-    """Fit a model to ratings and write it to a file."""
+    """Fit a model to ratings and write it to a file.
+
+    Example: coterie recommend fit ratings.csv --out films.model
+    """
     from coterie.cli.input_options import load_ratings, load_shards
     from coterie.recommend.recommender import Recommender
 

@@ -59,8 +59,8 @@ IterationsOption = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Maximum number of iterations; for best, sweeps per chain (default: 200 for mmsbm and "
-        "mcmmsbm, 300 for hard, from the number of ratings for best).",
+        help="Maximum number of iterations; for best, sweeps per chain. Default for best: 320, "
+        "fewer above 500,000 ratings; for mmsbm and mcmmsbm: 200; for hard: 300.",
     ),
 ]
 RunsOption = Annotated[

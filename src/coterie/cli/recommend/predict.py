@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coterie.cli.input_options import FormatOption, SeparatorOption
+from coterie.cli.input_options import SeparatorOption, TableFormatOption
 from coterie.cli.recommend.options import ModelArgument, load_model
 from coterie.cli.session import Session, command
 
@@ -23,7 +23,7 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="File to write, .csv or .parquet (default: stdout)."),
     ] = None,
-    format: FormatOption = None,
+    format: TableFormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Predict the rating of each pair in a table.
@@ -31,6 +31,8 @@ def run(
     The output has one row per pair, in order: user, item, rating, p_<value> …, unseen. The column
     p_<value> is the probability of that rating. unseen is True if the user or the item has no
     ratings; such rows are predicted from the other ratings of the item, of the user, or of all.
+
+    Example: coterie recommend predict films.model pairs.csv --out predictions.csv
     """
     from coterie.data.readers import read_columns
     from coterie.data.writers import write_table

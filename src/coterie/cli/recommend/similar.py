@@ -29,6 +29,8 @@ def run(
     """List the items that are most similar to an item.
 
     Items are similar if the same groups of users like them. A similarity is at most 1.
+
+    Example: coterie recommend similar films.model --item 7 -n 5
     """
     from rich.table import Table
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup

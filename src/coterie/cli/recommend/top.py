@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
-from coterie.cli.input_options import FormatOption, SeparatorOption
+from coterie.cli.input_options import SeparatorOption, TableFormatOption
 from coterie.cli.recommend.options import (
     CountOption,
     ModelArgument,
@@ -45,12 +45,14 @@ def run(
     rated: Annotated[
         bool, typer.Option("--rated", help="Include items that the user has rated already.")
     ] = False,
-    format: FormatOption = None,
+    format: TableFormatOption = None,
     separator: SeparatorOption = None,
 ) -> dict[str, Any]:
     """Rank items for a user.
 
     Items that the user has not rated are ranked by their expected ratings.
+
+    Example: coterie recommend top films.model --user 42 -n 5
     """
     from coterie.cli.recommend.titles import Titles, read_titles
 

@@ -195,7 +195,8 @@ class AdditiveBlockModel(Estimator):
             Number of rounds (of `keep_every` sweeps) between two checkpoints.
         resume : bool, default=False
             Continue from `checkpoint` if the file exists. The result is the same, bit for bit,
-            as that of a fit that was never stopped.
+            as that of a fit that was never stopped. Only an interrupted fit continues: if it has
+            finished, its result is returned.
 
         Returns
         -------

@@ -219,7 +219,9 @@ class GeneralizedKMeans(Estimator):
             Number of iterations between two saves.
         resume : bool, default=False
             Continue from `checkpoint` if the file exists. The result is the same as without
-            interruption. `max_iter` and `tol` may differ from the earlier fit.
+            interruption. `max_iter` and `tol` may differ from the earlier fit. Only an interrupted
+            fit continues: if it has finished, its result is returned, even if `max_iter` is larger
+            now.
 
         Returns
         -------
@@ -340,6 +342,7 @@ class GeneralizedKMeans(Estimator):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import coterie as ct
         >>> g = ct.Graph.from_edges([0], [1], ids=np.array(["ann", "bob"]))
         >>> ct.GeneralizedKMeans(1).fit(g).labels_by_id(g)

@@ -103,7 +103,8 @@ class SoftModel(Estimator):
             Number of iterations between two checkpoints.
         resume : bool, default=False
             Continue from `checkpoint` if the file exists. The result is the same, bit for bit,
-            as that of a fit that was never stopped.
+            as that of a fit that was never stopped. Only an interrupted fit continues: if it has
+            finished, its result is returned, even if `max_iter` is larger now.
 
         Returns
         -------

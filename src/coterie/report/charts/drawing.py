@@ -86,15 +86,23 @@ def clip(content: str, width: float) -> str:
     return content[:most] + "…"
 
 
-def legend(names: Sequence[str], classes: Sequence[str], width: float) -> tuple[str, float]:
-    """Draw the legend in as many rows as needed; return it and its height."""
+def legend(
+    names: Sequence[str], classes: Sequence[str], width: float, *, dots: Sequence[bool] = ()
+) -> tuple[str, float]:
+    """Draw the legend in as many rows as needed; return it and its height.
+
+    `dots` says which names stand for points instead of lines.
+    """
     parts, x, y = [], 0.0, 12.0
-    for name, class_ in zip(names, classes, strict=True):
+    for name, class_, dot in zip(names, classes, dots or [False] * len(names), strict=True):
         shown = clip(name, width - 24)
         wide = text_width(shown) + 34
         if x > 0 and x + wide - 14 > width:
             x, y = 0.0, y + 18
-        parts.append(tag("line", x1=x, x2=x + 16, y1=y - 4, y2=y - 4, class_=f"key {class_}"))
+        if dot:
+            parts.append(tag("circle", cx=x + 8, cy=y - 4, r=4.0, class_=f"dot {class_}"))
+        else:
+            parts.append(tag("line", x1=x, x2=x + 16, y1=y - 4, y2=y - 4, class_=f"key {class_}"))
         parts.append(label(shown, x + 22, y, "tick"))
         x += wide
     return tag("g", *parts, class_="legend"), y + 8

@@ -15,7 +15,6 @@ from coterie.report.charts.drawing import (
     frame,
     label,
     tag,
-    text_width,
     with_tooltip,
 )
 from coterie.report.charts.scales import Scale, short
@@ -62,7 +61,7 @@ def gauges(figures: Sequence[Gauge], *, description: str) -> Chart:
     table = ChartTable(["measure", "value", "limit", "result"], rows)
     if not figures:
         return Chart(empty(description), table)
-    step = 58.0
+    step = 76.0
     parts = [_gauge(g, i * step) for i, g in enumerate(figures)]
     return Chart(frame(len(figures) * step, description, *parts, class_="gauges"), table)
 
@@ -75,13 +74,13 @@ def _gauge(gauge: Gauge, top: float) -> str:
     sign = {None: "", True: "✓ ", False: "✗ "}[gauge.holds]
     value = sign + gauge.text(gauge.value)
     marks = [
-        label(clip(gauge.name, WIDTH - text_width(value) - 20), 0, top + 15, "name"),
-        label(value, WIDTH - 2, top + 15, f"name {tone}", "end"),
-        tag("rect", x=0, y=top + 22, width=WIDTH - 2, height=9, rx=4, class_="track"),
+        label(clip(gauge.name, WIDTH), 0, top + 15, "name"),
+        label(value, 0, top + 32, f"name {tone}"),
+        tag("rect", x=0, y=top + 39, width=WIDTH - 2, height=9, rx=4, class_="track"),
         tag(
             "rect",
             x=0,
-            y=top + 22,
+            y=top + 39,
             width=max(3.0, scale(gauge.value)),
             height=9,
             rx=4,
@@ -89,14 +88,14 @@ def _gauge(gauge: Gauge, top: float) -> str:
         ),
     ]
     if gauge.limit is None:
-        marks.append(label("no limit", 0, top + 46, "tick"))
+        marks.append(label("no limit", 0, top + 63, "tick"))
     else:
         at = scale(gauge.limit)
         text = ("at least " if gauge.at_least else "at most ") + gauge.text(gauge.limit)
         anchor = "end" if at > WIDTH / 2 else "start"
         marks += [
-            tag("line", x1=at, x2=at, y1=top + 18, y2=top + 36, class_="limit"),
-            label(text, at + (3 if anchor == "start" else -3), top + 46, "tick", anchor),
+            tag("line", x1=at, x2=at, y1=top + 35, y2=top + 53, class_="limit"),
+            label(text, at + (3 if anchor == "start" else -3), top + 63, "tick", anchor),
         ]
     tip = f"{gauge.name}\n{gauge.text(gauge.value)}, {gauge.verdict}"
     return with_tooltip(tip + (f"\n{gauge.note}" if gauge.note else ""), *marks)

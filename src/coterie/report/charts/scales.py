@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 
@@ -118,7 +119,11 @@ def _decade_labels(values: list[float]) -> list[str]:
 
 
 def _labels(values: list[float]) -> list[str]:
-    """Write the ticks of an axis in one notation, with enough decimals to distinguish them."""
+    """Write the ticks of an axis in one notation, with enough decimals to distinguish them.
+
+    >>> _labels([1496.53, 1496.5305]), _labels([0.0, 20_000.0])
+    (['1,496.5300', '1,496.5305'], ['0', '20k'])
+    """
     largest = max((abs(v) for v in values), default=0.0)
     smallest = min((abs(v) for v in values if v), default=0.0)
     if smallest and smallest < 1e-3:
@@ -129,10 +134,11 @@ def _labels(values: list[float]) -> list[str]:
         ((u, s) for u, s in ((1e6, "M"), (1e3, "k")) if largest >= u * (10 if u == 1e3 else 1)),
         (1.0, ""),
     )
-    for decimals in range(7):
+    step = min((b - a for a, b in pairwise(sorted(values))), default=largest) / unit
+    for decimals in range(13):
         texts = [f"{v / unit:,.{decimals}f}" for v in values]
         exact = all(
-            math.isclose(float(t.replace(",", "")), v / unit, rel_tol=1e-6, abs_tol=1e-9)
+            abs(float(t.replace(",", "")) - v / unit) <= max(1e-3 * step, 1e-12)
             for t, v in zip(texts, values, strict=True)
         )
         if exact:

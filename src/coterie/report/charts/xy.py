@@ -26,6 +26,7 @@ from coterie.report.charts.scales import Scale, extent, short, thin
 
 _MOST_POINTS = 80
 _CLASSES = 7
+_LEAST_RANGE = 1e-7  # relative; a smaller range is drawn as a flat line, as its ticks look equal
 
 
 class Axis(NamedTuple):
@@ -89,7 +90,8 @@ def xy(
         return Chart(empty(description), table)
     names = [d.name for d in drawn] + [r.name for r in references]
     classes = [d.class_ for d in drawn] + [f"ref r{i % 3}" for i in range(len(references))]
-    key, top = legend(names, classes, WIDTH) if len(names) > 1 else ("", 0.0)
+    dots = [d.kind == "points" for d in drawn] + [False] * len(references)
+    key, top = legend(names, classes, WIDTH, dots=dots) if len(names) > 1 else ("", 0.0)
     y_scale = Scale(*_with_margin(up, y), height - 40, top + 26, log=y.log)
     y_ticks = y_scale.ticks(5)
     left = max((text_width(t) for _, t in y_ticks), default=20) + 10
@@ -131,7 +133,8 @@ def _with_margin(found: tuple[float, float], axis: Axis) -> tuple[float, float]:
     if axis.log:
         lo, hi = lo / 1.15, hi * 1.15
     else:
-        air = 0.06 * (hi - lo) or 0.06 * abs(hi) or 0.5
+        visible = hi - lo > _LEAST_RANGE * max(abs(lo), abs(hi))
+        air = 0.06 * ((hi - lo) if visible else abs(hi)) or 0.5
         lo, hi = (lo - air if lo < 0 or lo - air >= 0 else 0.0), hi + air
     return _bounds((lo, hi), axis)
 
