@@ -72,7 +72,7 @@ def render_page(root: Any) -> str:
         "# Command line",
         GENERATED_BY,
         INTRODUCTION,
-        "## Options of every command",
+        "## Common options (where a command has them)",
         "\n\n".join(shared[name] for name in SHARED),
     ]
     parts += [_section(name, command, set(shared.values())) for name, command in commands]

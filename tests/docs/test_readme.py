@@ -12,6 +12,7 @@ import pytest
 from tools.documentation import ROOT, commands, read_blocks, run_page
 
 import coterie as ct
+from benchmarks import tables
 from coterie.data.demo_data import movie_ratings, social_network
 
 README = ROOT / "README.md"
@@ -80,3 +81,18 @@ def test_privacy_is_claimed_exactly() -> None:
     text = " ".join(README.read_text(encoding="utf-8").split())
     assert "This model does not provide differential privacy." in text
     assert "coterie sketch" not in text
+
+
+def test_figures_about_releases_are_those_of_the_table() -> None:
+    table = tables.render("releases", tables.read_results(tables.RESULTS))
+    text = " ".join(README.read_text(encoding="utf-8").split())
+    for figure, recorded in (
+        ("astro-ph (18,772 people)", "astro-ph, 18,772 people"),
+        ("at most 1 other person right per release", "at most 1 in each release"),
+        ("(10,918 in a copy without names)", "10,918 in a copy without names"),
+        ("21.2 right on average", "21.2 right on average"),
+        ("luck explains 21.7", "21.7 expected"),
+        ("(13,612 in a copy without names)", "13,612 in a copy without names"),
+    ):
+        assert figure in text
+        assert recorded in table.splitlines()[2]
