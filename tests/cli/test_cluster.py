@@ -57,6 +57,26 @@ def test_best_search_is_locally_optimal_and_an_unfinished_search_is_not(folder: 
     assert "increase --iterations" in printed and "try --search best" in printed
 
 
+def test_a_finished_fit_is_not_continued_and_the_advice_says_so(
+    folder: Path, tmp_path: Path
+) -> None:
+    given = (
+        "cluster", folder / "g.txt", "--blocks", 3, "--search", "paper",
+        "--checkpoint", tmp_path / "run.ckpt",
+    )  # fmt: skip
+    assert "start again" not in coterie(*given, "--iterations", 1).stdout
+    printed = coterie(*given, "--iterations", 20, "--resume").stdout
+    assert "1 (not converged; increase --iterations and start again without --resume)" in printed
+
+
+def test_table_of_ratings_counts_users_items_and_ratings(folder: Path) -> None:
+    printed = coterie(
+        "cluster", folder / "r.csv", "--objective", "ratings", "--blocks", "2,3"
+    ).stdout
+    names = [line.split()[0] for line in printed.splitlines()]
+    assert names[:4] == ["users", "items", "ratings", "blocks"]
+
+
 def test_ratings_are_written_by_side(folder: Path) -> None:
     out = folder / "two.csv"
     result = result_of(

@@ -61,6 +61,12 @@ def titles(table):
     return file
 
 
+def test_shard_counts_users_items_and_ratings(table, tmp_path) -> None:
+    done = coterie("shard", table, "--objective", "ratings", "--out", tmp_path / "shards")
+    shown = " ".join(done.stdout.split())
+    assert "700 ratings by 40 users of 30 items written as 1 shard to" in shown
+
+
 def test_predict_writes_one_row_per_pair_in_order(model, tmp_path) -> None:
     pairs = "user,item\nu3,104\nnobody,104\nu3,104\nu9,999\n"
     done = coterie("recommend", "predict", model, "-", stdin=pairs)
@@ -123,6 +129,25 @@ def test_titles_in_brackets_are_shown_unchanged(model, tmp_path) -> None:
         ["similar", model, "--item", 104],
     ):
         assert "[rec] " in coterie("recommend", *words, "--titles", file).stdout
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--model", "best", "--runs", 2, "--iterations", 60],
+        ["--model", "mmsbm", "--groups", 2, "--iterations", 30],
+        ["--model", "mcmmsbm", "--groups", 2, "--iterations", 30],
+        ["--model", "hard", "--groups", 2],
+    ],
+    ids=lambda options: options[1],
+)
+def test_evaluate_writes_a_report_of_each_model(options, table, tmp_path) -> None:
+    page = tmp_path / "report.html"
+    done = coterie("recommend", "evaluate", table, "--folds", 2, *options, "--report", page)
+    assert done.exit_code == 0, done.output
+    html = page.read_text()
+    assert "Results by fold" in html and "</html>" in html
+    assert "350 ratings of fold 2, the last one" in html
 
 
 def test_evaluate_with_folds_and_with_files(table, tmp_path) -> None:

@@ -142,20 +142,22 @@ def test_remarks_name_options_instead_of_parameters() -> None:
     assert "set --objective weighted" in run(body).stderr
 
 
-@pytest.mark.parametrize(
-    "name", ["cluster", "soft", "shard", "demo", "doctor", "reproduce", "datasets"]
-)
-def test_summary_in_the_overview_is_not_cut_off(name: str) -> None:
-    commands = CliRunner().invoke(main.app, ["--help"]).stdout.split("Commands:")[1]
-    line = next(line for line in commands.splitlines() if line.split()[:1] == [name])
-    assert line.endswith(".") and not line.endswith("...")
+@pytest.mark.parametrize("group", [[], ["benchmark"], ["datasets"], ["recommend"]])
+def test_summaries_in_the_overview_are_not_cut_off(group: list[str]) -> None:
+    commands = CliRunner().invoke(main.app, [*group, "--help"]).stdout.split("Commands:")[1]
+    lines = commands.split("\n\n")[0].strip().splitlines()
+    assert [line for line in lines if not line.endswith(".") or line.endswith("...")] == []
 
 
 @pytest.mark.parametrize(
     "name",
     [
         *("cluster", "soft", "shard", "demo", "doctor", "reproduce", "datasets"),
-        *("datasets list", "datasets path", "datasets get"),
+        *("datasets list", "datasets path", "datasets get", "anonymize", "attack", "compare"),
+        *(
+            f"recommend {name}"
+            for name in ["fit", "predict", "top", "explain", "similar", "evaluate"]
+        ),
     ],
 )
 def test_help_ends_with_an_example(name: str) -> None:

@@ -182,6 +182,25 @@ def test_ticks_are_inside_the_axis_and_match_their_labels(a: float, b: float, lo
     assert len(set(texts)) == len(texts)
 
 
+def test_ticks_of_a_narrow_range_differ_and_a_range_that_cannot_be_shown_is_flat() -> None:
+    texts = [text for _, text in Scale(1496.5300, 1496.5309, 0, 100).ticks()]
+    assert len(texts) > 2 and len(set(texts)) == len(texts)
+    flat = xy(
+        [Series("entropy", [1, 2], [1496.53, 1496.53 - 1e-9])],
+        Axis("iteration"),
+        Axis("entropy"),
+        description="",
+    )
+    heights = re.findall(r"[ML][\d.]+ ([\d.]+)", flat.svg)
+    assert len(heights) == 2 and len(set(heights)) == 1
+
+
+def test_legend_shows_dots_for_points() -> None:
+    series = [Series(name, [1, 2], [1, 2], "points") for name in ("a", "b")]
+    key = xy(series, Axis("x"), Axis("y"), description="").svg.split("</g>")[0]
+    assert key.count("<circle") == 2 and "<line" not in key
+
+
 def _read_back(text: str) -> float:
     text = text.replace(",", "")
     power = re.fullmatch(r"(?:(.*)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", text)

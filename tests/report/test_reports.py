@@ -27,6 +27,7 @@ from coterie.report.cluster_summary import summarize
 from coterie.report.page import Page, Panel, Section, Verdict, write
 from coterie.report.prediction_quality import prediction_quality
 from coterie.report.shared_sections import convergence
+from coterie.report.utility_section import measure_by_measure
 
 
 def words(html: str) -> str:
@@ -226,6 +227,32 @@ def test_levels_of_risk_are_percentages() -> None:
     text = words(anonymize.render(stand_ins.release()))
     assert "graph with new ids (this release) 2.75 % 10 % – 0.00538 %" in text
     assert "ids kept 100 % 100 % 0 % 100 %" in text
+
+
+def test_changes_smaller_than_the_rounding_of_the_original_are_not_shown() -> None:
+    utility = stand_ins.release().utility
+    assert utility is not None
+    original = replace(utility.original, degree_max=20, diameter=7, global_clustering=0.301)
+    near = replace(utility.published, degree_max=18, diameter=7, global_clustering=0.3012)
+    far = replace(near, degree_max=30, diameter=8, global_clustering=0.331)
+    for published, changes in (
+        (near, ["within rounding", "±0", "within rounding"]),
+        (far, ["+50.0 %", "+1", "+10.0 %"]),
+    ):
+        section = measure_by_measure(replace(utility, original=original, published=published))
+        table = section.tables[0].table
+        assert table.columns == ["measure", "original (rounded)", "release", "change"]
+        shown = {row[0]: row[3] for row in table.rows}
+        assert [
+            shown[name] for name in ("largest degree", "diameter", "global clustering")
+        ] == changes
+
+
+def test_title_of_a_release_and_of_a_refusal() -> None:
+    summary = stand_ins.release()
+    page = anonymize.compose(replace(summary, name="friends", refused=False))
+    assert (page.title, page.subtitle) == ("Published network", "“friends”")
+    assert anonymize.compose(replace(summary, refused=True)).title == "Refused release"
 
 
 def test_anonymize_report_of_a_bare_refusal() -> None:

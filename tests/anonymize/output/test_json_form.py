@@ -86,7 +86,7 @@ def test_attack_risk_json() -> None:
 def test_attack_json(people: Graph) -> None:
     found = attack_json(attack(people, assign_new_ids(people, default_rng(0))))
     assert set(found) == GRAPH_ATTACKS | {"controls"}
-    assert set(found["seeded"][0]) == GUESSES | {"attack"}
+    assert set(found["seeded"][0]) == GUESSES | {"attack", "chance"}
     json.loads(as_json(found))
 
 
