@@ -58,8 +58,8 @@ def run(
         result = {**attack_json(found), "seconds": seconds()}
     session.show(_table(found))
     session.show(
-        "Expected by luck: the right guesses of somebody who picks at random among nodes of similar "
-        "degree. A release also discloses its classes; its report counts what they explain."
+        "Expected by luck: the right guesses of somebody who picks at random among nodes of "
+        "similar degree. A release also discloses its classes; its report counts what they explain."
     )
     if not any(r.correct for r in found.controls.naive.seeded):
         session.say(
