@@ -143,7 +143,15 @@ def test_search_works_from_disk(site: Path, browser: Any) -> None:
 
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize(
-    "page", ["index", "tutorials/publish", "reference/command-line", "reference/models"]
+    "page",
+    [
+        "index",
+        "tutorials/publish",
+        "how-to/data",
+        "benchmarks/index",
+        "reference/command-line",
+        "reference/models",
+    ],
 )
 def test_pages_fit_the_window(site: Path, browser: Any, page: str, width: int) -> None:
     browser.set_window_size(width, 1000)
@@ -156,6 +164,17 @@ def test_pages_fit_the_window(site: Path, browser: Any, page: str, width: int) -
         "return [...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)"
     )
     assert not empty
+
+
+def test_the_tables_of_the_policy_are_visible_without_scrolling(site: Path, browser: Any) -> None:
+    browser.set_window_size(1400, 1000)
+    browser.get((site / "tutorials" / "publish.html").as_uri())
+    hidden = browser.execute_script(
+        "return [...document.querySelectorAll('pre > code')]"
+        ".filter((block) => block.textContent.includes('people in the smallest class'))"
+        ".map((block) => block.scrollWidth - block.clientWidth)"
+    )
+    assert hidden == [0]
 
 
 def test_docstrings_are_shown_without_restructured_text() -> None:
