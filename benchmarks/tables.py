@@ -367,8 +367,8 @@ def comparison(results: Sections) -> str:
         f"Machine: {_machine(clustering)}. {noise}. coterie {clustering['versions']['coterie']}; "
         f"{' to '.join([dates[0], dates[-1]] if len(dates) > 1 else dates)}. graph-tool minimises "
         "the description length with the number of blocks fixed, coterie the entropy S; both "
-        "labellings are scored by S. `best` also learns from which items a user rated; the myFM row "
-        "sees ids only. Peers run with their default settings unless the cell says "
+        "labellings are scored by S. `best` also learns from which items a user rated; the myFM "
+        "row sees ids only. Peers run with their default settings unless the cell says "
         "otherwise."
     )
     head = ["task", "coterie", "peer", "command"]
