@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+JsonObject = dict[str, Any]  # what becomes one JSON object; results are typed until then
+
 
 def as_json(result: Any, *, indent: int | None = None) -> str:
     """Return strict JSON; NaN and infinity, which JSON does not have, become null.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from coterie.base.errors import PolicyRefusedError
-from coterie.base.json_values import as_json
+from coterie.base.json_values import JsonObject, as_json
 from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption, load_graph
 from coterie.cli.session import Session, command, spell_options, stopwatch
 
@@ -124,7 +124,7 @@ def run(
     ] = OutputFormat.csv,
     format: FormatOption = None,
     separator: SeparatorOption = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Make a similar graph that may be published, or say why not.
 
     Draws a new graph from a block model of GRAPH, attacks it, and writes it with a report if it is

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coterie.base.json_values import JsonObject
 from coterie.cli.input_options import FormatOption, SeparatorOption, load_graph
 from coterie.cli.session import Session, command, stopwatch
 
@@ -35,7 +36,7 @@ def run(
     ],
     format: FormatOption = None,
     separator: SeparatorOption = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Try to identify people in a published graph.
 
     The same attacks are run on two unprotected controls: a copy of ORIGINAL with only the names

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
+from coterie.base.json_values import JsonObject
 from coterie.cli.anonymize import BlocksOption, MinClassSizeOption
 from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption, load_graph
 from coterie.cli.session import Session, command, stopwatch
@@ -32,7 +33,7 @@ def anonymize(
     min_class_size: MinClassSizeOption = 10,
     format: FormatOption = None,
     separator: SeparatorOption = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Compare nine ways to publish a graph: utility and risk.
 
     Publishes GRAPH with each technique, measures how similar the result is, and attacks it.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, checkpoint_arguments
 from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption, engine_of
 from coterie.cli.fit_options import IterationsOption, ReportOption, RunsOption, ToleranceOption
@@ -127,7 +128,7 @@ def run(
     scheduler: SchedulerOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Put every node into one block (hard clustering).
 
     Fits a stochastic block model: nodes of a block have similar connections to all other blocks.
@@ -212,7 +213,7 @@ class ClusterResult:
         a = self.agreement
         return [("truth", f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({a.compared:,} nodes compared)")]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the JSON output of the command."""
         result = {**self.counts, "objective": self.objective, **self.outcome.json_keys()}
         if self.agreement is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from coterie.base.json_values import JsonObject
 from coterie.cli.input_options import FormatOption, SeparatorOption, load_graph
 from coterie.cli.session import Session, command, stopwatch
 
@@ -21,7 +22,7 @@ def run(
     ],
     format: FormatOption = None,
     separator: SeparatorOption = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Compare two graphs: paths, clustering, degrees, components.
 
     Prints one row per measure: number of nodes and edges, path lengths, clustering, degrees,

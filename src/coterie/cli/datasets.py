@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coterie.base.json_values import JsonObject
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _UNUSED = ("seed", "threads")
 
 
 @command(unused=_UNUSED)
-def list_(session: Session) -> dict[str, Any]:
+def list_(session: Session) -> JsonObject:
     """List the data sets and the files on this machine.
 
     Files are searched in the folder that COTERIE_DATA names, then in the cache.
@@ -76,7 +77,7 @@ def _checksum(dataset: Dataset) -> str:
 
 
 @command(unused=_UNUSED)
-def path_(session: Session, name: NameArgument) -> dict[str, Any]:
+def path_(session: Session, name: NameArgument) -> JsonObject:
     """Print the path of a data set on this machine.
 
     Nothing is downloaded; the exit code is 2 if there is no file.
@@ -85,7 +86,7 @@ def path_(session: Session, name: NameArgument) -> dict[str, Any]:
 
 
 @command(unused=_UNUSED)
-def get(session: Session, name: NameArgument) -> dict[str, Any]:
+def get(session: Session, name: NameArgument) -> JsonObject:
     """Download a data set if needed and print its path.
 
     The file is stored in the cache, and its contents are checked.
@@ -93,14 +94,14 @@ def get(session: Session, name: NameArgument) -> dict[str, Any]:
     return _located(session, name, fetch=True)
 
 
-def _located(session: Session, name: str, *, fetch: bool) -> dict[str, Any]:
+def _located(session: Session, name: str, *, fetch: bool) -> JsonObject:
     from coterie.data.datasets import find, path, titles
 
     file = path(name, fetch=fetch)
     names = titles(name)
     if not session.json:
         typer.echo(str(file))  # not through rich, which would wrap a long path
-    result: dict[str, Any] = {"name": name, "path": str(file), "counts": find(name).counts}
+    result: JsonObject = {"name": name, "path": str(file), "counts": find(name).counts}
     return result | ({"titles": str(names)} if names else {})
 
 

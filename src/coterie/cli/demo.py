@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from coterie.base.json_values import JsonObject
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def run(
             "is used.",
         ),
     ] = Path("coterie-demo"),
-) -> dict[str, Any]:
+) -> JsonObject:
     """Show all three uses on generated data.
 
     Finds the groups of a small social network, recommends films, and releases an anonymized
@@ -53,7 +54,7 @@ def run(
     return result | {"seconds": seconds()}
 
 
-def _cluster(session: Session) -> dict[str, Any]:
+def _cluster(session: Session) -> JsonObject:
     from coterie.data.demo_data import COMMUNITIES, social_network
     from coterie.models.agreement import adjusted_rand
     from coterie.models.hard.estimator import GeneralizedKMeans
@@ -101,7 +102,7 @@ def _block_table(people: Graph, model: GeneralizedKMeans) -> Any:
     return table
 
 
-def _recommend(session: Session) -> dict[str, Any]:
+def _recommend(session: Session) -> JsonObject:
     import numpy as np
 
     from coterie.data.demo_data import movie_ratings
@@ -143,7 +144,7 @@ def _recommend(session: Session) -> dict[str, Any]:
     }
 
 
-def _release(session: Session, out: Path) -> dict[str, Any]:
+def _release(session: Session, out: Path) -> JsonObject:
     from coterie.anonymize.anonymizer import Anonymizer
     from coterie.cli.anonymize import measures_table
     from coterie.data.demo_data import social_network

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from coterie.base.json_values import JsonObject
 from coterie.cli.session import Session, command
 
 _REQUIRED = (
@@ -24,7 +25,7 @@ EXAMPLES = "Example: coterie doctor --json > doctor.json"
 
 
 @command(unused=("seed",))
-def run(session: Session) -> dict[str, Any]:
+def run(session: Session) -> JsonObject:
     """Check the installation and print versions.
 
     Shows versions of packages, cores, memory and the compiler's cache, and lists problems with
@@ -38,7 +39,7 @@ def run(session: Session) -> dict[str, Any]:
     from coterie.base.machine import available_cores, physical_memory
 
     session.say("compiling a small function with Numba …")
-    findings: dict[str, Any] = {
+    findings: JsonObject = {
         "coterie": coterie.__version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -66,7 +67,7 @@ def _version(module: str) -> str | None:
         return None
 
 
-def _numba() -> dict[str, Any]:
+def _numba() -> JsonObject:
     """Compile a kernel and report whether the cache works."""
     import os
     import time
@@ -91,7 +92,7 @@ def _numba() -> dict[str, Any]:
     }
 
 
-def _problems(findings: dict[str, Any]) -> list[str]:
+def _problems(findings: JsonObject) -> list[str]:
     problems = [
         f"{name} is missing: pip install {name}"
         for name, version in findings["packages"].items()
@@ -120,7 +121,7 @@ def _line(name: str, value: Any) -> str:
     return f"{name} {'not installed' if value is None else value}"
 
 
-def _show(session: Session, findings: dict[str, Any]) -> None:
+def _show(session: Session, findings: JsonObject) -> None:
     from rich.table import Table
 
     table = Table(show_header=False, box=None)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from coterie.base.json_values import JsonObject
 from coterie.cli.session import Session
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ class FitOutcome:
     hard: bool = False  # hard clustering counts moved nodes and checks local optimality
     locally_optimal: bool | None = None
 
-    def json_keys(self) -> dict[str, Any]:
+    def json_keys(self) -> JsonObject:
         """Return the keys of the JSON output that every fit has."""
-        keys: dict[str, Any] = {
+        keys: JsonObject = {
             "entropy": self.entropy,
             "iterations": len(self.history),
             "converged": self.converged,

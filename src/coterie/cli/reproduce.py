@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coterie.base.json_values import JsonObject
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def run(
             f"(default: {_BUDGET:g}; with --quick {_QUICK_BUDGET:g}).",
         ),
     ] = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Reproduce the tables and figures of the paper.
 
     Runs the experiments of Prost & Yoon on the same data and reports which of the paper's claims

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from coterie.base.json_values import JsonObject
 from coterie.cli.input_options import Contents, ContentsOption, SeparatorOption
 from coterie.cli.session import Session, command, stopwatch
 
@@ -39,7 +40,7 @@ def run(
         ),
     ] = None,
     separator: SeparatorOption = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Split an input larger than memory into shards.
 
     Reads the input twice and needs little memory. The folder can be given to `coterie cluster`,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, checkpoint_arguments
 from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption, engine_of
 from coterie.cli.fit_options import IterationsOption, ReportOption, RunsOption, ToleranceOption
@@ -120,7 +121,7 @@ def run(
     scheduler: SchedulerOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Give every node a share of each group (soft clustering).
 
     Fits a mixed membership stochastic block model to a graph or to ratings. Prints the entropy
@@ -172,7 +173,7 @@ class SoftResult:
     counts: Counts  # nodes, edges, groups
     outcome: FitOutcome
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the JSON output of the command."""
         return {**self.counts, **self.outcome.json_keys()}
 

@@ -1,7 +1,7 @@
 """The report of a release: the decision, the risk and the utility.
 
 The report is published with the release, so it shows nothing but what the public summary
-contains: no seed, no id of the original, no figure of a single person.
+contains: not the seed, not an id of the original, not a figure about one person.
 """
 
 from __future__ import annotations

@@ -18,14 +18,12 @@ from coterie.anonymize.risk.attacks import AttackResult
 from coterie.anonymize.risk.disclosure import CellDisclosure, EdgeShares
 from coterie.anonymize.utility.measures import Comparison, ScalarMeasures
 from coterie.anonymize.utility.release_utility import Utility
-from coterie.base.json_values import json_value
-
-Json = dict[str, Any]
+from coterie.base.json_values import JsonObject, json_value
 
 
 def release_json(
     decision: PolicyDecision, suggestions: list[str], utility: Utility | None, risk: Risk | None
-) -> Json:
+) -> JsonObject:
     """Return the JSON of `coterie anonymize`; utility and risk are {} if nothing was drawn."""
     return {
         "refused": decision.refused,
@@ -40,7 +38,7 @@ def release_json(
     }
 
 
-def audit_json(record: AuditRecord, publication: Publication) -> Json:
+def audit_json(record: AuditRecord, publication: Publication) -> JsonObject:
     """Return the content of audit.json."""
     advice = {} if record.suggestions is None else {"advice": record.suggestions}
     return {
@@ -71,7 +69,7 @@ def audit_json(record: AuditRecord, publication: Publication) -> Json:
     }
 
 
-def comparison_json(comparison: Comparison) -> Json:
+def comparison_json(comparison: Comparison) -> JsonObject:
     """Return the JSON of `coterie compare`."""
     return {
         "original": _plain(comparison.original),
@@ -80,17 +78,17 @@ def comparison_json(comparison: Comparison) -> Json:
     }
 
 
-def attack_json(result: AttackSuiteResult) -> Json:
+def attack_json(result: AttackSuiteResult) -> JsonObject:
     """Return the JSON of `coterie attack`."""
     return {**_graph_attacks(result.target), "controls": _controls(result.controls)}
 
 
-def benchmark_json(rows: list[BenchmarkRow]) -> list[Json]:
+def benchmark_json(rows: list[BenchmarkRow]) -> list[JsonObject]:
     """Return the rows of the JSON of `coterie benchmark anonymize`."""
     return [_benchmark_row(row) for row in rows]
 
 
-def utility_json(utility: Utility) -> Json:
+def utility_json(utility: Utility) -> JsonObject:
     """Return the key `utility` of releases and audits."""
     return {
         "original": _plain(utility.original),
@@ -102,7 +100,7 @@ def utility_json(utility: Utility) -> Json:
     }
 
 
-def risk_json(risk: Risk) -> Json:
+def risk_json(risk: Risk) -> JsonObject:
     """Return the key `risk` of releases and audits."""
     return {
         "a1": _plain(risk.a1),
@@ -117,12 +115,12 @@ def _plain(value: Any) -> Any:
     return json_value(value, exact=True)
 
 
-def _given(measures: ScalarMeasures) -> Json:
+def _given(measures: ScalarMeasures) -> JsonObject:
     """Return the measures that exist: without blocks there is no modularity."""
     return {key: value for key, value in _plain(measures).items() if value is not None}
 
 
-def _parameters(parameters: Mapping[str, object]) -> Json:
+def _parameters(parameters: Mapping[str, object]) -> JsonObject:
     """Return parameters as plain values; policy, steps and random generators as text."""
     return {
         name: str(value) if is_dataclass(value) else json_value(value)
@@ -130,13 +128,13 @@ def _parameters(parameters: Mapping[str, object]) -> Json:
     }
 
 
-def _statistics(statistics: PublishedStatistics | None) -> Json | None:
+def _statistics(statistics: PublishedStatistics | None) -> JsonObject | None:
     if statistics is None:
         return None
     return {"shape": _plain(statistics.targets), "dials": _plain(statistics.ring)}
 
 
-def _edge_shares(shares: EdgeShares) -> Json:
+def _edge_shares(shares: EdgeShares) -> JsonObject:
     return {
         "0.5": shares.at_least_50,
         "0.9": shares.at_least_90,
@@ -145,7 +143,7 @@ def _edge_shares(shares: EdgeShares) -> Json:
     }
 
 
-def _cell_disclosure(disclosure: CellDisclosure) -> Json:
+def _cell_disclosure(disclosure: CellDisclosure) -> JsonObject:
     known = disclosure.known_degrees
     return {
         **_edge_shares(disclosure.shares),
@@ -166,9 +164,9 @@ def _cell_disclosure(disclosure: CellDisclosure) -> Json:
     }
 
 
-def _attack_result(result: AttackResult) -> Json:
+def _attack_result(result: AttackResult) -> JsonObject:
     """Return one attack; keys without a value are left out."""
-    keys: Json = {"attack": result.name} if result.name else {}
+    keys: JsonObject = {"attack": result.name} if result.name else {}
     keys |= {
         "seeds": result.seeds,
         "correct": result.correct,
@@ -192,7 +190,7 @@ def _attack_result(result: AttackResult) -> Json:
     return keys
 
 
-def _graph_attacks(attacks: GraphAttacks) -> Json:
+def _graph_attacks(attacks: GraphAttacks) -> JsonObject:
     return {
         "seeded": [_attack_result(result) for result in attacks.seeded],
         "bold": [_attack_result(result) for result in attacks.guess_everyone],
@@ -205,11 +203,11 @@ def _graph_attacks(attacks: GraphAttacks) -> Json:
     }
 
 
-def _controls(controls: Controls) -> Json:
+def _controls(controls: Controls) -> JsonObject:
     return {name: _graph_attacks(found) for name, found in controls._asdict().items()}
 
 
-def _attack_risk(risk: AttackRisk) -> Json:
+def _attack_risk(risk: AttackRisk) -> JsonObject:
     return {
         **_graph_attacks(risk.worst),
         "controls": _controls(risk.controls),
@@ -219,11 +217,11 @@ def _attack_risk(risk: AttackRisk) -> Json:
     }
 
 
-def _limit_json(limit: Limit) -> Json:
+def _limit_json(limit: Limit) -> JsonObject:
     return {key: value for key, value in _plain(limit).items() if key != "label"}
 
 
-def _level_json(level: PublicationLevel) -> Json:
+def _level_json(level: PublicationLevel) -> JsonObject:
     return {
         "level": level.level,
         "A1 mean": level.class_mean,
@@ -234,9 +232,9 @@ def _level_json(level: PublicationLevel) -> Json:
     }
 
 
-def _benchmark_row(row: BenchmarkRow) -> Json:
+def _benchmark_row(row: BenchmarkRow) -> JsonObject:
     measures = row.measures
-    keys: Json = {
+    keys: JsonObject = {
         "technique": row.technique,
         "edges": measures.edges,
         "global_clustering": measures.global_clustering,

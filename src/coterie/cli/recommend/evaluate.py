@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.cli.fit_options import ReportOption
 from coterie.cli.fit_output import write_page
 from coterie.cli.input_options import SeparatorOption, TableFormatOption
@@ -78,7 +79,7 @@ def run(
     titles: TitlesOption = None,
     format: TableFormatOption = None,
     separator: SeparatorOption = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Measure how well a model predicts unseen ratings.
 
     Give RATINGS for cross-validation, or --train and --test.

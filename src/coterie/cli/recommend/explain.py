@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from coterie.base.json_values import JsonObject
 from coterie.cli.recommend.options import (
     ModelArgument,
     TitlesOption,
@@ -23,7 +24,7 @@ def run(
     user: Annotated[str, typer.Option(metavar="ID", help="Id of the user.")],
     item: Annotated[str, typer.Option(metavar="ID", help="Id of the item.")],
     titles: TitlesOption = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Explain the prediction for a user and an item.
 
     The contributions of groups and offsets add up to the expected rating.

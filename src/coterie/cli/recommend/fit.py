@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from coterie.base.json_values import JsonObject
 from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, checkpoint_arguments
 from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption, engine_of
 from coterie.cli.input_options import RatingsArgument, SeparatorOption, TableFormatOption
@@ -44,7 +45,7 @@ def run(
     scheduler: SchedulerOption = None,
     format: TableFormatOption = None,
     separator: SeparatorOption = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Fit a model to ratings and write it to a file.
 
     Example: coterie recommend fit ratings.csv --out films.model
@@ -85,7 +86,7 @@ def run(
     return result
 
 
-def _show(session: Session, result: dict[str, Any]) -> None:
+def _show(session: Session, result: JsonObject) -> None:
     from rich.table import Table
 
     table = Table(show_header=False, box=None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.cli.input_options import parse_groups
 from coterie.cli.session import Session
 
@@ -165,7 +166,7 @@ def id_as_in_data(lookup: IdLookup, text: str) -> Any:
     return lookup.ids[number : number + 1].tolist()[0] if number >= 0 else text
 
 
-def item_row(item: Any, titles: dict[Any, str], **figures: float) -> dict[str, Any]:
+def item_row(item: Any, titles: dict[Any, str], **figures: float) -> JsonObject:
     """Return one row of JSON about an item, with its title if it has one."""
     title = titles.get(item)
     return {"item": item, **figures, **({"title": title} if title else {})}

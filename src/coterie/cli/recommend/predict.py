@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from coterie.base.json_values import JsonObject
 from coterie.cli.input_options import SeparatorOption, TableFormatOption
 from coterie.cli.recommend.options import ModelArgument, load_model
 from coterie.cli.session import Session, command
@@ -25,7 +26,7 @@ def run(
     ] = None,
     format: TableFormatOption = None,
     separator: SeparatorOption = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Predict the rating of each pair in a table.
 
     The output has one row per pair, in order: user, item, rating, p_<value> …, unseen. The column

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from coterie.base.json_values import JsonObject
 from coterie.cli.recommend.options import (
     CountOption,
     ModelArgument,
@@ -25,7 +26,7 @@ def run(
     item: Annotated[str, typer.Option(metavar="ID", help="Id of the item.")],
     n: CountOption = 10,
     titles: TitlesOption = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """List the items that are most similar to an item.
 
     Items are similar if the same groups of users like them. A similarity is at most 1.

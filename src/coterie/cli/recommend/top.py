@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.cli.input_options import SeparatorOption, TableFormatOption
 from coterie.cli.recommend.options import (
     CountOption,
@@ -47,7 +48,7 @@ def run(
     ] = False,
     format: TableFormatOption = None,
     separator: SeparatorOption = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Rank items for a user.
 
     Items that the user has not rated are ranked by their expected ratings.
@@ -109,7 +110,7 @@ def _fold_in(
     recommender.fold_in(Ratings.from_arrays(users, items, values))
 
 
-def _show(session: Session, who: Any, items: list[dict[str, Any]], likes: bool) -> None:
+def _show(session: Session, who: Any, items: list[JsonObject], likes: bool) -> None:
     from rich.table import Table
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
