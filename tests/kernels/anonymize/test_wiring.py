@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.random import default_rng
 
+from coterie.anonymize.draw import rewiring
 from coterie.anonymize.draw.classes import Classes, block_matrix
 from coterie.anonymize.draw.reconnection import reconnect
-from coterie.anonymize.draw.rewiring import rewire, rewiring_targets
-from coterie.anonymize.draw.wiring import Wired, cell_room, wire
+from coterie.anonymize.draw.rewiring import (
+    rewire,
+    rewire_within_communities,
+    rewiring_targets,
+)
+from coterie.anonymize.draw.wiring import Wired, cell_room, split_stubs, wire, wire_inner_outer
 from coterie.anonymize.utility.measures import assortativity, largest_component, measure
 from coterie.data import Graph
 from coterie.data.demo_data import social_network
@@ -27,13 +35,14 @@ def _graph(edges: Wired, n: int) -> Graph:
     return Graph.from_edges(edges.source, edges.target, n_nodes=n)
 
 
+@pytest.mark.parametrize("join", [wire, wire_inner_outer])
 @pytest.mark.parametrize(("noise", "epsilon"), [(np.inf, 0.0), (0.5, 0.1), (np.inf, 1.0)])
 def test_wiring_uses_nearly_all_stubs(
-    people: tuple[Graph, Classes], noise: float, epsilon: float
+    people: tuple[Graph, Classes], join: Callable[..., Any], noise: float, epsilon: float
 ) -> None:
     graph, classes = people
     matrix = block_matrix(graph, classes.block)
-    edges, _ = wire(
+    edges, _ = join(
         classes, graph.degrees, matrix, noise=noise, epsilon=epsilon, limit=1.0, rng=default_rng(3)
     )
     made = _graph(edges, graph.n_nodes)
@@ -45,12 +54,15 @@ def test_wiring_uses_nearly_all_stubs(
     assert edges.given_up <= 0.01 * graph.n_edges
 
 
-def test_no_cell_exceeds_its_share_of_pairs(people: tuple[Graph, Classes]) -> None:
+@pytest.mark.parametrize("join", [wire, wire_inner_outer])
+def test_no_cell_exceeds_its_share_of_pairs(
+    people: tuple[Graph, Classes], join: Callable[..., Any]
+) -> None:
     graph, classes = people
     small = Classes(classes.block, (np.arange(graph.n_nodes) // 6).astype(np.int32))
     block = Classes(np.zeros(graph.n_nodes, np.int32), small.label)
     degrees = graph.degrees * 2
-    edges, cells = wire(
+    edges, cells = join(
         block,
         degrees,
         np.array([[degrees.sum()]]),
@@ -66,6 +78,40 @@ def test_no_cell_exceeds_its_share_of_pairs(people: tuple[Graph, Classes]) -> No
     pairs = np.outer(small.sizes, small.sizes).astype(float)
     np.fill_diagonal(pairs, small.sizes * (small.sizes - 1) / 2)
     assert (shares <= 0.3 * pairs + 1e-9).all()
+
+
+def test_stubs_are_split_exactly_and_in_proportion_to_degree() -> None:
+    rng = default_rng(0)
+    degrees = np.repeat([1, 9], 500)
+    block = (np.arange(1000) % 2).astype(np.int32)
+    inner = split_stubs(degrees, block, np.array([1000, 2500]), rng)
+    assert np.bincount(block, inner).tolist() == [1000, 2500]
+    assert (inner <= degrees).all() and (inner[(degrees == 1) & (block == 1)] == 1).all()
+    few = (degrees == 1) & (block == 0)  # 250 of 2,500 stubs, of which 1,000 are inner
+    assert 70 < inner[few].sum() < 130
+
+
+def test_only_inner_stubs_are_joined_on_the_ring_of_their_block() -> None:
+    block = np.repeat([0, 1], 200).astype(np.int32)
+    classes = Classes(block, block)
+    degrees = np.full(400, 8)
+    edges, _ = wire_inner_outer(
+        classes,
+        degrees,
+        np.array([[1200, 400], [400, 1200]]),
+        noise=np.inf,
+        epsilon=0.0,
+        limit=1.0,
+        rng=default_rng(4),
+    )
+    graph = _graph(edges, 400)
+    inside = block[edges.source] == block[edges.target]
+    counts = triangles(graph.indptr, graph.indices)
+    within = Graph.from_edges(edges.source[inside], edges.target[inside], n_nodes=400)
+    counts_within = triangles(within.indptr, within.indices)
+    # Joined at random, 1,200 edges of a block close about 40 triangles.
+    assert counts_within.sum() / 3 > 400
+    assert counts.sum() < 1.25 * counts_within.sum()
 
 
 def test_cells_that_cannot_fill_up_have_no_counter() -> None:
@@ -95,6 +141,45 @@ def test_rewiring_keeps_degrees_and_block_pairs_and_approaches_its_targets(
     assert abs(goal - last) < 0.3 * abs(goal - first)
     assert last <= 1.02 * goal
     assert abs(assortativity(after) - assortativity(graph)) < 0.02
+
+
+def _profiles(graph: Graph, block: np.ndarray) -> np.ndarray:
+    """Return the number of neighbours of each node in each block, the slow way."""
+    counts = np.zeros((graph.n_nodes, block.max() + 1), np.int64)
+    for u, v in zip(*graph.edges(), strict=True):
+        counts[u, block[v]] += 1
+        counts[v, block[u]] += 1
+    return counts
+
+
+def test_the_first_round_keeps_how_many_neighbours_everybody_has_in_each_block(
+    people: tuple[Graph, Classes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, classes = people
+    edges, cells = wire_inner_outer(
+        classes,
+        graph.degrees,
+        block_matrix(graph, classes.block),
+        noise=np.inf,
+        epsilon=1.0,
+        limit=0.85,
+        rng=default_rng(1),
+    )
+    targets = rewiring_targets(
+        graph.degrees, triangles(graph.indptr, graph.indices), assortativity(graph)
+    )
+    before = _graph(edges, graph.n_nodes)
+    both = rewire_within_communities(edges, classes.block, cells, targets, default_rng(2))
+    last = _graph(both, graph.n_nodes)
+    assert (cells.filled <= cells.room).all()
+    assert (last.degrees == before.degrees).all()
+    assert (block_matrix(last, classes.block) == block_matrix(before, classes.block)).all()
+    assert measure(last).global_clustering > measure(before).global_clustering
+    monkeypatch.setattr(rewiring, "_ROUNDS", rewiring._ROUNDS[:1])
+    only_first = rewire_within_communities(edges, classes.block, cells, targets, default_rng(2))
+    first = _graph(only_first, graph.n_nodes)
+    assert first.cleaned == (0, 0, 0) and not np.array_equal(first.indices, before.indices)
+    assert (_profiles(first, classes.block) == _profiles(before, classes.block)).all()
 
 
 def test_the_same_seed_gives_the_same_graph(people: tuple[Graph, Classes]) -> None:

@@ -1,6 +1,8 @@
 """Swap edges to reach the original's clustering; degrees and edges per block pair do not change.
 
-A swap replaces the edges (a, b), (c, d) by (a, d), (c, b), with b and d in one block. It is
+A swap replaces the edges (a, b), (c, d) by (a, d), (c, b), with b and d in one block, and a and c
+in one part of a second partition (`keep`). If `keep` is the blocks too, the number of neighbours
+that each node has in each block does not change, so communities stay where they are. A swap is
 accepted if it lowers the energy: the weighted distance of the local clustering per degree bin, of
 the number of triangles and of the sum of d_u d_v over edges (assortativity) from their goals.
 
@@ -149,11 +151,11 @@ def _edge_in_fewest_triangles(
     state, indptr, neighbours, table, support, block, v, wanted, avoid, tries
 ):
     """Return (state, neighbour): of `tries` random neighbours of v, the one whose edge is part of
-    the fewest triangles. Only neighbours in block `wanted` count (any block if < 0); -1 if none."""
+    the fewest triangles. Only neighbours in block `wanted` count; -1 if there is none."""
     best, least = np.int32(-1), np.int32(2147483647)
     for _ in range(tries):
         state, w = _random_neighbour(state, indptr, neighbours, v)
-        if w != avoid and (wanted < 0 or block[w] == wanted):
+        if w != avoid and block[w] == wanted:
             s = support[slot_of(table, pair_key(v, w))]
             if s < least:
                 best, least = w, s
@@ -163,11 +165,33 @@ def _edge_in_fewest_triangles(
 
 
 @njit(nogil=True, cache=True)
+def _partner_with_most_common(state, indptr, neighbours, table, w, a, tries):
+    """Return (state, node): of `tries` random neighbours of w that are not connected to a, the one
+    with the most neighbours in common with a; -1 if there is none.
+
+    One edge then closes several triangles, so fewer swaps are needed and dense spots appear."""
+    best, most = np.int32(-1), -1
+    for _ in range(tries):
+        state, d = _random_neighbour(state, indptr, neighbours, w)
+        if d in (a, best) or contains(table, pair_key(a, d)):
+            continue
+        x, y = (a, d) if indptr[a + 1] - indptr[a] < indptr[d + 1] - indptr[d] else (d, a)
+        count = 0
+        for i in range(indptr[x], indptr[x + 1]):
+            if neighbours[i] != y and contains(table, pair_key(neighbours[i], y)):
+                count += 1
+        if count > most:
+            best, most = d, count
+    return state, best
+
+
+@njit(nogil=True, cache=True)
 def rewire(
     indptr,
     neighbours,
     owner,
     block,
+    keep,
     cells,
     goals,
     sums,
@@ -175,14 +199,20 @@ def rewire(
     proposals,
     tolerance,
     closing,
+    by_node,
+    partners,
     tries,
     key,
 ):
     """Return (swaps accepted, swaps proposed); `neighbours` and `sums` change in place.
 
     owner     int32[2m]: the node that each slot of `neighbours` belongs to
+    keep      int32[n]: the partition that a and c must share a part of
     closing   the share of proposals that close an open triangle; the others pick two random
               edges. While there are too many triangles, all proposals pick two random edges.
+    by_node   the share of open triangles whose middle is a random node; the others have a random
+              edge. The first raises the clustering of low degrees, the second that of hubs.
+    partners  neighbours tried to find the open triangle with the most common neighbours
     """
     n_slots = len(neighbours)
     table = new_table(n_slots // 2)
@@ -200,10 +230,16 @@ def rewire(
         state, coin = uniform(state)
         state, slot = below(state, n_slots)
         if coin < closing and not too_clustered:
-            w = owner[slot]
-            a = neighbours[slot]
-            state, d = _random_neighbour(state, indptr, neighbours, w)
-            if a == d or contains(table, pair_key(a, d)):
+            w, a = owner[slot], neighbours[slot]
+            state, coin = uniform(state)
+            if coin < by_node:
+                state, node = below(state, len(indptr) - 1)
+                w = np.int32(node)
+                if indptr[w + 1] - indptr[w] < 2:
+                    continue
+                state, a = _random_neighbour(state, indptr, neighbours, w)
+            state, d = _partner_with_most_common(state, indptr, neighbours, table, w, a, partners)
+            if d < 0:
                 continue
             state, b = _edge_in_fewest_triangles(
                 state, indptr, neighbours, table, support, block, a, block[d], w, tries
@@ -211,7 +247,7 @@ def rewire(
             if b < 0:
                 continue
             state, c = _edge_in_fewest_triangles(
-                state, indptr, neighbours, table, support, block, d, -1, w, tries
+                state, indptr, neighbours, table, support, keep, d, keep[a], w, tries
             )
             if c < 0:
                 continue
@@ -219,7 +255,9 @@ def rewire(
             a, b = owner[slot], neighbours[slot]
             state, slot = below(state, n_slots)
             c, d = owner[slot], neighbours[slot]
-            if block[b] != block[d] or a == d or contains(table, pair_key(a, d)):
+            if block[b] != block[d] or keep[a] != keep[c] or a == d:
+                continue
+            if contains(table, pair_key(a, d)):
                 continue
         if a == c or b in (c, d) or contains(table, pair_key(c, b)):
             continue

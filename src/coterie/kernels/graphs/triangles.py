@@ -10,11 +10,10 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def triangles(indptr, indices):
-    """Return the number of triangles at every node (int64).
+def forward_rows(indptr, indices):
+    """Return (forward_ptr, forward): the neighbours of each node of higher degree (ties by number).
 
-    Every edge points from its end of lower degree to the other (ties by number), so that no node
-    has more than sqrt(2m) forward neighbours: O(m^1.5).
+    No node has more than sqrt(2m) of them. O(n + m).
     """
     n = len(indptr) - 1
     forward_ptr = np.zeros(n + 1, np.int64)
@@ -29,6 +28,18 @@ def triangles(indptr, indices):
                 forward[filled] = v
                 filled += 1
         forward_ptr[u + 1] = filled
+    return forward_ptr, forward
+
+
+@njit(nogil=True, cache=True)
+def triangles(indptr, indices):
+    """Return the number of triangles at every node (int64).
+
+    Every edge points from its end of lower degree to the other (ties by number), so that no node
+    has more than sqrt(2m) forward neighbours: O(m^1.5).
+    """
+    n = len(indptr) - 1
+    forward_ptr, forward = forward_rows(indptr, indices)
     count = np.zeros(n, np.int64)
     seen_from = np.full(n, -1, np.int64)
     for u in range(n):

@@ -1,0 +1,77 @@
+"""Largest components after nodes are removed or edges are dropped at random, by union-find.
+
+Used by `anonymize/utility/resilience.py`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from coterie.kernels.numba.random import stream, uniform
+
+
+@njit(inline="always", cache=True)
+def _root(parent, v):
+    """Return the representative of v; paths are halved on the way."""
+    while parent[v] != v:
+        parent[v] = parent[parent[v]]
+        v = parent[v]
+    return v
+
+
+@njit(inline="always", cache=True)
+def _join(parent, size, u, v):
+    """Join the components of u and v; return the size of the result."""
+    a, b = _root(parent, u), _root(parent, v)
+    if a == b:
+        return size[a]
+    if size[a] < size[b]:
+        a, b = b, a
+    parent[b] = a
+    size[a] += size[b]
+    return size[a]
+
+
+@njit(nogil=True, cache=True)
+def largest_after_removal(indptr, indices, order):
+    """Return (int64[n + 1]) the size of the largest component once i nodes of `order` are removed.
+
+    Nodes are added in the opposite order, and components only grow: O(m) with union-find.
+    """
+    n = len(indptr) - 1
+    parent = np.arange(n)
+    size = np.ones(n, np.int64)
+    present = np.zeros(n, np.bool_)
+    largest = np.zeros(n + 1, np.int64)
+    now = 0
+    for i in range(n - 1, -1, -1):
+        v = order[i]
+        present[v] = True
+        now = max(now, 1)
+        for slot in range(indptr[v], indptr[v + 1]):
+            if present[indices[slot]]:
+                now = max(now, _join(parent, size, v, indices[slot]))
+        largest[i] = now
+    return largest
+
+
+@njit(nogil=True, cache=True)
+def largest_outbreak(indptr, indices, probability, key):
+    """Return the size of the largest component if every edge is kept with this probability.
+
+    This is the largest outbreak of an epidemic in which a case infects each contact with this
+    probability, once. O(m).
+    """
+    n = len(indptr) - 1
+    parent = np.arange(n)
+    size = np.ones(n, np.int64)
+    largest = min(n, 1)
+    state = stream(key, 0)
+    for v in range(n):
+        for slot in range(indptr[v], indptr[v + 1]):
+            if indices[slot] > v:
+                state, u = uniform(state)
+                if u < probability:
+                    largest = max(largest, _join(parent, size, v, indices[slot]))
+    return largest
