@@ -17,9 +17,14 @@ the move, and a sum is a loop. Graphs are lists of pairs, ratings are lists of (
     4  Additive block model
        4.1  probability of a rating      4.2  conditional distributions of the sampler
     5  Graph measures
+       5.1  degrees, paths, clustering   5.3  small patterns, betweenness, robustness
+       5.2  communities
     6  Anonymity
        6.1  class risk and edge disclosure
        6.2  attacks: vertex refinement and seeded matching
+    7  Queries of PGB
+    8  Private sketch: noise, ladder, stream
+    9  Draws from a private sketch
 
 "Prost & Yoon" is the paper "Parallel Clustering of Graphs for Anonymization and Recommender
 Systems"; sections, equations and algorithms are cited by their printed numbers. Logarithms are
@@ -28,8 +33,10 @@ natural.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -1032,6 +1039,9 @@ def additive_style_log_weights(
 # =============================================================================================
 
 
+# --- 5.1  Degrees, paths, clustering ----------------------------------------------------------
+
+
 def neighbours(edges: Iterable[Pair], n: int) -> list[set[int]]:
     """Return the neighbours of every node of an undirected graph."""
     near: list[set[int]] = [set() for _ in range(n)]
@@ -1155,6 +1165,126 @@ def modularity(edges: Iterable[Pair], labels: Labels) -> float:
         for v in range(len(labels))
         if labels[u] == labels[v]
     )
+
+
+# --- 5.2  Communities ------------------------------------------------------------------------
+
+
+def set_partitions(n: int) -> Iterable[list[int]]:
+    """Yield every way to divide 0..n-1, as labels numbered by first appearance."""
+    if n == 0:
+        yield []
+        return
+    for labels in set_partitions(n - 1):
+        for label in range(max(labels, default=-1) + 2):
+            yield [*labels, label]
+
+
+def best_modularity(edges: Iterable[Pair], n: int) -> float:
+    """Return the largest modularity of all ways to divide the nodes."""
+    edges = list(edges)
+    return max(modularity(edges, labels) for labels in set_partitions(n))
+
+
+def normalized_mutual_information(a: Labels, b: Labels) -> float:
+    """Return mutual information over the mean of the two entropies; 1 if both entropies are 0."""
+    n = len(a)
+    pairs = list(zip(a, b, strict=True))
+
+    def share(values: Sequence[object], value: object) -> float:
+        return sum(x == value for x in values) / n
+
+    information = sum(
+        share(pairs, (x, y)) * math.log(share(pairs, (x, y)) / (share(a, x) * share(b, y)))
+        for x, y in set(pairs)
+    )
+    entropies = [-sum(x_log_x(share(labels, x)) for x in set(labels)) for labels in (a, b)]
+    return 2 * information / sum(entropies) if sum(entropies) else 1.0
+
+
+# --- 5.3  Small patterns, betweenness, robustness --------------------------------------------
+
+PATTERNS = {  # sorted degrees of the connected graphs with three and four nodes
+    (1, 1, 2): "open_triples",
+    (2, 2, 2): "triangles",
+    (1, 1, 2, 2): "four_paths",
+    (1, 1, 1, 3): "four_stars",
+    (2, 2, 2, 2): "four_cycles",
+    (1, 2, 2, 3): "tailed_triangles",
+    (2, 2, 3, 3): "diamonds",
+    (3, 3, 3, 3): "four_cliques",
+}
+
+
+def graphlets(edges: Iterable[Pair], n: int) -> dict[str, int]:
+    """Count the induced patterns of three and four nodes, by looking at every set of nodes."""
+    near = neighbours(edges, n)
+    found = dict.fromkeys(PATTERNS.values(), 0)
+    for size in (3, 4):
+        for nodes in itertools.combinations(range(n), size):
+            # (1, 1, 1, 1) and other disconnected patterns are in no row of the table
+            pattern = tuple(sorted(len(near[v] & set(nodes)) for v in nodes))
+            if pattern in PATTERNS:
+                found[PATTERNS[pattern]] += 1
+    return found
+
+
+def shortest_paths(near: list[set[int]], source: int, target: int) -> list[list[int]]:
+    """List all shortest paths between two nodes, by following every path of the right length."""
+    length = distances_from(near, source).get(target)
+    paths = [[source]]
+    for _ in range(length or 0):
+        paths = [[*path, v] for path in paths for v in near[path[-1]] if v not in path]
+    return [path for path in paths if path[-1] == target] if length else []
+
+
+def betweenness(edges: Iterable[Pair], n: int, sources: Iterable[int]) -> list[float]:
+    """Return, per node, the shares of the shortest paths from the sources that pass through it."""
+    near = neighbours(edges, n)
+    through = [0.0] * n
+    for source in sources:
+        for target in range(n):
+            paths = shortest_paths(near, source, target) if target != source else []
+            for path in paths:
+                for v in path[1:-1]:
+                    through[v] += 1 / len(paths)
+    return through
+
+
+def largest_component_without(edges: Iterable[Pair], n: int, removed: Iterable[int]) -> int:
+    """Return the size of the largest component once nodes are removed; 0 if none are left."""
+    gone = set(removed)
+    kept = [(u, v) for u, v in edges if u not in gone and v not in gone]
+    return max((len(c) for c in components(kept, n) if not c & gone), default=0)
+
+
+def expected_outbreak(edges: Iterable[Pair], n: int, probability: float) -> float:
+    """Return the expected size of the largest component if every edge is kept with a chance."""
+    edges = list(edges)
+    total = 0.0
+    for kept in itertools.product((False, True), repeat=len(edges)):
+        chance = math.prod(probability if keep else 1 - probability for keep in kept)
+        chosen = [edge for edge, keep in zip(edges, kept, strict=True) if keep]
+        total += chance * max(map(len, components(chosen, n)))
+    return total
+
+
+def cut_points(edges: Iterable[Pair], n: int) -> tuple[int, int]:
+    """Count the nodes and the edges whose removal leaves more components than before."""
+    edges = list(edges)
+    before = len(components(edges, n))
+    nodes = 0
+    for v in range(n):
+        rest = [edge for edge in edges if v not in edge]
+        nodes += len(components(rest, n)) - 1 > before  # v itself remains as a component
+    bridges = sum(len(components([f for f in edges if f != e], n)) > before for e in edges)
+    return nodes, bridges
+
+
+def gini(values: Sequence[float]) -> float:
+    """Return the mean difference of all pairs over twice the mean; 0 if all values are 0."""
+    n, total = len(values), sum(values)
+    return sum(abs(x - y) for x in values for y in values) / (2 * n * total) if total else 0.0
 
 
 # =============================================================================================
@@ -1300,3 +1430,503 @@ def seeded_matching(
         if len(mapping) == before:
             break
     return mapping
+
+
+# =============================================================================================
+# 7  Queries of PGB (Liu et al., arXiv 2408.02928)
+# =============================================================================================
+
+
+def degree_variance(edges: Iterable[Pair], n: int) -> float:
+    """Return the sum of squared deviations from the mean degree over n - 1."""
+    all_degrees = degrees(edges, n)
+    mean = sum(all_degrees) / n
+    return sum((d - mean) ** 2 for d in all_degrees) / (n - 1)
+
+
+def distance_counts(edges: Iterable[Pair], n: int) -> list[int]:
+    """Return the number of ordered pairs at distance 0, 1, 2 …; every node is at 0 from itself."""
+    near = neighbours(edges, n)
+    found = [d for u in range(n) for d in distances_from(near, u).values()]
+    return [found.count(d) for d in range(max(found) + 1)]
+
+
+def kl_divergence(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return the divergence of two histograms; 2.2e-16 is added to every share."""
+    tiny, total = 2.0**-52, 0.0
+    for i in range(max(len(a), len(b))):
+        p = a[i] / sum(a) if i < len(a) else 0.0
+        q = b[i] / sum(b) if i < len(b) else 0.0
+        total += p * math.log((p + tiny) / (q + tiny))
+    return total
+
+
+def randomized_response_probability(
+    original: set[Pair], drawn: set[Pair], n: int, epsilon: float
+) -> float:
+    """Return the probability that randomized response turns one graph into another."""
+    probability = 1.0
+    for v in range(n):
+        for u in range(v):
+            same = ((u, v) in original) == ((u, v) in drawn)
+            probability *= (math.exp(epsilon) if same else 1.0) / (1 + math.exp(epsilon))
+    return probability
+
+
+# --- 6.3  Attackers who know blocks and exact degrees (A2) -----------------------------------
+
+
+def maximum_entropy_probabilities(
+    edges: Iterable[Pair], blocks: Labels, rounds: int = 4000
+) -> np.ndarray:
+    """Return the n x n edge probabilities of the most random graph with given degrees and blocks.
+
+    p_uv = z / (1 + z) with z = x_u x_v w_rs, such that everybody's expected degree and the expected
+    number of edges of every two blocks are those of the graph. Fixed-point iteration, node by node.
+    """
+    edges, n = list(edges), len(blocks)
+    k = max(blocks) + 1
+    degree = np.array(degrees(edges, n), float)
+    block = np.asarray(blocks)
+    given = block_edges(edges, blocks, k).astype(float)
+    given = np.maximum(given, given.T)
+    x, w = degree / np.sqrt(max(degree.sum(), 1.0)), np.ones((k, k))
+    w[given == 0] = 0.0
+    others = 1.0 - np.eye(n)
+
+    def rates() -> np.ndarray:  # p_uv / x_u / x_v / w_rs
+        return others / (1.0 + np.outer(x, x) * w[np.ix_(block, block)])
+
+    for _ in range(rounds):
+        for u in range(n):
+            if degree[u]:
+                near = w[block[u], block] * x
+                x[u] = degree[u] / (near / (1.0 + x[u] * near) * others[u]).sum()
+        total = np.outer(x, x) * rates()
+        for r in range(k):
+            for s in range(k):
+                if given[r, s]:
+                    of_cell = total[np.ix_(block == r, block == s)].sum()
+                    w[r, s] = given[r, s] / (of_cell / (2.0 if r == s else 1.0))
+    z = np.outer(x, x) * w[np.ix_(block, block)] * others
+    return z / (1.0 + z)
+
+
+def expected_edge_numbers(edges: Iterable[Pair], blocks: Labels) -> np.ndarray:
+    """Return d_u d_v e_rs / (K_r K_s) for every two nodes."""
+    edges, n = list(edges), len(blocks)
+    degree = degrees(edges, n)
+    return np.array(
+        [
+            [
+                0.0
+                if u == v
+                else degree[u]
+                * degree[v]
+                * sum(
+                    (blocks[a], blocks[b]) == (blocks[u], blocks[v])
+                    for a, b in edges + [(b, a) for a, b in edges]
+                )
+                / max(sum(degree[a] for a in range(n) if blocks[a] == blocks[u]), 1)
+                / max(sum(degree[a] for a in range(n) if blocks[a] == blocks[v]), 1)
+                for v in range(n)
+            ]
+            for u in range(n)
+        ]
+    )
+
+
+def edges_named_by_probability(
+    probability: np.ndarray, edges: Iterable[Pair], certainty: float
+) -> tuple[float, float]:
+    """Name pairs by falling probability while their mean is at least `certainty`.
+
+    Returns the named pairs and the edges among them. Of pairs that are equal (to nine digits), as
+    many are named as the mean allows, and the edges among them are counted in proportion.
+    """
+    true = {tuple(sorted(e)) for e in edges}
+    n = len(probability)
+    groups: dict[float, list[Pair]] = {}
+    for u in range(n):
+        for v in range(u + 1, n):
+            groups.setdefault(round(float(probability[u, v]), 9), []).append((u, v))
+    named = hits = spare = 0.0
+    for p in sorted(groups, reverse=True):
+        pairs = groups[p]
+        share = 1.0 if p >= certainty else min(1.0, spare / (certainty - p) / len(pairs))
+        named += share * len(pairs)
+        hits += share * sum(pair in true for pair in pairs)
+        spare += share * len(pairs) * (p - certainty)
+        if share < 1.0:
+            break
+    return named, hits
+
+
+def most_edges_named(scores: np.ndarray, edges: Iterable[Pair], certainty: float) -> int:
+    """Return the edges in the longest list of highest scores of which `certainty` are edges.
+
+    Every score is tried as a threshold; lists of fewer than 10 pairs do not count.
+    """
+    true = {tuple(sorted(e)) for e in edges}
+    n = len(scores)
+    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
+    best = 0
+    for threshold in {float(scores[u, v]) for u, v in pairs}:
+        listed = [(u, v) for u, v in pairs if scores[u, v] >= threshold - 1e-9]
+        hits = sum(pair in true for pair in listed)
+        if len(listed) >= 10 and hits >= certainty * len(listed):
+            best = max(best, hits)
+    return best
+
+
+# --- 6.4  Density of cells, and averages of degrees (A2, hubs) -------------------------------
+
+
+def cell_densities(edges: Iterable[Pair], classes: Labels) -> dict[Pair, float]:
+    """Return the share of connected pairs of every two classes (A <= B) that have an edge."""
+    edges = list(edges)
+    n = len(classes)
+    found = {}
+    for A, B in {tuple(sorted((classes[u], classes[v]))) for u, v in edges}:
+        wanted = [
+            (u, v)
+            for u in range(n)
+            for v in range(u + 1, n)
+            if sorted((classes[u], classes[v])) == [A, B]
+        ]
+        joined = {tuple(sorted(edge)) for edge in edges}
+        found[A, B] = sum(pair in joined for pair in wanted) / len(wanted)
+    return found
+
+
+def degree_groups(
+    degrees: Sequence[int], block: Sequence[int], minimum: int, spread: float
+) -> list[list[int]]:
+    """Cut one class into groups, from the largest degree downwards; `block` has all its degrees."""
+    left = sorted(degrees)
+    below = [d for d in block if d < left[0]]  # lower classes of the block
+    groups: list[list[int]] = []
+
+    def hides(left: list[int], size: int) -> bool:
+        group, largest = left[-size:], left[-1]
+        lower = left[:-size] or below or group[:1]
+        near = [d for d in block if largest <= d * spread and d <= largest * spread]
+        others = sum(group) - largest - (size - 1) * max(lower)
+        return size >= minimum and (len(near) >= minimum or others >= (spread - 1) * largest)
+
+    while left:
+        size = min(minimum, len(left))
+        while size < len(left) and not hides(left, size):
+            size = min(2 * size, len(left))
+        hidden = hides(left, size)
+        if len(left) - size < minimum:
+            size = len(left)
+        group, left = left[-size:], left[:-size]
+        if hidden or not groups:
+            groups.append(group)
+        else:
+            groups[-1] = group + groups[-1]
+    return groups[::-1]
+
+
+# =============================================================================================
+# 8  Private sketch
+# =============================================================================================
+
+
+# --- 8.1  Exact noise, from random words of 63 bits ------------------------------------------
+
+
+def uniform_from_words(words: Iterator[int], size: int) -> int:
+    """Return an integer that is uniform on 0..size - 1; words of an incomplete round are skipped.
+
+    A range of one value needs no word.
+    """
+    if size == 1:
+        return 0
+    complete = 2**63 // size * size
+    while True:
+        word = next(words)
+        if word < complete:
+            return word % size
+
+
+def bernoulli_exp(words: Iterator[int], x: Fraction) -> bool:
+    """Return True with probability exp(-x), 0 <= x <= 1 (Canonne, Kamath & Steinke, Algorithm 1).
+
+    Bernoulli(x / k) is tossed for k = 1, 2, … until it fails; exp(-x) is the probability that the
+    first failure has an odd k. Bernoulli(x / k) is tossed as Bernoulli(x) and Bernoulli(1 / k).
+    """
+    k = 1
+    while (
+        uniform_from_words(words, x.denominator) < x.numerator and uniform_from_words(words, k) == 0
+    ):
+        k += 1
+    return k % 2 == 1
+
+
+def noise_from_words(words: Iterator[int], scale: Fraction, signed: bool) -> int:
+    """Return z with P(z) ~ exp(-|z| / scale) (Canonne, Kamath & Steinke, Algorithm 2)."""
+    t, s = scale.numerator, scale.denominator
+    while True:
+        u = uniform_from_words(words, t)
+        # not reduced to lowest terms: the number of words would differ, not the law
+        k = 1
+        while uniform_from_words(words, t) < u and uniform_from_words(words, k) == 0:
+            k += 1
+        if k % 2 == 0:
+            continue
+        v = 0
+        while bernoulli_exp(words, Fraction(1)):
+            v += 1
+        size = (u + t * v) // s
+        negative = signed and uniform_from_words(words, 2) == 1
+        if negative and size == 0:
+            continue
+        return -size if negative else size
+
+
+def discrete_laplace_probability(z: int, scale: float) -> float:
+    """Return P(z) = (1 - q) / (1 + q) q^|z|, q = exp(-1 / scale)."""
+    q = math.exp(-1 / scale)
+    return (1 - q) / (1 + q) * q ** abs(z)
+
+
+def geometric_probability(z: int, scale: float) -> float:
+    """Return P(z) = (1 - q) q^z, q = exp(-1 / scale), for z >= 0."""
+    q = math.exp(-1 / scale)
+    return (1 - q) * q**z if z >= 0 else 0.0
+
+
+# --- 8.2  Ladder -----------------------------------------------------------------------------
+
+
+def ladder_rung(x: int, value: int, width: int, step: int) -> int:
+    """Return the rung of x: the first t with |x - value| <= I(0) + … + I(t-1)."""
+    t, reach = 0, 0
+    while abs(x - value) > reach:
+        reach += width + t * step
+        t += 1
+    return t
+
+
+def ladder_log_probability(
+    x: int, value: int, width: int, step: int, epsilon: float, half: float = 0.5
+) -> float:
+    """Return log P(x) of the ladder; `half` = 1 is the mutant without its half."""
+    q = math.exp(-half * epsilon)
+    total = 1 + 2 * q * (width / (1 - q) + step * q / (1 - q) ** 2)
+    return -half * epsilon * ladder_rung(x, value, width, step) - math.log(total)
+
+
+def largest_common_weight(edges: Iterable[Pair], n: int, weight: Sequence[int]) -> int:
+    """Return the largest sum of weights over the common neighbours of two nodes, 0 if none."""
+    near = neighbours(edges, n)
+    return max(
+        (sum(weight[z] for z in near[u] & near[w]) for w in range(n) for u in range(w)), default=0
+    )
+
+
+def damped_weight(degree: int, damping: int, unit: int) -> int:
+    """Return floor(unit / C(max(degree, damping), 2))."""
+    return unit // math.comb(max(degree, damping), 2)
+
+
+# --- 8.3  Stream -----------------------------------------------------------------------------
+
+
+def place_in_stream(
+    edges: Iterable[Pair],
+    order: Sequence[int],
+    noise: Sequence[Sequence[int]],
+    expected: Sequence[float],
+) -> list[int]:
+    """Return the block of each node: most noisy earlier neighbours over expectation."""
+    n, n_blocks = len(order), len(noise[0])
+    near = neighbours(edges, n)
+    labels = [-1] * n
+    sums = [0.0] * n_blocks
+    for v, row in zip(order, noise, strict=True):
+        scores = []
+        for c in range(n_blocks):
+            count = sum(labels[u] == c for u in near[v])
+            public = round(expected[v] * sums[c] / sum(expected) * 2**16)
+            scores.append((count + row[c]) * 2**16 - public)
+        labels[v] = scores.index(max(scores))
+        sums[labels[v]] += expected[v]
+    return labels
+
+
+def choice_probabilities(
+    counts: Sequence[int], public: Sequence[int], rate: float, longest: int
+) -> list[float]:
+    """Return how likely each block is chosen: the largest (count + noise) 2^16 - public.
+
+    The first of equals is chosen. The noise is geometric, P(z) ~ exp(-rate z), and is cut at
+    `longest`. Block c wins if every other block stays below it.
+    """
+    chosen = []
+    for c in range(len(counts)):
+        total = 0.0
+        for z in range(longest):
+            score = (counts[c] + z) * 2**16 - public[c]
+            wins = geometric_probability(z, 1 / rate)
+            for i in range(len(counts)):
+                if i != c:
+                    # the largest noise with which block i loses against c
+                    room = score + public[i] - (1 if i < c else 0)
+                    most = room // 2**16 - counts[i]
+                    wins *= 1 - math.exp(-rate * (most + 1)) if most >= 0 else 0.0
+            total += wins
+        chosen.append(total)
+    return chosen
+
+
+# =============================================================================================
+# 9  Draws from a private sketch
+# =============================================================================================
+
+
+def falling_fit(values: Sequence[float]) -> list[float]:
+    """Least-squares falling sequence: the smallest, over starts, of the largest mean of a run."""
+    n = len(values)
+
+    def mean(first: int, last: int) -> float:
+        return sum(values[first : last + 1]) / (last + 1 - first)
+
+    return [min(max(mean(a, b) for b in range(i, n)) for a in range(i + 1)) for i in range(n)]
+
+
+def smoothed_tail(noisy: Sequence[float], n_nodes: int, rate: float) -> list[float]:
+    """Three rounds of a smoothing spline with weights by count, as one dense linear system."""
+
+    def on_lines(values: list[float]) -> list[float]:
+        plateaus = [(v, [i for i, w in enumerate(values) if w == v]) for v in dict.fromkeys(values)]
+        middles = [(places[0] + places[-1]) / 2 for _, places in plateaus]
+        heights = [v for v, _ in plateaus]
+        return [float(np.interp(i, middles, heights)) for i in range(len(values))]
+
+    given = [float(v) for v in noisy]
+    n = len(given)
+    fitted = on_lines([min(max(v, 0.0), float(n_nodes)) for v in falling_fit(given)])
+    if n < 3:
+        return fitted
+    precision = rate**2 / 2
+    for _ in range(3):
+        count = [fitted[i] - (fitted[i + 1] if i + 1 < n else 0.0) for i in range(n)]
+        variance = []
+        for d in range(1, n + 1):
+            near = [count[k - 1] for k in range(1, n + 1) if abs(k - d) <= int(0.1 * d)]
+            local = max(sum(near) / len(near), 0.0)
+            variance.append(0.5 * local + ((0.15 + 1 / d) * local) ** 2 + 1e-3)
+        matrix, right = np.eye(n) * precision, np.array(given) * precision
+        for i in range(n - 2):
+            bend = np.zeros(n)
+            bend[i : i + 3] = 1.0, -2.0, 1.0
+            matrix += np.outer(bend, bend) / max(variance[i], variance[i + 1])
+        solved = np.linalg.solve(matrix, right).tolist()
+        fitted = [min(max(v, 0.0), float(n_nodes)) for v in falling_fit(solved)]
+    return on_lines(fitted)
+
+
+def degree_posterior(noisy: int, counts: Sequence[float], rate: float) -> list[float]:
+    """P(degree = d | noisy degree), for d = 0, 1, …"""
+    weights = [c * math.exp(-rate * abs(noisy - d)) for d, c in enumerate(counts)]
+    return [w / sum(weights) for w in weights]
+
+
+def noise_at_least(z: int, rate: float) -> float:
+    """P(noise >= z) of the discrete Laplace distribution, by adding up."""
+    far = 2000
+    law = {k: math.exp(-rate * abs(k)) for k in range(-far, far + 1)}
+    return sum(p for k, p in law.items() if k >= z) / sum(law.values())
+
+
+def richardson_lucy(
+    blurred: Sequence[Sequence[float]],
+    blur: Sequence[Sequence[float]],
+    ends: Sequence[float],
+    rounds: int,
+) -> list[list[float]]:
+    """Deconvolution of a symmetric matrix of ends, cell by cell."""
+    n, k, total = len(ends), len(blurred), sum(ends)
+    j = [[ends[a] * ends[b] / total for b in range(n)] for a in range(n)]
+    for _ in range(rounds):
+        seen = [
+            [
+                sum(blur[a][c] * j[a][b] * blur[b][d] for a in range(n) for b in range(n))
+                for d in range(k)
+            ]
+            for c in range(k)
+        ]
+        factor = [
+            [
+                sum(
+                    blur[a][c] * blurred[c][d] / seen[c][d] * blur[b][d]
+                    for c in range(k)
+                    for d in range(k)
+                )
+                for b in range(n)
+            ]
+            for a in range(n)
+        ]
+        j = [[j[a][b] * factor[a][b] for b in range(n)] for a in range(n)]
+        j = [[(j[a][b] + j[b][a]) / 2 for b in range(n)] for a in range(n)]
+        scale = [math.sqrt(ends[a] / sum(j[a])) for a in range(n)]
+        j = [[scale[a] * j[a][b] * scale[b] for b in range(n)] for a in range(n)]
+    return j
+
+
+def box_least_squares(
+    system: np.ndarray, goal: np.ndarray, highest: float, rounds: int = 4000
+) -> np.ndarray:
+    """Least squares with 0 <= x <= highest, one coordinate at a time."""
+    x = np.zeros(system.shape[1])
+    for _ in range(rounds):
+        for i in range(len(x)):
+            column = system[:, i]
+            rest = goal - system @ x + column * x[i]
+            x[i] = min(max(float(column @ rest / (column @ column)), 0.0), highest)
+    return x
+
+
+def shifted_to_sum(values: Sequence[float]) -> list[float]:
+    """max(v - c, 0) with the constant c that keeps the sum, by bisection; all 0 if it is <= 0."""
+    total = sum(values)
+    if total <= 0:
+        return [0.0] * len(values)
+    low, high = 0.0, max(values)
+    for _ in range(200):
+        middle = (low + high) / 2
+        if sum(max(v - middle, 0.0) for v in values) > total:
+            low = middle
+        else:
+            high = middle
+    return [max(v - low, 0.0) for v in values]
+
+
+def join_open_ends(
+    edges: list[tuple[int, int]],
+    ends: Sequence[int],
+    pick: Callable[[int], int],
+    coin: Callable[[], float],
+    tries: int,
+) -> list[tuple[int, int]]:
+    """Join ends pair by pair: an edge (a, b) becomes (u, a), (v, b)."""
+    made = list(edges)
+    for u, v in zip(ends[::2], ends[1::2], strict=False):
+        if not made:
+            if u != v:
+                made.append((u, v))
+            continue
+        present = {frozenset(edge) for edge in made}
+        for _ in range(tries):
+            at = pick(len(made))
+            turned = coin() < 0.5
+            a, b = made[at][::-1] if turned else made[at]
+            if {a, b} & {u, v} or {frozenset((u, a)), frozenset((v, b))} & present:
+                continue
+            made[at] = (u, a)
+            made.append((v, b))
+            break
+    return made

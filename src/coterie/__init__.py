@@ -7,6 +7,7 @@ blocks.
 - `MMSBM` and `MCMMSBM` give every node a share of each group (soft clustering).
 - `Recommender` predicts ratings with these models or with `AdditiveBlockModel`.
 - `Anonymizer` draws a similar new network, attacks it, and releases it if a `Policy` allows it.
+- `PrivateSketch` makes a differentially private sketch of a network, from which graphs are drawn.
 
 Read data with `read_graph` and `read_ratings`, or make a `Graph` or `Ratings` of arrays. Names are
 loaded when first used, so that `import coterie` is quick.
@@ -35,9 +36,12 @@ if TYPE_CHECKING:
     from coterie.anonymize.draw.dcsbm import Steps as Steps
     from coterie.anonymize.output.release import Release as Release
     from coterie.anonymize.policy import Policy as Policy
+    from coterie.anonymize.private.sketch import PrivateSketch as PrivateSketch
+    from coterie.anonymize.private.sketch import load_sketch as load_sketch
     from coterie.base.errors import AssumptionWarning as AssumptionWarning
     from coterie.base.errors import CoterieError as CoterieError
     from coterie.base.errors import InputError as InputError
+    from coterie.base.errors import LedgerRefusal as LedgerRefusal
     from coterie.base.errors import PolicyRefusedError as PolicyRefusedError
     from coterie.base.progress import Progress as Progress
     from coterie.data import Graph as Graph
@@ -65,11 +69,13 @@ _MODULES = {
     "GeneralizedKMeans": "coterie.models.hard.estimator",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
+    "LedgerRefusal": "coterie.base.errors",
     "LocalEngine": "coterie.engine",
     "MCMMSBM": "coterie.models.soft.mcmmsbm",
     "MMSBM": "coterie.models.soft.mmsbm",
     "Policy": "coterie.anonymize.policy",
     "PolicyRefusedError": "coterie.base.errors",
+    "PrivateSketch": "coterie.anonymize.private.sketch",
     "Progress": "coterie.base.progress",
     "Ratings": "coterie.data",
     "Recommender": "coterie.recommend.recommender",
@@ -77,6 +83,7 @@ _MODULES = {
     "Steps": "coterie.anonymize.draw.dcsbm",
     "align": "coterie.models.align",
     "load_recommender": "coterie.recommend.model_file",
+    "load_sketch": "coterie.anonymize.private.sketch",
     "read_graph": "coterie.data.readers",
     "read_ratings": "coterie.data.readers",
     "write_graph": "coterie.data.writers",

@@ -13,10 +13,10 @@ from numpy.random import SeedSequence
 
 from coterie.anonymize.anonymizer import Anonymizer
 from coterie.anonymize.draw.dcsbm import Steps
-from coterie.anonymize.output.audit import Ledger
+from coterie.anonymize.ledger import Ledger
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.policy import Policy
-from coterie.base.errors import InputError
+from coterie.base.errors import InputError, LedgerRefusal
 from coterie.data import Graph
 from coterie.engine import LocalEngine
 
@@ -109,7 +109,8 @@ def test_suggestions_pass(people: tuple[Graph, np.ndarray]) -> None:
     made = Anonymizer(50, infer_edges=False).release(graph)
     assert made.refused and made.graph is None and made.utility is None and made.risk is None
     assert made.reasons == ["50 blocks of at least 10 people need 500 people, the graph has 400"]
-    (suggestion,) = made.suggestions
+    suggestion, alternative = made.suggestions
+    assert "differentially private" in alternative and "`epsilon=1`" in alternative
     blocks = int(re.fullmatch(r"`n_blocks=(\d+)` would pass \(tried\)", suggestion).group(1))
     assert not Anonymizer(blocks, infer_edges=False).release(graph).refused
 
@@ -171,9 +172,80 @@ def test_the_policy_limits_the_number_of_releases(
     people: tuple[Graph, np.ndarray], tmp_path: Path
 ) -> None:
     graph, labels = people
-    twice = Anonymizer(4, policy=Policy(releases=2), steps=QUICK)
+    twice = Anonymizer(4, policy=Policy(releases=2), dataset="people", steps=QUICK)
     for i in range(2):
         made = twice._release_from(SeedSequence(i), graph, labels=labels)
         made.write(tmp_path / f"out{i}", lambda summary: "<html></html>")
+        made.write(tmp_path / f"copy{i}", lambda summary: "<html></html>")  # no new graph
     third = twice.release(graph, labels=labels)
     assert third.refused and "release number 3" in third.reasons[0]
+
+
+@pytest.mark.parametrize("change", ["ids renamed", "one line left out"])
+def test_a_changed_file_is_still_the_same_dataset(
+    people: tuple[Graph, np.ndarray], change: str
+) -> None:
+    graph, labels = people
+    once = Anonymizer(4, policy=Policy(releases=1), dataset="people", steps=QUICK)
+    assert not once.release(graph, labels=labels).refused
+    source, target = graph.edges()
+    if change == "ids renamed":
+        names = np.array([f"x{i}" for i in range(400)], object)
+        other = Graph.from_edges(source, target, n_nodes=400, ids=names)
+    else:
+        other = Graph.from_edges(source[1:], target[1:], n_nodes=400)
+    second = once.release(other, labels=labels)
+    assert second.refused and "release number 2" in second.reasons[0]
+
+
+def test_a_limit_on_releases_needs_the_name_of_the_dataset(
+    people: tuple[Graph, np.ndarray],
+) -> None:
+    graph, labels = people
+    with pytest.raises(InputError, match="set `dataset` to a name"):
+        Anonymizer(4, policy=Policy(releases=1), steps=QUICK).release(graph, labels=labels)
+
+
+def test_a_release_is_counted_before_it_is_drawn(
+    people: tuple[Graph, np.ndarray], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, labels = people
+    ledger = Ledger(tmp_path / "books")
+    seen: list[int] = []
+
+    def fails(*arguments: object, **options: object) -> None:
+        seen.append(ledger.releases("people"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("coterie.anonymize.anonymizer.build_model", fails)
+    with pytest.raises(KeyboardInterrupt):
+        Anonymizer(4, dataset="people").release(graph, labels=labels, ledger=ledger)
+    assert seen == [1]
+    assert [entry.state for entry in ledger.entries("people")] == ["failed"]
+    assert ledger.releases("people") == 1
+
+
+def test_a_refused_release_and_trials_for_suggestions_are_not_counted(
+    people: tuple[Graph, np.ndarray], tmp_path: Path
+) -> None:
+    graph, _ = people
+    ledger = Ledger(tmp_path / "books")
+    policy = Policy(min_class_size=30, releases=1)
+    strict = Anonymizer(4, policy=policy, dataset="people", steps=QUICK, infer_edges=False)
+    made = strict.release(graph, ledger=ledger)
+    assert made.refused and "would pass (tried)" in made.suggestions[0]
+    assert [entry.state for entry in ledger.entries("people")] == ["refused"]
+    made.write(tmp_path / "out", lambda summary: "", force=True)
+    assert [entry.state for entry in ledger.entries("people")] == ["refused", "written"]
+
+
+def test_a_damaged_ledger_stops_a_release_before_any_work(
+    people: tuple[Graph, np.ndarray], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, labels = people
+    ledger = Ledger(tmp_path / "books")
+    ledger.begin("people", kind="release", details={})
+    ledger.file("people").write_text("")
+    monkeypatch.setattr("coterie.anonymize.anonymizer.measure", None)  # not called
+    with pytest.raises(LedgerRefusal, match="damaged"):
+        Anonymizer(4, dataset="people").release(graph, labels=labels, ledger=ledger)

@@ -34,6 +34,12 @@ def test_an_attack_that_finds_too_many_people_refuses_the_release() -> None:
     [
         (Policy(min_class_size=11), {}, "smallest class"),
         (Policy(), {"above_limit": 0.1}, "edges in cells with p ≥ 0.9"),
+        (Policy(), {"dense": 0.1}, "edges in cells with density ≥ 0.9"),
+        (
+            Policy(),
+            {"named": 0.3, "excess": 0.03},
+            "edges named with 90 % certainty, degrees known",
+        ),
         (Policy(), {"named": 0.03}, "edges named with 90 % certainty, degrees known"),
         (Policy(edge_inference=0.2), {"inference": 0.3}, "edge inference"),
         (Policy(), {"found": 40}, "people found, 200 known"),
@@ -46,6 +52,38 @@ def test_each_limit_can_be_exceeded(policy: Policy, risk: dict[str, float], name
 def test_limits_can_be_raised() -> None:
     assert _exceeded(Policy(known_degrees_share=0.03), named=0.03) == []
     assert _exceeded(Policy(), inference=0.3) == []  # the default only reports A3
+
+
+def test_only_the_excess_over_left_out_edges_is_limited() -> None:
+    assert _exceeded(Policy(), named=0.3, excess=0.019) == []
+    (reason,) = Policy().check(make_risk(named=0.3, excess=0.03), 1).reasons
+    assert "names 30 % of the original edges" in reason and "up to 3 %" in reason
+
+
+def test_a_weaker_policy_is_named_in_the_decision() -> None:
+    assert Policy().check(make_risk(), 1).weaker == []
+    assert Policy().check(make_risk(), 1).qualification == ""
+    strict = Policy(min_class_size=20, edge_share=0, edge_inference=0.5, releases=1)
+    assert strict.check(make_risk(smallest=20), 1).weaker == []
+    permissive = Policy(1, 1.0, 1.0, 1.0, 1.0, 1.0, 0)
+    decision = permissive.check(make_risk(smallest=1), 1)
+    assert not decision.refused
+    assert [(limit.name, limit.off) for limit in decision.weaker] == [
+        ("min_class_size", True),
+        ("edge_probability", False),
+        ("edge_share", True),
+        ("known_degrees_share", True),
+        ("attack_margin", True),
+    ]
+    assert "People in the smallest class: 1, which is no limit (default 10)" in (
+        decision.qualification
+    )
+    slightly = Policy(known_degrees_share=0.05).check(make_risk(), 1)
+    assert slightly.qualification == (
+        "The policy is weaker than the default. Share of the edges that may be named if all "
+        "degrees are known: 0.05 (default 0.02)."
+    )
+    assert Policy(min_class_size=5).check_releases(1).weaker[0].value == 5
 
 
 def test_the_number_of_releases_is_limited_before_and_after_drawing() -> None:

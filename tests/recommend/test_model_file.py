@@ -12,8 +12,8 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
 import coterie as ct
+from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
-from coterie.recommend.model_file import _digest
 
 FILES = Path(__file__).parent / "files"
 EXPECTED = json.loads((FILES / "expected.json").read_text())
@@ -81,7 +81,7 @@ def rewrite_header(file, *, valid_checksum: bool = False, **changes) -> None:
     tensors = read_tensors(content)
     if valid_checksum:
         header.pop("sha256")
-        header["sha256"] = _digest(header, tensors)
+        header["sha256"] = checksum(header, tensors)
     file.write_bytes(write_tensors(tensors, {"coterie": json.dumps(header)}))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -13,11 +14,17 @@ from coterie.anonymize.output.public_summary import (
     Profiles,
     PublicAttack,
     PublicLimit,
+    PublicMeasure,
     PublicSummary,
     PublicUtility,
 )
+from coterie.anonymize.private import exact_counts, public_rules
+from coterie.anonymize.private.answers import SketchAnswers, square_of
+from coterie.anonymize.private.budget import DAMPING_DEGREES, SHARES
 from coterie.anonymize.risk.assessment import PublicationLevel
-from coterie.anonymize.utility.measures import ScalarMeasures
+from coterie.anonymize.utility.community_utility import PublicCommunities
+from coterie.anonymize.utility.measures import MEASURE_NAMES, ScalarMeasures
+from coterie.anonymize.utility.public_further import PublicFurther
 from coterie.base.progress import Iteration
 from coterie.data import Graph, Ratings
 from coterie.data.generators import planted_partition
@@ -126,6 +133,10 @@ def evaluation() -> list[Metrics]:
     ]
 
 
+# Measures of the stand-in release and the rounding errors of the original's figures
+_ROUNDING = {key: 0.005 if "clustering" in key else 0.0 for key in MEASURE_NAMES}
+
+
 def release(refused: bool = False) -> PublicSummary:
     """The public summary of a release, or of a refusal."""
     degree = np.unique(np.logspace(0, 2.7, 40).astype(int))
@@ -145,6 +156,10 @@ def release(refused: bool = False) -> PublicSummary:
         largest_component=0.954,
         core_max=56,
         modularity=0.41,
+        community_modularity=0.642,
+        communities=328,
+        communities_for_half=6,
+        largest_community=0.134,
     )
     published = replace(
         original, edges=197_720, global_clustering=0.299, isolates=0, largest_component=0.95
@@ -158,7 +173,21 @@ def release(refused: bool = False) -> PublicSummary:
         nodes=18_772,
         edges=198_050,
         blocks=60,
-        utility=PublicUtility(original, published, 0.0012),
+        utility=PublicUtility(
+            [
+                PublicMeasure(key, *(getattr(m, key) for m in (original, published)), error)
+                for key, error in _ROUNDING.items()
+            ],
+            0.0012,
+            communities=PublicCommunities(
+                "leiden", 0.642, 0.696, 0.293, 0.291, 0.812, False, False
+            ),
+            further=[
+                PublicFurther("4-cliques", None, 9_100_000, 0.1, True, True),
+                PublicFurther("nodes in the innermost core", None, 80, 0.2, False, True),
+                PublicFurther("robustness, random failure", None, 0.311, 0.1, True, False),
+            ],
+        ),
         profiles=Profiles(
             degree=_both(degree, degree**-1.1, degree**-1.07),
             clustering=_both(degree, 0.7 * 0.99**degree, 0.63 * 0.99**degree),
@@ -180,7 +209,7 @@ def release(refused: bool = False) -> PublicSummary:
             ),
         ],
         attacks=[
-            PublicAttack("10 people known", 0, 0, 0, 0),
+            PublicAttack("10 people known", 0, 0, 0, 0, has_power=False),
             PublicAttack("200 people known", 11, 8_316, 6_100, 0.000391),
             PublicAttack("a guess for everyone", 4, 9_000, 5),
             PublicAttack("exact degree known", 0, 70, 0),
@@ -211,3 +240,59 @@ def _level(
 def _both(x: np.ndarray, original: np.ndarray, published: np.ndarray) -> CurvePair:
     places = x.tolist()
     return CurvePair(Curve(places, original.tolist()), Curve(places, published.tolist()))
+
+
+def sketch(graph: Graph, epsilon: str = "1", rng: int = 0) -> SketchAnswers:
+    """The answers of a sketch with noise of the right size from a seed: for pages, not private."""
+    random = np.random.default_rng(rng)
+    exact_epsilon, n = Fraction(epsilon), graph.n_nodes
+
+    def noisy(values: np.ndarray, sensitivity: int, share: Fraction) -> np.ndarray:
+        scale = float(sensitivity / (exact_epsilon * share))
+        return np.asarray(values + np.rint(random.laplace(0, scale, len(values))), np.int64)
+
+    edges = int(noisy(exact_counts.edge_count(graph), 1, SHARES.edge_count)[0])
+    degrees = noisy(exact_counts.degrees(graph), 2, SHARES.degrees)
+    length = public_rules.n_degree_counts(n, degrees)
+    most = public_rules.n_largest_degrees(n, exact_epsilon)
+    thresholds = public_rules.bin_thresholds(degrees)
+    k, bins = public_rules.n_blocks(n, exact_epsilon, edges), len(thresholds) + 1
+    labels = (np.arange(n) * k // n).astype(np.int32)
+    placed = public_rules.bins_of(degrees, thresholds)
+    between = exact_counts.edges_between
+    at_node = exact_counts.node_triangles(graph)
+    return SketchAnswers(
+        node_ids=np.arange(n),
+        epsilon=epsilon,
+        edge_count=edges,
+        noisy_degrees=degrees,
+        degree_counts=noisy(exact_counts.degree_counts(graph, length), 2, SHARES.degree_counts),
+        largest_degrees=noisy(exact_counts.largest_degrees(graph, most), 2, SHARES.largest_degrees),
+        labels=labels,
+        block_edges=square_of(noisy(between(graph, labels, k), 1, SHARES.block_edges), k),
+        bin_thresholds=thresholds,
+        bin_edges=square_of(noisy(between(graph, placed, bins), 1, SHARES.bin_edges), bins),
+        triangles=exact_counts.triangle_ladder(graph, at_node, 0).value,
+        clustering_sums=tuple(
+            exact_counts.clustering_ladder(graph, at_node, d, 0).value for d in DAMPING_DEGREES
+        ),
+    )
+
+
+def clique_network(n_nodes: int = 800, size: int = 20) -> Graph:
+    """Cliques next to each other on a ring, each person in two of them; no randomness."""
+    pairs = [
+        (u, v % n_nodes)
+        for start in range(0, n_nodes, size // 2)
+        for u in range(start, start + size)
+        for v in range(u + 1, start + size)
+    ]
+    source, target = np.array(pairs).T % n_nodes
+    return Graph.from_edges(source, target, n_nodes=n_nodes)
+
+
+def star_network(n_nodes: int = 2000, hubs: int = 5) -> Graph:
+    """Everybody knows one of a few hubs, and the hubs know each other."""
+    people = np.arange(hubs, n_nodes)
+    first, second = np.triu_indices(hubs, 1)
+    return Graph.from_edges(np.r_[people, first], np.r_[people % hubs, second], n_nodes=n_nodes)

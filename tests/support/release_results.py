@@ -7,14 +7,16 @@ from coterie.anonymize.risk.attack_suite import Controls, GraphAttacks
 from coterie.anonymize.risk.attacks import AttackResult, DegreeAttackResult, VertexRefinementResult
 from coterie.anonymize.risk.averaging import AveragingResult
 from coterie.anonymize.risk.disclosure import (
+    CellDensities,
     CellDisclosure,
     ClassRisk,
     DegreeDisclosure,
     EdgeShares,
-    PairClaim,
 )
 from coterie.anonymize.risk.edge_inference import EdgeInference
+from coterie.anonymize.risk.exact_degrees import PairClaim
 from coterie.anonymize.risk.expected_hits import ExpectedHits
+from coterie.anonymize.risk.left_out_edges import ControlledClaim
 
 _INTERVAL = (0.0, 1.0)
 
@@ -23,11 +25,26 @@ def make_risk(
     *,
     smallest: int = 10,
     above_limit: float = 0.0,
+    dense: float = 0.0,
     named: float = 0.0,
+    excess: float | None = None,
     inference: float = 0.1,
     found: int = 3,
 ) -> Risk:
-    """Return a risk with two attacks: one seeded, one that guesses everyone."""
+    """Return a risk with two attacks: one seeded, one that guesses everyone.
+
+    `named` is the share of edges named if degrees are known; with `excess`, it is compared with
+    edges that were left out.
+    """
+    controls = (
+        []
+        if excess is None
+        else [
+            ControlledClaim(
+                "maximum entropy", True, named, named - excess, excess, (0.0, excess), excess, 12
+            )
+        ]
+    )
     shares = EdgeShares(0.1, above_limit, 0.0, 0.95)
     release, naive, nobody = (
         _graph_attacks(seeded, everyone, luck)
@@ -38,7 +55,10 @@ def make_risk(
         CellDisclosure(
             shares,
             above_limit,
-            DegreeDisclosure(shares, [PairClaim(0.5, 20, 10, 0.5)], named),
+            CellDensities(0.5, dense),
+            DegreeDisclosure(
+                shares, [PairClaim("maximum entropy", 2.5, 1.0, 20, 18, 0.9, True, named)], controls
+            ),
         ),
         EdgeInference(0.6, _INTERVAL, 0.5, _INTERVAL, 0.5, inference, _INTERVAL, 12),
         AttackRisk(

@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import replace
 from functools import partial
+from types import TracebackType
 
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
+from coterie.anonymize.block_settings import (
+    BlockSettings,
+    RememberedLabels,
+    first_sufficient,
+    possible_settings,
+)
 from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.draw.clustering import cluster_for_release, default_n_blocks
 from coterie.anonymize.draw.dcsbm import Steps, StubModel, release_classes
 from coterie.anonymize.draw.models import ReleaseModel, build_model, check_model
-from coterie.anonymize.output.audit import AuditRecord, Ledger, PublishedStatistics, fingerprint
+from coterie.anonymize.ledger import Ledger, LedgerEntry, check_dataset_name, fingerprint_of
+from coterie.anonymize.output.audit import AuditRecord, PublishedStatistics
 from coterie.anonymize.output.identity_map import IdentityMap
-from coterie.anonymize.output.public_summary import PublicSummary, summarize
+from coterie.anonymize.output.public_summary import (
+    PublicSummary,
+    ReleaseFigures,
+    summarize,
+    summarize_for_owner,
+)
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.policy import Policy, PolicyDecision
-from coterie.anonymize.published_graph import assign_new_ids
-from coterie.anonymize.risk.assessment import assess_risk
+from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
+from coterie.anonymize.risk.assessment import Risk, assess_risk
 from coterie.anonymize.risk.attack_suite import AttackSuite
-from coterie.anonymize.risk.edge_inference import EdgeInference, edge_inference
-from coterie.anonymize.suggestions import Change, possible_changes, suggest
+from coterie.anonymize.risk.left_out_edges import LeftOutEdges, leave_edges_out
+from coterie.anonymize.suggestions import Change, Trial, search_space, suggest
 from coterie.anonymize.utility.measures import measure
-from coterie.anonymize.utility.release_utility import assess_utility
-from coterie.base.errors import InputError
+from coterie.anonymize.utility.release_utility import Utility, assess_utility
+from coterie.base.errors import CoterieError, InputError
+from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.base.version import __version__
@@ -45,8 +62,9 @@ class Anonymizer(Estimator):
     Parameters
     ----------
     n_blocks : int, optional
-        Number of blocks of the clustering. The default is half the square root of the number of
-        nodes.
+        Number of blocks of the clustering. The default is one per hundred people, but at least half
+        and at most twice the square root of their number; in a disassortative graph it is half the
+        square root.
     min_class_size : int, default=10
         Minimum number of people per class.
     max_edge_probability : float, default=0.85
@@ -62,8 +80,15 @@ class Anonymizer(Estimator):
         Number of graphs to draw.
     policy : Policy, optional
         The limits that the release must not exceed. The default is ``Policy()``.
+    dataset : str, optional
+        Name of the original in the ledger, which counts what was released from it. The release is
+        recorded under this name before it is drawn, and counts even if it is never written.
+        Required if the policy limits `releases`. Without a name, a release is recorded as
+        "unnamed" when it is written.
     infer_edges : bool, default=True
-        Measure the risk A3, which takes a second clustering.
+        Measure the risk A3, and compare the edges that can be named with edges that were left out
+        of the data. Both take a second clustering. Without it, the limit for attackers who know
+        exact degrees applies to all edges that they can name.
     rng : None, int or numpy.random.Generator, default=0
         Seed of the clustering and of the attacks [4]_. It does not determine the new graph, which
         is drawn with randomness of the operating system: somebody who guesses the seed cannot
@@ -108,6 +133,7 @@ class Anonymizer(Estimator):
         steps: Steps | None = None,
         draws: int = 1,
         policy: Policy | None = None,
+        dataset: str | None = None,
         infer_edges: bool = True,
         rng: RandomState = 0,
     ) -> None:
@@ -118,6 +144,7 @@ class Anonymizer(Estimator):
         self.steps = steps
         self.draws = draws
         self.policy = policy
+        self.dataset = dataset
         self.infer_edges = infer_edges
         self.rng = rng
 
@@ -144,11 +171,11 @@ class Anonymizer(Estimator):
         callback : callable, optional
             Called with a `Progress` after each step.
         ledger : Ledger, optional
-            Where releases of the same original are counted. The default is the user's state
-            folder.
+            Where releases are counted, by the name of the `dataset`. The default is the user's
+            state folder.
         suggest : bool, default=True
-            If the release is refused, look for parameters that would pass. This takes up to three
-            more releases.
+            If the release is refused, look for parameters that would pass, and suggest those that
+            keep most of the original. This takes up to five more releases.
 
         Returns
         -------
@@ -159,9 +186,11 @@ class Anonymizer(Estimator):
         ------
         InputError
             If a parameter is invalid, or the graph is directed or weighted.
+        LedgerRefusal
+            If the ledger of the dataset is damaged, missing after it existed, or locked.
         """
         return self._release_from(
-            SeedSequence(),
+            None,
             graph,
             labels=labels,
             engine=engine,
@@ -172,7 +201,7 @@ class Anonymizer(Estimator):
 
     def _release_from(
         self,
-        entropy: SeedSequence,
+        entropy: SeedSequence | None,
         graph: Graph,
         *,
         labels: np.ndarray | None = None,
@@ -184,77 +213,120 @@ class Anonymizer(Estimator):
         """Release with known randomness. Only tests may call this: somebody who knows the entropy
         can draw the same graph again."""
         self._check(graph)
-        counts = ledger or Ledger()
-        with running_engine(engine) as running:
-            used_up = self._too_many_releases(graph, counts)
+        run = _RecordedRun(ledger or Ledger(), self.dataset)
+        with running_engine(engine) as running, run:
+            used_up = self._too_many_releases(run.earlier)
             impossible = used_up or self._impossible(graph)
             if impossible:
                 release = self._refuse_without_drawing(graph, impossible)
             else:
-                release = self._release(entropy, graph, labels, running, callback, counts)
+                release = self._release(entropy, graph, labels, running, callback, run)
             if release.refused and suggest and labels is None and not used_up:
-                found = self._suggestions(graph, release, running, callback)
+                found = self._suggestions(graph, running, callback)
                 release = release._with_suggestions(found)
             return release
 
     def _release(
         self,
-        entropy: SeedSequence,
+        entropy: SeedSequence | None,
         graph: Graph,
         labels: np.ndarray | None,
         engine: Engine,
         callback: Callback,
-        ledger: Ledger,
+        run: _RecordedRun,
     ) -> Release:
         """Make a release that is possible: cluster, draw, measure, attack, decide."""
         started = time.perf_counter()
-        secret = default_rng(entropy)
         policy = self.policy or Policy()
-        input_hash = fingerprint(graph)
-        earlier = ledger.count(input_hash)
+        input_hash = fingerprint_of(graph)
 
         callback(Progress("measuring", 0, 1))
         before = measure(graph, engine)
-        blocks = self._cluster(graph, engine, callback) if labels is None else np.asarray(labels)
-        if len(blocks) != graph.n_nodes:
-            raise InputError(f"{len(blocks)} labels for {graph.n_nodes} nodes")
+        if labels is not None and len(labels) != graph.n_nodes:
+            raise InputError(f"{len(labels)} labels for {graph.n_nodes} nodes")
+        remembered = RememberedLabels()
+        settings = BlockSettings(self._number_of_blocks(graph))
 
+        def blocks(settings: BlockSettings) -> np.ndarray:
+            if labels is not None:
+                return np.asarray(labels)
+            cluster = partial(self._cluster, engine=engine, callback=callback)
+            return remembered.get(graph, settings.n_blocks, cluster)
+
+        blocks(settings)
+
+        details = {"model": self.model, "min_class_size": self.min_class_size}
+        run.open(self.draws, policy.releases, input_hash, details)
+        entropy = entropy or SeedSequence()  # nothing random before the entry in the ledger
+        secret = default_rng(entropy)
         attack_rng, inference_rng = as_generator(self.rng).spawn(2)
         suite = AttackSuite(graph, attack_rng)
-        infer = self._inference if self.infer_edges and labels is None else _no_inference
-        # A3 and the attacks on the controls need only the original, so they run in the background.
-        with BackgroundTask(partial(infer, graph, inference_rng), engine) as inference:
-            model = build_model(
-                self.model,
-                graph,
-                blocks,
-                min_size=self.min_class_size,
-                limit=self.max_edge_probability,
-                path_length=before.average_path_length,
-                rng=secret,
-                steps=self.steps,
-                engine=engine,
-                callback=callback,
-            )
-            classes = model.classes
-            with BackgroundTask(partial(suite.run_controls, classes.block), engine) as controls:
-                callback(Progress("drawing", 0, self.draws))
-                drawn = engine.map(model.draw, secret.spawn(self.draws))
-                releases = [assign_new_ids(g, secret) for g in drawn]
-                utility = assess_utility(graph, before, classes.block, releases, engine, callback)
-                callback(Progress("attacking", 0))
-                risk = assess_risk(
-                    model,
-                    releases,
-                    suite,
-                    engine,
-                    edge_probability=policy.edge_probability,
-                    controls=controls.result(),
-                    inference=inference.result(),
+        leave_out = partial(
+            self._leave_out if self.infer_edges and labels is None else _nothing_left_out,
+            graph,
+            inference_rng,
+            policy.edge_probability,
+            remembered,
+        )
+
+        def attempt(
+            settings: BlockSettings,
+        ) -> tuple[ReleaseModel, list[PublishedGraph], Utility, Risk]:
+            """Draw and measure, with these blocks."""
+            # A3 and the attacks on the controls need only the original: they run in the background.
+            with BackgroundTask(partial(leave_out, settings), engine) as left_out:
+                model = build_model(
+                    self.model,
+                    graph,
+                    blocks(settings),
+                    min_size=self.min_class_size,
+                    limit=self.max_edge_probability,
+                    path_length=before.average_path_length,
+                    rng=secret,
+                    steps=self.steps,
+                    core_share=settings.core_share,
+                    engine=engine,
                     callback=callback,
                 )
-        decision = policy.check(risk, earlier + self.draws)
-        summary = summarize(
+                block = model.classes.block
+                with BackgroundTask(partial(suite.run_controls, block), engine) as controls:
+                    callback(Progress("drawing", 0, self.draws))
+                    drawn = engine.map(model.draw, secret.spawn(self.draws))
+                    releases = [assign_new_ids(g, secret) for g in drawn]
+                    utility = assess_utility(graph, before, block, releases, engine, callback)
+                    callback(Progress("attacking", 0))
+                    risk = assess_risk(
+                        model,
+                        releases,
+                        suite,
+                        engine,
+                        edge_probability=policy.edge_probability,
+                        controls=controls.result(),
+                        left_out=left_out.result(),
+                        callback=callback,
+                    )
+            return model, releases, utility, risk
+
+        model, releases, utility, risk = attempt(settings)
+        allowed = policy.known_degrees_share
+        if self.model == "dcsbm" and risk.a2.known_degrees.disclosed > allowed:
+            callback(Progress("searching blocks that disclose less", 0))
+            found = first_sufficient(
+                graph,
+                possible_settings(
+                    settings.n_blocks, allowed, fewer=self.n_blocks is None and labels is None
+                ),
+                allowed,
+                policy.edge_probability,
+                lambda tried: self._classes(graph, blocks(tried), tried),
+                lambda tried: leave_out(tried, engine, callback),
+            )
+            if found is not None:
+                model, releases, utility, risk = attempt(found)
+        classes = model.classes
+        decision = policy.check(risk, run.earlier + self.draws)
+        run.decided(refused=decision.refused)
+        figures = ReleaseFigures(
             original=graph,
             published=releases[0].graph,
             model=self.model,
@@ -270,7 +342,8 @@ class Anonymizer(Estimator):
             draws=self.draws,
             version=__version__,
             input_sha256=input_hash,
-            earlier_releases=earlier,
+            dataset=self.dataset,
+            earlier_releases=run.earlier,
             parameters={**self.get_params(), "policy": policy, "steps": self.steps or Steps()},
             entropy=str(entropy.entropy),
             classes=classes.n_classes,
@@ -286,9 +359,12 @@ class Anonymizer(Estimator):
             risk,
             decision,
             [],
-            summary,
+            summarize(figures, self.min_class_size),
             record,
             [IdentityMap(graph.ids, identity) for _, identity in releases],
+            run.ledger,
+            run.entry,
+            summarize_for_owner(figures),
         )
 
     def _check(self, graph: Graph) -> None:
@@ -303,6 +379,7 @@ class Anonymizer(Estimator):
         for name, value in (("draws", self.draws), ("min_class_size", self.min_class_size)):
             if value < 1:
                 raise InputError(f"{name}={value} is less than 1")
+        require_name(self.dataset, self.policy)
         if self.n_blocks is not None and self.n_blocks < 1:
             raise InputError(f"n_blocks={self.n_blocks} is less than 1")
         if not 0 < self.max_edge_probability <= 1:
@@ -323,12 +400,9 @@ class Anonymizer(Estimator):
             ]
         return []
 
-    def _too_many_releases(self, graph: Graph, ledger: Ledger) -> list[str]:
-        """Return why the policy allows no further release of this graph at all."""
-        policy = self.policy or Policy()
-        if not policy.releases:
-            return []
-        return policy.check_releases(ledger.count(fingerprint(graph)) + self.draws).reasons
+    def _too_many_releases(self, earlier: int) -> list[str]:
+        """Return why the policy allows no further release of this dataset at all."""
+        return (self.policy or Policy()).check_releases(earlier + self.draws).reasons
 
     def _refuse_without_drawing(self, graph: Graph, reasons: list[str]) -> Release:
         """Return the refusal of a release that cannot be drawn."""
@@ -339,39 +413,41 @@ class Anonymizer(Estimator):
             nodes=graph.n_nodes,
             edges=graph.n_edges,
         )
-        return Release([], None, None, PolicyDecision(reasons=reasons), [], summary)
+        decision = PolicyDecision(reasons=reasons, weaker=(self.policy or Policy()).weaker())
+        return Release([], None, None, decision, [], summary)
 
-    def _suggestions(
-        self, graph: Graph, refused: Release, engine: Engine, callback: Callback
-    ) -> list[str]:
-        """Look for parameters with which the release would pass."""
-        inference_failed = any(reason.startswith("A3") for reason in refused.reasons)
+    def _suggestions(self, graph: Graph, engine: Engine, callback: Callback) -> list[str]:
+        """Look for the parameters that would pass and keep most of the original."""
 
-        def passes(change: Change) -> bool:
+        def attempt(change: Change) -> Trial:
             parameters = {
                 **self.get_params(),
                 **change.parameters(),
-                "infer_edges": inference_failed,
+                "dataset": None,  # a trial is never published, so it is not counted
+                "policy": replace(self.policy or Policy(), releases=0),
             }
             trial = type(self)(**parameters)
-            return not trial.release(graph, engine=engine, suggest=False).refused
+            made = trial.release(graph, engine=engine, suggest=False)
+            return Trial.of(refused=made.refused, utility=made.utility)
 
-        changes = possible_changes(
+        space = search_space(
             graph,
             self.policy or Policy(),
             n_blocks=self._number_of_blocks(graph),
             min_class_size=self.min_class_size,
             max_edge_probability=self.max_edge_probability,
         )
-        return suggest(changes, passes, callback)
+        return suggest(space, attempt, callback)
 
     def _number_of_blocks(self, graph: Graph) -> int:
         return self.n_blocks if self.n_blocks is not None else default_n_blocks(graph)
 
-    def _cluster(self, graph: Graph, engine: Engine, callback: Callback) -> np.ndarray:
+    def _cluster(
+        self, graph: Graph, n_blocks: int, engine: Engine, callback: Callback
+    ) -> np.ndarray:
         return cluster_for_release(
             graph,
-            self._number_of_blocks(graph),
+            n_blocks,
             degree_corrected=self.model == "dcsbm",
             min_block_size=self.min_class_size,
             rng=self.rng,
@@ -379,24 +455,107 @@ class Anonymizer(Estimator):
             callback=callback,
         )
 
-    def _inference(
-        self, graph: Graph, rng: Generator, engine: Engine, callback: Callback
-    ) -> EdgeInference | None:
-        """Measure A3: cluster the graph again, with some edges held out."""
+    def _classes(self, graph: Graph, labels: np.ndarray, settings: BlockSettings) -> Classes:
+        """Return the classes of a release with these blocks."""
+        if self.model != "dcsbm":
+            return Classes(labels, labels)
+        return release_classes(
+            graph,
+            labels,
+            self.min_class_size,
+            self.max_edge_probability,
+            cut=(self.steps or Steps()).cut_blocks,
+            core_share=settings.core_share,
+        )
+
+    def _leave_out(
+        self,
+        graph: Graph,
+        rng: Generator,
+        certainty: float,
+        remembered: RememberedLabels,
+        settings: BlockSettings,
+        engine: Engine,
+        callback: Callback,
+    ) -> LeftOutEdges | None:
+        """Cluster the graph again without some of its edges: the control of A2 and A3."""
 
         def classes(rest: Graph) -> Classes:
-            labels = self._cluster(rest, engine, callback)
-            if self.model != "dcsbm":
-                return Classes(labels, labels)
-            return release_classes(rest, labels, self.min_class_size, self.max_edge_probability)
+            cluster = partial(self._cluster, engine=engine, callback=callback)
+            labels = remembered.get(rest, settings.n_blocks, cluster)
+            return self._classes(rest, labels, settings)
 
-        return edge_inference(graph, classes, rng)
+        # A copy, so that each call leaves the same edges out.
+        return leave_edges_out(graph, classes, deepcopy(rng), certainty=certainty)
 
 
-def _no_inference(
-    graph: Graph, rng: Generator, engine: Engine, callback: Callback
-) -> EdgeInference | None:
-    """Skip A3."""
+def require_name(dataset: str | None, policy: Policy | None) -> None:
+    """Raise InputError if a dataset has an impossible name, or none although releases count."""
+    if dataset is not None:
+        check_dataset_name(dataset)
+    elif policy is not None and policy.releases:
+        raise InputError(
+            f"the policy limits the releases of a dataset to {policy.releases}, and the dataset "
+            "has no name",
+            remedy="set `dataset` to a name, the same each time",
+        )
+
+
+class _RecordedRun:
+    """The entry of a release in the ledger; none if the dataset has no name.
+
+    If the block fails after the entry was opened, the entry is recorded as failed.
+    """
+
+    def __init__(self, ledger: Ledger, dataset: str | None) -> None:
+        self.ledger = ledger
+        self.dataset = dataset
+        self.entry: LedgerEntry | None = None
+        self.earlier = 0 if dataset is None else ledger.releases(dataset)
+
+    def __enter__(self) -> None:
+        pass
+
+    def open(self, graphs: int, limit: int, fingerprint: str, details: JsonObject) -> None:
+        """Record the release before it is drawn."""
+        if self.dataset is not None:
+            self.entry = self.ledger.begin(
+                self.dataset,
+                kind="release",
+                graphs=graphs,
+                max_releases=limit,
+                fingerprint=fingerprint,
+                details=details,
+            )
+            self.earlier = self.ledger.releases(self.dataset) - graphs
+
+    def decided(self, *, refused: bool) -> None:
+        """Record that the policy refused: the release is never written, so it does not count."""
+        if self.entry is not None and refused:
+            self.ledger.finish(self.entry, "refused")
+            self.entry = None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None and self.entry is not None:
+            with suppress(CoterieError):  # the first error matters; the entry counts anyway
+                self.ledger.finish(self.entry, "failed")
+
+
+def _nothing_left_out(
+    graph: Graph,
+    rng: Generator,
+    certainty: float,
+    remembered: RememberedLabels,
+    settings: BlockSettings,
+    engine: Engine,
+    callback: Callback,
+) -> LeftOutEdges | None:
+    """Skip A3 and the control of A2."""
     return None
 
 

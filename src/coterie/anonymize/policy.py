@@ -6,8 +6,10 @@ import tomllib
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from pathlib import Path
+from typing import NamedTuple
 
 from coterie.anonymize.risk.assessment import AttackComparison, Risk
+from coterie.anonymize.risk.disclosure import DegreeDisclosure
 from coterie.anonymize.risk.intervals import highest_likely_count
 from coterie.base.errors import InputError
 
@@ -24,6 +26,26 @@ class Limit:
     at_least: bool = False  # the value must not be below the limit; else not above
     percent: bool = False  # value and limit are shares
     label: str = ""  # for tables and reports
+    note: str = ""  # further figures, for information
+
+
+class WeakerLimit(NamedTuple):
+    """A limit of a policy that allows more than the default policy."""
+
+    name: str  # of the attribute of `Policy`
+    label: str
+    value: float
+    default: float
+    off: bool  # the limit can no longer be exceeded
+
+    def text(self) -> str:
+        """Describe the limit and its default.
+
+        >>> WeakerLimit("min_class_size", "people in the smallest class", 1, 10, True).text()
+        'people in the smallest class: 1, which is no limit (default 10)'
+        """
+        off = ", which is no limit" if self.off else ""
+        return f"{self.label}: {self.value:g}{off} (default {self.default:g})"
 
 
 @dataclass(frozen=True)
@@ -36,15 +58,35 @@ class PolicyDecision:
         Every limit of the policy that was checked. Empty if nothing could be drawn.
     reasons : list of str
         Why the release is refused, one sentence each; empty if it may be published.
+    weaker : list of WeakerLimit
+        Limits of the policy that allow more than the default policy, or are switched off.
     """
 
     limits: list[Limit] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
+    weaker: list[WeakerLimit] = field(default_factory=list)
 
     @property
     def refused(self) -> bool:
         """Whether the release must not be published."""
         return bool(self.reasons)
+
+    @property
+    def qualification(self) -> str:
+        """A sentence that names the limits weaker than the default; empty if there is none."""
+        return describe_weaker(self.weaker)
+
+
+def describe_weaker(weaker: list[WeakerLimit]) -> str:
+    """Return the sentence that every verdict under a weaker policy must contain.
+
+    >>> describe_weaker([])
+    ''
+    """
+    if not weaker:
+        return ""
+    limits = "; ".join(limit.text() for limit in weaker)
+    return f"The policy is weaker than the default. {limits[0].upper()}{limits[1:]}."
 
 
 @dataclass(frozen=True)
@@ -59,12 +101,15 @@ class Policy:
         A1: minimum number of people per class.
     edge_probability : float, default=0.9
         A2: an original edge counts as disclosed if the members of its two classes are connected
-        with at least this probability.
+        with at least this probability in the model, or with at least this frequency in the
+        original.
     edge_share : float, default=0.0
-        A2: maximum share of the original edges that are disclosed.
+        A2: maximum share of the original edges that are disclosed, by either figure.
     known_degrees_share : float, default=0.02
         A2: maximum share of the original edges that somebody who knows all blocks and exact
-        degrees can name, and be right with the frequency `edge_probability`.
+        degrees names with the certainty `edge_probability`, and would not name if they had been
+        left out of the data. The upper end of a 95 % interval counts. If left-out edges were not
+        examined, the limit applies to all edges that are named.
     edge_inference : float, default=1.0
         A3: maximum advantage in recognising edges that the model was fitted to over edges that it
         never saw, from 0 to 1. The default only reports it.
@@ -184,7 +229,8 @@ class Policy:
         limits = [
             self._class_limit(risk.a1.smallest),
             self._edge_limit(risk.a2.above_limit),
-            self._known_degrees_limit(risk.a2.known_degrees.named),
+            self._density_limit(risk.a2.densities.above_limit),
+            self._known_degrees_limit(risk.a2.known_degrees),
         ]
         inference = None if risk.a3 is None else risk.a3.risk
         if inference is not None and self.edge_inference < 1:
@@ -193,7 +239,32 @@ class Policy:
         last = self._release_limit(releases)
         if last is not None:
             limits.append(last)
-        return PolicyDecision(limits, [limit.reason for limit in limits if not limit.holds])
+        reasons = [limit.reason for limit in limits if not limit.holds]
+        return PolicyDecision(limits, reasons, self.weaker())
+
+    def weaker(self) -> list[WeakerLimit]:
+        """Return the limits that allow more than the default policy.
+
+        Returns
+        -------
+        list of WeakerLimit
+            Empty if no limit is weaker.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> [limit.name for limit in ct.Policy(min_class_size=5).weaker()]
+        ['min_class_size']
+        """
+        default = Policy()
+        found = []
+        for name, (label, no_limit) in _LIMITS.items():
+            value, usual = getattr(self, name), getattr(default, name)
+            less_is_weaker = name == "min_class_size"
+            off = value <= no_limit if less_is_weaker else value >= no_limit
+            if value < usual if less_is_weaker else value > usual:
+                found.append(WeakerLimit(name, label, value, usual, off))
+        return found
 
     def check_releases(self, releases: int) -> PolicyDecision:
         """Check only the number of releases, before anything is drawn.
@@ -209,7 +280,8 @@ class Policy:
             Refused if the number exceeds the limit of the policy.
         """
         limit = self._release_limit(releases)
-        return PolicyDecision([], [] if limit is None or limit.holds else [limit.reason])
+        reasons = [] if limit is None or limit.holds else [limit.reason]
+        return PolicyDecision([], reasons, self.weaker())
 
     def _class_limit(self, smallest: int) -> Limit:
         return Limit(
@@ -237,18 +309,53 @@ class Policy:
             label=f"edges disclosed with a probability of {certainty} or more",
         )
 
-    def _known_degrees_limit(self, named: float) -> Limit:
+    def _density_limit(self, share: float) -> Limit:
         certainty = f"{100 * self.edge_probability:g} %"
         return Limit(
-            f"edges named with {certainty} certainty, degrees known",
-            named,
-            self.known_degrees_share,
-            named <= self.known_degrees_share,
-            f"A2: somebody who knows everyone's block and exact number of neighbours can name "
-            f"{100 * named:.3g} % of the original edges and is right in {certainty} of the cases "
-            f"(the policy allows {100 * self.known_degrees_share:.3g} %)",
+            f"edges in cells with density ≥ {self.edge_probability:g}",
+            share,
+            self.edge_share,
+            share <= self.edge_share,
+            f"A2: {100 * share:.3g} % of the original edges are in cells (pairs of classes) of "
+            f"which {certainty} of the pairs or more are connected in the original (the policy "
+            f"allows {100 * self.edge_share:.3g} %)",
             percent=True,
-            label="edges disclosed to somebody who knows all degrees",
+            label=f"edges in cells of true density {certainty} or more",
+        )
+
+    def _known_degrees_limit(self, known: DegreeDisclosure) -> Limit:
+        """Limit what is named because it is in the data; without a control, all that is named."""
+        certainty = f"{100 * self.edge_probability:g} %"
+        share, control = known.disclosed, known.control
+        who = "somebody who knows everyone's block and exact number of neighbours"
+        allowed = f"(the policy allows {100 * self.known_degrees_share:.3g} %)"
+        if control is None:
+            reason = (
+                f"A2: {who} can name {100 * share:.3g} % of the original edges with {certainty} "
+                f"certainty {allowed}"
+            )
+            label, note = "edges named by somebody who knows all degrees", ""
+        else:
+            note = (
+                f"all degrees known: {100 * known.named:.2g} % can be named in all, "
+                f"{100 * control.left_out:.2g} % of edges left out of the data"
+            )
+            reason = (
+                f"A2: {who} names {100 * control.kept:.3g} % of the original edges with "
+                f"{certainty} certainty, and {100 * control.left_out:.3g} % of edges that were "
+                f"left out of the data; so up to {100 * share:.3g} % are named because they are "
+                f"in the data {allowed}"
+            )
+            label = "edges named because they are in the data, all degrees known"
+        return Limit(
+            f"edges named with {certainty} certainty, degrees known",
+            share,
+            self.known_degrees_share,
+            share <= self.known_degrees_share,
+            reason,
+            percent=True,
+            label=label,
+            note=note,
         )
 
     def _inference_limit(self, inference: float) -> Limit:
@@ -291,3 +398,14 @@ class Policy:
             f"{self.releases}",
             label="graphs published from this original",
         )
+
+
+# The limits that can be weaker than the default: what they are called, and from which value on
+# they can no longer be exceeded. The defaults of `edge_inference` and `releases` set no limit.
+_LIMITS: dict[str, tuple[str, float]] = {
+    "min_class_size": ("people in the smallest class", 1),
+    "edge_probability": ("probability from which an edge counts as disclosed", float("inf")),
+    "edge_share": ("share of the edges that may be disclosed by their cells", 1),
+    "known_degrees_share": ("share of the edges that may be named if all degrees are known", 1),
+    "attack_margin": ("people found beyond luck, as a share of those in an unprotected copy", 1),
+}

@@ -1,15 +1,27 @@
-"""Parameters that would make a refused release acceptable; each is tried before it is suggested."""
+"""Parameters that would make a refused release acceptable: those that keep most of the original.
+
+Each is tried with a whole release before it is suggested, so the number of trials is limited.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from coterie.anonymize.policy import Policy
+from coterie.anonymize.utility.release_utility import Utility
 from coterie.base.progress import Callback, Progress
 from coterie.data import Graph
 
-_MAX_TRIALS = 3
+MAX_TRIALS = 5
+_BLOCK_TRIALS = 3  # of which so many look for the largest number of blocks that passes
+_LOWER_PROBABILITY = 0.6  # times the limit of the policy
+_LARGER_CLASSES = 2  # times the required size
+
+ALTERNATIVE = (
+    "the alternative is a differentially private release (`epsilon=1`): it bounds what anybody can "
+    "learn about an edge, whatever they know, and keeps less of the network"
+)
 
 
 class Change(NamedTuple):
@@ -32,32 +44,106 @@ class Change(NamedTuple):
         return " ".join(f"`{name}={value:g}`" for name, value in self.parameters().items())
 
 
-def suggest(
-    changes: list[Change], passes: Callable[[Change], bool], callback: Callback
-) -> list[str]:
-    """Try up to three changes, each with a whole release, and describe the outcome."""
-    tried: list[str] = []
-    for change in changes[:_MAX_TRIALS]:
-        callback(Progress("trying other parameters", len(tried), note=change.text()))
-        if passes(change):
-            return [f"{change.text()} would pass (tried)"]
-        tried.append(change.text())
-    return [f"tried without success: {'; '.join(tried)}"] if tried else []
+class Trial(NamedTuple):
+    """A trial release: whether it was refused, and how much it keeps of the original."""
+
+    refused: bool
+    not_kept: int = 0  # measures outside their tolerance
+    communities: float = 0.0  # modularity of its communities in the original; 1: as the original's
+
+    @classmethod
+    def of(cls, *, refused: bool, utility: Utility | None) -> Trial:
+        """Return the outcome of a trial release; one that could not be drawn has no utility."""
+        if utility is None:
+            return cls(refused)
+        return cls(refused, len(utility.not_kept), utility.communities.foreign_share)
+
+    def keeps(self) -> tuple[int, float]:
+        """Return a key that is larger for a release that keeps more."""
+        return -self.not_kept, self.communities
 
 
-def possible_changes(
+class SearchSpace(NamedTuple):
+    """Where to look for parameters that pass."""
+
+    needed: Change  # without these changes no release passes
+    n_blocks: int  # the refused number of blocks
+    most_blocks: int  # the largest number with room for classes of the required size
+    edge_probability: float  # a lower value of `max_edge_probability`
+    class_size: int  # a larger value of `min_class_size`
+
+
+def search_space(
     graph: Graph, policy: Policy, *, n_blocks: int, min_class_size: int, max_edge_probability: float
-) -> list[Change]:
-    """Return changes that are worth trying, the smallest first; none if the graph is too small."""
+) -> SearchSpace | None:
+    """Return where to look for parameters that pass; None if the graph is too small."""
     least = max(min_class_size, policy.min_class_size)
     if graph.n_nodes < 2 * least or not graph.n_edges:
-        return []
+        return None
     needed = Change()
     if least > min_class_size:
         needed = needed._replace(min_class_size=least)
     if max_edge_probability > policy.edge_probability:
         needed = needed._replace(max_edge_probability=round(0.95 * policy.edge_probability, 3))
-    most = graph.n_nodes // (2 * least)
-    fewer = (min(n_blocks - 1, most), min(n_blocks // 2, most // 2), min(n_blocks // 8, most // 4))
-    changes = [needed._replace(n_blocks=k) for k in dict.fromkeys(fewer) if k > 0]
-    return [needed, *changes] if needed != Change() and n_blocks <= most else changes
+    lower = min(max_edge_probability, policy.edge_probability)
+    return SearchSpace(
+        needed,
+        n_blocks,
+        graph.n_nodes // (2 * least),
+        round(_LOWER_PROBABILITY * lower, 3),
+        _LARGER_CLASSES * least,
+    )
+
+
+def suggest(
+    space: SearchSpace | None, attempt: Callable[[Change], Trial], callback: Callback
+) -> list[str]:
+    """Try changes and describe the one that passes and keeps most; name the alternative too.
+
+    If the changes that are needed anyway suffice, nothing else is tried. Otherwise the number of
+    blocks is halved and halved again between the last that passed and the last that did not, and
+    then denser cells and smaller classes are forbidden with all blocks.
+    """
+    trials: dict[Change, Trial] = {}
+
+    def passes(change: Change) -> bool:
+        if change not in trials:
+            callback(Progress("trying other parameters", len(trials), note=change.text()))
+            trials[change] = attempt(change)
+        return not trials[change].refused
+
+    if space is not None:
+        for change in _changes(space, passes):
+            if len(trials) == MAX_TRIALS:
+                break
+            passes(change)
+    accepted = [change for change in trials if not trials[change].refused]
+    if accepted:
+        best = max(accepted, key=lambda change: trials[change].keeps())
+        more = f"; of {len(accepted)} settings that pass it keeps most" if accepted[1:] else ""
+        return [f"{best.text()} would pass (tried){more}", ALTERNATIVE]
+    tried = "; ".join(change.text() for change in trials)
+    return [*([f"tried without success: {tried}"] if tried else []), ALTERNATIVE]
+
+
+def _changes(space: SearchSpace, passes: Callable[[Change], bool]) -> Iterator[Change]:
+    """Yield the changes to try, those that need the least work first."""
+    needed, enough = space.needed, space.n_blocks <= space.most_blocks
+    if needed != Change() and enough:
+        yield needed
+        if passes(needed):
+            return
+    high = space.n_blocks if enough else space.most_blocks + 1  # does not pass
+    low = 0
+    for trial in range(_BLOCK_TRIALS):
+        k = high - 1 if trial == 0 and not enough else (low + high) // 2
+        if k <= low:
+            break
+        yield needed._replace(n_blocks=k)
+        if passes(needed._replace(n_blocks=k)):
+            low = k
+        else:
+            high = k
+    if enough:
+        yield needed._replace(max_edge_probability=space.edge_probability)
+        yield needed._replace(min_class_size=space.class_size)

@@ -79,5 +79,33 @@ class PolicyRefusedError(CoterieError):
         super().__init__("refused by the privacy policy: " + "; ".join(reasons))
 
 
+class LedgerRefusal(CoterieError):  # noqa: N818  a decision, not a failure
+    """The ledger of a dataset allows no further publication, or cannot be trusted.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, with the file or the numbers.
+    remedy : str, optional
+        What to do about it. Parameters stand between backticks.
+
+    Examples
+    --------
+    >>> print(LedgerRefusal("index.json is damaged", remedy="restore it from a backup"))
+    refused by the ledger: index.json is damaged; restore it from a backup
+    """
+
+    def __init__(self, problem: str, *, remedy: str | None = None) -> None:
+        self.problem = problem
+        self.remedy = remedy
+        super().__init__(
+            f"refused by the ledger: {problem}" + (f"; {remedy}" if remedy is not None else "")
+        )
+
+
 class AssumptionWarning(UserWarning):
     """The library assumed or cleaned something and reports it once."""
+
+
+class ImportantWarning(AssumptionWarning):
+    """A remark that commands print even if they are asked to be quiet."""

@@ -19,13 +19,15 @@ _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO}
 
 @contextmanager
 def atomic_write(
-    path: str | os.PathLike[str], mode: str = "w", *, permissions: int = 0o666
+    path: str | os.PathLike[str], mode: str = "w", *, permissions: int = 0o666, reserve: int = 0
 ) -> Iterator[IO[Any]]:
     """Open a file that replaces `path` if the block succeeds, and disappears if it fails.
 
     The content goes to a temporary file in the same folder, which is synced and renamed.
     `permissions` are those of a new file before the umask (0o600 for files that only the owner may
-    read). A device or a pipe such as `/dev/stdout` is written directly; `-` is standard output.
+    read). `reserve` is a number of bytes for which the disk must have space at the start, if the
+    system can tell. A device or a pipe such as `/dev/stdout` is written directly; `-` is standard
+    output.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -50,8 +52,11 @@ def atomic_write(
         try:
             handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, permissions)
             with _open(handle, mode) as file:
+                _reserve(handle, reserve)
                 yield file
                 file.flush()
+                if reserve:
+                    file.truncate()
                 os.fsync(file.fileno())
             os.replace(temporary, target)
         except BaseException:
@@ -66,6 +71,17 @@ def atomic_write(
             path=path,
             remedy="no partial file was left; free some space or choose another folder",
         ) from error
+
+
+def _reserve(handle: int, size: int) -> None:
+    """Raise OSError if the disk has no space for `size` bytes; systems that cannot tell do not."""
+    if not size or not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        os.posix_fallocate(handle, 0, size)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise
 
 
 def _open(where: Path | int, mode: str) -> IO[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from coterie.base.errors import AssumptionWarning, InputError
+from coterie.base.errors import AssumptionWarning, ImportantWarning, InputError
 from coterie.data.adjacency_builder import WeightConflictError, build_rows, cut_edges
 from coterie.data.byte_source import PathLike, place_name, suffixes
 from coterie.data.graph import Graph
@@ -98,7 +98,11 @@ def read_graph(
         if columns.header is not None:
             _remark(_header_note(columns))
         if not weighted and columns.n_fields > 2:
-            _remark(f"{columns.name}: column 3 was not read; set `weighted` if it holds weights")
+            warnings.warn(  # part of the data is left out, so commands say it even if quiet
+                f"{columns.name}: column 3 was not read; set `weighted` if it holds weights",
+                ImportantWarning,
+                stacklevel=2,
+            )
     if any(graph.cleaned):
         _remark(f"{place_name(path)}: {graph.cleaned}")
     return graph

@@ -6,7 +6,6 @@ refused. The same recommender always gives the same bytes.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -17,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
+from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
 from coterie.data.writers import atomic_write
 from coterie.models.base import Estimator
@@ -54,7 +54,7 @@ def save(state: FittedState, path: str | os.PathLike[str]) -> None:
         "parameters": _plain_parameters(state.model),
         "format": FORMAT,
     }
-    header["sha256"] = _digest(header, tensors)
+    header["sha256"] = checksum(header, tensors)
     content = write_tensors(tensors, {_KEY: json.dumps(header, sort_keys=True)})
     with atomic_write(path, "wb") as file:
         file.write(content)
@@ -101,7 +101,7 @@ def load_recommender(path: str | os.PathLike[str]) -> Recommender:
             f"was truncated or changed ({error})", path=path, remedy="save the model again"
         ) from error
     expected = header.pop("sha256", None)
-    if _digest(header, tensors) != expected:
+    if checksum(header, tensors) != expected:
         raise InputError(
             "was changed after it was saved: the checksum is wrong",
             path=path,
@@ -211,13 +211,3 @@ def _unpacked_ids(side: str, tensors: dict[str, np.ndarray]) -> IdLookup:
     ids = np.empty(len(ends), object)
     ids[:] = [text[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
     return IdLookup(ids)
-
-
-def _digest(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> str:
-    """Return a checksum of everything in the file except the checksum itself."""
-    sum_ = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-    for name in sorted(tensors):
-        array = tensors[name]
-        sum_.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        sum_.update(array.tobytes())
-    return sum_.hexdigest()

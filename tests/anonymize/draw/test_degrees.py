@@ -1,49 +1,157 @@
-"""New degrees keep block sums and reveal nobody's degree."""
+"""New degrees keep block sums, and averages of them reveal nobody's degree."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator, default_rng
+from tests import reference
 
+from coterie.anonymize.draw.class_limits import SPREAD, classes_with_lone_hub
 from coterie.anonymize.draw.classes import Classes
-from coterie.anonymize.draw.degrees import deal_within_classes, quantiles_by_class, redraw_degrees
+from coterie.anonymize.draw.degrees import (
+    DegreeGroups,
+    deal_within_classes,
+    group_degrees,
+    mean_degrees,
+    redraw_degrees,
+)
+
+degree_lists = st.lists(st.integers(0, 60), min_size=1, max_size=40)
+
+
+def _one_class(degrees: np.ndarray) -> Classes:
+    one = np.zeros(len(degrees), np.int32)
+    return Classes(one, one)
 
 
 def _new_degrees(degrees: np.ndarray, classes: Classes, rng: Generator) -> np.ndarray:
-    drawn = redraw_degrees(quantiles_by_class(degrees, classes), classes, rng)
-    return deal_within_classes(drawn, classes, rng)
+    return deal_within_classes(
+        redraw_degrees(group_degrees(degrees, classes, 10), rng), classes, rng
+    )
+
+
+def _two_blocks(seed: int) -> tuple[np.ndarray, Classes]:
+    """Ten classes of twelve people in two blocks; degrees of a heavy tail."""
+    degrees = np.minimum(default_rng(seed).zipf(1.7, 120), 90).astype(np.int64) - 1
+    block = (np.arange(120) // 60).astype(np.int32)
+    label = np.empty(120, np.int32)
+    label[np.lexsort((degrees, block))] = np.arange(120) // 12
+    return degrees, Classes(block, label)
+
+
+@settings(max_examples=60, deadline=None)
+@given(degree_lists, degree_lists, st.integers(1, 6))
+def test_groups_equal_the_reference(low: list[int], high: list[int], minimum: int) -> None:
+    """Two classes of one block: the second has all larger degrees."""
+    high = [d + max(low) + 1 for d in high]
+    degrees = np.array(low + high)
+    label = np.repeat(np.array([0, 1], np.int32), [len(low), len(high)])
+    groups = group_degrees(degrees, Classes(np.zeros_like(label), label), minimum)
+    expected = [
+        group
+        for members in (low, high)
+        for group in reference.degree_groups(members, low + high, minimum, SPREAD)
+    ]
+    assert groups.size.tolist() == [len(group) for group in expected]
+    assert groups.mean == pytest.approx([np.mean(group) for group in expected])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_new_degrees_keep_block_sums(seed: int, redraw: bool) -> None:
+    degrees, classes = _two_blocks(seed)
+    groups = group_degrees(degrees, classes, 10)
+    drawn = (redraw_degrees if redraw else mean_degrees)(groups, default_rng(seed))
+    block = np.repeat(classes.block_of, classes.sizes)  # drawn class by class
+    assert np.array_equal(np.bincount(block, drawn), np.bincount(classes.block, degrees))
+    assert (drawn >= 0).all() and (drawn < len(degrees)).all()
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
-def test_new_degrees_keep_block_sums_and_bounds(seed: int) -> None:
-    rng = default_rng(seed)
-    degrees = np.minimum(rng.zipf(1.7, 120), 90).astype(np.int64) - 1
-    block = (np.arange(120) // 60).astype(np.int32)
-    order = np.lexsort((degrees, block))
-    label = np.empty(120, np.int32)
-    label[order] = np.arange(120) // 12
-    classes = Classes(block, label)
-    new = _new_degrees(degrees, classes, rng)
-    low = np.array([degrees[label == c].min() for c in range(10)])
-    high = np.array([degrees[label == c].max() for c in range(10)])
-    assert (new >= low[label]).all() and (new <= high[label]).all()
-    drift = np.abs(np.bincount(block, new) - np.bincount(block, degrees))
-    room = np.bincount(block, high[label] - new)
-    assert ((drift == 0) | (room <= drift + 40)).all()
+def test_nobody_loses_the_last_edge(seed: int) -> None:
+    """Degree 0 is drawn only for groups that contain it."""
+    degrees, classes = _two_blocks(seed)
+    drawn = redraw_degrees(group_degrees(degrees + 1, classes, 10), default_rng(seed))
+    assert drawn.min() >= 1
 
 
-def test_an_outstanding_largest_degree_is_lowered_at_random() -> None:
-    degrees = np.r_[np.full(40, 10), np.arange(11, 21), 500].astype(np.int64)
-    one = np.zeros(51, np.int32)
-    tops = {int(_new_degrees(degrees, Classes(one, one), default_rng(s)).max()) for s in range(9)}
-    assert max(tops) < 500 and len(tops) > 3
+def _mean_largest(groups: DegreeGroups, draws: int) -> float:
+    return float(np.mean([redraw_degrees(groups, default_rng(s)).max() for s in range(draws)]))
+
+
+# Hubs whose degrees differ by 20 % at the top; the mean of the ten best-connected is the same, and
+# so is their standard deviation in three steps.
+_FEWER = [300, 290, 250, 200, 160, 150, 145, 140, 135, 130]
+_MORE = [360, 250, 210, 180, 160, 155, 150, 150, 145, 140]
+_OTHERS = np.repeat(np.arange(2, 120), 3)
+
+
+def test_draws_do_not_tell_hubs_with_the_same_mean_apart() -> None:
+    """The largest degrees differ by 20 %. The same random bits draw the same degrees, so that no
+    number of releases tells which of the two graphs is the original."""
+    assert sum(_FEWER) == sum(_MORE) and max(_MORE) == 1.2 * max(_FEWER)
+    one, two = (np.r_[_OTHERS, hubs].astype(np.int64) for hubs in (_FEWER, _MORE))
+    for seed in range(20):
+        a, b = (
+            redraw_degrees(group_degrees(d, _one_class(d), 10), default_rng(seed))
+            for d in (one, two)
+        )
+        assert np.array_equal(a, b)
+
+
+def test_the_average_of_many_draws_is_not_the_largest_degree() -> None:
+    """With exact degrees or a blur, the averages below would differ as the originals do."""
+    averages = []
+    for hubs in (_FEWER, _MORE):
+        degrees = np.r_[_OTHERS, hubs].astype(np.int64)
+        averages.append(_mean_largest(group_degrees(degrees, _one_class(degrees), 10), 200))
+    assert averages[0] == averages[1]
+    assert 0.7 * max(_FEWER) < averages[0] < 1.3 * max(_MORE)  # still a hub
+
+
+def test_the_largest_degree_varies_between_draws() -> None:
+    """At least ten people could be meant: one draw is above, another below their neighbours."""
+    degrees = np.r_[_OTHERS, _FEWER].astype(np.int64)
+    groups = group_degrees(degrees, _one_class(degrees), 10)
+    largest = [redraw_degrees(groups, default_rng(s)).max() for s in range(60)]
+    assert min(largest) < 0.9 * max(_FEWER) and np.std(largest) > 0.03 * max(_FEWER)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_mean_of_a_group_does_not_reveal_its_largest_degree(seed: int) -> None:
+    """The sharpest conclusion from two means: everybody else of the group has the degree of the
+    next lower group. It must be wrong by 20 %, or at least ten people have about that degree."""
+    degrees, classes = _two_blocks(seed)
+    for c in np.flatnonzero(~classes_with_lone_hub(degrees, classes, 10)):
+        members = np.sort(degrees[classes.label == c])
+        block = degrees[classes.block == classes.block_of[c]]
+        group = reference.degree_groups(members.tolist(), block.tolist(), 10, SPREAD)[-1]
+        largest = group[-1]
+        below = np.sort(block)[: np.searchsorted(np.sort(block), group[0])]
+        lower = members[: -len(group)].tolist() or below.tolist() or group[:1]
+        concluded = sum(group) - (len(group) - 1) * max(lower)
+        near = ((block * SPREAD >= largest) & (block <= largest * SPREAD)).sum()
+        assert near >= 10 or concluded >= SPREAD * largest - 1e-9
+
+
+@pytest.mark.parametrize("exponent", [2.0, 2.5, 3.5])
+def test_the_degree_distribution_is_kept(exponent: float) -> None:
+    rng = default_rng(1)
+    degrees = np.minimum(2 * (1 - rng.random(4000)) ** (-1 / (exponent - 1)), 900).astype(np.int64)
+    block = np.repeat(np.arange(8, dtype=np.int32), 500)
+    label = np.empty(4000, np.int32)
+    label[np.lexsort((degrees, block))] = np.arange(4000) // 100
+    drawn = redraw_degrees(group_degrees(degrees, Classes(block, label), 10), rng)
+    assert reference.degree_ks(degrees.tolist(), drawn.tolist()) <= 0.02
+    assert (drawn**2).sum() == pytest.approx((degrees**2).sum(), rel=0.25)
 
 
 def test_new_degrees_within_a_class_are_independent_of_the_old_ones() -> None:
     degrees = np.arange(1, 101)
-    one = np.zeros(100, np.int32)
-    new = _new_degrees(degrees, Classes(one, one), default_rng(0))
+    new = _new_degrees(degrees, _one_class(degrees), default_rng(0))
     assert abs(np.corrcoef(degrees, new)[0, 1]) < 0.35

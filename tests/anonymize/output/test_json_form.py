@@ -24,7 +24,8 @@ from coterie.data import Graph
 SCALARS = {
     "nodes", "edges", "average_path_length", "diameter", "global_clustering",
     "average_local_clustering", "degree_mean", "degree_max", "assortativity", "isolates",
-    "largest_component", "core_max", "modularity",
+    "largest_component", "core_max", "modularity", "community_modularity", "communities",
+    "communities_for_half", "largest_community",
 }  # fmt: skip
 MEASURES = SCALARS | {"path_length_interval", "spectrum", "distances", "clustering_by_degree"}
 GUESSES = {
@@ -50,14 +51,20 @@ def release(people: Graph, tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 
 def test_risk_json() -> None:
-    risk = risk_json(make_risk())
+    risk = risk_json(make_risk(named=0.03, excess=0.01))
     assert set(risk) == {"a1", "a2", "a3", "a4"}
     assert set(risk["a1"]) == {"mean", "worst", "classes", "smallest"}
     shares = {"0.5", "0.9", "1.0", "largest"}
-    assert set(risk["a2"]) == shares | {"above_limit", "exact_degrees"}
-    assert set(risk["a2"]["exact_degrees"]) == shares | {"claims", "named"}
-    assert set(risk["a2"]["exact_degrees"]["claims"][0]) == {
-        "lambda", "pairs", "edges", "precision",
+    assert set(risk["a2"]) == shares | {"above_limit", "density", "exact_degrees"}
+    assert set(risk["a2"]["density"]) == {"largest", "above_limit"}
+    exact = risk["a2"]["exact_degrees"]
+    assert set(exact) == shares | {"claims", "controls", "named", "disclosed"}
+    assert set(exact["claims"][0]) == {
+        "attacker", "threshold", "share_at_threshold", "pairs", "edges", "precision", "certain",
+        "named",
+    }  # fmt: skip
+    assert set(exact["controls"][0]) == {
+        "attacker", "certain", "kept", "left_out", "excess", "interval", "bound", "edges_left_out",
     }  # fmt: skip
     assert set(risk["a3"]) == {
         "main", "main_interval", "control", "control_interval", "baseline", "risk",
@@ -93,7 +100,15 @@ def test_attack_json(people: Graph) -> None:
 def test_utility_json(release: Release) -> None:
     assert release.utility is not None
     utility = utility_json(release.utility)
-    assert set(utility) == {"original", "published", "spread", "draws", "degree_ks", "not_kept"}
+    assert set(utility) == {
+        "original", "published", "spread", "draws", "degree_ks", "communities", "further",
+        "not_kept",
+    }  # fmt: skip
+    assert set(utility["communities"]) == {
+        "method", "modularity", "published_modularity", "foreign_modularity", "foreign_share",
+        "agreement", "self_agreement",
+    }  # fmt: skip
+    assert set(utility["further"][0]) == {"name", "original", "published", "tolerance", "kept"}
     assert set(utility["original"]) == set(utility["draws"][0]) == MEASURES
     assert set(utility["published"]) == set(utility["spread"]) == SCALARS
 
@@ -102,7 +117,7 @@ def test_release_json() -> None:
     risk = make_risk(found=40)
     result = release_json(Policy().check(risk, 1), ["`n_blocks=3` would pass (tried)"], None, risk)
     assert set(result) == {
-        "refused", "reasons", "advice", "utility", "risk", "limits", "levels",
+        "refused", "reasons", "advice", "utility", "risk", "limits", "weaker_limits", "levels",
     }  # fmt: skip
     assert result["refused"] is True and len(result["reasons"]) == 1
     assert set(result["limits"][0]) == {
@@ -122,6 +137,7 @@ def test_release_json_if_nothing_was_drawn() -> None:
         "utility": {},
         "risk": {},
         "limits": [],
+        "weaker_limits": [],
         "levels": [],
     }
 
@@ -129,12 +145,14 @@ def test_release_json_if_nothing_was_drawn() -> None:
 def test_audit_json(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
     release.write(tmp_path / "out", lambda summary: "", force=True)
-    audit = json.loads((tmp_path / "out.private" / "audit.json").read_text())
+    audit = json.loads(
+        (tmp_path / "state" / "private" / "unnamed" / "out" / "audit.json").read_text()
+    )
     assert set(audit) == {
         "written", "refused", "reasons", "model", "blocks", "draws", "version", "input_sha256",
-        "earlier_releases_of_this_input", "parameters", "entropy", "classes",
-        "published_statistics", "utility", "risk", "levels", "limits", "seconds",
-        "releases_of_this_input", "forced", "research_truth", "folder",
+        "dataset", "ledger_entry", "earlier_releases_of_this_dataset", "parameters", "entropy",
+        "classes", "published_statistics", "utility", "risk", "levels", "limits", "weaker_limits",
+        "seconds", "releases_of_this_dataset", "forced", "research_truth", "folder",
     }  # fmt: skip
     assert audit["entropy"] == "1"
     assert set(audit["published_statistics"]) == {"shape", "dials"}
@@ -156,5 +174,7 @@ def test_audit_json_has_the_suggestions_that_were_tried(
     assert refused.refused and refused.suggestions
     assert refused.summary.suggestions == refused.suggestions
     refused.write(tmp_path / "out", lambda summary: "", force=True)
-    audit = json.loads((tmp_path / "out.private" / "audit.json").read_text())
+    audit = json.loads(
+        (tmp_path / "state" / "private" / "unnamed" / "out" / "audit.json").read_text()
+    )
     assert audit["advice"] == refused.suggestions

@@ -102,7 +102,8 @@ def test_comparison_json_has_the_documented_keys() -> None:
         "nodes", "edges", "average_path_length", "path_length_interval", "diameter",
         "global_clustering", "average_local_clustering", "degree_mean", "degree_max",
         "assortativity", "isolates", "largest_component", "core_max", "modularity", "spectrum",
-        "distances", "clustering_by_degree",
+        "distances", "clustering_by_degree", "community_modularity", "communities",
+        "communities_for_half", "largest_community",
     }  # fmt: skip
     assert set(result["original"]["clustering_by_degree"][0]) == {
         "degree_from", "nodes", "clustering",

@@ -10,10 +10,23 @@ import pytest
 from numpy.random import default_rng
 
 from coterie.anonymize.published_graph import assign_new_ids
+from coterie.anonymize.utility.community_utility import (
+    CommunityDraw,
+    CommunityFigures,
+    CommunityUtility,
+    assess_communities,
+)
+from coterie.anonymize.utility.full_measures import FURTHER_MEASURES, FullRow
 from coterie.anonymize.utility.measures import Measures, measure
+from coterie.anonymize.utility.public_further import owner_further, public_further
 from coterie.anonymize.utility.release_utility import assess_utility, mean_and_spread
-from coterie.anonymize.utility.tolerances import properties_not_kept
+from coterie.anonymize.utility.tolerances import (
+    communities_not_kept,
+    further_not_kept,
+    properties_not_kept,
+)
 from coterie.data import Graph
+from coterie.data.generators import planted_partition
 from coterie.engine import LocalEngine
 
 
@@ -64,7 +77,90 @@ def test_properties_outside_their_tolerance_are_described(measures: Measures) ->
     assert "12.5 % of the nodes" in described[3]
 
 
-def test_the_exact_largest_degree_is_not_published(measures: Measures) -> None:
+def test_sentences_for_the_owner_have_exact_figures(measures: Measures) -> None:
+    # The public report shows only what stands before the colon (test_public_report.py).
     original = replace(measures, degree_max=47)
     (described,) = properties_not_kept(original, [replace(measures, degree_max=10)], 0.0)
-    assert described == "largest degree: 50 became 10"
+    assert described == "largest degree: 47 became 10"
+
+
+# ---- communities ----------------------------------------------------------------------------
+
+
+def test_communities_of_a_copy_are_kept() -> None:
+    graph, _ = planted_partition(400, 4, p_in=0.2, p_out=0.01, rng=0)
+    copies = [assign_new_ids(graph, default_rng(seed)) for seed in (1, 2)]
+    found = assess_communities(graph, copies, LocalEngine(2))
+    assert found.original.communities == 4
+    assert found.self_agreement == found.agreement == 1.0
+    assert found.foreign_share == pytest.approx(1.0)
+    assert communities_not_kept(found) == []
+    assert found == assess_communities(graph, copies, LocalEngine(1))
+
+
+def test_communities_that_the_release_made_up_are_reported() -> None:
+    graph, _ = planted_partition(400, 4, p_in=0.2, p_out=0.01, rng=0)
+    other, _ = planted_partition(400, 4, p_in=0.2, p_out=0.01, rng=1)
+    found = assess_communities(graph, [assign_new_ids(other, default_rng(0))])
+    assert found.draws[0].figures.community_modularity > 0.5
+    assert abs(found.foreign_modularity) < 0.05
+    foreign, members = communities_not_kept(found)
+    assert foreign.startswith("communities: those found in the release have modularity")
+    assert members.startswith("who is in which community")
+
+
+def test_original_without_clear_communities() -> None:
+    edges = np.array(nx.gnm_random_graph(300, 1500, seed=1).edges)
+    graph = Graph.from_edges(edges[:, 0], edges[:, 1], n_nodes=300)
+    other = np.array(nx.gnm_random_graph(300, 1500, seed=2).edges)
+    drawn = Graph.from_edges(other[:, 0], other[:, 1], n_nodes=300)
+    found = assess_communities(graph, [assign_new_ids(drawn, default_rng(0))])
+    assert found.self_agreement < 0.8
+    assert communities_not_kept(found)[-1].startswith("the original has no clear communities")
+
+
+@pytest.mark.parametrize(
+    ("foreign", "agreement", "self_agreement", "sentences"),
+    [(0.51, 0.75, 1.0, 0), (0.509, 0.75, 1.0, 1), (0.51, 0.74, 1.0, 1), (0.6, 0.1, 0.8, 0)],
+)
+def test_thresholds_of_communities(
+    foreign: float, agreement: float, self_agreement: float, sentences: int
+) -> None:
+    figures = CommunityFigures(0.6, 10, 3, 0.2)
+    draw = CommunityDraw(figures, foreign, agreement)
+    found = CommunityUtility("own", figures, self_agreement, [draw])
+    assert len(communities_not_kept(found)) == sentences
+
+
+# ---- further measures -----------------------------------------------------------------------
+
+
+def _row(name: str, original: float, published: float) -> FullRow:
+    (measure,) = (m for m in FURTHER_MEASURES if m.name == name)
+    return FullRow(measure, original, published)
+
+
+def test_lost_patterns_are_named_with_their_figures() -> None:
+    rows = [
+        _row("4-cliques", 123_456, 111_111),
+        _row("squares, with or without diagonals", 123_456, 60_000),
+        _row("nodes in the innermost core", 57, 46),
+        _row("diamonds (squares with one diagonal)", 123_456, 0),
+    ]
+    assert [row.kept for row in rows] == [True, False, True, False]
+    assert further_not_kept(rows) == ["squares, with or without diagonals: 123,456 became 60,000"]
+
+
+def test_figures_of_few_people_are_not_public() -> None:
+    rows = [
+        _row("nodes in the innermost core", 9, 200),
+        _row("bridges", 10, 10),  # within 10 %: exactly 10 or 11 would be known
+        _row("articulation points", 120, 125),
+        _row("largest betweenness", 0.2, 0.2),
+        _row("largest eigenvalue", 50.0, 50.0),
+        _row("mean core number", 3.14159, 3.2),
+    ]
+    shown = public_further(rows, 10)
+    assert [row.name for row in shown] == ["articulation points", "mean core number"]
+    assert all(row.original is None for row in shown)
+    assert [row.original for row in owner_further(rows)] == [9, 10, 120, 0.2, 50.0, 3.14159]

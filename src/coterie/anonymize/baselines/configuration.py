@@ -17,14 +17,19 @@ def configuration(graph: Graph, rng: Generator) -> Graph:
     >>> configuration(ring, np.random.default_rng(0)).degrees.tolist()
     [2, 2, 2, 2, 2, 2, 2, 2, 2]
     """
-    one = np.zeros(graph.n_nodes, np.int32)
+    return random_graph_of_degrees(graph.degrees, rng)
+
+
+def random_graph_of_degrees(degrees: np.ndarray, rng: Generator) -> Graph:
+    """Draw a graph with these degrees, whose sum is even; a few edges may find no place."""
+    one = np.zeros(len(degrees), np.int32)
     edges, _ = wire(
         Classes(one, one),
-        graph.degrees,
-        np.array([[2 * graph.n_edges]]),
+        degrees,
+        np.array([[int(degrees.sum())]]),
         noise=np.inf,
         epsilon=1.0,
         limit=1.0,
         rng=rng,
     )
-    return Graph.from_edges(edges.source, edges.target, n_nodes=graph.n_nodes)
+    return Graph.from_edges(edges.source, edges.target, n_nodes=len(degrees))

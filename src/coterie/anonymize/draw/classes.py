@@ -13,6 +13,7 @@ from coterie.data import Graph
 from coterie.kernels.anonymize.degree_classes import cut_by_degree
 from coterie.models.hard.label_tools import renumber, x_log_x
 
+_DENSE_COUNTS = 4_000_000  # cells that are counted in an array, whatever the number of edges
 BIN_FACTOR = 2.0  # within a class, the largest degree is about this factor times the smallest
 
 
@@ -47,7 +48,7 @@ def merge_small_blocks(graph: Graph, labels: np.ndarray, minimum: int) -> np.nda
         small = int(np.where(alive, sizes, sizes.max() + 1).argmin())
         if sizes[small] >= minimum:
             break
-        best = int(np.where(alive, _entropy_of_merging(edges, small), np.inf).argmin())
+        best = int(np.where(alive, entropy_of_merging(edges, small), np.inf).argmin())
         edges[best] += edges[small]
         edges[:, best] += edges[:, small]
         edges[small] = edges[:, small] = 0.0
@@ -57,7 +58,7 @@ def merge_small_blocks(graph: Graph, labels: np.ndarray, minimum: int) -> np.nda
     return renumber(target[labels])
 
 
-def _entropy_of_merging(edges: np.ndarray, r: int) -> np.ndarray:
+def entropy_of_merging(edges: np.ndarray, r: int) -> np.ndarray:
     """Return the rise of the entropy when block r is merged with each other block.
 
     The entropy is S = sum g(K) - 1/2 sum g(e), with g(x) = x log x, K the degree sum of a block
@@ -100,20 +101,27 @@ def separate_small_components(graph: Graph, labels: np.ndarray, minimum: int) ->
     return renumber(np.where(outside, separate, labels))
 
 
-def divide_by_degree(graph: Graph, labels: np.ndarray, minimum: int, factor: float) -> np.ndarray:
+def divide_by_degree(
+    graph: Graph,
+    labels: np.ndarray,
+    minimum: int,
+    factor: float,
+    nodes: np.ndarray | None = None,
+) -> np.ndarray:
     """Divide every block into parts of similar degree.
 
     A part is complete once it has `minimum` nodes and the next degree is at least `factor` times
-    its first degree.
+    its first degree. `labels` are the blocks of these nodes (default: of all).
 
     >>> star = Graph.from_edges([0] * 4, [1, 2, 3, 4])
     >>> divide_by_degree(star, np.zeros(5, np.int32), minimum=1, factor=2.0)
     array([1, 0, 0, 0, 0], dtype=int32)
     """
-    order = np.lexsort((graph.degrees, labels))
-    parts = np.empty(graph.n_nodes, np.int32)
+    degrees = graph.degrees if nodes is None else graph.degrees[nodes]
+    order = np.lexsort((degrees, labels))
+    parts = np.empty(len(degrees), np.int32)
     parts[order] = cut_by_degree(
-        labels[order].astype(np.int32), graph.degrees[order], minimum, float(factor)
+        labels[order].astype(np.int32), degrees[order], minimum, float(factor)
     )
     return parts
 
@@ -155,7 +163,8 @@ class ClassCells:
     first: np.ndarray  # int64: class A, A <= B
     second: np.ndarray  # int64: class B
     edges: np.ndarray  # int64: original edges in the cell
-    probability: np.ndarray  # float64: of an edge between two members of A and B
+    probability: np.ndarray  # float64: of an edge between two members of A and B in a draw
+    density: np.ndarray  # float64: share of the cell's pairs that are original edges
 
 
 def divide_into_classes(graph: Graph, labels: np.ndarray, min_size: int) -> Classes:
@@ -165,13 +174,30 @@ def divide_into_classes(graph: Graph, labels: np.ndarray, min_size: int) -> Clas
 
 
 def occupied_cells(graph: Graph, classes: Classes) -> ClassCells:
-    """Return the cells with an original edge, and the edge probability of each."""
-    source, target = graph.edges()
+    """Return the cells with an original edge, their edge probability and their true density."""
+    return count_cells(*graph.edges(), graph.degrees, classes)
+
+
+def count_cells(
+    source: np.ndarray, target: np.ndarray, degrees: np.ndarray, classes: Classes
+) -> ClassCells:
+    """Return the cells of these edges; `occupied_cells` for callers that keep the edges."""
+    n_classes, sizes = classes.n_classes, classes.sizes
     a, b = classes.label[source].astype(np.int64), classes.label[target].astype(np.int64)
-    low, high = np.minimum(a, b), np.maximum(a, b)
-    key, edges = np.unique(low * classes.n_classes + high, return_counts=True)
-    first, second = np.divmod(key, classes.n_classes)
-    return ClassCells(first, second, edges, cell_probability(graph, classes, first, second))
+    key = np.minimum(a, b) * n_classes + np.maximum(a, b)
+    if n_classes**2 <= _DENSE_COUNTS + 2 * len(key):
+        counts = np.bincount(key, minlength=n_classes**2)
+        cell = np.flatnonzero(counts)
+        edges = counts[cell]
+    else:
+        cell, edges = np.unique(key, return_counts=True)
+    first, second = np.divmod(cell, max(n_classes, 1))
+    pairs = np.where(
+        first == second, sizes[first] * (sizes[first] - 1) / 2, sizes[first] * sizes[second]
+    )
+    matrix = _block_edges(classes, first, second, edges)
+    p = _probability(degrees, classes, matrix, first, second)
+    return ClassCells(first, second, edges, p, edges / pairs)
 
 
 def cell_probability(
@@ -180,66 +206,35 @@ def cell_probability(
     """Return the edge probability p_AB = k_A k_B e_rs / (K_r K_s) of these cells.
 
     k_A is the mean degree of class A in block r, K_r the degree sum of block r, and e_rs the number
-    of edges between blocks r and s.
+    of edges between blocks r and s, edges inside a block counted twice.
     """
-    mean = np.bincount(classes.label, graph.degrees, classes.n_classes) / classes.sizes
     matrix = block_matrix(graph, classes.block)
+    return _probability(graph.degrees, classes, matrix, first, second)
+
+
+def block_edges(classes: Classes, cells: ClassCells) -> np.ndarray:
+    """Return the same as `block_matrix`, as floats, from the cells of all edges."""
+    return _block_edges(classes, cells.first, cells.second, cells.edges)
+
+
+def _block_edges(
+    classes: Classes, first: np.ndarray, second: np.ndarray, edges: np.ndarray
+) -> np.ndarray:
+    k = classes.n_blocks
+    cell = classes.block_of[first].astype(np.int64) * k + classes.block_of[second]
+    matrix = np.bincount(cell, edges, k * k).reshape(k, k)
+    return np.asarray(matrix + matrix.T)
+
+
+def _probability(
+    degrees: np.ndarray,
+    classes: Classes,
+    matrix: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+) -> np.ndarray:
+    mean = np.bincount(classes.label, degrees, classes.n_classes) / np.maximum(classes.sizes, 1)
     total = matrix.sum(1)
     r, s = classes.block_of[first], classes.block_of[second]
     p = mean[first] * mean[second] * matrix[r, s] / np.maximum(total[r] * total[s], 1)
     return np.asarray(p, np.float64)
-
-
-def limit_cells(graph: Graph, classes: Classes, limit: float, min_size: int) -> Classes:
-    """Merge classes until no cell with an original edge has a probability of `limit` or more.
-
-    The smaller class of such a cell is merged with the next lower class of its block. If there is
-    none, the two blocks are merged and divided into classes again. Every round leaves fewer
-    classes or fewer blocks, so the loop ends. A single class may still exceed the limit (the graph
-    is nearly complete); the policy then refuses the release.
-    """
-    while True:
-        cells = occupied_cells(graph, classes)
-        above = np.flatnonzero(cells.probability >= limit)
-        if not len(above) or classes.n_classes == 1:
-            return classes
-        above = above[np.argsort(-cells.probability[above], kind="stable")]
-        merged = _merge_downward(graph, classes, cells, above)
-        if merged is None:
-            worst = above[0]
-            r, s = classes.block_of[[cells.first[worst], cells.second[worst]]]
-            if r == s:  # the lowest class with itself: merge with the block of most edges
-                matrix = block_matrix(graph, classes.block)
-                matrix[r, r] = -1
-                s = int(matrix[r].argmax())
-                if r == s:
-                    return classes
-            merged = divide_into_classes(
-                graph, np.where(classes.block == r, s, classes.block), min_size
-            )
-        classes = merged
-
-
-def _merge_downward(
-    graph: Graph, classes: Classes, cells: ClassCells, above: np.ndarray
-) -> Classes | None:
-    """Merge the smaller class of each cell with the next lower one of its block, each class once
-    per round; return None if no class has a lower one."""
-    mean = np.bincount(classes.label, graph.degrees, classes.n_classes) / classes.sizes
-    order = np.lexsort((mean, classes.block_of))
-    lower = np.full(classes.n_classes, -1)
-    same = classes.block_of[order[1:]] == classes.block_of[order[:-1]]
-    lower[order[1:][same]] = order[:-1][same]
-    joined = np.arange(classes.n_classes)
-    busy = np.zeros(classes.n_classes, bool)
-    for cell in above:
-        pair = sorted((cells.first[cell], cells.second[cell]), key=lambda c: classes.sizes[c])
-        for c in pair:
-            if lower[c] >= 0:
-                if not (busy[c] or busy[lower[c]]):
-                    joined[c] = lower[c]
-                    busy[c] = busy[lower[c]] = True
-                break
-    if not busy.any():
-        return None
-    return Classes(classes.block, renumber(joined[classes.label]))

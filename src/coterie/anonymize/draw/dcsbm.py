@@ -1,4 +1,4 @@
-"""The default model: new degrees per class, stubs joined on a ring, then edges rewired."""
+"""The default model: new degrees per class, stubs joined on a ring per block, then rewiring."""
 
 from __future__ import annotations
 
@@ -8,21 +8,31 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.anonymize.draw.calibration import RingSettings, calibrate
+from coterie.anonymize.draw.class_limits import limit_cells
 from coterie.anonymize.draw.classes import (
     ClassCells,
     Classes,
     block_matrix,
     divide_by_degree,
     divide_into_classes,
-    limit_cells,
     merge_small_blocks,
     occupied_cells,
     separate_small_components,
 )
-from coterie.anonymize.draw.degrees import deal_within_classes, quantiles_by_class, redraw_degrees
+from coterie.anonymize.draw.degrees import (
+    DegreeGroups,
+    deal_within_classes,
+    group_degrees,
+    mean_degrees,
+    redraw_degrees,
+)
 from coterie.anonymize.draw.reconnection import reconnect
-from coterie.anonymize.draw.rewiring import RewiringTargets, rewire, rewiring_targets
-from coterie.anonymize.draw.wiring import Wired, wire
+from coterie.anonymize.draw.rewiring import (
+    RewiringTargets,
+    rewire_within_communities,
+    rewiring_targets,
+)
+from coterie.anonymize.draw.wiring import Wired, wire_inner_outer
 from coterie.anonymize.utility.measures import assortativity, largest_component
 from coterie.anonymize.utility.paths import path_lengths
 from coterie.base.progress import Callback, Progress, silent
@@ -32,7 +42,7 @@ from coterie.kernels.anonymize import wiring as kernel
 from coterie.kernels.graphs.triangles import triangles
 
 _BLOCK_CUT = 4.0  # blocks of a disassortative graph are divided where degrees grow this much
-_CALIBRATION_SOURCES = 2048
+_CALIBRATION_SOURCES = 512
 
 
 @dataclass(frozen=True)
@@ -48,13 +58,13 @@ class Steps:
         Divide blocks by degree if the original is disassortative (hubs connected to nodes of low
         degree).
     redraw_degrees : bool, default=True
-        Draw new degrees from the smoothed degree distribution of each class. If False, the
-        original degrees are shuffled within each class.
+        Draw new degrees from the smoothed degree distribution of each class. If False, everybody
+        gets the mean degree of a group of at least `min_class_size` people of the class.
     ring : bool, default=True
-        Join edge ends that are near each other on a ring, which creates triangles and long
-        paths. If False, partners are random members of their blocks.
+        Join edge ends of a block that are near each other on a ring, which creates triangles. If
+        False, partners are random members of the block.
     calibrate : bool, default=True
-        Choose the settings of the ring so that assortativity and path length match the original.
+        Choose how many edges ignore the ring so that the path length matches the original.
     rewire : bool, default=True
         Swap edges until clustering and assortativity match the original.
     reconnect : bool, default=True
@@ -90,7 +100,7 @@ class StubModel:
     """
 
     classes: Classes
-    quantiles: np.ndarray  # int64[n]: degrees class by class, sorted within each
+    degree_groups: DegreeGroups  # mean degrees of groups of at least `min_class_size` people
     block_edges: np.ndarray  # int64[k, k]: edges per block pair, inside a block twice
     targets: RewiringTargets
     largest_component: float  # share of the nodes
@@ -109,6 +119,7 @@ class StubModel:
         path_length: float,
         rng: Generator,
         steps: Steps | None = None,
+        core_share: float = np.inf,
         engine: Engine | None = None,
         callback: Callback = silent,
     ) -> StubModel:
@@ -116,13 +127,15 @@ class StubModel:
         steps = steps or Steps()
         callback(Progress("classes", 0))
         correlation = assortativity(graph)
-        classes = release_classes(graph, labels, min_size, limit, cut=steps.cut_blocks)
+        classes = release_classes(
+            graph, labels, min_size, limit, cut=steps.cut_blocks, core_share=core_share
+        )
         targets = rewiring_targets(
             graph.degrees, triangles(graph.indptr, graph.indices), correlation
         )
         model = cls(
             classes,
-            quantiles_by_class(graph.degrees, classes),
+            group_degrees(graph.degrees, classes, min_size),
             block_matrix(graph, classes.block),
             targets,
             largest_component(graph),
@@ -134,15 +147,13 @@ class StubModel:
         degrees = model._new_degrees(rng)
 
         def wired(ring_settings: RingSettings) -> Graph:
-            callback(Progress("calibrating", 0, note=f"noise {ring_settings.noise:.2g}"))
+            callback(Progress("calibrating", 0, note=f"epsilon {ring_settings.epsilon:.2g}"))
             edges, _ = replace(model, ring_settings=ring_settings)._wire(degrees, rng)
             return _as_graph(edges, graph.n_nodes)
 
         ring_settings = calibrate(
             wired,
-            assortativity=correlation,
             path_length=path_length,
-            measure_assortativity=assortativity,
             measure_path_length=lambda g: (
                 path_lengths(g, engine, sources=_CALIBRATION_SOURCES).mean
             ),
@@ -157,19 +168,18 @@ class StubModel:
         """Draw a graph; all that node v of it shares with the original v is the class."""
         edges, cells = self._wire(self._new_degrees(rng), rng)
         if self.steps.rewire:
-            edges = rewire(edges, self.classes.block, cells, self.targets, rng)
+            edges = rewire_within_communities(edges, self.classes.block, cells, self.targets, rng)
         if self.steps.reconnect:
             edges = reconnect(edges, self.classes.block, cells, self.largest_component, rng)
-        return _as_graph(edges, len(self.quantiles))
+        return _as_graph(edges, len(self.classes.block))
 
     def _new_degrees(self, rng: Generator) -> np.ndarray:
-        degrees = self.quantiles
-        if self.steps.redraw_degrees:
-            degrees = redraw_degrees(degrees, self.classes, rng)
+        draw = redraw_degrees if self.steps.redraw_degrees else mean_degrees
+        degrees = draw(self.degree_groups, rng)
         return deal_within_classes(degrees, self.classes, rng)
 
     def _wire(self, degrees: np.ndarray, rng: Generator) -> tuple[Wired, kernel.WiringCells]:
-        return wire(
+        return wire_inner_outer(
             self.classes,
             degrees,
             self.block_edges,
@@ -181,14 +191,24 @@ class StubModel:
 
 
 def release_classes(
-    graph: Graph, labels: np.ndarray, min_size: int, limit: float, *, cut: bool = True
+    graph: Graph,
+    labels: np.ndarray,
+    min_size: int,
+    limit: float,
+    *,
+    cut: bool = True,
+    core_share: float = np.inf,
 ) -> Classes:
-    """Adapt blocks to a release and divide them into classes; A1 and A2 hold by construction."""
+    """Adapt blocks to a release and divide them into classes; A1 and A2 hold by construction.
+
+    The densest cores of blocks are diluted too if they have at least `core_share` of all edges.
+    """
     blocks = separate_small_components(graph, labels, 2 * min_size)
     blocks = merge_small_blocks(graph, blocks, 2 * min_size)
     if cut and assortativity(graph) < 0:
         blocks = divide_by_degree(graph, blocks, 2 * min_size, _BLOCK_CUT)
-    return limit_cells(graph, divide_into_classes(graph, blocks, min_size), limit, min_size)
+    classes = divide_into_classes(graph, blocks, min_size)
+    return limit_cells(graph, classes, limit, min_size, core_share=core_share)
 
 
 def _as_graph(edges: Wired, n_nodes: int) -> Graph:

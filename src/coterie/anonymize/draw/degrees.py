@@ -1,49 +1,154 @@
-"""New degrees, drawn per class: all that remains of a person's degree is the class."""
+"""New degrees, drawn from averages: all that remains of a person's degree is the class.
+
+The degrees of each class are cut into groups of at least `min_class_size` people with similar
+degrees. A draw knows the size and the mean degree of each group and nothing else, so averages
+over any number of releases reveal these means and no single degree.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
+from coterie.anonymize.draw.class_limits import SPREAD
 from coterie.anonymize.draw.classes import Classes
+from coterie.kernels.anonymize.degree_classes import cut_into_groups
 
-_BLUR = (0.92, 0.99)  # random factor that lowers an outstanding largest degree of a class
-_BLUR_FROM = 20  # smaller maxima are common and identify nobody
+# The standard deviation of a group is known in three steps: up to these shares of the mean …
+_DEVIATIONS = np.array([0.13, 0.3])
+# … no degree is drawn that differs from the mean by more than this share of it (except in the
+# tail of the highest group of a block).
+_HALF_WIDTH = np.array([0.2, 0.5, 1.5])
+# The tail of the highest group of a block: the higher its mean above its lower end, the heavier.
+_HEAVIER, _HEAVIEST, _LIGHTEST = 0.6, 0.95, 0.02
+_TAIL_END = 0.2  # the tail ends where this many people of the group are expected above
 
 
-def quantiles_by_class(degrees: np.ndarray, classes: Classes) -> np.ndarray:
-    """Return the degrees class by class, sorted within each, which hides who has which degree.
+class TopGroup(NamedTuple):
+    """The best-connected people of the whole graph, at least `min_class_size`."""
 
-    >>> one = np.zeros(3, np.int32)
-    >>> quantiles_by_class(np.array([5, 1, 3]), Classes(one, one))
-    array([1, 3, 5])
+    size: int
+    low: float  # where their degrees begin, from the mean of the next lower group
+    mean: float
+
+
+@dataclass(frozen=True, eq=False)
+class DegreeGroups:
+    """Averages of the degrees of each group: all that a draw knows about degrees.
+
+    Groups are ordered by block, then by degree.
     """
-    return np.asarray(degrees[np.lexsort((degrees, classes.label))])
+
+    label: np.ndarray  # int32: the class
+    block: np.ndarray  # int32
+    size: np.ndarray  # int64: people, at least `min_class_size`
+    mean: np.ndarray  # float64
+    step: np.ndarray  # int64: 0, 1 or 2, the standard deviation in three steps
+    top: TopGroup
+
+    @cached_property
+    def highest(self) -> np.ndarray:
+        """Whether the group is the highest of its block (bool)."""
+        return np.asarray(np.r_[self.block[1:] != self.block[:-1], True])
+
+    @cached_property
+    def block_sums(self) -> np.ndarray:
+        """Return the sum of the degrees per block (int64)."""
+        return np.rint(np.bincount(self.block, self.mean * self.size)).astype(np.int64)
 
 
-def redraw_degrees(quantiles: np.ndarray, classes: Classes, rng: Generator) -> np.ndarray:
-    """Draw new degrees from the smoothed quantile function of each class, class by class.
+class _Ends(NamedTuple):
+    """The range of the degrees that a group is drawn from."""
 
-    The quantile function is interpolated in log(degree + 1) and evaluated at one random point of
-    each of n equal intervals; degree 0 appears only in classes that have it. The sum per block
-    does not change, so that the number of edges of each block can be kept.
+    low: np.ndarray  # float64
+    high: np.ndarray
+    tail: np.ndarray  # bool: whether few people have degrees near the higher end
+
+
+def group_degrees(degrees: np.ndarray, classes: Classes, min_size: int) -> DegreeGroups:
+    """Return the groups of all classes; the classes of a block must not overlap in degree.
+
+    A class is cut from its largest degree downwards into groups of `min_size` people. A group
+    gets further people until its mean does not reveal its largest degree (see
+    `class_limits.classes_with_lone_hub`).
+
+    >>> one = np.zeros(4, np.int32)
+    >>> group_degrees(np.array([7, 1, 1, 8]), Classes(one, one), 2).mean
+    array([1. , 7.5])
     """
-    n = len(quantiles)
-    size = np.repeat(classes.sizes, classes.sizes)
-    first = np.repeat(np.cumsum(classes.sizes) - classes.sizes, classes.sizes)
-    position = (np.arange(n) - first + rng.random(n)) / size * (size - 1)
-    below = position.astype(np.int64)
-    logs = np.log1p(quantiles)
-    low, high = logs[first + below], logs[np.minimum(first + below + 1, first + size - 1)]
-    smooth = np.expm1(low + (position - below) * (high - low))
-    drawn = np.floor(smooth + rng.random(n)).astype(np.int64)
+    mean = np.bincount(classes.label, degrees, classes.n_classes) / np.maximum(classes.sizes, 1)
+    order = np.lexsort((degrees, classes.label, mean[classes.label], classes.block))
+    groups = _cut(degrees[order], classes.block[order], classes.label[order], min_size)
+    everybody = np.zeros(len(degrees), np.int32)
+    whole = _cut(np.sort(degrees), everybody, everybody, min_size)
+    low = np.sqrt(whole.mean[-1] * (whole.mean[-2] if len(whole.mean) > 1 else 1.0))
+    top = TopGroup(int(whole.size[-1]), min(low, whole.mean[-1]), whole.mean[-1])
+    return replace(groups, top=top)
 
-    lowest, highest = quantiles[first], _upper_bounds(quantiles, first, size, rng)
-    blurred = (np.arange(n) == first + size - 1) & (highest < quantiles)
-    drawn[blurred] = highest[blurred]
-    drawn = np.clip(drawn, lowest, highest)
-    block = np.repeat(classes.block_of, classes.sizes)
-    return _restore_block_sums(drawn, quantiles, lowest, highest, block, classes.n_blocks, rng)
+
+def _cut(degrees: np.ndarray, block: np.ndarray, label: np.ndarray, min_size: int) -> DegreeGroups:
+    """Return the groups of sorted degrees, all but the top group of the graph."""
+    group = cut_into_groups(block, label, degrees, min_size, SPREAD)
+    size = np.bincount(group)
+    start = np.cumsum(size) - size
+    mean = np.bincount(group, degrees) / size
+    deviation = np.sqrt(np.bincount(group, (degrees - mean[group]) ** 2) / size)
+    # Rounded, because the last digits depend on the order of the sums.
+    step = np.searchsorted(_DEVIATIONS, np.round(deviation / np.maximum(mean, 1), 9))
+    return DegreeGroups(label[start], block[start], size, mean, step, TopGroup(0, 0.0, 0.0))
+
+
+def redraw_degrees(groups: DegreeGroups, rng: Generator) -> np.ndarray:
+    """Draw new degrees (int64), class by class, with the same sum per block.
+
+    First a ceiling is drawn for the whole graph, as the largest degree of the top group. Each group
+    has a range that is next to the ranges of its neighbours, and a distribution on it with the
+    mean of the group, which is evaluated at one random point of each of `size` equal intervals.
+    """
+    group = np.repeat(np.arange(len(groups.size)), groups.size)
+    n = len(group)
+    first = np.cumsum(groups.size) - groups.size
+    size = groups.size[group]
+    position = (np.arange(n) - first[group] + rng.random(n)) / size
+    ends = _ends(groups, _ceiling(groups.top, rng))
+    smooth = np.where(
+        ends.tail[group],
+        _tail(position, size, ends.low[group], groups.mean[group]),
+        _bent_line(position, ends.low[group], groups.mean[group], ends.high[group]),
+    )
+    lowest = np.where(groups.mean < 1, 0, np.maximum(np.floor(ends.low), 1)).astype(np.int64)
+    highest = np.clip(np.ceil(ends.high), lowest, n - 1).astype(np.int64)
+    drawn = np.clip(np.floor(smooth + rng.random(n)), lowest[group], highest[group])
+    block = groups.block[group]
+    drawn = _restore_block_sums(
+        drawn.astype(np.int64), groups.block_sums, lowest[group], highest[group], block, rng
+    )
+    # A block whose groups have no room left: everybody may have any degree.
+    least = np.minimum(lowest, 1)[group]
+    drawn = _restore_block_sums(
+        drawn, groups.block_sums, least, np.full(n, max(n - 1, 0)), block, rng
+    )
+    return np.asarray(drawn[np.argsort(groups.label[group], kind="stable")])
+
+
+def mean_degrees(groups: DegreeGroups, rng: Generator) -> np.ndarray:
+    """Return the mean degree of everyone's group, rounded at random, class by class (int64)."""
+    group = np.repeat(np.arange(len(groups.size)), groups.size)
+    drawn = np.floor(groups.mean[group] + rng.random(len(group))).astype(np.int64)
+    least, most = np.floor(groups.mean), np.ceil(groups.mean)
+    drawn = _restore_block_sums(
+        drawn,
+        groups.block_sums,
+        least.astype(np.int64)[group],
+        most.astype(np.int64)[group],
+        groups.block[group],
+        rng,
+    )
+    return np.asarray(drawn[np.argsort(groups.label[group], kind="stable")])
 
 
 def deal_within_classes(values: np.ndarray, classes: Classes, rng: Generator) -> np.ndarray:
@@ -53,36 +158,83 @@ def deal_within_classes(values: np.ndarray, classes: Classes, rng: Generator) ->
     return dealt
 
 
-def _upper_bounds(
-    in_order: np.ndarray, first: np.ndarray, size: np.ndarray, rng: Generator
-) -> np.ndarray:
-    """Return the largest degree allmissing per node: that of its class, lowered at random if it
-    stands out. Otherwise the largest degree itself would be published."""
-    top = in_order[first + size - 1]
-    blurred = np.floor(top * rng.uniform(*_BLUR, len(top))).astype(np.int64)[first]
-    floor = in_order[np.maximum(first + size - 2, first)]
-    alone = (top >= _BLUR_FROM) & (floor < top)
-    return np.asarray(np.where(alone, np.maximum(blurred, in_order[first]), top))
+def _ceiling(top: TopGroup, rng: Generator) -> float:
+    """Draw the largest degree of the graph: the highest of `size` people of the top group."""
+    u, size, low, mean = (
+        np.array([x]) for x in (1 - rng.random() / top.size, top.size, top.low, top.mean)
+    )
+    return float(_tail(u, size, low, mean)[0])
+
+
+def _ends(groups: DegreeGroups, ceiling: float) -> _Ends:
+    """Return the range of each group, from the means of the group and of its neighbours."""
+    mean, highest, width = groups.mean, groups.highest, _HALF_WIDTH[groups.step]
+    lowest, wide = np.r_[True, highest[:-1]], width > 1
+    half_way = (mean[:-1] + mean[1:]) / 2
+    high = np.minimum(np.r_[half_way, np.inf], (1 + width) * mean)
+    # Across a gap, a wide group begins where the lower one ends.
+    low = np.asarray(np.where(wide, np.r_[0.0, high[:-1]], np.r_[0.0, half_way]))
+    outer = np.where(highest, mean / 2, 2 * mean - high)  # as far below the mean as above it
+    low = np.where(lowest, np.maximum(outer, np.minimum(mean, 1.0)), low)
+    low = np.clip(low, (1 - np.minimum(width, 1.0)) * mean, mean)
+    tail_end = _tail(np.ones(len(mean)), groups.size, low, mean)
+    most = np.where(wide, ceiling, np.minimum(ceiling, (1 + width) * mean))
+    tail = highest & (tail_end <= most)
+    high = np.where(highest, np.minimum(tail_end, most), high)
+    return _Ends(low, np.maximum(high, mean), tail)
+
+
+def _bent_line(u: np.ndarray, low: np.ndarray, mean: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the quantile at u of a distribution from `low` to `high` with this mean.
+
+    The quantile function consists of two straight lines that meet at the mean.
+    """
+    width = high - low
+    bend = np.divide(high - mean, width, out=np.ones_like(width), where=width > 0)
+    below = u < bend
+    left = np.divide(u, bend, out=np.zeros_like(u), where=below)
+    right = np.divide(u - bend, 1 - bend, out=np.zeros_like(u), where=~below & (bend < 1))
+    return np.asarray(np.where(below, low + left * (mean - low), mean + right * (high - mean)))
+
+
+def _tail(u: np.ndarray, size: np.ndarray, low: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Return the quantile at u of a truncated Pareto distribution of the excess above `low`.
+
+    The shape depends on the mean: the higher above the lower end, the heavier the tail.
+    """
+    shape = np.clip(
+        _HEAVIER * np.log(np.maximum(mean, 0.5) / np.maximum(low, 0.5)), _LIGHTEST, _HEAVIEST
+    )
+    cut = _TAIL_END / size
+    whole = 1.0 + cut
+
+    def excess(v: np.ndarray) -> np.ndarray:
+        return np.asarray(((v + cut) / whole) ** -shape - 1.0)
+
+    average = whole**shape * (whole ** (1 - shape) - cut ** (1 - shape)) / (1 - shape) - 1.0
+    return np.asarray(low + (mean - low) * excess(1.0 - u) / average)
 
 
 def _restore_block_sums(
     drawn: np.ndarray,
-    degrees: np.ndarray,
+    sums: np.ndarray,
     lowest: np.ndarray,
     highest: np.ndarray,
     block: np.ndarray,
-    n_blocks: int,
     rng: Generator,
 ) -> np.ndarray:
     """Change degrees at random, in proportion to degree, until each block has its old sum."""
+    n_blocks = len(sums)
     for _ in range(64):
-        missing = np.bincount(block, degrees, n_blocks) - np.bincount(block, drawn, n_blocks)
+        missing = sums - np.bincount(block, drawn, n_blocks)
         if not missing.any():
             break
         sign = np.sign(missing)[block].astype(np.int64)
         room = np.where(sign > 0, highest - drawn, drawn - lowest) * (sign != 0)
         weight = np.where(room > 0, drawn + 1.0, 0.0)
         total = np.bincount(block, weight, n_blocks)[block]
+        if not total.any():
+            break
         mean = np.abs(missing)[block] * np.divide(
             weight, total, out=np.zeros_like(weight), where=total > 0
         )

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
+from coterie.anonymize.draw.class_limits import limit_cells
 from coterie.anonymize.draw.classes import ClassCells, Classes, merge_small_blocks
 from coterie.anonymize.draw.dcsbm import Steps, StubModel
 from coterie.anonymize.draw.sbm import CellModel
@@ -51,13 +52,14 @@ def build_model(
     path_length: float,
     rng: Generator,
     steps: Steps | None = None,
+    core_share: float = np.inf,
     engine: Engine | None = None,
     callback: Callback = silent,
 ) -> ReleaseModel:
     """Build the model called `name` from a graph and its blocks.
 
     Every class has at least `min_size` nodes. Where possible, no original edge is in a cell with
-    an edge probability of `limit` or more.
+    an edge probability or a density of `limit` or more. For `core_share` see `release_classes`.
     """
     check_model(name)
     if name == "dcsbm":
@@ -69,8 +71,10 @@ def build_model(
             path_length=path_length,
             rng=rng,
             steps=steps,
+            core_share=core_share,
             engine=engine,
             callback=callback,
         )
     merged = merge_small_blocks(graph, labels, min_size)
-    return CellModel.fit(graph, merged, limit=limit, exact=name == "exact-counts")
+    limited = limit_cells(graph, Classes(merged, merged), limit, min_size, by_degree=False)
+    return CellModel.fit(graph, limited.block, limit=limit, exact=name == "exact-counts")

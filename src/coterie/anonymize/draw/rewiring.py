@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +16,23 @@ from coterie.kernels.anonymize.wiring import WiringCells
 from coterie.kernels.graphs.triangles import triangles
 
 PROPOSALS = 25  # maximum number of proposed swaps per edge
-TOLERANCE = 0.02  # stop at this relative distance from the goals
+# Stop at this distance from the goals. The distance adds four relative errors: local clustering,
+# triangles by degree, all triangles, assortativity.
+TOLERANCE = 0.02
+_MAX_PROPOSALS = 30_000_000  # per round; bounds the time for networks of 10 M edges
 _CLOSING = 0.9  # share of proposals that close an open triangle
 _TRIES = 24  # neighbours tried to find the edge in the fewest triangles
 _MIN_BIN = 10  # a degree bin with fewer nodes is merged with the next lower one
+
+
+class _Round(NamedTuple):
+    """Which swaps one round of rewiring proposes, and when it stops."""
+
+    keep_profiles: bool  # whether everybody's number of neighbours in each block stays
+    by_node: float  # share of open triangles found from a random node instead of a random edge
+    partners: int  # neighbours tried to find the open triangle with the most common neighbours
+    proposals: int  # per edge
+    tolerance: float
 
 
 class RewiringTargets(NamedTuple):
@@ -28,6 +42,11 @@ class RewiringTargets(NamedTuple):
     clustering: np.ndarray  # float64: the mean local clustering of each bin
     transitivity: float  # global clustering: 3 triangles / pairs of adjacent edges
     assortativity: float
+
+
+# How the figures were chosen: docs/benchmarks/anonymize.md, "Communities".
+_ROUNDS = (_Round(True, 0.8, 5, 12, TOLERANCE), _Round(False, 0.8, 5, 12, 0.45))
+_ASSORTATIVITY_WEIGHT = 5.0  # relative to the other errors: .05 is as much as 25 % of triangles
 
 
 def degree_bins(degrees: np.ndarray, minimum: int = _MIN_BIN) -> np.ndarray:
@@ -86,11 +105,57 @@ def rewire(
     *,
     proposals: int = PROPOSALS,
     tolerance: float = TOLERANCE,
+    triangle_weight: float = 1.0,
 ) -> Wired:
     """Swap edges to bring clustering by degree, triangles and assortativity close to the targets.
 
     Degrees and edges per block pair do not change. Clustering never exceeds the original's.
     """
+    return _rewire_in_rounds(
+        wired,
+        block,
+        cells,
+        targets,
+        rng,
+        [_Round(False, 0.0, 1, proposals, tolerance)],
+        triangle_weight,
+    )
+
+
+def rewire_within_communities(
+    wired: Wired,
+    block: np.ndarray,
+    cells: WiringCells,
+    targets: RewiringTargets,
+    rng: Generator,
+) -> Wired:
+    """Rewire as `rewire` does, and keep communities where they are.
+
+    In the first round the number of neighbours that a node has in each block does not change, so
+    communities cannot move. The second round may change it, and stops as soon as the clustering is
+    close enough, because every swap of it makes communities less clear.
+    """
+    return _rewire_in_rounds(
+        wired,
+        block,
+        cells,
+        targets,
+        rng,
+        _ROUNDS,
+        assortativity_weight=_ASSORTATIVITY_WEIGHT,
+    )
+
+
+def _rewire_in_rounds(
+    wired: Wired,
+    block: np.ndarray,
+    cells: WiringCells,
+    targets: RewiringTargets,
+    rng: Generator,
+    rounds: Sequence[_Round],
+    triangle_weight: float = 1.0,
+    assortativity_weight: float = 1.0,
+) -> Wired:
     n = len(block)
     indptr, neighbours = wired.rows(n)
     degrees = np.diff(indptr)
@@ -105,30 +170,34 @@ def rewire(
         bins.astype(np.int32),
         share,
         np.r_[goal_sums, corners],
-        np.r_[_weights(goal_sums, bins, pairs), 1.0 / max(corners, 1.0)],
+        np.r_[_weights(goal_sums, bins, pairs), triangle_weight / max(corners, 1.0)],
         products_over_edges(degrees, targets.assortativity),
-        1.0 / max(_span_of_products(degrees), 1.0),
+        assortativity_weight / max(_span_of_products(degrees), 1.0),
     )
     at_nodes = triangles(indptr, neighbours)
     sums = np.r_[np.bincount(bins, at_nodes * share, len(goal_sums)), at_nodes.sum()]
     owner = np.repeat(np.arange(n, dtype=np.int32), degrees)
     d = degrees.astype(np.float64)
-    products = float((d[wired.source] * d[wired.target]).sum())
-    kernel.rewire(
-        indptr,
-        neighbours,
-        owner,
-        block,
-        cells,
-        goals,
-        sums,
-        products,
-        proposals * len(wired.source),
-        tolerance,
-        _CLOSING,
-        _TRIES,
-        stream_keys(rng, 1)[0],
-    )
+    everybody = np.zeros_like(block)
+    for step, key in zip(rounds, stream_keys(rng, len(rounds)), strict=True):
+        kernel.rewire(
+            indptr,
+            neighbours,
+            owner,
+            block,
+            block if step.keep_profiles else everybody,
+            cells,
+            goals,
+            sums,
+            float((d[owner] * d[neighbours]).sum() / 2),
+            min(step.proposals * len(wired.source), _MAX_PROPOSALS),
+            step.tolerance,
+            _CLOSING,
+            step.by_node,
+            step.partners,
+            _TRIES,
+            key,
+        )
     upper = owner < neighbours
     return Wired(owner[upper], neighbours[upper], wired.given_up)
 

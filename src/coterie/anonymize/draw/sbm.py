@@ -62,7 +62,7 @@ class CellModel:
         k = self.classes.n_blocks
         at = np.searchsorted(self.rows * k + self.columns, found.first * k + found.second)
         p = self.edges[at] / self.pairs[at]
-        return ClassCells(found.first, found.second, found.edges, p)
+        return ClassCells(found.first, found.second, found.edges, p, found.density)
 
     def draw(self, rng: Generator, engine: Engine | None = None) -> Graph:
         """Draw a graph; all that node v of it shares with the original v is the block."""

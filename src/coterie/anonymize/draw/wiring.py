@@ -1,6 +1,9 @@
-"""Join stubs (edge ends without a partner) near each other on a ring.
+"""Join stubs (edge ends without a partner) to edges.
 
-Nearby partners create triangles and long paths without using anybody's real neighbourhood.
+`wire_inner_outer` joins the stubs that stay inside a block near each other on a ring of the block,
+and the others anywhere between the blocks. Nearby partners create triangles without using
+anybody's real neighbourhood; because no ring is shared by several blocks, they do not create
+communities across blocks. `wire` is the older way, with one ring that all blocks share.
 """
 
 from __future__ import annotations
@@ -89,18 +92,9 @@ def wire(
     where edges inside a block count twice). Partners are near each other on the ring, except for
     a share `epsilon` of the edges.
     """
-    place = ring_order(classes, degrees, noise, rng)
-    rank = np.empty_like(place)
-    rank[place] = np.arange(len(place), dtype=np.int32)
-    sizes = np.bincount(classes.block, minlength=classes.n_blocks)
-    ring = kernel.Ring(
-        place, rank, np.r_[0, np.cumsum(sizes)].astype(np.int64), classes.block, degrees
-    )
-    r, s = np.nonzero(np.triu(block_edges))
-    count = block_edges[r, s] // np.where(r == s, 2, 1)
-    shuffled = rng.permutation(int(count.sum()))
-    rows, columns = (np.repeat(x, count)[shuffled].astype(np.int32) for x in (r, s))
-    expected = block_edges / np.maximum(block_edges.sum(1, keepdims=True), 1)
+    ring = _ring(classes, degrees, noise, rng)
+    rows, columns = _shuffled_pairs(block_edges, rng)
+    expected = _stub_shares(block_edges)
     cells = cell_room(classes, degrees, limit)
     keys = stream_keys(rng, 2)
     source, target, made, open_u, open_v = kernel.wire(
@@ -110,3 +104,107 @@ def wire(
         ring, source, target, made, open_u, open_v, expected, cells, keys[1]
     )
     return Wired(source[:made], target[:made], given_up), cells
+
+
+def split_stubs(
+    degrees: np.ndarray, block: np.ndarray, inner_stubs: np.ndarray, rng: Generator
+) -> np.ndarray:
+    """Return how many stubs of each node stay inside its block (int64[n]).
+
+    In each block, `inner_stubs` of its stubs are chosen at random, all equally likely. If a block
+    has fewer stubs, all of them are chosen.
+
+    >>> split_stubs(np.array([2, 4]), np.array([0, 0]), np.array([6]), np.random.default_rng(0))
+    array([2, 4])
+    """
+    owner = np.repeat(np.arange(len(degrees)), degrees)
+    order = np.lexsort((rng.random(len(owner)), block[owner]))
+    owner = owner[order]
+    of_block = block[owner]
+    stubs = np.bincount(of_block, minlength=len(inner_stubs))
+    number = np.arange(len(owner)) - (np.cumsum(stubs) - stubs)[of_block]
+    chosen = owner[number < inner_stubs[of_block]]
+    return np.bincount(chosen, minlength=len(degrees)).astype(np.int64)
+
+
+def wire_inner_outer(
+    classes: Classes,
+    degrees: np.ndarray,
+    block_edges: np.ndarray,
+    *,
+    noise: float,
+    epsilon: float,
+    limit: float,
+    rng: Generator,
+    outer_epsilon: float = 1.0,
+    reach: float = REACH,
+) -> tuple[Wired, kernel.WiringCells]:
+    """Join stubs to edges; return the edges and the counters of the cells.
+
+    Each node has `degrees` stubs and each block pair gets its number of edges (`block_edges`,
+    where edges inside a block count twice). In each block as many stubs as it has edges inside,
+    chosen at random, are inner: their partners are near each other on the ring of the block,
+    except for a share `epsilon`. The others are outer: of their partners a share `outer_epsilon`
+    is anywhere in the other block, and the rest is near the same relative place of its ring.
+    """
+    ring = _ring(classes, degrees, noise, rng)
+    cells = cell_room(classes, degrees, limit)
+    keys = stream_keys(rng, 3)
+    inside = np.diag(np.diag(block_edges))
+    inner = split_stubs(degrees, classes.block, np.diag(block_edges), rng)
+    # Inner and outer edges never connect the same two nodes, so the two calls cannot collide.
+    parts = [
+        kernel.wire(
+            ring._replace(degree=stubs),
+            *_shuffled_pairs(edges, rng),
+            _stub_shares(edges),
+            cells,
+            float(reach),
+            float(anywhere),
+            key,
+        )
+        for stubs, edges, anywhere, key in (
+            (inner, inside, epsilon, keys[0]),
+            (degrees - inner, block_edges - inside, outer_epsilon, keys[1]),
+        )
+    ]
+    open_u, open_v = (np.concatenate([part[i] for part in parts]) for i in (3, 4))
+    unused = np.empty(len(open_u), np.int32)
+    source, target = (
+        np.concatenate([*(part[i][: part[2]] for part in parts), unused]) for i in (0, 1)
+    )
+    made, given_up = kernel.repair(
+        ring,
+        source,
+        target,
+        len(source) - len(unused),
+        open_u,
+        open_v,
+        _stub_shares(block_edges),
+        cells,
+        keys[2],
+    )
+    return Wired(source[:made], target[:made], given_up), cells
+
+
+def _ring(classes: Classes, degrees: np.ndarray, noise: float, rng: Generator) -> kernel.Ring:
+    place = ring_order(classes, degrees, noise, rng)
+    rank = np.empty_like(place)
+    rank[place] = np.arange(len(place), dtype=np.int32)
+    sizes = np.bincount(classes.block, minlength=classes.n_blocks)
+    start = np.r_[0, np.cumsum(sizes)].astype(np.int64)
+    return kernel.Ring(place, rank, start, classes.block, degrees)
+
+
+def _shuffled_pairs(block_edges: np.ndarray, rng: Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return the block pair of each edge to make (two times int32[m]), in random order."""
+    r, s = np.nonzero(np.triu(block_edges))
+    count = block_edges[r, s] // np.where(r == s, 2, 1)
+    shuffled = rng.permutation(int(count.sum()))
+    rows, columns = (np.repeat(x, count)[shuffled].astype(np.int32) for x in (r, s))
+    return rows, columns
+
+
+def _stub_shares(block_edges: np.ndarray) -> np.ndarray:
+    """Return the share of each block's stubs that go to each block (float64[blocks, blocks])."""
+    return np.asarray(block_edges / np.maximum(block_edges.sum(1, keepdims=True), 1))

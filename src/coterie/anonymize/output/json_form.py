@@ -10,12 +10,18 @@ from dataclasses import is_dataclass
 from typing import Any
 
 from coterie.anonymize.baselines.benchmark import BenchmarkRow
+from coterie.anonymize.baselines.pgb_queries import QUERY_NAMES
+from coterie.anonymize.baselines.private_benchmark import PrivateBenchmarkRow
+from coterie.anonymize.ledger import exact_text
 from coterie.anonymize.output.audit import AuditRecord, Publication, PublishedStatistics
 from coterie.anonymize.policy import Limit, PolicyDecision
 from coterie.anonymize.risk.assessment import AttackRisk, PublicationLevel, Risk, publication_levels
 from coterie.anonymize.risk.attack_suite import AttackSuiteResult, Controls, GraphAttacks
 from coterie.anonymize.risk.attacks import AttackResult
 from coterie.anonymize.risk.disclosure import CellDisclosure, EdgeShares
+from coterie.anonymize.risk.exact_degrees import PairClaim
+from coterie.anonymize.utility.community_utility import CommunityUtility
+from coterie.anonymize.utility.full_measures import FullComparison, FullRow
 from coterie.anonymize.utility.measures import Comparison, ScalarMeasures
 from coterie.anonymize.utility.release_utility import Utility
 from coterie.base.json_values import JsonObject, json_value
@@ -32,6 +38,7 @@ def release_json(
         "utility": {} if utility is None else utility_json(utility),
         "risk": {} if risk is None else risk_json(risk),
         "limits": [_limit_json(limit) for limit in decision.limits],
+        "weaker_limits": [limit._asdict() for limit in decision.weaker],
         "levels": []
         if risk is None
         else [_level_json(level) for level in publication_levels(risk)],
@@ -49,7 +56,9 @@ def audit_json(record: AuditRecord, publication: Publication) -> JsonObject:
         "draws": record.draws,
         "version": record.version,
         "input_sha256": record.input_sha256,
-        "earlier_releases_of_this_input": record.earlier_releases,
+        "dataset": publication.dataset,
+        "ledger_entry": publication.ledger_entry,
+        "earlier_releases_of_this_dataset": record.earlier_releases,
         "parameters": _parameters(record.parameters),
         "entropy": record.entropy,
         "classes": record.classes,
@@ -58,9 +67,10 @@ def audit_json(record: AuditRecord, publication: Publication) -> JsonObject:
         "risk": risk_json(record.risk),
         "levels": [_level_json(level) for level in record.levels],
         "limits": [_limit_json(limit) for limit in record.limits],
+        "weaker_limits": [limit._asdict() for limit in record.decision.weaker],
         "seconds": record.seconds,
         **advice,
-        "releases_of_this_input": publication.releases,
+        "releases_of_this_dataset": publication.releases,
         "forced": publication.forced,
         "research_truth": (
             None if publication.research_truth is None else str(publication.research_truth)
@@ -71,11 +81,21 @@ def audit_json(record: AuditRecord, publication: Publication) -> JsonObject:
 
 def comparison_json(comparison: Comparison) -> JsonObject:
     """Return the JSON of `coterie compare`."""
+    found = comparison.communities
     return {
         "original": _plain(comparison.original),
         "published": _plain(comparison.published),
         "degree_ks": comparison.degree_ks,
+        **({} if found is None else {"communities": _communities(found)}),
     }
+
+
+def full_comparison_json(comparison: FullComparison) -> JsonObject:
+    """Return the JSON of `coterie compare --full`: the further measures follow the others."""
+    keys = comparison_json(comparison.basic)
+    keys["original"] |= _plain(comparison.original)
+    keys["published"] |= _plain(comparison.published)
+    return keys
 
 
 def attack_json(result: AttackSuiteResult) -> JsonObject:
@@ -88,6 +108,31 @@ def benchmark_json(rows: list[BenchmarkRow]) -> list[JsonObject]:
     return [_benchmark_row(row) for row in rows]
 
 
+def private_benchmark_json(rows: list[PrivateBenchmarkRow]) -> list[JsonObject]:
+    """Return the rows of the JSON of `coterie benchmark private`."""
+    return [_private_benchmark_row(row) for row in rows]
+
+
+def _private_benchmark_row(row: PrivateBenchmarkRow) -> JsonObject:
+    queries = {
+        key: {
+            "mean": getattr(row.mean, key),
+            "sd": None if row.sd is None else getattr(row.sd, key),
+        }
+        for key in QUERY_NAMES
+        if row.mean is not None
+    }
+    return {
+        "technique": row.technique,
+        "epsilon": None if row.epsilon is None else exact_text(row.epsilon),
+        "draws": row.draws,
+        "queries": queries,
+        "blocks": None if row.blocks is None else row.blocks._asdict(),
+        "seconds": row.seconds,
+        "not_run": row.not_run or None,
+    }
+
+
 def utility_json(utility: Utility) -> JsonObject:
     """Return the key `utility` of releases and audits."""
     return {
@@ -96,7 +141,32 @@ def utility_json(utility: Utility) -> JsonObject:
         "spread": _given(utility.spread),
         "draws": [_plain(draw) for draw in utility.draws],
         "degree_ks": utility.degree_ks,
+        "communities": _communities(utility.communities),
+        "further": [_further(row) for row in utility.further],
         "not_kept": utility.not_kept,
+    }
+
+
+def _communities(found: CommunityUtility) -> JsonObject:
+    own = found.original
+    return {
+        "method": found.method,
+        "modularity": own.community_modularity,
+        "published_modularity": [draw.figures.community_modularity for draw in found.draws],
+        "foreign_modularity": [draw.foreign_modularity for draw in found.draws],
+        "foreign_share": found.foreign_share,
+        "agreement": [draw.agreement for draw in found.draws],
+        "self_agreement": found.self_agreement,
+    }
+
+
+def _further(row: FullRow) -> JsonObject:
+    return {
+        "name": row.measure.name,
+        "original": row.original,
+        "published": row.published,
+        "tolerance": row.measure.tolerance,
+        "kept": row.kept,
     }
 
 
@@ -148,20 +218,22 @@ def _cell_disclosure(disclosure: CellDisclosure) -> JsonObject:
     return {
         **_edge_shares(disclosure.shares),
         "above_limit": disclosure.above_limit,
+        "density": _plain(disclosure.densities),
         "exact_degrees": {
             **_edge_shares(known.shares),
-            "claims": [
-                {
-                    "lambda": claim.expected_edges,
-                    "pairs": claim.pairs,
-                    "edges": claim.edges,
-                    "precision": claim.precision,
-                }
-                for claim in known.claims
-            ],
             "named": known.named,
+            "disclosed": known.disclosed,
+            "claims": [_claim_json(claim) for claim in known.claims],
+            "controls": [
+                {**claim._asdict(), "interval": list(claim.interval)} for claim in known.controls
+            ],
         },
     }
+
+
+def _claim_json(claim: PairClaim) -> JsonObject:
+    """Return one claim; without a named pair there is no threshold."""
+    return {**claim._asdict(), "threshold": claim.threshold if claim.pairs else None}
 
 
 def _attack_result(result: AttackResult) -> JsonObject:
@@ -218,7 +290,7 @@ def _attack_risk(risk: AttackRisk) -> JsonObject:
 
 
 def _limit_json(limit: Limit) -> JsonObject:
-    return {key: value for key, value in _plain(limit).items() if key != "label"}
+    return {key: value for key, value in _plain(limit).items() if key not in ("label", "note")}
 
 
 def _level_json(level: PublicationLevel) -> JsonObject:

@@ -1,38 +1,68 @@
-"""The figures that the report may show: aggregates only, no figure of a single person.
+"""What the two reports of a release show: the published one, and the private one of the owner.
 
-The report is published with the graph. Therefore figures of the original are rounded, its
-distributions end where fewer than `MIN_PEOPLE` people are left, and the summary contains no id,
-seed or path of a file. The exact figures go to the private audit.
+The published report contains figures of the released graph, which everybody can count, and figures
+of the original that `public_figures` has rounded, so that none determines a statistic of fewer than
+`min_class_size` people. It contains no id, seed or path of a file. The owner's report shows the
+exact figures and goes to the private folder.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.output.public_figures import (
+    MIN_GROUP,
+    PublicRounding,
+    Rounded,
+    degree_grid,
+)
 from coterie.anonymize.policy import Limit, PolicyDecision
 from coterie.anonymize.risk.assessment import PublicationLevel, Risk, publication_levels
-from coterie.anonymize.utility.measures import Measures, ScalarMeasures
+from coterie.anonymize.utility.community_utility import PublicCommunities, public_communities
+from coterie.anonymize.utility.measures import MEASURE_NAMES, Measures
+from coterie.anonymize.utility.public_further import (
+    PublicFurther,
+    owner_further,
+    public_further,
+)
 from coterie.anonymize.utility.release_utility import Utility
-from coterie.anonymize.utility.rounding import round_degree, round_figure
 from coterie.data import Graph
 
-MIN_PEOPLE = 10  # behind each point of a published distribution
+_COARSEST_CLUSTERING = 0.2  # a rounder figure says nothing
 
-_REMARKS = [
-    "This page may be published with the graph: it contains no name, id, seed or file of the "
-    "original, and the original's figures are rounded. The folder whose name ends in .private must "
-    "not be published.",
+# How each measure of the original is rounded; the others belong to single people or to few.
+_SHARES = {
+    "global_clustering",
+    "average_local_clustering",
+    "assortativity",
+    "largest_component",
+    "modularity",
+    "community_modularity",
+}
+_MEANS = {"average_path_length", "degree_mean", "edges"}
+_COUNTS = {"isolates"}
+
+_PUBLIC_REMARKS = [
+    "This page may be published with the graph. It contains no name, id, seed or file of the "
+    "original. The number of people is that of the original, and so is the number of edges where "
+    "the table says so: everybody can count them in the graph. All other figures of the original "
+    "are rounded so that none determines a statistic of fewer than {group} people. Figures that "
+    "belong to single people, such as the largest degree, are not shown.",
     "This model does not provide differential privacy: the figures come from attacks that were run "
     "and from the probabilities of the model. They do not cover every possible attack.",
     "The block of a person is partly disclosed: an attacker who knows many people guesses it more "
     "often than luck explains.",
-    "The release was made from these statistics of the original and publishes them: degrees by "
-    "class, edges between blocks, clustering by degree, and assortativity.",
-    "Every further release of the same original discloses more; the private audit counts the "
-    "releases.",
+    "The release was made from these statistics of the original and publishes them approximately: "
+    "degrees by class, edges between blocks, clustering by degree, and assortativity.",
+    "Every further release of the same original discloses more; the owner's ledger counts them.",
+]
+_OWNER_REMARKS = [
+    "PRIVATE: this page shows exact figures of the original. Never publish it. The page to publish "
+    "is report.html in the published folder.",
+    *_PUBLIC_REMARKS[1:],
 ]
 
 
@@ -44,7 +74,7 @@ class Curve(NamedTuple):
 
 
 class CurvePair(NamedTuple):
-    """One curve of the original and one of the release."""
+    """One curve of the original and one of the release; an empty curve is not shown."""
 
     original: Curve
     published: Curve
@@ -60,14 +90,28 @@ class Profiles:
     spectrum: CurvePair  # eigenvalue by rank
 
 
+class PublicMeasure(NamedTuple):
+    """A measure of the original and of the release."""
+
+    key: str  # of MEASURE_NAMES
+    original: float | None  # None if it is not shown
+    published: float
+    error: float = 0.0  # of `original`, by rounding
+
+
 @dataclass(frozen=True)
 class PublicUtility:
     """The utility of a release, with rounded figures of the original."""
 
-    original: ScalarMeasures
-    published: ScalarMeasures
-    degree_ks: float
+    measures: list[PublicMeasure]
+    degree_ks: float  # rounded up
     not_kept: list[str] = field(default_factory=list)
+    communities: PublicCommunities | None = None
+    further: list[PublicFurther] = field(default_factory=list)
+
+    def measure(self, key: str) -> PublicMeasure | None:
+        """Return one of the measures."""
+        return next((m for m in self.measures if m.key == key), None)
 
 
 class PublicLimit(NamedTuple):
@@ -82,13 +126,17 @@ class PublicLimit(NamedTuple):
 
 
 class PublicAttack(NamedTuple):
-    """The number of people that an attack guessed right in the release and in the controls."""
+    """The number of people that an attack guessed right in the release and in the controls.
+
+    In the published report the numbers are rounded up.
+    """
 
     label: str
     release: float
     naive: float
     deleted_10: float
     expected: float | None = None  # by luck
+    has_power: bool = True  # it identifies people in the copy without names
 
 
 @dataclass(frozen=True)
@@ -97,6 +145,7 @@ class PublicSummary:
 
     refused: bool
     reasons: list[str] = field(default_factory=list)
+    weaker: str = ""  # a sentence, if the policy is weaker than the default
     suggestions: list[str] = field(default_factory=list)
     name: str = ""  # of the folder that is published
     forced: bool = False
@@ -105,6 +154,7 @@ class PublicSummary:
     edges: int | None = None
     blocks: int | None = None
     draws: int | None = None
+    group: int = MIN_GROUP  # people that no figure of the original distinguishes
     utility: PublicUtility | None = None
     profiles: Profiles | None = None
     limits: list[PublicLimit] = field(default_factory=list)
@@ -113,52 +163,268 @@ class PublicSummary:
     remarks: list[str] = field(default_factory=list)
 
 
-def summarize(
-    *,
-    original: Graph,
-    published: Graph,
-    model: str,
-    blocks: int,
-    draws: int,
-    utility: Utility,
-    risk: Risk,
-    decision: PolicyDecision,
-) -> PublicSummary:
+@dataclass(frozen=True)
+class OwnerSummary(PublicSummary):
+    """The same with exact figures, for the owner only."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseFigures:
+    """What is known of a release when its summaries are made. Private."""
+
+    original: Graph
+    published: Graph  # the first draw
+    model: str
+    blocks: int
+    draws: int
+    utility: Utility
+    risk: Risk
+    decision: PolicyDecision
+
+
+def summarize(figures: ReleaseFigures, min_class_size: int) -> PublicSummary:
     """Select and round what may be published about a release."""
+    utility, risk, decision = figures.utility, figures.risk, figures.decision
+    rounding = PublicRounding(figures.original.n_nodes, max(MIN_GROUP, min_class_size))
     return PublicSummary(
         refused=decision.refused,
+        reasons=[f"limit exceeded: {_label(x)}" for x in decision.limits if not x.holds],
+        weaker=decision.qualification,
+        model=figures.model,
+        nodes=figures.original.n_nodes,
+        blocks=figures.blocks,
+        draws=figures.draws,
+        group=rounding.group,
+        utility=PublicUtility(
+            [_public_measure(key, utility, rounding) for key in _measured(utility)],
+            rounding.at_most_share(max(utility.degree_ks, rounding.share_step / 2)),
+            # The sentences contain exact figures; the table has the rounded ones.
+            list(dict.fromkeys(sentence.split(":")[0] for sentence in utility.not_kept)),
+            _public_communities(utility, rounding),
+            public_further(utility.further, rounding.group),
+        ),
+        profiles=_public_profiles(figures, rounding),
+        limits=[
+            *(_public_limit(limit, rounding) for limit in decision.limits),
+            *(
+                limit._replace(value=rounding.at_most_share(limit.value), note=_NAMED_NOTE)
+                for limit in _named_edges(risk)
+            ),
+            *(
+                limit._replace(value=rounding.at_most_share(limit.value), note="")
+                for limit in _inference_without_limit(risk, decision)
+            ),
+        ],
+        levels=[_public_level(level, rounding) for level in publication_levels(risk)],
+        attacks=[_public_attack(attack, rounding) for attack in _attacks(risk)],
+        remarks=[
+            *(remark.format(group=rounding.group) for remark in _PUBLIC_REMARKS),
+            *_block_remark(risk, rounding),
+        ],
+    )
+
+
+def summarize_for_owner(figures: ReleaseFigures) -> OwnerSummary:
+    """Return everything about a release with exact figures. Never publish it."""
+    utility, risk, decision = figures.utility, figures.risk, figures.decision
+    return OwnerSummary(
+        refused=decision.refused,
         reasons=decision.reasons,
-        model=model,
+        weaker=decision.qualification,
+        model=figures.model,
         nodes=utility.original.nodes,
         edges=utility.original.edges,
-        blocks=blocks,
-        draws=draws,
+        blocks=figures.blocks,
+        draws=figures.draws,
         utility=PublicUtility(
-            _rounded(utility.original), utility.published, utility.degree_ks, utility.not_kept
+            [
+                PublicMeasure(key, getattr(utility.original, key), getattr(utility.published, key))
+                for key in _measured(utility)
+            ],
+            utility.degree_ks,
+            utility.not_kept,
+            public_communities(utility.communities),
+            owner_further(utility.further),
         ),
-        profiles=_profiles(original, published, utility),
-        limits=[*map(_public_limit, decision.limits), *_inference_without_limit(risk, decision)],
+        profiles=_owner_profiles(figures),
+        limits=[
+            *map(_owner_limit, decision.limits),
+            *_named_edges(risk),
+            *_inference_without_limit(risk, decision),
+        ],
         levels=publication_levels(risk),
         attacks=_attacks(risk),
-        remarks=[*_REMARKS, *_block_remark(risk)],
+        remarks=[*_OWNER_REMARKS, *_block_remark(risk, None)],
     )
 
 
-def _rounded(measures: Measures) -> ScalarMeasures:
-    """Round the figures of the original; the largest degree is one person's, so coarser."""
-    rounded: dict[str, Any] = {}
-    for name in (f.name for f in fields(ScalarMeasures)):
-        value = getattr(measures, name)
-        rounded[name] = None if value is None else round_figure(value)
-    rounded["degree_max"] = round_degree(measures.degree_max)
-    return ScalarMeasures(**rounded)
+# --- measures --------------------------------------------------------------------------------
 
 
-def _public_limit(limit: Limit) -> PublicLimit:
+def _measured(utility: Utility) -> list[str]:
+    """Return the measures that exist; without blocks there is no modularity."""
+    return [
+        key
+        for key in MEASURE_NAMES
+        if getattr(utility.original, key) is not None
+        and getattr(utility.published, key) is not None
+    ]
+
+
+def _public_measure(key: str, utility: Utility, rounding: PublicRounding) -> PublicMeasure:
+    exact, published = getattr(utility.original, key), getattr(utility.published, key)
+    # Every draw has as many nodes as the original, and often as many edges: both can be counted.
+    visible = {"nodes", "edges", "degree_mean"}
+    counted = all(draw.edges == utility.original.edges for draw in utility.draws)
+    if key == "nodes" or (key in visible and counted):
+        return PublicMeasure(key, exact, published)
+    if key in _SHARES:
+        shown = rounding.share(exact)
+    elif key in _MEANS:
+        shown = rounding.mean(exact)
+    elif key in _COUNTS:
+        shown = rounding.count(exact)
+    else:
+        return PublicMeasure(key, None, published)
+    return PublicMeasure(key, shown.value, published, shown.error)
+
+
+def _public_communities(utility: Utility, rounding: PublicRounding) -> PublicCommunities:
+    """Round the figures of communities; those of the release alone can be computed from it."""
+    found = public_communities(utility.communities)
+    return found._replace(
+        original=rounding.share(found.original).value,
+        foreign=rounding.share(found.foreign).value,
+        # One edge can change which communities a search finds, so these are rounder than needed.
+        agreement=round(found.agreement, 1),
+        self_agreement=round(found.self_agreement, 1),
+    )
+
+
+# --- curves ----------------------------------------------------------------------------------
+
+
+def _public_profiles(figures: ReleaseFigures, rounding: PublicRounding) -> Profiles:
+    before, after = figures.utility.original, figures.utility.draws[0]
+    return Profiles(
+        degree=CurvePair(
+            _public_degree_tail(figures.original.degrees, rounding),
+            _degree_tail(figures.published.degrees),
+        ),
+        clustering=CurvePair(_public_clustering(before, rounding), _clustering(after)),
+        distance=CurvePair(
+            _public_distances(before.distances, rounding), _distances(after.distances)
+        ),
+        # Eigenvalues follow the largest degrees: in a star, the first one gives the hub's exactly.
+        spectrum=CurvePair(Curve([], []), _ranked(after.spectrum)),
+    )
+
+
+def _owner_profiles(figures: ReleaseFigures) -> Profiles:
+    before, after = figures.utility.original, figures.utility.draws[0]
+    return Profiles(
+        degree=CurvePair(
+            _degree_tail(figures.original.degrees), _degree_tail(figures.published.degrees)
+        ),
+        clustering=CurvePair(_clustering(before), _clustering(after)),
+        distance=CurvePair(_distances(before.distances), _distances(after.distances)),
+        spectrum=CurvePair(_ranked(before.spectrum), _ranked(after.spectrum)),
+    )
+
+
+def _public_degree_tail(degrees: np.ndarray, rounding: PublicRounding) -> Curve:
+    """Return the share of nodes with at least each degree of a fixed grid, in wide bins."""
+    points = []
+    for degree in degree_grid(int(degrees.max(initial=0))):
+        share = rounding.head_count(int((degrees >= degree).sum()))
+        if share is None:
+            break
+        points.append((degree, share))
+    return Curve([x for x, _ in points], [y for _, y in points])
+
+
+def _public_clustering(measures: Measures, rounding: PublicRounding) -> Curve:
+    """Return the mean local clustering of the degree bins (2-3, 4-7, …) with enough people."""
+    points = []
+    for found in measures.clustering_by_degree:
+        step = rounding.step_of(found.nodes)
+        if step <= _COARSEST_CLUSTERING:
+            value = PublicRounding(found.nodes, rounding.group).share(found.clustering).value
+            points.append((found.degree_from, value))
+    return Curve([x for x, _ in points], [y for _, y in points])
+
+
+def _public_distances(counts: list[int], rounding: PublicRounding) -> Curve:
+    total = max(sum(counts), 1)
+    points = [(x, rounding.pair_share(c / total).value) for x, c in enumerate(counts, 1)]
+    points = [(x, y) for x, y in points if y > 0]
+    return Curve([x for x, _ in points], [y for _, y in points])
+
+
+def _degree_tail(degrees: np.ndarray) -> Curve:
+    """Return the share of nodes with at least each degree of a fixed grid."""
+    places = degree_grid(int(degrees.max(initial=0)))
+    return Curve([*places], [float((degrees >= place).mean()) for place in places])
+
+
+def _clustering(measures: Measures) -> Curve:
+    bins = measures.clustering_by_degree
+    return Curve([b.degree_from for b in bins], [b.clustering for b in bins])
+
+
+def _distances(counts: list[int]) -> Curve:
+    total = max(sum(counts), 1)
+    points = [(x, c / total) for x, c in enumerate(counts, 1) if c]
+    return Curve([x for x, _ in points], [y for _, y in points])
+
+
+def _ranked(values: list[float]) -> Curve:
+    return Curve(list(range(1, len(values) + 1)), values)
+
+
+# --- risk ------------------------------------------------------------------------------------
+
+_NAMED_NOTE = (
+    "for information: most can be named also if they were left out of the data, because "
+    "people of these blocks and degrees are connected that often"
+)
+
+
+def _label(limit: Limit) -> str:
+    return limit.label or limit.name
+
+
+def _owner_limit(limit: Limit) -> PublicLimit:
     note = "" if limit.holds else limit.reason
-    return PublicLimit(
-        limit.label or limit.name, limit.value, limit.limit, limit.at_least, limit.percent, note
-    )
+    return PublicLimit(_label(limit), limit.value, limit.limit, limit.at_least, limit.percent, note)
+
+
+def _public_limit(limit: Limit, rounding: PublicRounding) -> PublicLimit:
+    """Round a figure towards its limit; what is within the limit stays within it."""
+    value, allowed = limit.value, limit.limit
+    if limit.percent:
+        value = rounding.at_most_share(value)
+        value = min(value, allowed) if limit.holds else value
+    elif limit.at_least:
+        value = rounding.at_least(value)
+        value = max(value, allowed) if limit.holds else min(value, allowed - 1)
+    elif limit.name.startswith("people found"):
+        value, allowed = rounding.at_most(value), rounding.at_most(allowed)
+        if not limit.holds and value <= allowed:
+            value = allowed + rounding.group
+    return PublicLimit(_label(limit), value, allowed, limit.at_least, limit.percent)
+
+
+def _named_edges(risk: Risk) -> list[PublicLimit]:
+    """Return all that is named if degrees are known, where the limit is about the excess only."""
+    known = risk.a2.known_degrees
+    if known.control is None:
+        return []
+    return [
+        PublicLimit(
+            "edges named in all, all degrees known", known.named, percent=True, note=_NAMED_NOTE
+        )
+    ]
 
 
 def _inference_without_limit(risk: Risk, decision: PolicyDecision) -> list[PublicLimit]:
@@ -173,45 +439,18 @@ def _inference_without_limit(risk: Risk, decision: PolicyDecision) -> list[Publi
     return [PublicLimit("edge inference", a3.risk, percent=True, note=note)]
 
 
-def _profiles(original: Graph, published: Graph, utility: Utility) -> Profiles:
-    before, after = utility.original, utility.draws[0]
-    return Profiles(
-        degree=_pair(_degree_tail(original.degrees), _degree_tail(published.degrees)),
-        clustering=_pair(_clustering(before), _clustering(after)),
-        distance=_pair(_distances(before.distances), _distances(after.distances)),
-        spectrum=_pair(_ranked(before.spectrum), _ranked(after.spectrum)),
+def _public_level(level: PublicationLevel, rounding: PublicRounding) -> PublicationLevel:
+    """Round the risk of a level up."""
+    found = rounding.at_most(level.people_found * rounding.people) / rounding.people
+    disclosed = level.disclosed_edges
+    return PublicationLevel(
+        level.level,
+        rounding.at_most_share(level.class_mean),
+        rounding.at_most_share(level.class_worst),
+        None if disclosed is None else rounding.at_most_share(disclosed),
+        min(1.0, rounding.at_most_share(found)),
+        level.why.split(";")[0],  # what follows is an exact figure
     )
-
-
-def _pair(original: Curve, published: Curve) -> CurvePair:
-    return CurvePair(Curve(original.x, [round_figure(y) for y in original.y]), published)
-
-
-def _degree_tail(degrees: np.ndarray) -> Curve:
-    """Return the share of nodes with at least each of 40 degrees that enough nodes reach."""
-    ordered = np.sort(degrees[degrees > 0])[::-1]
-    if len(ordered) < MIN_PEOPLE:
-        return Curve([], [])
-    top = int(ordered[MIN_PEOPLE - 1])
-    places = np.unique(np.round(np.geomspace(1, max(top, 1), 40)).astype(int))
-    places = places[places <= top]
-    return Curve(places.tolist(), [float((degrees >= place).mean()) for place in places])
-
-
-def _clustering(measures: Measures) -> Curve:
-    bins = [b for b in measures.clustering_by_degree if b.nodes >= MIN_PEOPLE]
-    return Curve([b.degree_from for b in bins], [b.clustering for b in bins])
-
-
-def _distances(counts: list[int]) -> Curve:
-    """Return the share of the pairs at each distance that enough pairs have."""
-    total = max(sum(counts), 1)
-    points = [(x, c / total) for x, c in enumerate(counts, 1) if c >= MIN_PEOPLE]
-    return Curve([x for x, _ in points], [y for _, y in points])
-
-
-def _ranked(values: list[float]) -> Curve:
-    return Curve(list(range(1, len(values) + 1)), values)
 
 
 def _attacks(risk: Risk) -> list[PublicAttack]:
@@ -222,29 +461,52 @@ def _attacks(risk: Risk) -> list[PublicAttack]:
             attack.naive,
             attack.deleted_10,
             attack.expected,
+            attack.naive >= 1,
         )
         for attack in risk.a4.comparisons()
     ]
     found = (risk.a4.worst, *risk.a4.controls)
-    rows.append(
-        PublicAttack("exact degree known", *(attacks.degree_known.unique for attacks in found))
-    )
-    rows.append(
-        PublicAttack(
+    for label, results in (
+        ("exact degree known", [attacks.degree_known for attacks in found]),
+        (
             "exact degrees of all neighbours known",
-            *(attacks.neighbour_degrees_known.unique for attacks in found),
-        )
-    )
+            [attacks.neighbour_degrees_known for attacks in found],
+        ),
+    ):
+        released, naive, deleted = (result.unique for result in results)
+        rows.append(PublicAttack(label, released, naive, deleted, has_power=naive >= 1))
     return rows
 
 
-def _block_remark(risk: Risk) -> list[str]:
+def _public_attack(attack: PublicAttack, rounding: PublicRounding) -> PublicAttack:
+    """Round the numbers of people up."""
+    return PublicAttack(
+        attack.label,
+        rounding.at_most(attack.release),
+        rounding.at_most(attack.naive),
+        rounding.at_most(attack.deleted_10),
+        None if attack.expected is None else rounding.at_most(attack.expected),
+        has_power=attack.naive > rounding.group,
+    )
+
+
+def _block_remark(risk: Risk, rounding: PublicRounding | None) -> list[str]:
     """Describe how often the seeded attack with the most seeds is right about the block."""
     result = risk.a4.worst.seeded[-1]
-    if result.luck is None or not result.correct + result.wrong:
+    matched = result.correct + result.wrong
+    if result.luck is None or not matched:
         return []
+    right, chance = (
+        Rounded(share, 0.0) for share in (result.luck.block_accuracy, result.luck.block_chance)
+    )
+    if rounding is not None:
+        if rounding.step_of(matched) > _COARSEST_CLUSTERING:
+            return []
+        of_matched = PublicRounding(matched, rounding.group)
+        right, chance = of_matched.share(right.value), of_matched.share(chance.value)
+    about = "about " if rounding is not None else ""
     return [
         f"An attacker who knows {result.seeds} people is right about the block of "
-        f"{100 * result.luck.block_accuracy:.0f} % of the people it matches; luck and known "
-        f"degrees alone give {100 * result.luck.block_chance:.0f} %."
+        f"{about}{100 * right.value:.0f} % of the people it matches; luck and known degrees alone "
+        f"give {about}{100 * chance.value:.0f} %."
     ]

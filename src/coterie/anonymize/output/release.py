@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from coterie.anonymize.output.audit import AuditRecord, Ledger, Publication, write_audit
+from coterie.anonymize.ledger import Ledger, LedgerEntry
+from coterie.anonymize.output.audit import AuditRecord, Publication, written_audit
 from coterie.anonymize.output.identity_map import IdentityMap, write_identity_map
 from coterie.anonymize.output.json_form import audit_json
-from coterie.anonymize.output.public_summary import PublicSummary
+from coterie.anonymize.output.public_summary import OwnerSummary, PublicSummary
 from coterie.anonymize.output.release_folder import (
-    check_folder,
-    check_identity_map_path,
-    private_folder,
+    check_format,
+    default_private_folder,
+    plan_folders,
     staged_folder,
 )
-from coterie.anonymize.policy import PolicyDecision
+from coterie.anonymize.policy import Policy, PolicyDecision
 from coterie.anonymize.risk.assessment import Risk
 from coterie.anonymize.utility.release_utility import Utility
 from coterie.base import renderers
-from coterie.base.errors import InputError, PolicyRefusedError
+from coterie.base.errors import (
+    AssumptionWarning,
+    CoterieError,
+    InputError,
+    PolicyRefusedError,
+)
 from coterie.data import Graph
+
+_UNNAMED = "unnamed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +55,20 @@ class Release:
     suggestions : list of str
         Parameters with which a refused release would pass; each was tried.
     summary : PublicSummary
-        What the report shows. It contains nothing private.
+        What the published report shows: no figure in it determines a statistic of fewer than
+        `min_class_size` people of the original.
     record : AuditRecord or None
         What `write` stores in audit.json. It is private. None if nothing could be drawn.
     identity_maps : list of IdentityMap
         Who is who in each of `graphs`. It is private; only ``write(..., research_truth=...)``
         writes it to a file.
+    ledger : Ledger or None
+        Where the release is counted.
+    ledger_entry : LedgerEntry or None
+        The entry that was opened before the release was drawn. None if the dataset has no name,
+        and if the policy refused the release.
+    owner_summary : OwnerSummary or None
+        What the private report shows, with exact figures. None if nothing could be drawn.
 
     Attributes
     ----------
@@ -87,6 +106,9 @@ class Release:
     summary: PublicSummary
     record: AuditRecord | None = field(repr=False, default=None)
     identity_maps: list[IdentityMap] = field(repr=False, default_factory=list)
+    ledger: Ledger | None = field(repr=False, default=None)
+    ledger_entry: LedgerEntry | None = field(repr=False, default=None)
+    owner_summary: OwnerSummary | None = field(repr=False, default=None)
 
     @property
     def graph(self) -> Graph | None:
@@ -107,7 +129,12 @@ class Release:
         """Return the same release with suggestions."""
         record = None if self.record is None else replace(self.record, suggestions=suggestions)
         summary = replace(self.summary, suggestions=suggestions)
-        return replace(self, suggestions=suggestions, summary=summary, record=record)
+        owner = self.owner_summary
+        if owner is not None:
+            owner = replace(owner, suggestions=suggestions)
+        return replace(
+            self, suggestions=suggestions, summary=summary, record=record, owner_summary=owner
+        )
 
     def write(
         self,
@@ -117,13 +144,16 @@ class Release:
         format: str = "csv",
         overwrite: bool = False,
         force: bool = False,
+        private: str | PathLike[str] | None = None,
         research_truth: str | PathLike[str] | None = None,
         ledger: Ledger | None = None,
     ) -> Path:
-        """Write the folder to publish, and the private audit next to it.
+        """Write the folder to publish, and the private files of the owner.
 
-        The folder contains graph.csv (graph-2.csv … for more draws) and report.html. The audit is
-        written to `folder`.private/audit.json, which only the owner can read.
+        The folder contains graph.csv (graph-2.csv … for more draws) and report.html. The private
+        folder contains audit.json and the owner's report.html with exact figures; only the owner
+        can read it. Every place is checked before anything is written, and the new folder appears
+        whole or not at all.
 
         Parameters
         ----------
@@ -134,15 +164,18 @@ class Release:
         format : {"csv", "parquet", "graphml"}, default="csv"
             File format of the graphs.
         overwrite : bool, default=False
-            Replace the release in the folder.
+            Replace the release in the folder. Only files that coterie wrote there, and that were
+            not changed since, are replaced; otherwise nothing is.
         force : bool, default=False
             Write a refused release. The audit and the report say so.
+        private : str or path-like, optional
+            Folder for the private files: new, empty, or the private folder of an earlier release.
+            The default is private/DATASET/FOLDER in the state folder, see `private_folder`.
         research_truth : str or path-like, optional
             Also write the table published,original that says who is who. It must be outside the
             folder and must never be published. Only for a single draw.
         ledger : Ledger, optional
-            Where releases of the same original are counted. The default is the user's state
-            folder.
+            Where the release is counted. The default is the ledger that the release was made with.
 
         Returns
         -------
@@ -153,41 +186,97 @@ class Release:
         ------
         PolicyRefusedError
             If the release is refused and `force` is not set. Nothing is written.
+        LedgerRefusal
+            If the ledger is damaged or allows no further release. Nothing is written.
         InputError
-            If the folder is not empty or cannot be created.
+            If a folder cannot be used: it contains other files, the private folder would be
+            published, or it cannot be created. Nothing is written.
         """
         target = Path(folder)
         if self.record is None or (self.refused and not force):
             raise PolicyRefusedError([*self.reasons, *self.suggestions])
-        check_folder(target, overwrite)
-        identity_map = None if research_truth is None else Path(research_truth)
-        if identity_map is not None:
-            check_identity_map_path(identity_map, target)
-            if len(self.graphs) > 1:
-                raise InputError(
-                    f"`research_truth` is possible for one draw, not for {len(self.graphs)}",
-                    remedy="set `draws=1`",
-                )
+        check_format(format)
+        if research_truth is not None and len(self.graphs) > 1:
+            raise InputError(
+                f"`research_truth` is possible for one draw, not for {len(self.graphs)}",
+                remedy="set `draws=1`",
+            )
+        folders = plan_folders(
+            target,
+            private,
+            dataset=self._dataset,
+            overwrite=overwrite,
+            research_truth=research_truth,
+        )
         forced = self.refused and force
         summary = replace(self.summary, name=target.name, forced=forced)
-        page = renderer(summary) if renderer else renderers.render(renderers.RELEASE, summary)
+        render = renderer or partial(renderers.render, renderers.RELEASE)
+        page = render(summary)
         if page is None:
             raise InputError("there is no report to write", remedy="pass a `renderer`")
-        counts = ledger or Ledger()
-        input_hash = self.record.input_sha256
-        # Without room for the release there is no audit, and without an audit no release.
-        with staged_folder(
-            target, self.graphs, page, format=format, overwrite=overwrite
-        ) as publish:
-            publication = Publication(
-                counts.count(input_hash) + len(self.graphs),
-                forced,
-                None if identity_map is None else identity_map.resolve(),
-                target.resolve(),
-            )
-            write_audit(private_folder(target), audit_json(self.record, publication))
-            counts.add(input_hash, len(self.graphs))
-            publish()
-        if identity_map is not None:
-            write_identity_map(identity_map, self.identity_maps[0])
+        owner_page = ""
+        if self.owner_summary is not None:
+            owner_page = render(replace(self.owner_summary, name=target.name, forced=forced)) or ""
+        books = ledger or self.ledger or Ledger()
+        entry = self.ledger_entry or self._open_entry(self.record, books, forced)
+        try:
+            # Without room for the release there is no audit, and without an audit no release.
+            with staged_folder(folders, self.graphs, page, format=format) as publish:
+                publication = Publication(
+                    dataset=entry.dataset,
+                    ledger_entry=entry.id,
+                    releases=books.releases(entry.dataset),
+                    forced=forced,
+                    research_truth=folders.identity_map,
+                    folder=folders.publish,
+                )
+                audit = audit_json(self.record, publication)
+                with written_audit(folders.private, audit, owner_page):
+                    publish()
+        except BaseException:
+            with suppress(CoterieError):  # the first error matters; the entry counts anyway
+                books.finish(entry, "failed")
+            raise
+        books.finish(entry, "written")
+        if folders.identity_map is not None:
+            write_identity_map(folders.identity_map, self.identity_maps[0])
         return target
+
+    def private_folder(self, folder: str | PathLike[str]) -> Path:
+        """Return where `write` puts the private files of a folder by default.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            The folder to publish.
+
+        Returns
+        -------
+        pathlib.Path
+            A folder in the private state folder of the user.
+        """
+        return default_private_folder(self._dataset, Path(folder))
+
+    @property
+    def _dataset(self) -> str:
+        named = None if self.record is None else self.record.dataset
+        return named or _UNNAMED
+
+    def _open_entry(self, record: AuditRecord, books: Ledger, forced: bool) -> LedgerEntry:
+        """Record a release that was drawn without an entry: unnamed, or refused and forced."""
+        if record.dataset is None:
+            warnings.warn(
+                f"the dataset has no name: the release is recorded as {_UNNAMED!r}; set `dataset` "
+                "to count the releases of each original",
+                AssumptionWarning,
+                stacklevel=3,
+            )
+        policy = record.parameters.get("policy")
+        return books.begin(
+            self._dataset,
+            kind="release",
+            graphs=len(self.graphs),
+            max_releases=policy.releases if isinstance(policy, Policy) else 0,
+            fingerprint=record.input_sha256,
+            details={"model": record.model, "forced": forced},
+        )

@@ -1,84 +1,436 @@
-"""The folder to publish, and the private folder next to it."""
+"""The folder to publish and the private folder: every check before the work, and the writing.
+
+A release must not destroy files of the owner and must not put anything private where it is
+published. So all places are checked before any work starts (`plan_folders`), and again when the
+folder is written. The new folder is made next to its place and moved there by a rename.
+
+Which files coterie wrote into a folder is recorded in the private state folder, with their
+hashes. Only those files are ever replaced.
+"""
 
 from __future__ import annotations
 
+import csv
+import errno
+import hashlib
+import json
 import os
+import secrets
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
-from coterie.base.errors import InputError
+from coterie.anonymize.ledger import state_folder
+from coterie.base.errors import ImportantWarning, InputError
 from coterie.data import Graph
-from coterie.data.writers import atomic_write, write_graph
+from coterie.data.atomic_files import atomic_write
+from coterie.data.writers import write_graph
 
 FORMATS = ("csv", "parquet", "graphml")
+PRIVATE_MARK = "DO-NOT-PUBLISH.txt"
+_PRIVATE_TEXT = (
+    "This folder was made by coterie for the owner of a network. It contains exact figures and\n"
+    "random numbers with which a published release can be drawn again. Never publish it.\n"
+)
+_NEW_FOLDER = "choose a new folder"
 
 
-def private_folder(folder: Path) -> Path:
-    """Return DIR.private for DIR."""
-    return folder.with_name(folder.name + ".private")
+@dataclass(frozen=True)
+class ReleaseFolders:
+    """The places of a release, checked."""
+
+    publish: Path  # resolved
+    private: Path  # resolved
+    replaces: dict[str, str] | None  # name and hash of the files that are replaced; None if none
+    identity_map: Path | None = None  # resolved
 
 
-def check_folder(folder: Path, overwrite: bool) -> None:
-    """Raise InputError if the folder is not empty, unless `overwrite` is set."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError("this is a file, not a folder", path=folder, remedy="choose a new folder")
-    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
-        what = "already contains a release" if any(folder.glob("graph*")) else "is not empty"
-        raise InputError(
-            f"the folder {what}", path=folder, remedy="choose a new folder or set `overwrite`"
-        )
+def default_private_folder(dataset: str, folder: Path) -> Path:
+    """Return where private files go by default: in the state folder, never next to the release.
+
+    The folder next to a release may lie in a tree that is published as a whole.
+    """
+    name = folder.resolve().name or "release"
+    return state_folder() / "private" / quote(dataset.casefold(), safe=" ()+,@") / name
 
 
-def check_identity_map_path(path: Path, folder: Path) -> None:
-    """Raise InputError if the identity map would be written into the folder to publish."""
-    resolved = path.resolve()
-    if resolved == folder.resolve() or folder.resolve() in resolved.parents:
-        raise InputError(
-            "the table of identities would be in the folder to publish",
-            path=path,
-            remedy=f"choose a place outside {folder}",
-        )
+def plan_folders(
+    folder: str | os.PathLike[str],
+    private: str | os.PathLike[str] | None,
+    *,
+    dataset: str,
+    inputs: Sequence[str | os.PathLike[str]] = (),
+    overwrite: bool = False,
+    research_truth: str | os.PathLike[str] | None = None,
+) -> ReleaseFolders:
+    """Check every place that a release reads and writes; raise InputError for the first problem.
+
+    `inputs` are the files that the command reads. Nothing is created.
+    """
+    given = Path(folder)
+    if given.is_symlink() and not given.exists():
+        raise InputError("this link points nowhere", path=given, remedy=_NEW_FOLDER)
+    publish = given.resolve()
+    secret = Path(private) if private is not None else default_private_folder(dataset, given)
+    hidden = secret.resolve()
+    _check_place_to_publish(given, publish)
+    _check_inputs(given, publish, inputs)
+    _check_private_place(secret, hidden, publish)
+    replaces = _check_content(given, publish, overwrite)
+    identity_map = None
+    if research_truth is not None:
+        identity_map = _check_identity_map(Path(research_truth), publish, inputs)
+    for place in (publish, hidden):
+        _check_writable(place)
+    return ReleaseFolders(publish, hidden, replaces, identity_map)
+
+
+def check_format(format: str) -> None:
+    """Raise InputError if graphs cannot be written in this format."""
+    if format not in FORMATS:
+        raise InputError(f"unknown format {format!r}", remedy=f"use one of {', '.join(FORMATS)}")
 
 
 @contextmanager
 def staged_folder(
-    folder: Path, graphs: list[Graph], page: str, *, format: str = "csv", overwrite: bool = False
+    folders: ReleaseFolders,
+    graphs: list[Graph],
+    page: str,
+    *,
+    format: str = "csv",
+    more: Mapping[str, bytes] | None = None,
 ) -> Iterator[Callable[[], None]]:
-    """Prepare graph.csv (graph-2.csv … for more draws) and report.html next to `folder`.
+    """Prepare graph.csv (graph-2.csv … for more draws) and report.html next to their place.
 
-    The files are moved to `folder` when the function that this yields is called; otherwise they
-    are deleted.
+    `more` are further files by name. The files are moved when the function that this yields is
+    called; otherwise they are deleted.
     """
-    if format not in FORMATS:
-        raise InputError(f"unknown format {format!r}", remedy=f"use one of {', '.join(FORMATS)}")
-    check_folder(folder, overwrite)
+    folder = folders.publish
+    made = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+        made.mkdir()
     except OSError as error:
         raise InputError(
             f"cannot be created: {error.strerror}", path=folder, remedy="choose another place"
         ) from error
-
-    def publish() -> None:
-        made.chmod(0o755)
-        if not folder.is_dir():
-            os.rename(made, folder)
-            return
-        for old in [*folder.glob("graph*"), *folder.glob("report.html")]:
-            old.unlink()
-        for new in made.iterdir():
-            os.replace(new, folder / new.name)
-
     try:
         for number, graph in enumerate(graphs, 1):
             stem = "graph" if number == 1 else f"graph-{number}"
             write_graph(graph, made / f"{stem}.{format}")
         with atomic_write(made / "report.html") as file:
             file.write(page)
+        for name, content in (more or {}).items():
+            with atomic_write(made / name, "wb") as file:
+                file.write(content)
+        files = _hashes(made)
+
+        def publish() -> None:
+            if folders.replaces is None:
+                _move_to_free_place(made, folder)
+            else:
+                _replace(made, folder, folders.replaces)
+            _register(folder, files)
+
         yield publish
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create the private folder (mode 0700) and mark it as private."""
+    try:
+        _make_private(folder)
+        os.chmod(folder, 0o700)
+        if not (folder / PRIVATE_MARK).exists():
+            with atomic_write(folder / PRIVATE_MARK, permissions=0o600) as file:
+                file.write(_PRIVATE_TEXT)
+    except OSError as error:
+        raise InputError(
+            f"cannot be created: {error.strerror}", path=folder, remedy="choose another place"
+        ) from error
+
+
+# --- the checks ------------------------------------------------------------------------------
+
+
+def _make_private(folder: Path) -> None:
+    """Create a folder, and the parents that do not exist yet, for the owner alone."""
+    for parent in [*reversed(folder.parents), folder]:
+        if not parent.exists():
+            parent.mkdir(mode=0o700, exist_ok=True)
+
+
+def _check_place_to_publish(given: Path, folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise InputError("this is a file, not a folder", path=given, remedy=_NEW_FOLDER)
+    if os.path.ismount(folder):
+        raise InputError(
+            "this is a mount point, which cannot be renamed",
+            path=given,
+            remedy="choose a new folder inside it",
+        )
+    here = Path.cwd().resolve()
+    for place, what in ((here, "the current folder"), (Path.home().resolve(), "the home folder")):
+        if folder == place or folder in place.parents:
+            inside = "" if folder == place else "a folder that contains "
+            raise InputError(
+                f"this is {inside}{what}",
+                path=given,
+                remedy="a release needs a folder of its own: choose a new folder",
+            )
+    for place in (folder, *folder.parents):
+        if _is_private(place):
+            inside = "is" if place == folder else "lies in"
+            raise InputError(
+                f"the folder to publish {inside} a private folder ({place})",
+                path=given,
+                remedy=_NEW_FOLDER,
+            )
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether coterie keeps private files in this folder."""
+    if folder == state_folder().resolve():
+        return True
+    try:
+        if (folder / PRIVATE_MARK).exists():
+            return True
+        # Versions before the mark wrote DIR.private/audit.json.
+        return folder.name.endswith(".private") and (folder / "audit.json").exists()
+    except OSError:
+        return False
+
+
+def _check_inputs(given: Path, folder: Path, inputs: Sequence[str | os.PathLike[str]]) -> None:
+    for source in map(Path, inputs):
+        if str(source) == "-" or not source.exists():
+            continue
+        real = source.resolve()
+        if real == folder or folder in real.parents or real in folder.parents:
+            raise InputError(
+                f"the input {source} is in the folder to publish"
+                if real not in folder.parents
+                else f"the folder to publish is in the input {source}",
+                path=given,
+                remedy=_NEW_FOLDER,
+            )
+        if folder.is_dir():
+            linked = [file for file in folder.iterdir() if _same_file(file, real)]
+            if linked:
+                raise InputError(
+                    f"{linked[0].name} in the folder to publish is the input {source}",
+                    path=given,
+                    remedy=_NEW_FOLDER,
+                )
+
+
+def _check_private_place(given: Path, private: Path, publish: Path) -> None:
+    if private == publish or publish in private.parents:
+        raise InputError(
+            f"the private folder would be in the folder to publish ({publish})",
+            path=given,
+            remedy="choose a place outside it for `private`",
+        )
+    if private in publish.parents:
+        raise InputError(
+            f"the private folder would contain the folder to publish ({publish})",
+            path=given,
+            remedy="choose another place for `private`",
+        )
+    if private.parent == publish.parent:
+        warnings.warn(
+            f"the private folder {given} is next to the folder to publish: publish "
+            f"{publish.name} only, not the folder that contains both",
+            ImportantWarning,
+            stacklevel=4,
+        )
+    for place in (private, *private.parents):
+        if _registered(place) is not None:
+            raise InputError(
+                f"the private folder would be in a published folder ({place})",
+                path=given,
+                remedy="choose a place outside it for `private`",
+            )
+    if private.exists() and not private.is_dir():
+        raise InputError("this is a file, not a folder", path=given, remedy=_NEW_FOLDER)
+    if private.is_dir() and any(private.iterdir()) and not _is_private(private):
+        raise InputError(
+            "the private folder contains other files",
+            path=given,
+            remedy="choose a new or empty folder for `private`",
+        )
+
+
+def _check_content(given: Path, folder: Path, overwrite: bool) -> dict[str, str] | None:
+    """Return the files that will be replaced; None if the folder is new or empty."""
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return None
+    written = _registered(folder) or {}
+    foreign = sorted(p.name for p in folder.iterdir() if p.name not in written)
+    if foreign:
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        raise InputError(
+            f"the folder contains files that are not from a release: {foreign[0]}{more}",
+            path=given,
+            remedy=f"they are never overwritten: {_NEW_FOLDER}",
+        )
+    present = _hashes(folder)
+    changed = sorted(name for name, digest in present.items() if written[name] != digest)
+    if changed:
+        raise InputError(
+            f"{changed[0]} was changed after it was released",
+            path=given,
+            remedy=f"it is not overwritten: {_NEW_FOLDER}",
+        )
+    if not overwrite:
+        raise InputError(
+            "the folder already contains a release",
+            path=given,
+            remedy="choose a new folder or set `overwrite`",
+        )
+    return present
+
+
+def _check_identity_map(
+    given: Path, publish: Path, inputs: Sequence[str | os.PathLike[str]]
+) -> Path:
+    path = given.resolve()
+    for place in (path, *path.parents):
+        if place == publish or _registered(place) is not None:
+            raise InputError(
+                f"the table of identities would be in the folder to publish ({place})",
+                path=given,
+                remedy="choose a place outside it",
+            )
+    for source in map(Path, inputs):
+        if str(source) != "-" and source.exists() and _same_file(path, source.resolve()):
+            raise InputError(
+                "this is the input", path=given, remedy="choose another file for `research_truth`"
+            )
+    if path.is_dir():
+        raise InputError("this is a folder, not a file", path=given)
+    if path.is_file() and path.stat().st_size and not _has_identities(path):
+        raise InputError(
+            "the file exists and is not a table of identities",
+            path=given,
+            remedy="it is not overwritten: choose another file for `research_truth`",
+        )
+    return path
+
+
+def _has_identities(path: Path) -> bool:
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        return next(csv.reader(file), []) == ["published", "original"]
+
+
+def _check_writable(folder: Path) -> None:
+    """Raise InputError if the folder cannot be created."""
+    place = folder
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir():
+        raise InputError(f"{place} is a file, not a folder", path=folder, remedy=_NEW_FOLDER)
+    # The folder itself is renamed, so its parent must be writable too.
+    for needed in {place, place.parent} if place == folder else {place}:
+        if not os.access(needed, os.W_OK | os.X_OK):
+            raise InputError(
+                f"{needed} is not writable", path=folder, remedy="choose another place"
+            )
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+# --- moving ----------------------------------------------------------------------------------
+
+
+def _move_to_free_place(made: Path, folder: Path) -> None:
+    """Rename a folder to a place that is free or an empty folder; fail if anything is there."""
+    try:
+        with suppress(FileNotFoundError):
+            folder.rmdir()  # fails if it is not empty
+        if os.path.lexists(folder):
+            raise OSError(errno.ENOTEMPTY, "it exists", str(folder))
+        os.rename(made, folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise
+        raise InputError(
+            "another process wrote to this folder in the meantime; nothing was changed",
+            path=folder,
+            remedy=_NEW_FOLDER,
+        ) from error
+
+
+def _replace(made: Path, folder: Path, expected: dict[str, str]) -> None:
+    """Exchange a folder for a new one; put the old one back if anything fails."""
+    old = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.old")
+    try:
+        os.rename(folder, old)
+    except FileNotFoundError:
+        raise InputError(
+            "another process removed this folder in the meantime", path=folder
+        ) from None
+    try:
+        if _hashes(old) != expected:
+            raise InputError(
+                "another process wrote to this folder in the meantime; nothing was changed",
+                path=folder,
+                remedy=_NEW_FOLDER,
+            )
+        os.rename(made, folder)
+    except BaseException:
+        os.rename(old, folder)
+        raise
+    for name in expected:
+        (old / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        old.rmdir()
+
+
+# --- what coterie wrote ----------------------------------------------------------------------
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    """Return name and hash of everything in a folder; subfolders have no hash."""
+    found = {}
+    for path in folder.iterdir():
+        if path.is_symlink() or not path.is_file():
+            found[path.name] = ""
+            continue
+        with path.open("rb") as file:
+            found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def _record_of(folder: Path) -> Path:
+    name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:32]
+    return state_folder() / "published" / f"{name}.json"
+
+
+def _register(folder: Path, files: dict[str, str]) -> None:
+    """Record which files were published in a folder."""
+    record = _record_of(folder)
+    record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with atomic_write(record, permissions=0o600) as file:
+        json.dump({"folder": str(folder), "files": files}, file, indent=1)
+
+
+def _registered(folder: Path) -> dict[str, str] | None:
+    """Return the files that coterie published in a folder; None if it published nothing there."""
+    if not folder.is_dir():
+        return None
+    try:
+        record = json.loads(_record_of(folder).read_text(encoding="utf-8"))
+        return {str(name): str(digest) for name, digest in record["files"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # without a record nothing is replaced

@@ -16,6 +16,7 @@ from coterie.anonymize.risk.disclosure import (
     class_risk,
 )
 from coterie.anonymize.risk.edge_inference import EdgeInference
+from coterie.anonymize.risk.left_out_edges import LeftOutEdges
 from coterie.base.progress import Callback, silent
 from coterie.engine import Engine
 
@@ -109,15 +110,21 @@ def assess_risk(
     *,
     edge_probability: float,
     controls: Controls,
-    inference: EdgeInference | None,
+    left_out: LeftOutEdges | None,
     callback: Callback = silent,
 ) -> Risk:
     """Compute A1 and A2, run the attacks on each release, and add results computed before."""
     original, classes = suite.original, model.classes
     return Risk(
         class_risk(classes.label),
-        cell_disclosure(original, classes, model.cells(original), edge_probability),
-        inference,
+        cell_disclosure(
+            original,
+            classes,
+            model.cells(original),
+            edge_probability,
+            [] if left_out is None else left_out.samples,
+        ),
+        None if left_out is None else left_out.inference,
         attack_risk(model, releases, suite, controls, engine, callback),
     )
 

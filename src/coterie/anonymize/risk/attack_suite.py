@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +21,9 @@ from coterie.anonymize.risk.attacks import (
     choose_seeds,
     degree_attack,
     deleted_copy,
-    fingerprint_attack,
+    fingerprints,
     guess_everyone_attack,
+    match_fingerprints,
     naive_copy,
     seeded_attack,
     vertex_refinement,
@@ -31,6 +33,8 @@ from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine
+
+MOST_GUESSES = 50_000  # attackers who know nobody guess for a random sample of this size, at most
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,13 @@ class AttackSuite:
         }
         self._seeds = [choose_seeds(original, k, random) for k in usable_seeds(original)]
         self._orders = random.integers(2**63, size=len(self._seeds) + 1)
+        self._sample: np.ndarray | None = None
+        if original.n_nodes > MOST_GUESSES:
+            self._sample = np.sort(random.choice(original.n_nodes, MOST_GUESSES, replace=False))
+
+    @cached_property
+    def _fingerprints(self) -> np.ndarray:
+        return fingerprints(self.original)
 
     def run_controls(
         self, blocks: np.ndarray, engine: Engine | None = None, callback: Callback = silent
@@ -135,6 +146,7 @@ class AttackSuite:
         it, luck follows from the degrees only.
         """
         last = len(self._seeds) - 1
+        known = self._fingerprints  # computed before the threads start
         # The most expensive jobs come first, so that no thread is left alone with one at the end.
         jobs = [(name, i) for i in range(last, -2, -1) for name in reversed(list(targets))]
         done: list[tuple[str, int]] = []
@@ -143,7 +155,7 @@ class AttackSuite:
             name, i = job
             callback(Progress("attacking", len(done), len(jobs), note=name))
             if i < 0:
-                found = _without_seeds(self.original, targets[name], blocks)
+                found = _without_seeds(known, targets[name], blocks, self._sample)
             else:
                 found = self._with_seeds(targets[name], i)
             done.append(job)
@@ -171,13 +183,17 @@ class AttackSuite:
 
 
 def _without_seeds(
-    original: Graph, target: PublishedGraph, blocks: np.ndarray | None
+    known: np.ndarray,
+    target: PublishedGraph,
+    blocks: np.ndarray | None,
+    sample: np.ndarray | None,
 ) -> list[Matching]:
     """Run the attack that knows nobody; with blocks, also the one that knows all blocks."""
-    found = [fingerprint_attack(original, target.graph)]
+    published = fingerprints(target.graph)
+    found = [match_fingerprints(known, published, people=sample)]
     if blocks is not None:
-        published = per_published_node(blocks, target.identity)
-        found.append(fingerprint_attack(original, target.graph, (blocks, published)))
+        of_nodes = per_published_node(blocks, target.identity)
+        found.append(match_fingerprints(known, published, (blocks, of_nodes), sample))
     return found
 
 
@@ -204,14 +220,7 @@ def _results(
     seeded = [
         result(m, f"{len(m.seeds)} known", f"{len(m.seeds)} people known") for m in guesses.seeded
     ]
-    everyone = [
-        result(
-            m,
-            f"{len(m.seeds) or 'nobody'} known, everybody claimed",
-            f"{f'{len(m.seeds)} people' if len(m.seeds) else 'nobody'} known, a guess for everyone",
-        )
-        for m in guesses.guess_everyone
-    ]
+    everyone = [result(m, *_names(m)) for m in guesses.guess_everyone]
     return GraphAttacks(
         seeded,
         everyone,
@@ -230,3 +239,15 @@ def usable_seeds(graph: Graph) -> list[int]:
     """
     fitting = [k for k in SEED_COUNTS if 5 * k <= graph.n_nodes]
     return fitting or [max(1, graph.n_nodes // 5)]
+
+
+def _names(matching: Matching) -> tuple[str, str]:
+    """Return the names of an attack that guesses for everyone, in the JSON output and for people.
+
+    >>> _names(Matching(np.empty(0, int), np.empty(0, int)))
+    ('nobody known, everybody claimed', 'nobody known, a guess for everyone')
+    """
+    known = len(matching.seeds) or "nobody"
+    people = f"{known} people known" if len(matching.seeds) else "nobody known"
+    whom = "everyone" if matching.sample is None else f"a sample of {matching.sample:,} people"
+    return f"{known} known, everybody claimed", f"{people}, a guess for {whom}"

@@ -81,6 +81,7 @@ class Matching:
     seeds: np.ndarray
     guess: np.ndarray  # int32[n]: published node, -1 for no guess and at seeds
     lead: np.ndarray | None = None  # float64[n]: certainty, for attacks that rank their guesses
+    sample: int | None = None  # people guessed for, if not everybody was
 
     def result(
         self,
@@ -95,7 +96,7 @@ class Matching:
         guessed = np.flatnonzero(self.guess >= 0)
         right = self.guess[guessed] == identity[guessed]
         correct = int(right.sum())
-        people = len(identity) - len(self.seeds)
+        people = len(identity) - len(self.seeds) if self.sample is None else self.sample
         in_first = None
         if self.lead is not None:
             order = np.argsort(-self.lead[guessed], kind="stable")[:_MOST_CERTAIN]
@@ -206,17 +207,29 @@ def fingerprint_attack(
     The attacker knows nobody. With `blocks` (of the people and of the published nodes), guesses
     are restricted to the person's block.
     """
-    here, there = fingerprints(original), fingerprints(published)
+    return match_fingerprints(fingerprints(original), fingerprints(published), blocks)
+
+
+def match_fingerprints(
+    here: np.ndarray,
+    there: np.ndarray,
+    blocks: tuple[np.ndarray, np.ndarray] | None = None,
+    people: np.ndarray | None = None,
+) -> Matching:
+    """Match the fingerprints of people and of published nodes; `people` are those to guess for."""
     if blocks is not None:
         here, there = (
             np.c_[prints, _BLOCK_DISTANCE * block]
             for prints, block in zip((here, there), blocks, strict=True)
         )
-    far, nearest = cKDTree(there, balanced_tree=False).query(here, k=min(2, len(there)))
-    far, nearest = far.reshape(len(here), -1), nearest.reshape(len(here), -1)
-    lead = far[:, -1] - far[:, 0]
-    guess = np.where(far[:, 0] < _BLOCK_DISTANCE / 2, nearest[:, 0], -1).astype(np.int32)
-    return Matching(np.empty(0, np.int64), guess, lead)
+    who = np.arange(len(here)) if people is None else people
+    tree = cKDTree(there, balanced_tree=False)
+    far, nearest = tree.query(here[who], k=min(2, len(there)))
+    far, nearest = far.reshape(len(who), -1), nearest.reshape(len(who), -1)
+    guess, lead = np.full(len(here), -1, np.int32), np.zeros(len(here))
+    guess[who] = np.where(far[:, 0] < _BLOCK_DISTANCE / 2, nearest[:, 0], -1)
+    lead[who] = far[:, -1] - far[:, 0]
+    return Matching(np.empty(0, np.int64), guess, lead, None if people is None else len(people))
 
 
 def fingerprints(graph: Graph) -> np.ndarray:

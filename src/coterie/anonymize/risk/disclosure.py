@@ -1,18 +1,22 @@
-"""A1 and A2: risks that follow from the model alone, without running an attack."""
+"""A1 and A2: risks that follow from classes, cells and degrees, without attacking a release."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from coterie.anonymize.draw.classes import ClassCells, Classes, block_matrix
+from coterie.anonymize.draw.classes import ClassCells, Classes
+from coterie.anonymize.risk.exact_degrees import PairClaim, name_edges
+from coterie.anonymize.risk.left_out_edges import (
+    ControlledClaim,
+    LeftOutSample,
+    compare_with_left_out,
+)
 from coterie.data import Graph
 
 _ROUNDING = 1e-12  # a probability this close to a threshold counts as reaching it
-_EXPECTED_EDGES = (0.3, 0.5, 0.7, 0.9, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
-_FEWEST_PAIRS = 10  # a precision measured on fewer pairs means nothing
 
 
 @dataclass(frozen=True)
@@ -35,30 +39,52 @@ class EdgeShares:
     largest: float  # the largest probability of an original edge
 
 
-class PairClaim(NamedTuple):
-    """All pairs above a number of expected edges, if an attacker claims that they are edges."""
+@dataclass(frozen=True)
+class DegreeDisclosure:
+    """A2 for attackers who know everyone's block and exact degree, and the block edges."""
 
-    expected_edges: float  # the threshold, per pair
-    pairs: int
-    edges: int  # pairs that are edges
-    precision: float
+    shares: EdgeShares  # by the probability of the maximum-entropy attacker
+    claims: list[PairClaim]  # one per attacker
+    controls: list[ControlledClaim]  # the same compared with left-out edges; empty if not measured
+
+    @property
+    def named(self) -> float:
+        """The largest share of the edges that an attacker names with the required certainty.
+
+        The certainty is the attacker's own for one of them; also that list counts if it turns out
+        to be right less often.
+        """
+        return max((claim.named for claim in self.claims), default=0.0)
+
+    @property
+    def control(self) -> ControlledClaim | None:
+        """The comparison with left-out edges that shows the most."""
+        return max(self.controls, key=lambda claim: claim.bound, default=None)
+
+    @property
+    def disclosed(self) -> float:
+        """The largest share that may be named because the edges are in the data.
+
+        This is the upper end of a 95 % interval; without a control it is all that is named.
+        """
+        return self.named if self.control is None else self.control.bound
 
 
 @dataclass(frozen=True)
-class DegreeDisclosure:
-    """A2 for an attacker who knows everyone's block and exact degree."""
+class CellDensities:
+    """The share of the pairs of a cell that are connected in the original, for all cells."""
 
-    shares: EdgeShares
-    claims: list[PairClaim]
-    named: float  # largest share of the edges that can be claimed with the required certainty
+    largest: float
+    above_limit: float  # share of the edges in cells at or above the limit of the policy
 
 
 @dataclass(frozen=True)
 class CellDisclosure:
-    """A2: original edges that the edge probabilities of their cells disclose."""
+    """A2: original edges that the edge probabilities or densities of their cells disclose."""
 
     shares: EdgeShares
     above_limit: float  # share of the edges at or above the limit of the policy
+    densities: CellDensities
     known_degrees: DegreeDisclosure
 
 
@@ -79,14 +105,31 @@ def class_risk(labels: np.ndarray) -> ClassRisk:
 
 
 def cell_disclosure(
-    graph: Graph, classes: Classes, cells: ClassCells, edge_probability: float
+    graph: Graph,
+    classes: Classes,
+    cells: ClassCells,
+    edge_probability: float,
+    left_out: Sequence[LeftOutSample] = (),
 ) -> CellDisclosure:
     """Compute A2: what the model discloses to somebody who knows everyone's class."""
     above = cells.edges[cells.probability >= edge_probability].sum()
     return CellDisclosure(
         edge_shares(cells.probability, cells.edges),
         float(above / max(cells.edges.sum(), 1)),
-        degree_disclosure(graph, classes, edge_probability),
+        cell_densities(cells, edge_probability),
+        degree_disclosure(graph, classes, edge_probability, left_out),
+    )
+
+
+def cell_densities(cells: ClassCells, edge_probability: float = 0.9) -> CellDensities:
+    """Summarise how many pairs of each cell are connected in the original.
+
+    All cells count, also small ones: a cell of classes with at least 10 people has at least 45
+    pairs, and a smaller one could only be made under a policy that allows smaller classes.
+    """
+    above = cells.edges[cells.density >= edge_probability - _ROUNDING].sum()
+    return CellDensities(
+        float(cells.density.max(initial=0.0)), float(above / max(cells.edges.sum(), 1))
     )
 
 
@@ -99,47 +142,14 @@ def edge_shares(probability: np.ndarray, edges: np.ndarray) -> EdgeShares:
     return EdgeShares(half, high, certain, float(min(probability.max(initial=0.0), 1.0)))
 
 
-def degree_disclosure(graph: Graph, classes: Classes, certainty: float = 0.9) -> DegreeDisclosure:
-    """Compute A2 for an attacker who knows all blocks, exact degrees and edges between blocks.
-
-    The attacker expects d_u d_v e_rs / (K_r K_s) edges between two people. This is not a
-    probability, because two hubs are connected at most once. Therefore the precision is measured
-    too: of all pairs above a number of expected edges, how many are edges. `named` is the
-    largest share of the edges that can be claimed with a precision of at least `certainty`.
-    """
-    source, target = graph.edges()
-    block, degrees = classes.block, graph.degrees.astype(np.float64)
-    matrix = block_matrix(graph, block).astype(np.float64)
-    stubs = np.maximum(matrix.sum(1), 1)
-    rate = matrix / np.outer(stubs, stubs)
-    expected = degrees[source] * degrees[target] * rate[block[source], block[target]]
-    edges = np.array([(expected >= t - _ROUNDING).sum() for t in _EXPECTED_EDGES])
-    pairs = _pairs_above(degrees, block, rate, np.array(_EXPECTED_EDGES) - _ROUNDING)
-    precision = edges / np.maximum(pairs, 1)
-    certain = edges[(precision >= certainty) & (pairs >= _FEWEST_PAIRS)]
-    return DegreeDisclosure(
-        edge_shares(expected, np.ones(len(expected))),
-        [
-            PairClaim(t, int(n), int(m), float(p))
-            for t, n, m, p in zip(_EXPECTED_EDGES, pairs, edges, precision, strict=True)
-        ],
-        float(certain.max(initial=0) / max(len(expected), 1)),
-    )
-
-
-def _pairs_above(
-    degrees: np.ndarray, block: np.ndarray, rate: np.ndarray, thresholds: np.ndarray
-) -> np.ndarray:
-    """Count the pairs of people with d_u d_v rate_rs at or above each threshold (int64)."""
-    members = [np.sort(degrees[block == b]) for b in range(len(rate))]
-    top = np.array([m[-1] if len(m) else 0.0 for m in members])
-    lowest = thresholds.min()
-    total = np.zeros(len(thresholds), np.int64)
-    for r, s in zip(*np.nonzero(np.triu(np.outer(top, top) * rate >= lowest)), strict=True):
-        high = members[r][members[r] * top[s] * rate[r, s] >= lowest]
-        needed = thresholds / (rate[r, s] * high[:, None])
-        above = (len(members[s]) - np.searchsorted(members[s], needed)).sum(0)
-        if r == s:  # this counts every pair twice, and everyone with themselves
-            above = (above - (high[:, None] ** 2 * rate[r, r] >= thresholds).sum(0)) // 2
-        total += above
-    return total
+def degree_disclosure(
+    graph: Graph,
+    classes: Classes,
+    certainty: float = 0.9,
+    left_out: Sequence[LeftOutSample] = (),
+) -> DegreeDisclosure:
+    """Compute A2 for attackers who know all blocks, exact degrees and edges between blocks."""
+    named, probability = name_edges(graph, classes.block, certainty)
+    controls = compare_with_left_out(named, left_out) if left_out else []
+    shares = edge_shares(probability, np.ones(len(probability)))
+    return DegreeDisclosure(shares, [edges.claim for edges in named], controls)

@@ -7,7 +7,6 @@ attack over the control.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,6 @@ from coterie.anonymize.draw.classes import Classes, cell_probability
 from coterie.anonymize.risk.intervals import Interval, wilson
 from coterie.data import Graph
 
-HELD_OUT = 0.05  # share of the edges
 _TRIALS = 20_000
 
 
@@ -36,17 +34,14 @@ class EdgeInference:
 
 
 def edge_inference(
-    graph: Graph, fit: Callable[[Graph], Classes], rng: Generator, *, held_out: float = HELD_OUT
+    graph: Graph, rest: Graph, classes: Classes, hidden: np.ndarray, rng: Generator
 ) -> EdgeInference:
-    """Hold out a share of the edges, fit classes to the rest, and try to recognise both.
+    """Recognise edges by the classes of `rest`, the graph without the `hidden` edges.
 
     An edge is recognised if its probability is higher than that of a random pair with the same
     degrees that is not an edge. Ties count half.
     """
     source, target = graph.edges()
-    hidden = rng.random(len(source)) < held_out
-    rest = Graph.from_edges(source[~hidden], target[~hidden], n_nodes=graph.n_nodes)
-    classes = fit(rest)
     # A person whose only edge is held out has no meaningful block: leave such edges out.
     fair = np.minimum(graph.degrees[source], graph.degrees[target]) > 1
     main, control = (

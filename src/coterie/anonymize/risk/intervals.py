@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammainccinv
 
-_Z = 1.959963984540054
+NORMAL_95 = 1.959963984540054  # 95 % of a normal distribution are within so many deviations
 
 Interval = tuple[float, float]
 
@@ -19,9 +19,9 @@ def wilson(successes: float, trials: float) -> Interval:
     if trials <= 0:
         return 0.0, 1.0
     share = successes / trials
-    centre = share + _Z**2 / (2 * trials)
-    half = _Z * np.sqrt(share * (1 - share) / trials + _Z**2 / (4 * trials**2))
-    whole = 1 + _Z**2 / trials
+    centre = share + NORMAL_95**2 / (2 * trials)
+    half = NORMAL_95 * np.sqrt(share * (1 - share) / trials + NORMAL_95**2 / (4 * trials**2))
+    whole = 1 + NORMAL_95**2 / trials
     return max(0.0, float((centre - half) / whole)), min(1.0, float((centre + half) / whole))
 
 

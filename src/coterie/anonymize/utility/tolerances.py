@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.utility.community_utility import (
+    AGREEMENT_SHARE,
+    CLEAR_AGREEMENT,
+    FOREIGN_SHARE,
+    CommunityUtility,
+)
+from coterie.anonymize.utility.full_measures import FullRow
 from coterie.anonymize.utility.measures import Measures
-from coterie.anonymize.utility.rounding import round_degree
 
 
 class Tolerance(NamedTuple):
@@ -33,11 +40,15 @@ _EIGENVALUES = 0.15  # of each of the three largest
 
 
 def properties_not_kept(
-    original: Measures, draws: list[Measures], degree_distance: float
+    original: Measures,
+    draws: list[Measures],
+    degree_distance: float,
+    communities: CommunityUtility | None = None,
+    further: Sequence[FullRow] = (),
 ) -> list[str]:
     """Describe each property whose mean over the draws is outside its tolerance.
 
-    The sentences are published, so the original's figures in them are rounded.
+    The sentences are for the owner. A published report shows only what precedes the colon.
     """
     lost = []
     for key, tolerance in TOLERANCES.items():
@@ -49,8 +60,7 @@ def properties_not_kept(
         if allowed is None:
             allowed = abs(before) * (tolerance.relative or 0.0)
         if abs(after - before) > allowed + 1e-9:
-            shown = round_degree(before) if key == "degree_max" else before
-            lost.append(f"{tolerance.name}: {shown:.3g} became {after:.3g}")
+            lost.append(f"{tolerance.name}: {before:.3g} became {after:.3g}")
     isolates = float(np.mean([m.isolates for m in draws])) - original.isolates
     if isolates > _ISOLATES * original.nodes:
         lost.append(f"connection: {isolates:.0f} more nodes without an edge")
@@ -64,4 +74,39 @@ def properties_not_kept(
     if (np.abs(then - first) > _EIGENVALUES * np.abs(first) + 1e-9).any():
         shown_values = (", ".join(f"{v:.3g}" for v in values) for values in (first, then))
         lost.append("largest eigenvalues: {} became {}".format(*shown_values))
+    if communities is not None:
+        lost += communities_not_kept(communities)
+    return [*lost, *further_not_kept(further)]
+
+
+def further_not_kept(rows: Sequence[FullRow]) -> list[str]:
+    """Describe the headline measures among the further ones that are outside their tolerance."""
+    return [
+        f"{row.measure.name}: {row.original:,.0f} became {row.published:,.0f}"
+        for row in rows
+        if row.measure.headline and not row.kept
+    ]
+
+
+def communities_not_kept(found: CommunityUtility) -> list[str]:
+    """Describe how the communities of the release differ from those of the original."""
+    lost = []
+    own = found.original.community_modularity
+    if found.foreign_share < FOREIGN_SHARE - 1e-9:
+        lost.append(
+            "communities: those found in the release have modularity "
+            f"{found.foreign_modularity:.3g} in the original; its own have {own:.3g}"
+        )
+    clear = found.self_agreement > CLEAR_AGREEMENT
+    if clear and found.agreement < AGREEMENT_SHARE * found.self_agreement - 1e-9:
+        lost.append(
+            "who is in which community: original and release agree at "
+            f"{found.agreement:.2f} (1: equal, 0: unrelated); two searches on the original agree "
+            f"at {found.self_agreement:.2f}"
+        )
+    if lost and not clear:
+        lost.append(
+            "the original has no clear communities: two searches on it agree at "
+            f"{found.self_agreement:.2f} only"
+        )
     return lost

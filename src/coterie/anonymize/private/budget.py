@@ -1,0 +1,121 @@
+"""The privacy budget: epsilon as an exact fraction, and the share of each answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from coterie.anonymize.ledger import exact_text
+from coterie.base.errors import InputError
+
+MAX_EPSILON = 10  # above it, a sketch protects so little that `force` is required
+LARGEST_EPSILON = 100  # with `force`; the sampler's integers are bounded by it
+MAX_DECIMALS = 6
+
+_DECIMAL = re.compile(r"\d{1,3}(\.\d{1,6})?|\.\d{1,6}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The part of epsilon that each answer costs; the parts add up to exactly one.
+
+    They are constants, so that nothing about them depends on the graph. Their denominators divide
+    1000 (the sampler's integers are bounded by it).
+    """
+
+    edge_count: Fraction
+    degrees: Fraction
+    degree_counts: Fraction
+    largest_degrees: Fraction
+    labels: Fraction
+    block_edges: Fraction
+    bin_edges: Fraction
+    triangles: Fraction
+    clustering_sums: tuple[Fraction, ...]  # one per entry of `DAMPING_DEGREES`
+
+    DENOMINATOR: ClassVar[int] = 1000
+
+    def __post_init__(self) -> None:
+        parts = self.parts()
+        if sum(parts) != 1 or any(part <= 0 for part in parts):
+            raise ValueError("the shares must be positive and add up to exactly 1")
+        if any((part * self.DENOMINATOR).denominator != 1 for part in parts):
+            raise ValueError(f"the shares must be multiples of 1 / {self.DENOMINATOR}")
+
+    def parts(self) -> tuple[Fraction, ...]:
+        """Return the share of each answer, in the order in which they are asked."""
+        return (
+            self.edge_count,
+            self.degrees,
+            self.degree_counts,
+            self.largest_degrees,
+            self.labels,
+            self.block_edges,
+            self.bin_edges,
+            self.triangles,
+            *self.clustering_sums,
+        )
+
+
+DAMPING_DEGREES = (6, 24)
+
+SHARES = Shares(
+    edge_count=Fraction("0.02"),
+    degrees=Fraction("0.10"),
+    degree_counts=Fraction("0.18"),
+    largest_degrees=Fraction("0.05"),
+    labels=Fraction("0.40"),
+    block_edges=Fraction("0.03"),
+    bin_edges=Fraction("0.05"),
+    triangles=Fraction("0.05"),
+    clustering_sums=(Fraction("0.08"), Fraction("0.04")),
+)
+
+
+def parse_epsilon(epsilon: str | int | Fraction, *, force: bool = False) -> Fraction:
+    """Return epsilon as an exact fraction; raise InputError if it is not a usable number.
+
+    A float is refused: 0.1 is not one tenth. Text such as "0.1" is exact.
+
+    >>> parse_epsilon("0.5")
+    Fraction(1, 2)
+    """
+    value = parse_decimal(epsilon, "epsilon")
+    if value <= 0:
+        raise InputError(
+            f"epsilon is {epsilon}; it must be above 0", remedy='use, for example, `epsilon="1"`'
+        )
+    if value > LARGEST_EPSILON:
+        raise InputError(
+            f"epsilon is {epsilon}; the largest value is {LARGEST_EPSILON}",
+            remedy='use, for example, `epsilon="1"`',
+        )
+    if value > MAX_EPSILON and not force:
+        raise InputError(
+            f"epsilon is {epsilon}: a bound of e^{epsilon} protects nobody",
+            remedy=f"use at most {MAX_EPSILON} (1 is usual), or set `force`",
+        )
+    return value
+
+
+def parse_decimal(value: str | int | Fraction, name: str) -> Fraction:
+    """Return a decimal number as an exact fraction; raise InputError if it is not one.
+
+    >>> parse_decimal("4", "cap")
+    Fraction(4, 1)
+    """
+    if isinstance(value, float):
+        raise InputError(
+            f"{name} is the floating-point number {value!r}, which is not exact",
+            remedy=f'give it as text: `{name}="{value!r}"`',
+        )
+    text = exact_text(value) if isinstance(value, Fraction) else str(value).strip()
+    if isinstance(value, bool) or not _DECIMAL.fullmatch(text):
+        raise InputError(
+            f"{name} is {value!r}, which is not a positive decimal number with at most "
+            f"{MAX_DECIMALS} digits after the point",
+            remedy=f'use, for example, `{name}="0.5"`',
+        )
+    return Fraction(text)

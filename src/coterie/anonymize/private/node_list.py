@@ -1,0 +1,130 @@
+"""The declared node list: public, and never derived from the edges."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coterie.base.errors import InputError
+from coterie.data import Graph
+from coterie.data.ids import as_ids, written_integer
+
+NodeList = int | str | os.PathLike[str] | Iterable[Any]
+
+
+def declared_ids(nodes: NodeList) -> np.ndarray:
+    """Return the ids of the declared nodes, in their order (int64 or str objects).
+
+    A number n stands for 0..n-1; a path is a file with one id per line, where empty lines and
+    lines that begin with # are skipped; anything else is a sequence of ids.
+
+    >>> declared_ids(3), declared_ids(["ann", "bob"])
+    (array([0, 1, 2]), array(['ann', 'bob'], dtype=object))
+    """
+    if isinstance(nodes, int | np.integer) and not isinstance(nodes, bool):
+        ids = np.arange(max(int(nodes), 0), dtype=np.int64)
+    elif isinstance(nodes, str | os.PathLike):
+        ids = _read_ids(nodes)
+    elif isinstance(nodes, Iterable):
+        given = nodes if isinstance(nodes, np.ndarray) else list(nodes)
+        ids = as_ids(given)
+        ids = ids.astype(np.int64) if ids.dtype.kind == "i" else ids
+        if ids.dtype.kind == "O" and not all(isinstance(id_, str) for id_ in ids):
+            raise InputError(
+                "the ids of `nodes` are neither all integers nor all text",
+                remedy="use integers of 64 bits, or text",
+            )
+        _require_distinct(ids, None, None)
+    else:
+        raise InputError(
+            f"`nodes` is {nodes!r}", remedy="give the number of nodes, their ids, or a file"
+        )
+    if len(ids) < 2:
+        raise InputError(
+            f"the node list has {len(ids)} nodes; a network needs at least 2",
+            remedy="give all nodes, also those without edges",
+        )
+    return ids
+
+
+def _read_ids(path: str | os.PathLike[str]) -> np.ndarray:
+    """Return the ids of a file: integers if every one reads back the same, else text."""
+    try:
+        rows = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"is not UTF-8 text ({error.reason})", path=path, remedy="save it as UTF-8"
+        ) from error
+    kept = [(row.strip(), line) for line, row in enumerate(rows, 1)]
+    kept = [(row, line) for row, line in kept if row and not row.startswith("#")]
+    names = [row for row, _ in kept]
+    lines = [line for _, line in kept]
+    try:
+        ids = np.array([written_integer(name) for name in names], np.int64)
+    except ValueError:
+        ids = np.empty(len(names), object)
+        ids[:] = names
+    _require_distinct(ids, path, lines)
+    return ids
+
+
+def _require_distinct(
+    ids: np.ndarray, path: str | os.PathLike[str] | None, lines: list[int] | None
+) -> None:
+    seen: set[Any] = set()
+    for place, id_ in enumerate(ids.tolist()):
+        if id_ in seen:
+            raise InputError(
+                f"the node {id_!r} is listed twice",
+                path=path,
+                line=None if lines is None else lines[place],
+                remedy="list every node once",
+            )
+        seen.add(id_)
+
+
+def on_node_list(graph: Graph, ids: np.ndarray) -> Graph:
+    """Return the graph with the declared nodes, in their order; an edge outside is an error.
+
+    Nodes of the graph that have no edges and are not declared are left out.
+    """
+    if graph.directed:
+        raise InputError(
+            "the graph is directed; a sketch protects undirected edges",
+            remedy="give an undirected graph",
+        )
+    if graph.weights is not None:
+        raise InputError(
+            "the graph has weights; a sketch protects edges, not their weights",
+            remedy="give a graph without weights",
+        )
+    if np.array_equal(graph.ids, ids):
+        return graph
+    place = _places(graph.ids, ids)
+    outside = np.flatnonzero((place < 0) & (graph.degrees > 0))
+    if len(outside):
+        raise InputError(
+            f"{len(outside):,} nodes with edges are not in the node list, for example "
+            f"{graph.ids[outside[0]]!s}",
+            remedy="declare every node that may occur (`nodes`); the list must not be made from "
+            "the edges",
+        )
+    source, target = graph.edges()
+    return Graph.from_edges(place[source], place[target], n_nodes=len(ids), ids=ids)
+
+
+def _places(wanted: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Return the place of each wanted id in the list, -1 if it is not there (int64)."""
+    if wanted.dtype.kind == "i" and ids.dtype.kind == "i":
+        order = np.argsort(ids, kind="stable")
+        slot = np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)
+        return np.where(ids[order[slot]] == wanted, order[slot], -1)
+    # "7" in the list and 7 in the graph are the same node, as a file would have it
+    table = {str(id_): place for place, id_ in enumerate(ids.tolist())}
+    return np.array([table.get(str(id_), -1) for id_ in wanted.tolist()], np.int64)

@@ -1,0 +1,107 @@
+"""Rules that set the parameters of an answer from public facts and earlier noisy answers.
+
+None of them sees the graph. `RULES` is the version of this file and of the shares: a change that
+alters what a sketch asks must raise it.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from coterie.anonymize.private.budget import SHARES
+from coterie.anonymize.private.degree_posterior import DegreeDistribution, posterior_means
+
+RULES = 1
+
+N_BINS = 24
+FEWEST_BLOCKS, MOST_BLOCKS = 3, 16
+_SHORTEST_COUNTS = 10
+_FEWEST_LARGEST = 50
+_MOST_PAIRS = 5_000_000_000  # pairs of edges at a node that one search may visit, about
+_SMALLEST_DEGREE = 0.5
+
+
+def n_degree_counts(n_nodes: int, noisy_degrees: np.ndarray) -> int:
+    """Return the largest d for which the nodes of degree >= d are counted."""
+    return min(n_nodes - 1, max(_SHORTEST_COUNTS, int(noisy_degrees.max(initial=0))))
+
+
+def n_largest_degrees(n_nodes: int, epsilon: Fraction) -> int:
+    """Return how many of the largest degrees are asked for."""
+    wanted = math.ceil(24 / (epsilon * SHARES.degree_counts))
+    return min(n_nodes, max(_FEWEST_LARGEST, wanted))
+
+
+def n_blocks(n_nodes: int, epsilon: Fraction, edge_count: int) -> int:
+    """Return the number of blocks: more, the more edges per node and the larger epsilon.
+
+    >>> n_blocks(1000, Fraction(1), 8000)
+    4
+    """
+    wanted = round(math.sqrt(epsilon * 2 * max(edge_count, 0) / n_nodes))
+    return min(max(wanted, FEWEST_BLOCKS), MOST_BLOCKS)
+
+
+def degree_distribution(
+    n_nodes: int, epsilon: Fraction, degree_counts: np.ndarray, largest_degrees: np.ndarray
+) -> DegreeDistribution:
+    """Estimate the degree distribution from answers 3 and 4."""
+    rate = float(epsilon * SHARES.degree_counts / 2)
+    return DegreeDistribution.estimate(n_nodes, degree_counts, rate, largest_degrees)
+
+
+def expected_degrees(
+    noisy_degrees: np.ndarray, distribution: DegreeDistribution, epsilon: Fraction
+) -> np.ndarray:
+    """Return the expected degree of each node, given answers 2 to 4; at least one half."""
+    rate = float(epsilon * SHARES.degrees / 2)
+    means = posterior_means(noisy_degrees, distribution, rate)
+    return np.asarray(np.maximum(means, _SMALLEST_DEGREE))
+
+
+def stream_order(noisy_degrees: np.ndarray) -> np.ndarray:
+    """Return the nodes by falling noisy degree; ties in the order of the node list."""
+    return np.argsort(-noisy_degrees, kind="stable")
+
+
+def bin_thresholds(noisy_degrees: np.ndarray) -> np.ndarray:
+    """Return thresholds that cut the nodes into bins with about equal sums of degrees (int64).
+
+    The bin of a node is the number of thresholds that are not above its noisy degree. Nodes with
+    the same noisy degree share a bin, so there may be fewer than `N_BINS`.
+
+    >>> bin_thresholds(np.array([1, 1, 2, 4, 8, 8])).tolist()
+    [2, 4, 8]
+    """
+    values, counts = np.unique(noisy_degrees, return_counts=True)
+    ends = np.cumsum(np.maximum(values, 1) * counts)
+    cuts = ends[-1] * np.arange(1, N_BINS) / N_BINS
+    first = np.searchsorted(ends, cuts, side="left") + 1  # the first value of the next bin
+    return np.asarray(values[np.unique(first[first < len(values)])], np.int64)
+
+
+def bins_of(noisy_degrees: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Return the bin of each node (int64)."""
+    return np.searchsorted(thresholds, noisy_degrees, side="right")
+
+
+def common_neighbour_floor(expected: np.ndarray, distribution: DegreeDistribution) -> int:
+    """Return a lower bound on the width of a ladder, so that the exact search stays short.
+
+    Only nodes with more neighbours than the floor have to be compared with each other. It is 0
+    unless a search over all nodes would visit more than about five thousand million pairs of
+    edges, as in a graph of a million nodes in which somebody knows everybody.
+    """
+    tail = distribution.tail
+    low, high = 0, len(tail) - 1
+    while low < high:
+        middle = (low + high) // 2
+        compared = tail[min(middle + 1, len(tail) - 1)]
+        if np.square(np.minimum(expected, compared)).sum() / 2 <= _MOST_PAIRS:
+            high = middle
+        else:
+            low = middle + 1
+    return low

@@ -1,0 +1,260 @@
+"""PrivateSketch: an edge-private summary of a network, from which graphs are drawn."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, suppress
+from fractions import Fraction
+
+import numpy as np
+
+from coterie.anonymize.ledger import Ledger, check_dataset_name, exact_text, fingerprint_of
+from coterie.anonymize.private import public_rules
+from coterie.anonymize.private.answers import SketchAnswers, ask
+from coterie.anonymize.private.budget import SHARES, parse_decimal, parse_epsilon
+from coterie.anonymize.private.node_list import NodeList, declared_ids, on_node_list
+from coterie.anonymize.private.sketch_file import largest_size, read_answers, to_bytes
+from coterie.base.errors import CoterieError, InputError
+from coterie.base.progress import Callback, Progress, silent
+from coterie.base.randomness import RandomState
+from coterie.data import Graph
+from coterie.data.atomic_files import atomic_write
+from coterie.kernels.anonymize.private_noise import fill_noise
+from coterie.models.base import Estimator
+
+
+class PrivateSketch(Estimator):
+    """An edge-differentially private sketch of a network.
+
+    A sketch is a set of noisy counts: edges, degrees, edges between blocks and between degree
+    bins, triangles and local clustering. Whatever anybody believes about one edge changes by a
+    factor of at most e^epsilon when the sketch is published. The guarantee is pure (no delta). Any
+    number of graphs can be drawn from a sketch at no further cost.
+
+    Every fit is recorded in the ledger of the dataset before the first random bit is read, and
+    refused if the total epsilon of the dataset would exceed the cap. The noise comes from the
+    operating system, so that two fits never give the same sketch.
+
+    Parameters
+    ----------
+    epsilon : str or int, default="1"
+        Privacy loss as a decimal number with at most 6 digits after the point. Text, because a
+        floating-point number is not exact.
+    dataset : str, default=""
+        Name of the dataset in the ledger. All sketches and releases of one network must use the
+        same name.
+    cap : str or int, default="4"
+        Maximum of the total epsilon of the dataset, this sketch included.
+    force : bool, default=False
+        Whether to allow epsilon above 10.
+    ledger : path-like, optional
+        The private state folder with the ledgers. The default is $COTERIE_STATE, else
+        $XDG_STATE_HOME/coterie, else ~/.local/state/coterie.
+
+    Attributes
+    ----------
+    answers_ : SketchAnswers
+        The noisy answers. All of them may be published.
+    spent_ : fractions.Fraction
+        Total epsilon of the dataset after this fit; not set for a sketch that was loaded.
+
+    See Also
+    --------
+    load_sketch : Read a sketch from a file.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> from tempfile import TemporaryDirectory
+    >>> graph = ct.Graph.from_edges([0, 0, 1, 3], [1, 2, 2, 4])
+    >>> with TemporaryDirectory() as folder:
+    ...     sketch = ct.PrivateSketch(epsilon="1", dataset="staff", ledger=folder)
+    ...     _ = sketch.fit(graph, nodes=6)
+    ...     sketch.save(f"{folder}/staff.sketch")
+    ...     ct.load_sketch(f"{folder}/staff.sketch").answers_.n_nodes
+    6
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: str | int = "1",
+        dataset: str = "",
+        cap: str | int = "4",
+        force: bool = False,
+        ledger: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.dataset = dataset
+        self.cap = cap
+        self.force = force
+        self.ledger = ledger
+
+    def fit(
+        self,
+        graph: Graph,
+        *,
+        nodes: NodeList,
+        path: str | os.PathLike[str] | None = None,
+        callback: Callback = silent,
+    ) -> PrivateSketch:
+        """Ask the private questions about a network.
+
+        Parameters
+        ----------
+        graph : Graph
+            An undirected graph without weights.
+        nodes : int, path-like or sequence of int or str
+            The public node list: n for the ids 0..n-1, a file with one id per line, or the ids.
+            It must be known without the edges, and is published with the sketch. Nodes without
+            edges belong to it.
+        path : path-like, optional
+            Where to save the sketch. The space is reserved before the ledger entry is made, so
+            that a full disk costs no privacy.
+        callback : callable, default=silent
+            Receives a `Progress` after each group of answers.
+
+        Returns
+        -------
+        PrivateSketch
+            The sketch itself.
+
+        Raises
+        ------
+        InputError
+            If a parameter, the graph or the node list is not usable. Nothing is recorded or spent
+            then.
+        LedgerRefusal
+            If the cap would be exceeded, or the ledger is damaged.
+        """
+        epsilon = parse_epsilon(self.epsilon, force=self.force)
+        cap = parse_decimal(self.cap, "cap")
+        dataset = _required_name(self.dataset)
+        ids = declared_ids(nodes)
+        private = on_node_list(graph, ids)
+        callback(Progress("compiling", 0))
+        _compile()
+        ledger = Ledger(self.ledger)
+        with ExitStack() as stack:
+            file = None
+            if path is not None:
+                size = largest_size(len(ids), ids)
+                file = stack.enter_context(atomic_write(path, "wb", reserve=size))
+            entry = ledger.begin(
+                dataset,
+                kind="sketch",
+                epsilon=epsilon,
+                cap=cap,
+                fingerprint=fingerprint_of(graph),
+                details=_details(len(ids), epsilon),
+            )
+            # The file is closed inside, so that a failure to write it is recorded too.
+            try:
+                self.answers_ = ask(private, ids, epsilon, callback)
+                if file is not None:
+                    file.write(to_bytes(self.answers_))
+                stack.close()
+            except BaseException:
+                with suppress(CoterieError):  # the first error matters; the entry counts anyway
+                    ledger.finish(entry, "failed")
+                raise
+        ledger.finish(entry, "written")
+        self.spent_ = ledger.spent(dataset)
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the sketch to a file, which may be published.
+
+        Parameters
+        ----------
+        path : path-like
+            The file. It appears complete or not at all.
+        """
+        content = to_bytes(self._fitted())
+        with atomic_write(path, "wb") as file:
+            file.write(content)
+
+    def draw(self, rng: RandomState = 0) -> Graph:
+        """Draw a graph from the sketch; nothing else is read, and no privacy is spent.
+
+        Parameters
+        ----------
+        rng : int, Generator or None, default=0
+            Random seed. The same sketch and seed give the same graph.
+
+        Returns
+        -------
+        Graph
+            A graph with the nodes 0..n-1 in random order: no node stands for a person.
+        """
+        from coterie.anonymize.private.draw import draw_graphs
+
+        return draw_graphs(self._fitted(), 1, rng=rng)[0]
+
+    def _fitted(self) -> SketchAnswers:
+        if not hasattr(self, "answers_"):
+            raise InputError("the sketch is not fitted", remedy="call fit first")
+        return self.answers_
+
+
+def load_sketch(path: str | os.PathLike[str]) -> PrivateSketch:
+    """Read a sketch that `PrivateSketch.save` or `coterie sketch` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    PrivateSketch
+        A fitted sketch with the same answers. It does not know the dataset or the ledger.
+
+    Raises
+    ------
+    InputError
+        If the file is not a sketch, was truncated or changed, or has a newer format.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> ct.load_sketch("missing.sketch")
+    Traceback (most recent call last):
+        ...
+    coterie.base.errors.InputError: missing.sketch: cannot be read: No such file or directory
+    """
+    answers = read_answers(path)
+    sketch = PrivateSketch(epsilon=answers.epsilon)
+    sketch.answers_ = answers
+    return sketch
+
+
+def _required_name(dataset: str) -> str:
+    if not dataset:
+        raise InputError(
+            "the sketch has no dataset name",
+            remedy='name the network for the ledger, for example `dataset="staff"`',
+        )
+    return check_dataset_name(dataset)
+
+
+def _details(n_nodes: int, epsilon: Fraction) -> dict[str, object]:
+    """Return what the ledger notes about a sketch."""
+    return {
+        "rules": public_rules.RULES,
+        "nodes": n_nodes,
+        "epsilon_by_answer": [exact_text(epsilon * share) for share in SHARES.parts()],
+    }
+
+
+def _compile() -> None:
+    """Compile the kernels before anything is spent; no random bit is read."""
+    graph = Graph.from_edges([0, 0, 1], [1, 2, 2])
+    from coterie.anonymize.private import exact_counts
+    from coterie.kernels.anonymize.private_counts import place_nodes
+
+    exact_counts.triangle_ladder(graph, exact_counts.node_triangles(graph), 0)
+    fill_noise(np.zeros(1, np.int64), 1, 1, True, np.empty(0, np.int64), 0)
+    one, labels = np.ones(3), np.full(3, -1, np.int32)
+    noise = np.zeros((3, 2), np.int64)
+    place_nodes(graph.indptr, graph.indices, np.arange(3), noise, one, 3.0, labels, np.zeros(2))

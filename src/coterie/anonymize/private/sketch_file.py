@@ -1,0 +1,215 @@
+"""Saved sketches: a safetensors file with a JSON header and a checksum.
+
+The file holds noisy answers and public facts only, so it may be published. It has no hash of the
+input, no path, no time, no seed and no exact figure; the same answers always give the same bytes.
+Loading runs no code, and checks everything that the rules of a sketch determine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as read_tensors
+from safetensors.numpy import save as write_tensors
+
+from coterie.anonymize.ledger import exact_text
+from coterie.anonymize.private import public_rules
+from coterie.anonymize.private.answers import SketchAnswers
+from coterie.anonymize.private.budget import (
+    DAMPING_DEGREES,
+    SHARES,
+    parse_epsilon,
+)
+from coterie.anonymize.private.noise import ANSWER_LIMIT
+from coterie.base.checksums import checksum
+from coterie.base.errors import InputError
+
+FORMAT = 1
+_KEY = "coterie sketch"
+_REMEDY = "get the file again from its source"
+_ARRAYS = {
+    "noisy_degrees": np.int64,
+    "degree_counts": np.int64,
+    "largest_degrees": np.int64,
+    "labels": np.int32,
+    "block_edges": np.int64,
+    "bin_thresholds": np.int64,
+    "bin_edges": np.int64,
+}
+
+
+def to_bytes(answers: SketchAnswers) -> bytes:
+    """Return the content of the file of a sketch."""
+    tensors = {
+        name: np.ascontiguousarray(getattr(answers, name), dtype) for name, dtype in _ARRAYS.items()
+    }
+    tensors |= _packed_ids(answers.node_ids)
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "rules": answers.rules,
+        "nodes": answers.n_nodes,
+        "epsilon": answers.epsilon,
+        "shares": [exact_text(share) for share in answers.shares.parts()],
+        "damping_degrees": list(answers.damping_degrees),
+        "clustering_unit": answers.clustering_unit,
+        "edge_count": answers.edge_count,
+        "triangles": answers.triangles,
+        "clustering_sums": list(answers.clustering_sums),
+    }
+    header["sha256"] = checksum(header, tensors)
+    return write_tensors(tensors, {_KEY: json.dumps(header, sort_keys=True)})
+
+
+def largest_size(n_nodes: int, node_ids: np.ndarray) -> int:
+    """Return the largest number of bytes that the file of a sketch may have."""
+    text = 0 if node_ids.dtype.kind == "i" else sum(len(id_.encode()) for id_ in node_ids.tolist())
+    return 2**16 + text + n_nodes * (8 + 8 + 8 + 8 + 4)
+
+
+def read_answers(path: str | os.PathLike[str]) -> SketchAnswers:
+    """Read the file of a sketch; raise InputError if it is not complete and consistent."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
+    header = _header(content, path)
+    try:
+        tensors = read_tensors(content)
+    except (SafetensorError, ValueError, KeyError, MemoryError, OverflowError) as error:
+        _refuse(path, f"was truncated or changed ({error})")
+    expected = header.pop("sha256", None)
+    if checksum(header, tensors) != expected:
+        _refuse(path, "was changed after it was written: the checksum is wrong")
+    try:
+        return _checked(header, tensors)
+    except InputError as error:
+        _refuse(path, f"is not a valid sketch: {error.problem}")
+
+
+def _refuse(path: str | os.PathLike[str], problem: str) -> NoReturn:
+    raise InputError(problem, path=path, remedy=_REMEDY) from None
+
+
+def _header(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the JSON header of a file in a format that can be read."""
+    length = int.from_bytes(content[:8], "little")
+    try:
+        outer = json.loads(content[8 : 8 + length]) if length <= len(content) else None
+        header: dict[str, Any] = json.loads(outer["__metadata__"][_KEY])  # type: ignore[index]
+        version, rules = header["format"], header["rules"]
+        if not (_is_count(version, 10**6) and _is_count(rules, 10**6)):
+            raise ValueError
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InputError(
+            "is not a sketch of coterie, or was truncated",
+            path=path,
+            remedy="give a file that `coterie sketch` or PrivateSketch.save wrote",
+        ) from None
+    if version > FORMAT or rules > public_rules.RULES:
+        raise InputError(
+            f"has format {version} and rules {rules}, but this version of coterie reads format "
+            f"{FORMAT} and rules {public_rules.RULES}",
+            path=path,
+            remedy="upgrade coterie",
+        )
+    return header
+
+
+def _checked(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> SketchAnswers:
+    """Return the answers, after checking types, shapes, ranges and what the rules determine."""
+    _require(_is_count(header.get("nodes"), 2**31 - 1), "the number of nodes")
+    _require(isinstance(header.get("epsilon"), str), "epsilon")
+    n: int = header["nodes"]
+    epsilon = parse_epsilon(header["epsilon"], force=True)
+    _require(n >= 2, "the number of nodes")
+    _require(exact_text(epsilon) == header["epsilon"], "epsilon")
+    shares = [exact_text(share) for share in SHARES.parts()]
+    _require(header.get("shares") == shares, "the shares")
+    _require(header.get("damping_degrees") == list(DAMPING_DEGREES), "the damping degrees")
+    _require(isinstance(header.get("clustering_sums"), list), "the clustering sums")
+    sums: list[int] = header["clustering_sums"]
+    _require(len(sums) == len(DAMPING_DEGREES), "the clustering sums")
+    numbers = [header.get("edge_count"), header.get("triangles"), *sums]
+    _require(all(type(x) is int and abs(x) < 2**200 for x in numbers), "an answer")
+    _require(abs(int(header["edge_count"])) <= ANSWER_LIMIT, "the number of edges")
+
+    names = {*_ARRAYS, "ids"} if "ids" in tensors else {*_ARRAYS, "id_text", "id_ends"}
+    _require(set(tensors) == names, "the list of arrays")
+    for name, dtype in _ARRAYS.items():
+        array = tensors[name]
+        _require(array.dtype == dtype, f"the type of {name}")
+        _require(array.ndim == (2 if name in ("block_edges", "bin_edges") else 1), name)
+        within = array.size == 0 or (array.min() >= -ANSWER_LIMIT and array.max() <= ANSWER_LIMIT)
+        _require(bool(within), f"the range of {name}")
+
+    degrees, labels = tensors["noisy_degrees"], tensors["labels"]
+    _require(len(degrees) == n and len(labels) == n, "the number of nodes")
+    cap = public_rules.n_degree_counts(n, degrees)
+    _require(len(tensors["degree_counts"]) == cap, "the number of degree counts")
+    largest = public_rules.n_largest_degrees(n, epsilon)
+    _require(len(tensors["largest_degrees"]) == largest, "the number of largest degrees")
+    n_blocks = public_rules.n_blocks(n, epsilon, header["edge_count"])
+    _require(bool((labels >= 0).all() and (labels < n_blocks).all()), "a block")
+    thresholds = public_rules.bin_thresholds(degrees)
+    _require(np.array_equal(tensors["bin_thresholds"], thresholds), "the degree bins")
+    for name, size in (("block_edges", n_blocks), ("bin_edges", len(thresholds) + 1)):
+        table = tensors[name]
+        _require(table.shape == (size, size) and np.array_equal(table, table.T), name)
+    answers = SketchAnswers(
+        node_ids=_unpacked_ids(tensors, n),
+        epsilon=header["epsilon"],
+        edge_count=header["edge_count"],
+        triangles=header["triangles"],
+        clustering_sums=tuple(sums),
+        rules=header["rules"],
+        **{name: tensors[name] for name in _ARRAYS},
+    )
+    _require(header.get("clustering_unit") == answers.clustering_unit, "the clustering unit")
+    return answers
+
+
+def _require(right: bool, what: str) -> None:
+    if not right:
+        raise InputError(f"{what} does not fit the rest of the file")
+
+
+def _is_count(value: object, most: int) -> bool:
+    return type(value) is int and 0 <= value <= most
+
+
+def _packed_ids(ids: np.ndarray) -> dict[str, np.ndarray]:
+    """Return integer ids as they are; text as UTF-8 and where each id ends."""
+    if ids.dtype.kind == "i":
+        return {"ids": np.ascontiguousarray(ids, np.int64)}
+    encoded = [id_.encode() for id_ in ids.tolist()]
+    return {
+        "id_text": np.frombuffer(b"".join(encoded), np.uint8),
+        "id_ends": np.cumsum([len(id_) for id_ in encoded], dtype=np.int64),
+    }
+
+
+def _unpacked_ids(tensors: dict[str, np.ndarray], n: int) -> np.ndarray:
+    """Return the ids that `_packed_ids` packed, checked."""
+    if "ids" in tensors:
+        ids = tensors["ids"]
+        _require(ids.dtype == np.int64 and ids.shape == (n,), "the list of ids")
+        _require(len(np.unique(ids)) == n, "the list of ids")
+        return ids
+    text, ends = tensors["id_text"], tensors["id_ends"]
+    _require(text.dtype == np.uint8 and text.ndim == 1, "the list of ids")
+    _require(ends.dtype == np.int64 and ends.shape == (n,), "the list of ids")
+    steps = np.diff(np.r_[0, ends])
+    _require(bool((steps >= 0).all()) and int(ends[-1]) == len(text), "the list of ids")
+    content, places = text.tobytes(), ends.tolist()
+    ids = np.empty(n, object)
+    try:
+        ids[:] = [content[a:b].decode() for a, b in zip([0, *places], places, strict=False)]
+    except UnicodeDecodeError:
+        _require(False, "an id")
+    _require(len(set(ids.tolist())) == n, "the list of ids")
+    return ids

@@ -1,0 +1,134 @@
+"""The control of A2 and A3: clusterings of the graph without a random sample of its edges.
+
+An edge that was left out was not in the data. An attacker who names it nevertheless has learned
+nothing from its presence: people of these blocks and degrees are connected that often. So the
+share of the left-out edges that an attacker names is compared with that of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.risk.edge_inference import EdgeInference, edge_inference
+from coterie.anonymize.risk.exact_degrees import NamedEdges, PairClaim, name_edges
+from coterie.anonymize.risk.intervals import NORMAL_95, Interval
+from coterie.data import Graph
+
+PARTS = 10  # each sample is one of so many random parts of the edges
+_WIDTH = 0.01  # samples are added until the interval is at most this far from the estimate
+
+
+class LeftOutSample(NamedTuple):
+    """One sample of edges, and what attackers name if the blocks were found without it."""
+
+    left_out: np.ndarray  # bool[edges]
+    named: list[np.ndarray]  # float32[edges] per attacker: left-out edges as if they were absent
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutEdges:
+    """What was found on clusterings without some of the edges."""
+
+    inference: EdgeInference
+    samples: list[LeftOutSample]
+
+
+class ControlledClaim(NamedTuple):
+    """The share of the edges that one attacker names, next to the control.
+
+    `excess` is the share of the edges that are named because they are in the data: named among
+    the edges that were kept, minus named among those that were left out. Both samples are random,
+    so they differ by luck; the difference that the claim on the whole graph shows already is
+    subtracted.
+    """
+
+    attacker: str
+    certain: bool  # on the whole graph, the list is right as often as required
+    kept: float  # share of the kept edges that are named
+    left_out: float  # share of the left-out edges that are named
+    excess: float
+    interval: Interval  # of the excess, 95 %
+    bound: float  # upper end of the interval, but not more than is named at all
+    edges_left_out: int
+
+
+def leave_edges_out(
+    graph: Graph, fit: Callable[[Graph], Classes], rng: Generator, *, certainty: float
+) -> LeftOutEdges:
+    """Leave a tenth of the edges out, cluster the rest, and let attackers name edges.
+
+    Small networks need more than one such sample: further tenths are left out, each with a new
+    clustering, until the named shares are known to about a percentage point.
+    """
+    source, target = graph.edges()
+    part = rng.permutation(len(source)) % PARTS
+    samples: list[LeftOutSample] = []
+    inference: EdgeInference | None = None
+    for i in range(PARTS):
+        left_out = part == i
+        rest = Graph.from_edges(source[~left_out], target[~left_out], n_nodes=graph.n_nodes)
+        classes = fit(rest)
+        if inference is None:
+            inference = edge_inference(graph, rest, classes, left_out, rng)
+        claims = name_edges(graph, classes.block, certainty).attackers
+        samples.append(
+            LeftOutSample(left_out, [np.where(left_out, c.absent, c.present) for c in claims])
+        )
+        if _half_width(samples) <= _WIDTH:
+            break
+    assert inference is not None
+    return LeftOutEdges(inference, samples)
+
+
+def _half_width(samples: Sequence[LeftOutSample]) -> float:
+    """Return the half width of the interval, of the attacker for whom it is widest."""
+    trials = sum(int(s.left_out.sum()) for s in samples)
+    if not trials:
+        return 0.0
+    shares = np.mean([[named.mean() for named in sample.named] for sample in samples], axis=0)
+    return float(max(NORMAL_95 * np.sqrt(p * (1.0 - p) / trials) for p in shares))
+
+
+def compare_with_left_out(
+    whole: Sequence[NamedEdges], samples: Sequence[LeftOutSample]
+) -> list[ControlledClaim]:
+    """Compare the edges named in the samples: those that were kept with those left out.
+
+    `whole` are the edges named with the data of the whole graph. They do not depend on the
+    samples, so what the two groups differ in there is luck, and subtracting it (as far as the two
+    are related) makes the estimate more precise without a bias.
+    """
+    return [
+        _compare(named.claim, named.present, [(s.left_out, s.named[i]) for s in samples])
+        for i, named in enumerate(whole)
+    ]
+
+
+def _compare(
+    claim: PairClaim, whole: np.ndarray, samples: list[tuple[np.ndarray, np.ndarray]]
+) -> ControlledClaim:
+    left_out = np.concatenate([hidden for hidden, _ in samples])
+    named = np.concatenate([n for _, n in samples]).astype(np.float64)
+    before = np.tile(whole.astype(np.float64), len(samples))
+    spread = before - before.mean()
+    variance = float(spread @ spread)
+    slope = float(spread @ named) / variance if variance > 0 else 0.0
+    adjusted = named - slope * spread
+    kept_share, left_share = (
+        float(named[g].mean()) if g.any() else 0.0 for g in (~left_out, left_out)
+    )
+    kept, left = (float(adjusted[g].mean()) if g.any() else 0.0 for g in (~left_out, left_out))
+    excess = kept - left
+    trials = int(left_out.sum())
+    half = NORMAL_95 * float(adjusted.std()) * np.sqrt(1 / max(trials, 1) + 1 / max(len(whole), 1))
+    interval = (excess - half, excess + half)
+    bound = max(0.0, min(claim.named, interval[1]))
+    return ControlledClaim(
+        claim.attacker, claim.certain, kept_share, left_share, excess, interval, bound, trials
+    )

@@ -1,0 +1,221 @@
+"""Attackers who know exact degrees equal slow references; left-out edges are their control."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import SeedSequence, default_rng
+from tests import reference
+
+from coterie.anonymize.anonymizer import Anonymizer
+from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.draw.dcsbm import Steps
+from coterie.anonymize.risk.disclosure import degree_disclosure
+from coterie.anonymize.risk.exact_degrees import (
+    PairRanking,
+    best_claim,
+    expected_edges,
+    maximum_entropy,
+    name_edges,
+    own_claim,
+)
+from coterie.anonymize.risk.left_out_edges import (
+    LeftOutSample,
+    compare_with_left_out,
+    leave_edges_out,
+)
+from coterie.data import Graph
+from coterie.data.demo_data import social_network
+
+
+def _random(seed: int, n: int = 18, m: int = 50) -> tuple[Graph, list[tuple[int, int]], np.ndarray]:
+    edges = [(int(u), int(v)) for u, v in nx.gnm_random_graph(n, m, seed=seed).edges]
+    block = default_rng(seed).integers(0, 3, n).astype(np.int32)
+    block[:3] = range(3)
+    return Graph.from_edges(*np.array(edges).T, n_nodes=n), edges, block
+
+
+def _all_scores(ranking: PairRanking, block: np.ndarray) -> np.ndarray:
+    n = len(block)
+    u, v = np.divmod(np.arange(n * n), n)
+    return ranking.scores(u, v, block).reshape(n, n) * (1 - np.eye(n))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_maximum_entropy_has_the_degrees_and_block_edges_of_the_graph(seed: int) -> None:
+    graph, edges, block = _random(seed, m=30 + seed % 60)
+    ranking = maximum_entropy(graph, block)
+    z = _all_scores(ranking, block)
+    p = z / (1 + z)
+    assert ranking.error <= 1e-5 or ranking.error < 0.02 * len(edges)
+    tolerance = max(4 * ranking.error * len(edges), 1e-3)
+    assert np.abs(p.sum(1) - graph.degrees).sum() <= tolerance
+    for r in range(3):
+        for s in range(r, 3):
+            inside = p[np.ix_(block == r, block == s)].sum() / (2 if r == s else 1)
+            true = sum({block[u], block[v]} == {r, s} for u, v in edges)
+            assert abs(inside - true) <= tolerance
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_maximum_entropy_equals_the_reference(seed: int) -> None:
+    graph, edges, block = _random(seed)
+    expected = reference.maximum_entropy_probabilities(edges, block.tolist(), rounds=1500)
+    assert np.abs(expected.sum(1) - graph.degrees).max() < 1e-3  # the reference has converged
+    ranking = maximum_entropy(graph, block)
+    z = _all_scores(ranking, block)
+    assert np.abs(z / (1 + z) - expected).max() < 2e-3
+    scores = ranking.scores(*graph.edges(), block)
+    claim = own_claim(ranking, scores, 0.6)
+    pairs, hits = reference.edges_named_by_probability(z / (1 + z), edges, 0.6)
+    assert (claim.pairs, claim.edges) == pytest.approx((pairs, hits), abs=1e-3)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0.4, 0.5, 0.7, 0.9]))
+def test_every_threshold_of_the_expected_edges_is_tried(seed: int, certainty: float) -> None:
+    graph, edges, block = _random(seed)
+    ranking = expected_edges(graph, block)
+    slow = reference.expected_edge_numbers(edges, block.tolist())
+    assert _all_scores(ranking, block) == pytest.approx(slow)
+    claim = best_claim(ranking, ranking.scores(*graph.edges(), block), certainty, "")
+    assert claim.edges == reference.most_edges_named(slow, edges, certainty)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0.5, 0.7, 0.9]))
+def test_named_pairs_have_the_mean_probability_that_the_attacker_requires(
+    seed: int, certainty: float
+) -> None:
+    graph, edges, block = _random(seed)
+    ranking = maximum_entropy(graph, block)
+    z = _all_scores(ranking, block)
+    claim = own_claim(ranking, ranking.scores(*graph.edges(), block), certainty)
+    pairs, hits = reference.edges_named_by_probability(z / (1 + z), edges, certainty)
+    assert (claim.pairs, claim.edges) == pytest.approx((pairs, hits), abs=1e-4)
+
+
+def test_fit_converges_where_some_people_know_everybody() -> None:
+    """Nothing is uncertain about a clique and people connected to all of it: p is 1 or 0."""
+    edges = [(u, v) for u in range(6) for v in range(u)] + [
+        (u, v) for u in (6, 7) for v in range(6)
+    ]
+    graph = Graph.from_edges(*np.array(edges).T, n_nodes=9)
+    block = np.array([0] * 6 + [1] * 3, np.int32)
+    ranking = maximum_entropy(graph, block)
+    assert ranking.error < 1e-4
+    named = name_edges(graph, block, 0.9).attackers[0].claim
+    assert named.named == pytest.approx(1.0) and named.precision == pytest.approx(1.0, abs=0.01)
+
+
+def test_without_an_edge_degrees_and_block_edges_are_lower_by_one() -> None:
+    graph, edges, block = _random(3)
+    source, target = graph.edges()
+    scores = expected_edges(graph, block).scores(source, target, block, absent=True)
+    matrix = reference.block_edges(edges, block.tolist(), 3)
+    matrix = np.maximum(matrix, matrix.T)
+    stubs = np.bincount(block, graph.degrees, 3)
+    for u, v, score in zip(source, target, scores, strict=True):
+        r, s = block[u], block[v]
+        ends = 2 if r == s else 1
+        expected = (graph.degrees[u] - 1) * (graph.degrees[v] - 1) * (matrix[r, s] - 1) * ends
+        assert score == pytest.approx(expected / (stubs[r] * stubs[s]))
+
+
+def _cliques(seed: int, count: int = 20, size: int = 20, missing: float = 0.05) -> Graph:
+    """Near-cliques with a few edges between them."""
+    rng = default_rng(seed)
+    n = count * size
+    u, v = np.triu_indices(n, 1)
+    same = u // size == v // size
+    keep = np.where(same, rng.random(len(u)) > missing, rng.random(len(u)) < 0.002)
+    return Graph.from_edges(u[keep], v[keep], n_nodes=n)
+
+
+def _by_clique(size: int = 20):
+    def fit(graph: Graph) -> Classes:
+        label = (np.arange(graph.n_nodes) // size).astype(np.int32)
+        return Classes(label, label)
+
+    return fit
+
+
+def test_edges_of_near_cliques_are_named_also_if_they_were_left_out() -> None:
+    """Most edges can be named, but not because they are in the data: the excess is small."""
+    graph = _cliques(0)
+    found = leave_edges_out(graph, _by_clique(), default_rng(1), certainty=0.9)
+    disclosure = degree_disclosure(graph, _by_clique()(graph), 0.9, found.samples)
+    assert disclosure.named > 0.5
+    control = disclosure.controls[0]
+    assert control.left_out > 0.5
+    assert abs(control.excess) < 0.05 and disclosure.disclosed < 0.05
+
+
+def test_blocks_that_follow_single_edges_have_a_large_excess() -> None:
+    """If a cell contains nothing but one edge, nobody can name that edge if it is left out."""
+    n = 400
+    u = np.arange(0, n, 2)
+    graph = Graph.from_edges(u, u + 1, n_nodes=n)
+
+    def fit(rest: Graph) -> Classes:
+        label = (np.arange(n) // 2).astype(np.int32)
+        return Classes(label, label)
+
+    found = leave_edges_out(graph, fit, default_rng(0), certainty=0.9)
+    disclosure = degree_disclosure(graph, fit(graph), 0.9, found.samples)
+    assert disclosure.named == pytest.approx(1.0)
+    assert disclosure.control is not None
+    assert disclosure.control.kept == pytest.approx(1.0)
+    assert disclosure.control.left_out == 0.0 and disclosure.disclosed == pytest.approx(1.0)
+
+
+def test_excess_interval_covers_the_truth_and_luck_is_subtracted() -> None:
+    """Edges named independently of the sample have no excess; one interval in twenty misses 0."""
+    graph = _cliques(2, count=30, size=12, missing=0.3)
+    block = (np.arange(graph.n_nodes) // 12).astype(np.int32)
+    naming = name_edges(graph, block, 0.7).attackers
+    missed, widths = 0, []
+    rng = default_rng(5)
+    for _ in range(200):
+        left_out = rng.random(graph.n_edges) < 0.1
+        noise = rng.random(graph.n_edges) < 0.1
+        named = [np.where(noise, 1 - n.present, n.present) for n in naming]
+        (first, *_) = compare_with_left_out(naming, [LeftOutSample(left_out, named)])
+        missed += not first.interval[0] <= 0.0 <= first.interval[1]
+        widths.append(first.interval[1] - first.interval[0])
+    assert missed <= 22
+    plain = 2 * 1.96 * np.sqrt(0.25 / (0.1 * graph.n_edges))
+    assert np.mean(widths) < plain
+
+
+def test_without_left_out_edges_everything_named_counts() -> None:
+    graph = _cliques(0)
+    disclosure = degree_disclosure(graph, _by_clique()(graph), 0.9)
+    assert disclosure.control is None
+    assert disclosure.disclosed == disclosure.named > 0.5
+
+
+def test_a_default_release_is_compared_with_left_out_edges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path))
+    people, _ = social_network(n_people=120)
+    with_control, without = (
+        Anonymizer(2, infer_edges=infer, steps=Steps(rewire=False))._release_from(
+            SeedSequence(1), people, suggest=False
+        )
+        for infer in (True, False)
+    )
+    for release, compared in ((with_control, True), (without, False)):
+        assert release.risk is not None
+        known = release.risk.a2.known_degrees
+        assert bool(known.controls) == compared
+        (limit,) = (x for x in release.decision.limits if "degrees known" in x.name)
+        assert limit.value == (known.disclosed if compared else known.named)
+        assert ("in the data" in limit.label) == compared

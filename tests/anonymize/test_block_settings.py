@@ -1,0 +1,98 @@
+"""Fewer blocks, or diluted cores, if exact degrees would disclose too many edges."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+from coterie.anonymize.anonymizer import Anonymizer
+from coterie.anonymize.block_settings import (
+    BlockSettings,
+    RememberedLabels,
+    first_sufficient,
+    possible_settings,
+)
+from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.draw.dcsbm import release_classes
+from coterie.anonymize.risk.disclosure import degree_disclosure
+from coterie.data import Graph
+
+CLIQUE = 24
+
+
+@pytest.fixture(scope="module")
+def team() -> tuple[Graph, np.ndarray]:
+    """A complete team of 24 with two guests, among 300 people in groups of moderate density."""
+    rng = default_rng(3)
+    label = np.r_[np.zeros(CLIQUE + 2, int), 1 + np.arange(300) // 75].astype(np.int32)
+    u, v = np.triu_indices(len(label), 1)
+    p = np.where(label[u] == label[v], 0.2, 0.004)
+    p[(label[u] == 0) & (label[v] == 0)] = 0.05
+    p[v < CLIQUE] = 1.0
+    kept = rng.random(len(u)) < p
+    return Graph.from_edges(u[kept], v[kept], n_nodes=len(label)), label
+
+
+def _classes(team: tuple[Graph, np.ndarray], core_share: float) -> Classes:
+    graph, label = team
+    return release_classes(graph, label, 10, 0.85, core_share=core_share)
+
+
+def test_a_core_with_many_edges_is_diluted(team: tuple[Graph, np.ndarray]) -> None:
+    graph, _ = team
+    before, after = (
+        degree_disclosure(graph, _classes(team, share), 0.9).named for share in (np.inf, 0.02)
+    )
+    assert before > 0.05 and after <= 0.02
+    assert (_classes(team, 0.02).block[:CLIQUE] == _classes(team, 0.02).block[0]).all()
+    assert _classes(team, 0.02).n_blocks == _classes(team, np.inf).n_blocks
+
+
+def test_the_first_settings_that_suffice_are_found(team: tuple[Graph, np.ndarray]) -> None:
+    tried = []
+
+    def classes(settings: BlockSettings) -> Classes:
+        tried.append(settings)
+        return _classes(team, settings.core_share)
+
+    settings = possible_settings(5, 0.02, fewer=False)
+    found = first_sufficient(team[0], settings, 0.02, 0.9, classes, lambda settings: None)
+    assert found == BlockSettings(5, 0.02)
+    assert tried == [found]
+    whole = Classes(np.zeros(30, np.int32), np.zeros(30, np.int32))
+    complete = Graph.from_edges(*np.triu_indices(30, 1), n_nodes=30)
+    assert first_sufficient(complete, settings, 0.02, 0.9, lambda s: whole, lambda s: None) is None
+
+
+def test_fewer_blocks_are_tried_before_cores_are_diluted() -> None:
+    settings = possible_settings(20, 0.02, fewer=True)
+    assert [s.n_blocks for s in settings[:2]] == [10, 5]
+    assert all(np.isinf(s.core_share) for s in settings[:2])
+    assert settings[2:] == possible_settings(20, 0.02, fewer=False)
+    assert possible_settings(1, 0.02, fewer=True) == possible_settings(1, 0.02, fewer=False)
+
+
+def test_the_anonymizer_dilutes_cores_before_it_refuses(team: tuple[Graph, np.ndarray]) -> None:
+    graph, label = team
+    made = Anonymizer(5).release(graph, labels=label, suggest=False)
+    assert made.risk is not None
+    assert made.risk.a2.known_degrees.disclosed <= 0.02
+
+
+def test_a_graph_is_clustered_once_per_number_of_blocks() -> None:
+    runs = []
+    ring, path = (
+        Graph.from_edges(*np.array(g.edges).T, n_nodes=9)
+        for g in (nx.cycle_graph(9), nx.path_graph(9))
+    )
+
+    def cluster(graph: Graph, n_blocks: int) -> np.ndarray:
+        runs.append((graph, n_blocks))
+        return np.zeros(graph.n_nodes, np.int32)
+
+    remembered = RememberedLabels()
+    for graph, n_blocks in ((ring, 2), (path, 2), (ring, 2), (ring, 3)):
+        remembered.get(graph, n_blocks, cluster)
+    assert len(runs) == 3
