@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import pytest
+from tests.support.command_line import COMMAND, result_of
 from tests.support.command_line import coterie as call
-from tests.support.command_line import result_of
 
 _MEASURES = {
     "nodes",
@@ -48,11 +49,14 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
 def test_anonymize_writes_a_release(written: tuple[Path, dict[str, Any]]) -> None:
     folder, result = written
     assert set(result) == {
-        "refused", "reasons", "advice", "utility", "risk", "limits", "levels", "seconds",
+        "refused", "reasons", "advice", "utility", "risk", "limits", "weaker_limits", "levels",
+        "dataset", "private", "seconds",
     }  # fmt: skip
     assert result["refused"] is False and result["reasons"] == []
     assert sorted(p.name for p in (folder / "out").iterdir()) == ["graph.csv", "report.html"]
-    assert (folder / "out.private" / "audit.json").exists()
+    assert result["dataset"] == "g"
+    assert Path(result["private"]) == (folder / "state" / "private" / "g" / "out").resolve()
+    assert (Path(result["private"]) / "audit.json").exists()
 
 
 def test_compare_and_attack_read_what_anonymize_wrote(
@@ -115,7 +119,8 @@ def test_a_refusal_exits_with_3_and_writes_nothing(written: tuple[Path, dict[str
     assert result["refused"] and "40 blocks of at least 10" in result["reasons"][0]
     assert result["advice"][0].startswith("--blocks ")
     assert "would pass (tried)" in done.stderr
-    assert not (folder / "no").exists() and not (folder / "no.private").exists()
+    assert not (folder / "no").exists()
+    assert not (folder / "state" / "private" / "g" / "no").exists()
 
 
 def test_an_exceeded_limit_is_printed_as_exceeded(written: tuple[Path, dict[str, Any]]) -> None:
@@ -130,7 +135,7 @@ def test_an_exceeded_limit_is_printed_as_exceeded(written: tuple[Path, dict[str,
     (row,) = (line for line in done.stdout.splitlines() if "people in the smallest class" in line)
     assert "EXCEEDED" in row and "≥ 200" in row
     assert "PASSED" not in done.stdout
-    audit = json.loads((folder / "forced.private" / "audit.json").read_text())
+    audit = json.loads((folder / "state" / "private" / "g" / "forced" / "audit.json").read_text())
     assert audit["forced"] is True
 
 
@@ -152,6 +157,64 @@ def test_the_identity_map_cannot_be_written_into_the_release(
     assert not (folder / "new").exists()
 
 
+def test_quiet_does_not_hide_a_dropped_column_or_a_second_dataset_name(
+    written: tuple[Path, dict[str, Any]],
+) -> None:
+    folder, _ = written
+    rows = (folder / "g.txt").read_text().splitlines()
+    (folder / "w.txt").write_text("".join(f"{row} 5\n" for row in rows))
+    done = coterie(
+        "anonymize", "w.txt", "--blocks", 5, "--no-rewire", "--out", "weighted", "--quiet",
+        folder=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "column 3 was not read" in done.stderr
+    assert "published before under the dataset name 'g'" in done.stderr
+
+
+def test_the_dataset_and_the_private_folder_are_printed(
+    written: tuple[Path, dict[str, Any]],
+) -> None:
+    folder, _ = written
+    done = coterie(
+        "anonymize", "g.txt", "--blocks", 5, "--no-rewire", "--out", "site/release",
+        folder=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "dataset: g (from the file name; --dataset sets another name)" in done.stderr
+    private = (folder / "state" / "private" / "g" / "release").resolve()
+    assert str(private) in "".join(done.stdout.split())
+    assert {p.name for p in (folder / "site").rglob("*")} == {"release", "graph.csv", "report.html"}
+
+
+def test_of_four_commands_at_once_only_the_allowed_number_releases(
+    written: tuple[Path, dict[str, Any]],
+) -> None:
+    folder, _ = written
+    (folder / "once.toml").write_text("[limits]\nreleases = 1\n")
+    unnamed = coterie(
+        "anonymize", "g.txt", "--policy", "once.toml", "--out", "race-0", folder=folder
+    )
+    assert unnamed.returncode == 2 and "set --dataset" in unnamed.stderr
+    running = [
+        subprocess.Popen(
+            [
+                *COMMAND, "anonymize", "g.txt", "--blocks", "5", "--no-rewire", "--quiet",
+                "--policy", "once.toml", "--dataset", "race", "--out", f"race-{i}",
+            ],
+            cwd=folder,
+            env={**os.environ, "COTERIE_STATE": str(folder / "state")},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for i in range(4)
+    ]  # fmt: skip
+    answers = [process.communicate()[1] for process in running]
+    assert sorted(process.returncode for process in running) == [0, 3, 3, 3], answers
+    assert sum((folder / f"race-{i}").exists() for i in range(4)) == 1
+
+
 def test_invalid_policy_exits_with_2(written: tuple[Path, dict[str, Any]]) -> None:
     folder, _ = written
     (folder / "p.toml").write_text("[limits]\nspeed = 3\n")
@@ -168,3 +231,20 @@ def test_attack_with_the_identity_map_of_another_graph_exits_with_2(
     (folder / "bad.csv").write_text("published,original\n0,nobody\n")
     done = coterie("attack", "g.txt", "out/graph.csv", "--truth", "bad.csv", folder=folder)
     assert done.returncode == 2 and "nobody" in done.stderr
+
+
+def test_a_policy_weaker_than_the_default_is_named_in_the_verdict(
+    written: tuple[Path, dict[str, Any]],
+) -> None:
+    folder, _ = written
+    (folder / "weak.toml").write_text("[limits]\nmin_class_size = 1\nattack_margin = 1\n")
+    done = coterie(
+        "anonymize", "g.txt", "--blocks", 5, "--out", "weak", "--policy", "weak.toml",
+        folder=folder,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "released under a weaker policy" in done.stderr
+    page = (folder / "weak" / "report.html").read_text()
+    for text in (done.stderr, page):
+        assert "smallest class: 1, which is no limit (default 10)" in " ".join(text.split())
+    assert "within every limit" not in page + done.stdout + done.stderr

@@ -45,6 +45,7 @@ def test_guide_runs(name: str, files: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(
         "tools.documentation._run_command", lambda command, **_: ""
     )  # commands are checked below
+    monkeypatch.setenv("COTERIE_STATE", str(files / "state"))
     run_page(page, files)
 
 

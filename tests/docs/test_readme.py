@@ -70,8 +70,9 @@ def test_command_and_python_release_with_the_same_settings(
     run: tuple[Path, dict[str, Any]],
 ) -> None:
     folder, names = run
-    by_command = json.loads((folder / "release.private" / "audit.json").read_text())
-    by_python = json.loads((folder / "release-2.private" / "audit.json").read_text())
+    private = folder / "state" / "private" / "friends"
+    by_command = json.loads((private / "release" / "audit.json").read_text())
+    by_python = json.loads((private / "release-2" / "audit.json").read_text())
     assert not names["release"].refused
     for key in ("parameters", "input_sha256", "blocks", "model"):
         assert by_command[key] == by_python[key]
@@ -80,7 +81,7 @@ def test_command_and_python_release_with_the_same_settings(
 def test_privacy_is_claimed_exactly() -> None:
     text = " ".join(README.read_text(encoding="utf-8").split())
     assert "This model does not provide differential privacy." in text
-    assert "coterie sketch" not in text
+    assert "publish a *private sketch* instead" in text and "`coterie sketch`" in text
 
 
 def test_figures_about_releases_are_those_of_the_table() -> None:

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from tests.support import fitted_stand_ins as stand_ins
 
 import coterie as ct
+from coterie.anonymize.baselines.configuration import configuration
 from coterie.report import cluster_report as cluster
 from coterie.report import recommender_report as recommend
 from coterie.report import release_report as anonymize
+from coterie.report import sketch_report as private
 from coterie.report import soft_report as soft
 from coterie.report.charts import Axis, Series, xy
 from coterie.report.page import Figure, write
@@ -74,6 +77,17 @@ def _reproduction() -> str:
     return write(reproduction_page(Reproduction([outcome], hardware(2), 12.0)))
 
 
+def _sketch() -> str:
+    graph = stand_ins.clique_network()
+    return private.render(stand_ins.sketch(graph), [graph, configuration(graph, default_rng(0))])
+
+
+def _star_sketch() -> str:
+    """The warning for a large epsilon, ten draws, and answers that are mostly noise."""
+    graph = stand_ins.star_network()
+    return private.render(stand_ins.sketch(graph, "6"), [graph] * 10)
+
+
 REPORTS = {
     "cluster": lambda: cluster.render(*stand_ins.clustered(600, 12)),
     "cluster_many": lambda: cluster.render(*stand_ins.clustered(6000, 300)),
@@ -84,6 +98,9 @@ REPORTS = {
     "recommend_best": _additive,
     "anonymize": lambda: anonymize.render(stand_ins.release()),
     "refused": lambda: anonymize.render(stand_ins.release(refused=True)),
+    "sketch": _sketch,
+    "sketch_alone": lambda: private.render(stand_ins.sketch(stand_ins.clique_network(), "0.1")),
+    "sketch_star": _star_sketch,
 }
 
 

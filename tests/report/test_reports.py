@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from html import unescape
 
 import numpy as np
@@ -13,7 +13,8 @@ import pytest
 from tests.support import fitted_stand_ins as stand_ins
 
 import coterie as ct
-from coterie.anonymize.output.public_summary import PublicSummary
+from coterie.anonymize.output.public_summary import OwnerSummary, PublicMeasure, PublicSummary
+from coterie.anonymize.utility.community_utility import PublicCommunities
 from coterie.base.progress import Iteration
 from coterie.data import Graph
 from coterie.data.generators import planted_partition
@@ -207,7 +208,7 @@ def test_anonymize_verdict_follows_the_policy() -> None:
     passed = words(anonymize.render(stand_ins.release()))
     assert "✓ released" in passed
     assert "No attack guessed more than 11 of 18,772 people right (less than 1 expected" in passed
-    assert "identify nobody in the copy without names: 10 people known" in passed
+    assert "in the copy without names: 10 people known" in passed
     refused = words(anonymize.render(stand_ins.release(refused=True)))
     assert "✗ refused" in refused and "40 blocks would pass" in refused
     assert "limit exceeded" in refused and "limit exceeded" not in passed
@@ -232,20 +233,27 @@ def test_levels_of_risk_are_percentages() -> None:
 def test_changes_smaller_than_the_rounding_of_the_original_are_not_shown() -> None:
     utility = stand_ins.release().utility
     assert utility is not None
-    original = replace(utility.original, degree_max=20, diameter=7, global_clustering=0.301)
-    near = replace(utility.published, degree_max=18, diameter=7, global_clustering=0.3012)
-    far = replace(near, degree_max=30, diameter=8, global_clustering=0.331)
-    for published, changes in (
-        (near, ["within rounding", "±0", "within rounding"]),
-        (far, ["+50.0 %", "+1", "+10.0 %"]),
+    for released, changes in (
+        ((18, 2040, 0.304), ["within rounding", "–", "within rounding"]),
+        ((60, 2080, 0.331), ["+200.0 %", "–", "+10.3 %"]),
     ):
-        section = measure_by_measure(replace(utility, original=original, published=published))
-        table = section.tables[0].table
+        measures = [
+            PublicMeasure("isolates", 20, released[0], 10.0),
+            PublicMeasure("degree_max", None, released[1]),
+            PublicMeasure("global_clustering", 0.3, released[2], 0.005),
+        ]
+        table = measure_by_measure(replace(utility, measures=measures)).tables[0].table
         assert table.columns == ["measure", "original (rounded)", "release", "change"]
-        shown = {row[0]: row[3] for row in table.rows}
-        assert [
-            shown[name] for name in ("largest degree", "diameter", "global clustering")
-        ] == changes
+        assert [row[1] for row in table.rows] == ["20 ± 10", "–", "0.3 ± 0.005"]
+        assert [row[3] for row in table.rows] == changes
+
+
+def test_the_owner_sees_exact_figures_and_that_they_are_private() -> None:
+    public = stand_ins.release()
+    private = OwnerSummary(**{f.name: getattr(public, f.name) for f in fields(public)})
+    text = words(anonymize.render(private))
+    assert "PRIVATE anonymization report" in text and "(less than 1 expected" in text
+    assert "PRIVATE" not in words(anonymize.render(public))
 
 
 def test_title_of_a_release_and_of_a_refusal() -> None:
@@ -300,3 +308,19 @@ def test_importing_coterie_does_not_import_the_report() -> None:
     code = "import sys, coterie; print('coterie.report' in sys.modules, 'jinja2' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_release_report_says_whether_communities_are_preserved() -> None:
+    text = words(anonymize.render(stand_ins.release()))
+    assert "✗ not preserved (at least 0.546)" in text  # 0.293 of 0.642
+    assert "✗ not preserved (at least 0.609)" in text  # 0.291, where two searches agree at 0.812
+    assert "✓ preserved (within 10" in text and "✗ not preserved (within 20" in text
+
+
+def test_release_report_of_an_original_without_clear_communities() -> None:
+    summary = stand_ins.release()
+    assert summary.utility is not None
+    vague = PublicCommunities("own", 0.2, 0.21, 0.19, 0.3, 0.4, True, None)
+    changed = replace(summary, utility=replace(summary.utility, communities=vague))
+    text = words(anonymize.render(changed))
+    assert "not clear enough to compare" in text and "own modularity search" in text

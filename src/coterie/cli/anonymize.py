@@ -11,6 +11,7 @@ import typer
 
 from coterie.base.errors import PolicyRefusedError
 from coterie.base.json_values import JsonObject, as_json
+from coterie.cli.anonymize_private import PrivateOptions, refuse_other_options, run_private
 from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption, load_graph
 from coterie.cli.session import Session, command, spell_options, stopwatch
 
@@ -39,7 +40,9 @@ BlocksOption = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Number of blocks (default: half the square root of the number of nodes).",
+        help="Number of blocks (default: one per hundred people, but at least half and at most "
+        "twice the square root of their number; half the square root if hubs connect mostly to "
+        "people with few contacts).",
     ),
 ]
 MinClassSizeOption = Annotated[
@@ -51,6 +54,24 @@ MinClassSizeOption = Annotated[
     ),
 ]
 
+DatasetOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Name of the dataset in the ledger, which counts what was published from it; use "
+        "the same name each time (default: name of the input file; required if the policy limits "
+        "releases). Example: staff-2026",
+    ),
+]
+PrivateOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder for the private audit and report; never publish it (default: "
+        "private/NAME in the state folder, see COTERIE_STATE).",
+    ),
+]
+
 
 @command(
     seed_help="Seed of the clustering and of the attacks. It does not determine the new graph, "
@@ -58,14 +79,41 @@ MinClassSizeOption = Annotated[
 )
 def run(
     session: Session,
+    context: typer.Context,
     graph: GraphArgument,
     out: Annotated[
         Path,
         typer.Option(
             metavar="DIR",
-            help="Folder to publish; must be new or empty. The private audit goes to DIR.private.",
+            help="Folder to publish; must be new or empty.",
         ),
     ],
+    dataset: DatasetOption = None,
+    private: PrivateOption = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="E",
+            help="Make a differentially private release with this epsilon, a decimal number: "
+            "sketch, ledger entry, draw and report in one command. Needs --nodes and --dataset; "
+            "options of the clustering and of the policy do not apply. Example: --epsilon 1",
+        ),
+    ] = None,
+    nodes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|FILE",
+            help="With --epsilon: the public node list, N for the ids 0..N-1, or a file with one "
+            "id per line. It must not be made from the edges.",
+        ),
+    ] = None,
+    cap: Annotated[
+        str,
+        typer.Option(
+            metavar="E",
+            help="With --epsilon: maximum of the total epsilon of the dataset, this one included.",
+        ),
+    ] = "4",
     blocks: BlocksOption = None,
     model: Annotated[
         Model,
@@ -106,11 +154,17 @@ def run(
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="Write the release even if refused (recorded in audit and report)."
+            "--force",
+            help="Write the release even if refused (recorded in audit and report); with "
+            "--epsilon: allow a value above 10.",
         ),
     ] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the release that is in DIR.")
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Replace the release that is in DIR; other files in it are never overwritten.",
+        ),
     ] = False,
     research_truth: Annotated[
         Path | None,
@@ -130,17 +184,51 @@ def run(
     Draws a new graph from a block model of GRAPH, attacks it, and writes it with a report if it is
     within every limit of the privacy policy.
 
+    With --epsilon, the release is differentially private instead: the graph is drawn from a sketch
+    with noise.
+
     Example: coterie anonymize friends.csv --blocks 60 --out release
     """
-    from coterie.anonymize.anonymizer import Anonymizer
+    refuse_other_options(context, epsilon)
+    if epsilon is not None:
+        return run_private(
+            session,
+            PrivateOptions(
+                graph=graph,
+                out=out,
+                epsilon=epsilon,
+                nodes=nodes,
+                cap=cap,
+                dataset=dataset,
+                private=private,
+                draws=draws,
+                force=force,
+                overwrite=overwrite,
+                output_format=output_format.value,
+                format=format,
+                separator=separator,
+            ),
+        )
+    from coterie.anonymize.anonymizer import Anonymizer, require_name
     from coterie.anonymize.draw.dcsbm import Steps
+    from coterie.anonymize.ledger import dataset_name_of
     from coterie.anonymize.output.json_form import release_json
-    from coterie.anonymize.output.release_folder import check_folder, check_identity_map_path
+    from coterie.anonymize.output.release_folder import plan_folders
     from coterie.anonymize.policy import Policy
 
-    check_folder(out, overwrite)
-    if research_truth is not None:
-        check_identity_map_path(research_truth, out)
+    limits = None if policy is None else Policy.from_file(policy)
+    require_name(dataset, limits)
+    if dataset is None:
+        dataset = dataset_name_of(graph)
+        session.say(f"dataset: {dataset} (from the file name; --dataset sets another name)")
+    folders = plan_folders(
+        out,
+        private,
+        dataset=dataset,
+        inputs=[graph, *([] if policy is None else [policy])],
+        overwrite=overwrite,
+        research_truth=research_truth,
+    )
     anonymizer = Anonymizer(
         blocks,
         min_class_size=min_class_size,
@@ -148,7 +236,8 @@ def run(
         model=model.value,
         steps=Steps(rewire=rewire),
         draws=draws,
-        policy=None if policy is None else Policy.from_file(policy),
+        policy=limits,
+        dataset=dataset,
         rng=session.seed,
     )
     with stopwatch() as seconds:
@@ -166,25 +255,32 @@ def run(
                 format=output_format.value,
                 overwrite=overwrite,
                 force=force,
+                private=folders.private,
                 research_truth=research_truth,
             )
+        result["dataset"] = dataset
+        result["private"] = str(folders.private) if written else None
         result["seconds"] = seconds()
     if not written:
         if session.json:
             sys.stdout.write(as_json(result) + "\n")
         raise PolicyRefusedError([*release.reasons, *suggestions])
-    _print_release(session, release, out, research_truth)
+    _print_release(session, release, out, private or folders.private, research_truth)
     return result
 
 
 def _print_release(
-    session: Session, release: Release, out: Path, research_truth: Path | None
+    session: Session, release: Release, out: Path, private: Path, research_truth: Path | None
 ) -> None:
     """Print what was written, what is not preserved, and the two tables."""
     if release.refused:
         session.say(
-            "FORCED: the privacy policy refuses this release: " + "; ".join(release.reasons)
+            "FORCED: the privacy policy refuses this release: " + "; ".join(release.reasons),
+            important=True,
         )
+    if release.decision.weaker:
+        text = f"released under a weaker policy. {release.decision.qualification}"
+        session.say(text, important=True)
     if research_truth is not None:
         session.say(f"{research_truth} says who is who: never publish it, and delete it when done")
     if release.utility is not None:
@@ -193,7 +289,11 @@ def _print_release(
         utility = release.utility
         session.show(measures_table(utility.original, utility.published, utility.degree_ks))
     session.show(_policy_table(release.decision))
-    session.show(f"written: {out} (to publish), {out}.private/audit.json (private, keep it)")
+    for limit in release.decision.limits:
+        if limit.note:
+            session.show(limit.note)
+    session.show(f"to publish: {out}")
+    session.show(f"private, keep it and never publish it: {private}")
 
 
 def measures_table(

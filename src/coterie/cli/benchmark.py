@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,9 +12,12 @@ from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOpti
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from rich.table import Table
 
     from coterie.anonymize.baselines.benchmark import BenchmarkRow
+    from coterie.anonymize.baselines.private_benchmark import PrivateBenchmarkRow
 
 app = typer.Typer(no_args_is_help=True, help="Compare coterie with other techniques on your data.")
 
@@ -97,3 +100,95 @@ def _table(rows: list[BenchmarkRow]) -> Table:
             figures += [found.correct for found in risk.seeded]
         table.add_row(row.technique, *(f"{x:.3g}" if x < 1000 else f"{x:.0f}" for x in figures))
     return table
+
+
+@app.command("private")
+@command(
+    seed_help="Seed of the draws and of the order of the nodes. The noise of the private answers "
+    "always comes from the operating system, so two runs differ."
+)
+def private(
+    session: Session,
+    graph: GraphArgument,
+    epsilon: Annotated[
+        str,
+        typer.Option(
+            metavar="E,E,…",
+            help="Privacy parameters, decimal numbers separated by commas, e.g. 0.5,1,2.",
+        ),
+    ] = "0.5,1,2",
+    draws: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Graphs per technique and epsilon; each one comes from its own sketch.",
+        ),
+    ] = 10,
+    format: FormatOption = None,
+    separator: SeparatorOption = None,
+) -> JsonObject:
+    """Compare private graph generators on the 15 queries of PGB.
+
+    Draws graphs from private sketches, from the configuration model with private degrees and by
+    randomized response, and from the release that is not private, and compares each with GRAPH.
+
+    The result is not private: it is computed from the original. Nothing is written, neither a
+    sketch nor an entry in the ledger.
+
+    Example: coterie benchmark private friends.csv --epsilon 0.5,1,2 --draws 10
+    """
+    from coterie.anonymize.baselines.private_benchmark import private_benchmark
+    from coterie.anonymize.output.json_form import private_benchmark_json
+    from coterie.anonymize.private.budget import parse_epsilon
+
+    values = [parse_epsilon(part) for part in epsilon.split(",")]
+    original = load_graph(session, graph, format=format, separator=separator)
+    session.say("A benchmark compares with the original: its figures are not private.")
+    with stopwatch() as seconds, session.progress("benchmark") as callback:
+        rows = private_benchmark(
+            original,
+            values,
+            draws=draws,
+            engine=session.engine(),
+            rng=session.seed,
+            callback=callback,
+        )
+        result = {"rows": private_benchmark_json(rows), "private": False, "seconds": seconds()}
+    for value in values:
+        session.show(_private_table(rows, value))
+    session.show(
+        "Mean ± standard deviation over the draws. Relative errors, unless the row says otherwise; "
+        "lower is better, unless the row says otherwise."
+    )
+    return result
+
+
+def _private_table(rows: list[PrivateBenchmarkRow], epsilon: Fraction) -> Table:
+    """Return one row per query and one column per technique, for one epsilon."""
+    from rich.table import Table
+
+    from coterie.anonymize.baselines.pgb_queries import QUERY_NAMES
+
+    shown = [row for row in rows if row.epsilon in (epsilon, None)]
+    title = f"epsilon = {float(epsilon):g}"
+    table = Table(box=None, padding=(0, 2), title=title, title_justify="left")
+    table.add_column("query", no_wrap=True)
+    for row in shown:
+        table.add_column(row.technique, justify="right")
+    for key, name in QUERY_NAMES.items():
+        table.add_row(name, *(_private_cell(row, key) for row in shown))
+    blocks = [row.blocks for row in shown]
+    for name, place in (
+        ("blocks of the sketch: modularity in the original", 0),
+        ("blocks of the sketch: AMI with its communities", 1),
+    ):
+        table.add_row(name, *("" if each is None else f"{each[place]:.3g}" for each in blocks))
+    return table
+
+
+def _private_cell(row: PrivateBenchmarkRow, key: str) -> str:
+    if row.mean is None:
+        return "not run"
+    mean = f"{getattr(row.mean, key):.3g}"
+    return mean if row.sd is None else f"{mean} ± {getattr(row.sd, key):.2g}"

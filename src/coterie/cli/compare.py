@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from coterie.base.json_values import JsonObject
 from coterie.cli.input_options import FormatOption, SeparatorOption, load_graph
 from coterie.cli.session import Session, command, stopwatch
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from coterie.anonymize.utility.community_utility import CommunityUtility
+    from coterie.anonymize.utility.full_measures import FullComparison
 
 
 @command(unused=("seed",))
@@ -20,17 +27,35 @@ def run(
     published: Annotated[
         str, typer.Argument(metavar="PUBLISHED", help="The graph to compare with it.")
     ],
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Measure more: patterns of 3 and 4 nodes, cores, betweenness, robustness, "
+            "epidemic size, bridges.",
+        ),
+    ] = False,
+    truth: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Who is who: a table with the columns published,original, as written by "
+            "`coterie anonymize --research-truth`. Compares the communities person by person.",
+        ),
+    ] = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> JsonObject:
-    """Compare two graphs: paths, clustering, degrees, components.
+    """Compare two graphs, measure by measure.
 
     Prints one row per measure: number of nodes and edges, path lengths, clustering, degrees,
-    assortativity, components and core numbers.
+    assortativity, components, core numbers and communities.
 
-    Example: coterie compare friends.csv release/graph.csv
+    Example: coterie compare friends.csv release/graph.csv --full
     """
-    from coterie.anonymize.output.json_form import comparison_json
+    from coterie.anonymize.output.identity_map import read_identity_map
+    from coterie.anonymize.output.json_form import comparison_json, full_comparison_json
+    from coterie.anonymize.utility.full_measures import compare_fully
     from coterie.anonymize.utility.measures import compare
     from coterie.cli.anonymize import measures_table
 
@@ -38,8 +63,74 @@ def run(
         load_graph(session, path, format=format, separator=separator)
         for path in (original, published)
     )
-    with stopwatch() as seconds:
-        found = compare(first, second, session.engine())
-        result = {**comparison_json(found), "seconds": seconds()}
+    identity = None if truth is None else read_identity_map(truth, first, second)
+    with stopwatch() as seconds, session.progress("compare") as callback:
+        if full:
+            everything = compare_fully(
+                first, second, session.engine(), identity=identity, callback=callback
+            )
+            found, result = everything.basic, full_comparison_json(everything)
+        else:
+            found = compare(first, second, session.engine(), identity=identity)
+            result = comparison_json(found)
+        result["seconds"] = seconds()
     session.show(measures_table(found.original, found.published, found.degree_ks, "two graphs"))
+    if full:
+        session.show(_full_table(everything))
+        session.show(_counts(everything))
+    if found.communities is not None:
+        session.show(_communities_table(found.communities))
     return result
+
+
+def _full_table(comparison: FullComparison) -> Table:
+    """Return a table of the further measures, with the relative difference."""
+    from rich.table import Table
+
+    from coterie.anonymize.utility.full_measures import full_rows
+
+    table = Table("measure", "original", "published", "difference", "", title="further measures")
+    for row in full_rows(comparison.original, [comparison.published]):
+        error = "–" if row.error is None else f"{100 * row.error:+.1f} %"
+        kept = "kept" if row.kept else f"not kept (± {100 * row.measure.tolerance:g} %)"
+        figures = _figure(row.original), _figure(row.published)
+        table.add_row(row.measure.name, *figures, error, kept)
+    return table
+
+
+def _figure(value: float) -> str:
+    """Format counts without decimals and other figures with four significant digits.
+
+    >>> _figure(44916549), _figure(0.024904), _figure(-36.04)
+    ('44,916,549', '0.0249', '-36.04')
+    """
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def _counts(comparison: FullComparison) -> str:
+    """Say which measures come from a sample or from simulations."""
+    used, nodes = comparison.original.betweenness.sources, comparison.basic.original.nodes
+    paths = "all nodes" if used == nodes else f"a sample of {used:,} nodes"
+    outbreaks = comparison.original.epidemic[0].outbreaks
+    return (
+        f"Betweenness: shortest paths from {paths}. Robustness: share of the nodes in the largest "
+        "component, mean while nodes are removed one by one. Epidemic size: largest of all "
+        f"outbreaks, mean over {outbreaks} simulations; the threshold follows from the degrees of "
+        "the original."
+    )
+
+
+def _communities_table(found: CommunityUtility) -> Table:
+    """Return a table that says whether the published communities are the original's."""
+    from rich.table import Table
+
+    table = Table("communities", "", title=f"communities, person by person ({found.method})")
+    draw = found.draws[0]
+    for name, value in (
+        ("modularity in the original, of its own communities", found.original[0]),
+        ("modularity in the original, of the published communities", draw.foreign_modularity),
+        ("agreement of original and published (1: equal, 0: unrelated)", draw.agreement),
+        ("agreement of two searches on the original", found.self_agreement),
+    ):
+        table.add_row(name, f"{value:.4f}")
+    return table

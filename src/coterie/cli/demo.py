@@ -153,7 +153,7 @@ def _release(session: Session, out: Path) -> JsonObject:
     people, _ = social_network(rng=session.seed)
     _headline(session, "3. Can it be published? A similar new network, attacked before its release")
     with session.progress("releasing") as callback, stopwatch() as seconds:
-        release = Anonymizer(rng=session.seed).release(
+        release = Anonymizer(dataset="demo", rng=session.seed).release(
             people, engine=session.engine(), callback=callback
         )
     utility = release.utility
@@ -163,10 +163,10 @@ def _release(session: Session, out: Path) -> JsonObject:
     folder = _unused_name(out)
     release.write(folder)
     session.show(measures_table(utility.original, utility.published, utility.degree_ks))
-    session.show(f"Yes. {decision_text(release.summary)}")
+    session.show(f"Yes. {decision_text(release.owner_summary or release.summary)}")
     session.show(
         f"The new network: {folder}/graph.csv. Report: {folder}/report.html (open it in a "
-        f"browser).\nMust stay private: {folder}.private/audit.json"
+        f"browser).\nMust stay private: {release.private_folder(folder)}"
     )
     return {
         "refused": False,
@@ -182,7 +182,7 @@ def _release(session: Session, out: Path) -> JsonObject:
 def _unused_name(folder: Path) -> Path:
     """Return the folder, or the first of folder-2, folder-3 … that does not exist."""
     number, free = 1, folder
-    while free.exists() or Path(f"{free}.private").exists():
+    while free.exists():
         number += 1
         free = folder.with_name(f"{folder.name}-{number}")
     return free

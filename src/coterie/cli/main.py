@@ -36,9 +36,12 @@ _COMMANDS = {
     "datasets": "datasets",
     "demo": "demo",
     "doctor": "doctor",
+    "draw": "draw",
+    "ledger": "ledger",
     "recommend": "recommend",
     "reproduce": "reproduce",
     "shard": "shard",
+    "sketch": "sketch",
     "soft": "soft",
 }
 

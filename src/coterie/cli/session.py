@@ -24,7 +24,9 @@ import typer
 from coterie.base.errors import (
     AssumptionWarning,
     CoterieError,
+    ImportantWarning,
     InputError,
+    LedgerRefusal,
     PolicyRefusedError,
 )
 from coterie.base.json_values import as_json
@@ -119,9 +121,9 @@ class Session:
     assumed: list[str] = field(default_factory=list)  # remarks of the library, for reports
     _said: set[str] = field(default_factory=set)
 
-    def say(self, text: str) -> None:
-        """Print a line on stderr, once, unless --quiet was given."""
-        if not self.quiet and text not in self._said:
+    def say(self, text: str, *, important: bool = False) -> None:
+        """Print a line on stderr, once; with --quiet only if it is important."""
+        if (important or not self.quiet) and text not in self._said:
             self._said.add(text)
             self.errors.print(text, highlight=False, soft_wrap=True)
 
@@ -254,7 +256,7 @@ def remarks(session: Session) -> Iterator[None]:
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, AssumptionWarning):
                 remark = spell_options(str(message))
-                session.say(remark)
+                session.say(remark, important=issubclass(category, ImportantWarning))
                 if remark not in session.assumed:
                     session.assumed.append(remark)
             else:
@@ -309,7 +311,7 @@ def spell_options(message: str) -> str:
 def _exit_code(error: CoterieError) -> int:
     if isinstance(error, InputError):
         return BAD_INPUT
-    return REFUSED if isinstance(error, PolicyRefusedError) else FAILED
+    return REFUSED if isinstance(error, PolicyRefusedError | LedgerRefusal) else FAILED
 
 
 def _fail(session: Session, message: str, code: int) -> None:

@@ -1,20 +1,21 @@
-"""The report of a release: the decision, the risk and the utility.
+"""The reports of a release: the decision, the risk and the utility.
 
-The report is published with the release, so it shows nothing but what the public summary
-contains: not the seed, not an id of the original, not a figure about one person.
+One report is published with the release and shows nothing but what the public summary contains:
+not the seed, not an id of the original, no figure that fewer than `min_class_size` people decide.
+The other one has exact figures and is for the owner.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from coterie.anonymize.output.public_summary import PublicSummary
+from coterie.anonymize.output.public_summary import OwnerSummary, PublicMeasure, PublicSummary
 from coterie.anonymize.utility.measures import MEASURE_NAMES
 from coterie.report.charts import percent, short
 from coterie.report.page import Fact, Page, Section, Verdict, write
 from coterie.report.risk_section import attacks, risk
 from coterie.report.shared_sections import assumptions, count
-from coterie.report.utility_section import curves, measure_by_measure
+from coterie.report.utility_section import communities, curves, measure_by_measure
 
 
 class _Method(NamedTuple):
@@ -51,17 +52,24 @@ def render(summary: PublicSummary) -> str:
 def compose(summary: PublicSummary) -> Page:
     """Arrange the sections and charts of the report."""
     method = _METHODS.get(summary.model)
+    private = isinstance(summary, OwnerSummary)
     return Page(
-        "anonymization report",
+        "PRIVATE anonymization report" if private else "anonymization report",
         "Refused release" if summary.refused and not summary.forced else "Published network",
         _verdict(summary),
         _facts(summary),
         [
-            risk(summary.limits, summary.levels),
-            attacks(summary.attacks, summary.nodes),
+            risk(summary.limits, summary.levels, None if private else summary.group),
+            attacks(summary.attacks, summary.nodes, None if private else summary.group),
             curves(summary.profiles),
+            communities(summary.utility),
             measure_by_measure(summary.utility),
-            Section("What is not guaranteed", notes=summary.remarks),
+            Section(
+                "What is private, and what is not guaranteed"
+                if private
+                else "What is not guaranteed",
+                notes=summary.remarks,
+            ),
             assumptions([] if method is None else [method.explanation, _SIMPLE_GRAPH]),
         ],
         subtitle=f"“{summary.name}”" if summary.name else "",
@@ -82,8 +90,8 @@ def _verdict(summary: PublicSummary) -> Verdict:
     not_kept = summary.utility.not_kept if summary.utility else []
     return Verdict(
         decision_text(summary),
-        "good",
-        "✓ released",
+        "warn" if summary.weaker else "good",
+        "! released under a weaker policy" if summary.weaker else "✓ released",
         [f"Not preserved: {what}" for what in not_kept],
     )
 
@@ -91,20 +99,27 @@ def _verdict(summary: PublicSummary) -> Verdict:
 def decision_text(summary: PublicSummary) -> str:
     """Say that a release is within its limits, and how many people attacks guessed right."""
     found = _best_attack(summary)
-    return "The release is within every limit of the privacy policy." + f" {found}" * bool(found)
+    within = "The release is within every limit of the privacy policy."
+    if summary.weaker:
+        within = f"Released under a weaker policy, whose limits it keeps. {summary.weaker}"
+    return within + f" {found}" * bool(found)
 
 
 def _best_attack(summary: PublicSummary) -> str:
     """Describe the attack that guessed the most people right; "" if none has power."""
-    able = [a for a in summary.attacks if a.naive >= 1]
+    able = [a for a in summary.attacks if a.has_power]
     if not able or not summary.nodes:
         return ""
     best = max(able, key=lambda a: a.release)
-    luck = "" if best.expected is None else f" ({_about(best.expected)} expected by luck)"
+    exact = isinstance(summary, OwnerSummary)
+    luck = ""
+    if best.expected is not None:
+        most = "up to " if best.expected >= 1 and not exact else ""
+        luck = f" ({most}{_about(best.expected)} expected by luck)"
     return (
         f"No attack guessed more than {best.release:,.0f} of {summary.nodes:,} people right{luck}. "
-        f"In a copy with only the names removed, the same attacks identify up to "
-        f"{max(a.naive for a in able):,.0f}."
+        f"In a copy with only the names removed, the same attacks identify "
+        f"{'up to' if exact else 'about'} {max(a.naive for a in able):,.0f}."
     )
 
 
@@ -116,23 +131,36 @@ def _facts(summary: PublicSummary) -> list[Fact]:
     """Return the numbers at the top of the page."""
     facts = []
     utility = summary.utility
-    for key in ("nodes", "edges", "blocks"):
-        shown = before = getattr(summary, key)
-        if utility is not None and key != "blocks":
-            shown, before = getattr(utility.published, key), getattr(utility.original, key)
+    for key in ("nodes", "edges"):
+        found = None if utility is None else utility.measure(key)
+        shown = getattr(summary, key) if found is None else found.published
         if shown:
-            facts.append(count(key, shown, "" if before == shown else f"original {before:,.0f}"))
+            facts.append(count(key, shown, "" if found is None else _original(found)))
+    if summary.blocks:
+        facts.append(count("blocks", summary.blocks, ""))
     if utility is not None:
         for key in ("global_clustering", "average_path_length"):
-            released, original = getattr(utility.published, key), getattr(utility.original, key)
-            facts.append(Fact(MEASURE_NAMES[key], short(released), f"original {short(original)}"))
+            found = utility.measure(key)
+            if found is not None:
+                note = _original(found)
+                facts.append(Fact(MEASURE_NAMES[key], short(found.published), note))
         facts.append(
             Fact(
                 "degrees differ by",
-                percent(utility.degree_ks),
+                ("" if isinstance(summary, OwnerSummary) else "at most ")
+                + percent(utility.degree_ks),
                 "largest gap between original and release in the chart “Degrees”",
             )
         )
     if summary.model in _METHODS:
         facts.append(Fact("method", summary.model, _METHODS[summary.model].name))
     return facts
+
+
+def _original(found: PublicMeasure) -> str:
+    """Describe the original's figure; "" if both are equal."""
+    if found.original is None or (found.original == found.published and not found.error):
+        return ""
+    if found.key in ("nodes", "edges") and not found.error:
+        return f"original {found.original:,.0f}"
+    return f"original {'about ' if found.error else ''}{short(found.original)}"

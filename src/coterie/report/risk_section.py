@@ -16,9 +16,15 @@ _MEANING = [
     "A1, classes: a class is a group of people with the same block and similar degree. The release "
     "treats them alike, so somebody who knows only the class of a person guesses the right node "
     "with a probability of one divided by the number of people in the class.",
-    "A2, edges disclosed: if nearly all members of two classes are connected in the original, an "
-    "edge between two of them is as good as published. The figure is the share of the original "
-    "edges for which this is so.",
+    "A2, edges disclosed: if nearly all members of two classes are connected, an edge between two "
+    "of them is as good as published. The figures are the shares of the original edges for which "
+    "this is so: by the probability in the model, and by the share of the pairs that are connected "
+    "in the original.",
+    "A2, all degrees known: somebody who knows everybody's block and exact number of contacts can "
+    "name some of the edges and is right about nine in ten. Many of these edges can be named also "
+    "if they were left out of the data, because people of these blocks and degrees are nearly "
+    "always connected. The limit is about the others: edges that are named because they are in the "
+    "data. The figure is the upper end of a 95 % interval.",
     "A3, edge inference: the advantage in recognising edges that the release was made from over "
     "edges that were held out. 0 % means no advantage, 100 % means that all are recognised.",
     "A4, attacks: an attacker who knows the original graph, and some people in the release, tries "
@@ -36,12 +42,21 @@ _LEVEL_COLUMNS = [
 _ATTACKS_PER_CHART = 4
 
 
-def risk(limits: Sequence[PublicLimit], levels: Sequence[PublicationLevel]) -> Section:
+def risk(
+    limits: Sequence[PublicLimit],
+    levels: Sequence[PublicationLevel],
+    rounded_to: int | None = None,
+) -> Section:
     """Show every figure next to its limit, and the risk if more were published."""
     section = Section("Risk and limits", figures_first=True)
     shown = [Gauge(*limit) for limit in limits]
     if shown:
         section.lead = _count_limits(shown)
+        if rounded_to is not None:
+            section.lead += (
+                f" Numbers of people are rounded up to multiples of {rounded_to}, and shares to "
+                "1, 2 or 5 times a power of ten."
+            )
         half = -(-len(shown) // 2) if len(shown) > 4 else len(shown)
         for part in (shown[:half], shown[half:]):
             if part:
@@ -82,7 +97,9 @@ def _count_limits(limits: Sequence[Gauge]) -> str:
     )
 
 
-def attacks(tried: Sequence[PublicAttack], nodes: int | None) -> Section:
+def attacks(
+    tried: Sequence[PublicAttack], nodes: int | None, rounded_to: int | None = None
+) -> Section:
     """Show how many people each attack identified in the release and in the controls."""
     section = Section("Attacks on the release and on two controls")
     if not tried:
@@ -93,6 +110,8 @@ def attacks(tried: Sequence[PublicAttack], nodes: int | None) -> Section:
         "identifies nobody in the copy without names says nothing about the release. “Expected by "
         "luck” is the number of right guesses that luck alone explains."
     )
+    if rounded_to is not None:
+        section.lead += f" All numbers of people are rounded up to multiples of {rounded_to}."
     groups = {
         "this release": [_people(a.release) for a in tried],
         "names removed": [_people(a.naive) for a in tried],
@@ -115,11 +134,11 @@ def attacks(tried: Sequence[PublicAttack], nodes: int | None) -> Section:
             )
             more = ", further attacks" if section.figures else ""
             section.figures.append(Figure(f"People guessed right{of}{more}", chart))
-    blind = [a.label for a in tried if a.naive < 1]
+    blind = [a.label for a in tried if not a.has_power]
     if blind:
         section.notes.append(
-            "These attacks say nothing here, because they identify nobody in the copy without "
-            f"names: {', '.join(blind)}."
+            "These attacks say nothing here, because they identify nobody or very few people in "
+            f"the copy without names: {', '.join(blind)}."
         )
     return section
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from coterie.anonymize.output.public_summary import CurvePair, Profiles, PublicUtility
+from coterie.anonymize.output.public_summary import (
+    CurvePair,
+    Profiles,
+    PublicMeasure,
+    PublicUtility,
+)
+from coterie.anonymize.utility.community_utility import AGREEMENT_SHARE, FOREIGN_SHARE
 from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES
-from coterie.anonymize.utility.rounding import degree_error, figure_error
-from coterie.report.charts import Axis, ChartTable, Series, percent, xy
+from coterie.anonymize.utility.public_further import PublicFurther
+from coterie.report.charts import Axis, ChartTable, Series, percent, short, xy
 from coterie.report.charts.drawing import Cell, Chart
 from coterie.report.page import Figure, Panel, Section
 
@@ -56,8 +62,32 @@ _CHARTS = {
 
 
 _ROUNDED = (
-    "Figures of the original are rounded, because this page may be published. “Within rounding”: "
-    "the difference is not larger than the rounding error."
+    "Figures of the original are rounded, because this page may be published: “± 0.05” says how "
+    "far the exact figure can be. “Within rounding”: the difference is not larger than that. "
+    "Figures without a value belong to single people or to few, and are not published."
+)
+
+_COMMUNITIES = (
+    "A community is a group of people who have more ties with each other than their numbers of "
+    "ties explain. Both networks were searched by a method that does not know the blocks of the "
+    "release: {method}. If the communities are preserved, whoever studies the groups of the "
+    "release finds groups that exist in the original."
+)
+_COMMUNITY_FIGURES = (
+    "The first three figures are modularities: about 0 if there are no communities, close to 1 if "
+    "almost all ties are inside them. Agreement is 1 if everybody is in the same community, and 0 "
+    "if the communities have nothing to do with each other (normalized mutual information). A "
+    "search has a random start, so two searches in the original do not agree perfectly either."
+)
+_FURTHER = (
+    "Patterns are counted exactly. Squares and 4-cliques show dense spots; a core is what remains "
+    "if people with few ties are removed again and again; robustness is the share of people who "
+    "stay connected while people are removed; epidemic size is the share that a simulated epidemic "
+    "reaches; a Gini coefficient is 0 if everybody has the same importance."
+)
+_FURTHER_PUBLIC = (
+    " The figures of the original are not published; the last column says how far the release is "
+    "from them at most. Figures that few people determine are left out."
 )
 
 
@@ -78,6 +108,7 @@ def _curves(pair: CurvePair, chart: _ProfileChart) -> Chart:
         for colour, (name, curve) in enumerate(
             zip(("original", "release"), (pair.original, pair.published), strict=True)
         )
+        if curve.x
     ]
     description = f"{chart.title} of the original and of the release."
     return xy(series, chart.x, chart.y, description=description)
@@ -86,20 +117,90 @@ def _curves(pair: CurvePair, chart: _ProfileChart) -> Chart:
 def measure_by_measure(utility: PublicUtility | None) -> Section:
     """List every measure of the original and of the release, and the change.
 
-    The original's figures are rounded, so a change that rounding may explain is not shown.
+    A change that the rounding of the original may explain is not shown.
     """
-    rows: list[list[Cell]] = []
-    if utility is not None:
-        for key, name in MEASURE_NAMES.items():
-            a, b = getattr(utility.original, key), getattr(utility.published, key)
-            if a is None or b is None:
-                continue
-            shown = [percent(a), percent(b)] if key in SHARES else [a, b]
-            error = degree_error(a) if key == "degree_max" else figure_error(a)
-            rows.append([name, *shown, _change(a, b) if abs(b - a) > error else _unchanged(error)])
-    table = ChartTable(["measure", "original (rounded)", "release", "change"], rows)
-    panel = Panel("", table, _ROUNDED)
-    return Section("Measure by measure", tables=[panel] if rows else [])
+    section = Section("Measure by measure")
+    if utility is None:
+        return section
+    rows = [_measure_row(found) for found in utility.measures]
+    rounded = any(found.error or found.original is None for found in utility.measures)
+    first = "original (rounded)" if rounded else "original"
+    if rows:
+        table = ChartTable(["measure", first, "release", "change"], rows)
+        section.tables.append(Panel("", table, _ROUNDED if rounded else ""))
+    if utility.further:
+        hidden = all(row.original is None for row in utility.further)
+        section.tables.append(
+            Panel(
+                "Measures that the release is not fitted to",
+                _further(utility.further, hidden),
+                _FURTHER + _FURTHER_PUBLIC * hidden,
+            )
+        )
+    return section
+
+
+def _measure_row(found: PublicMeasure) -> list[Cell]:
+    a, b, error = found.original, found.published, found.error
+    share = found.key in SHARES
+    released: Cell = percent(b) if share else b
+    if a is None:
+        return [MEASURE_NAMES[found.key], "–", released, "–"]
+    shown: Cell = percent(a) if share else a
+    if error:
+        spread = percent(error) if share else short(error)
+        shown = f"{percent(a) if share else short(a)} ± {spread}"
+    change = _change(a, b) if abs(b - a) > error else _unchanged(error)
+    return [MEASURE_NAMES[found.key], shown, released, change]
+
+
+def communities(utility: PublicUtility | None) -> Section:
+    """Say whether the communities of the release are those of the original."""
+    if utility is None or utility.communities is None:
+        return Section("Communities")
+    found = utility.communities
+    clear = found.agreement_kept is not None
+    rows: list[list[Cell]] = [
+        ["Communities found in the original", short(found.original), "–"],
+        ["Communities found in the release", short(found.published), "–"],
+        [
+            "Communities found in the release, looked up in the original",
+            short(found.foreign),
+            f"{_kept(found.foreign_kept)} (at least {short(FOREIGN_SHARE * found.original)})",
+        ],
+        ["Two searches in the original agree at", short(found.self_agreement), "–"],
+        [
+            "Original and release agree at",
+            short(found.agreement),
+            f"{_kept(bool(found.agreement_kept))} "
+            f"(at least {short(AGREEMENT_SHARE * found.self_agreement)})"
+            if clear
+            else "the original’s communities are not clear enough to compare",
+        ],
+    ]
+    table = ChartTable(["search", "figure", "preserved?"], rows)
+    method = "Leiden, by igraph" if found.method == "leiden" else "coterie’s own modularity search"
+    return Section(
+        "Communities",
+        lead=_COMMUNITIES.format(method=method),
+        tables=[Panel("", table, _COMMUNITY_FIGURES)],
+    )
+
+
+def _kept(kept: bool) -> str:
+    return "✓ preserved" if kept else "✗ not preserved"
+
+
+def _further(rows: list[PublicFurther], hidden: bool) -> ChartTable:
+    """List measures; the original's column is left out if it is not published."""
+    columns = ["measure", "original", "release", "change", "preserved?"]
+    table: list[list[Cell]] = []
+    for row in rows:
+        change = "–" if row.original is None else _change(row.original, row.published)
+        kept = f"{_kept(row.kept)} (within {percent(row.tolerance)})"
+        cells: list[Cell] = [row.name, row.original, row.published, change, kept]
+        table.append([cells[0], cells[2], cells[4]] if hidden else cells)
+    return ChartTable([columns[0], columns[2], columns[4]] if hidden else columns, table)
 
 
 def _unchanged(error: float) -> str:

@@ -1,0 +1,203 @@
+"""`coterie sketch`: a differentially private sketch of a network, for publication."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
+from coterie.cli.input_options import FormatOption, SeparatorOption, load_graph
+from coterie.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from coterie.anonymize.private.answers import SketchAnswers
+
+
+EXAMPLES = """\b
+Examples:
+  coterie sketch friends.csv --dataset friends --epsilon 1 --nodes 5000 --out friends.sketch
+  coterie sketch staff.csv --dataset staff --epsilon 0.5 --nodes staff-ids.txt --out staff.sketch
+  coterie sketch --show friends.sketch
+"""
+
+
+@command(unused=("seed", "threads"))
+def run(
+    session: Session,
+    graph: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="GRAPH",
+            help="Edge list (text or .gz), Parquet, GraphML or GML file; - reads stdin.",
+        ),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name of the network in the ledger. Use the same name for all publications of "
+            "one network.",
+        ),
+    ] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="E",
+            help="Privacy loss, a decimal number. Beliefs about one edge change by a factor of at "
+            "most e^E. Example: --epsilon 1",
+        ),
+    ] = None,
+    nodes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|FILE",
+            help="The public node list: N for the ids 0..N-1, or a file with one id per line. It "
+            "is published, and must not be made from the edges.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The sketch file to write.")
+    ] = None,
+    cap: Annotated[
+        str,
+        typer.Option(
+            metavar="E", help="Maximum of the total epsilon of the dataset, this sketch included."
+        ),
+    ] = "4",
+    force: Annotated[bool, typer.Option("--force", help="Allow an epsilon above 10.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file if it exists.")
+    ] = False,
+    show: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Print what a sketch file contains, and exit."),
+    ] = None,
+    format: FormatOption = None,
+    separator: SeparatorOption = None,
+) -> JsonObject:
+    """Make a differentially private sketch of a network.
+
+    A sketch is a set of noisy counts and may be published. Draw any number of graphs from it with
+    `coterie draw`, at no further cost. The ledger of the dataset records the privacy loss before
+    the first random bit is read. The random bits come from the operating system and cannot be
+    repeated.
+    """
+    if show is not None:
+        if graph is not None:
+            raise InputError("--show prints a sketch; it does not take a GRAPH")
+        return _show(session, show)
+    if graph is None:
+        raise InputError("no GRAPH given", remedy="give an edge list, or --show FILE")
+    given = {"--dataset": dataset, "--epsilon": epsilon, "--nodes": nodes, "--out": out}
+    if missing := [name for name, value in given.items() if value is None]:
+        raise InputError(f"{missing[0]} is required", remedy="see `coterie sketch --help`")
+    assert dataset is not None and epsilon is not None and nodes is not None and out is not None
+    _check_output(out, graph, nodes, overwrite)
+
+    from coterie.anonymize.private.budget import parse_decimal, parse_epsilon
+    from coterie.anonymize.private.node_list import declared_ids
+    from coterie.anonymize.private.sketch import PrivateSketch
+
+    parse_epsilon(epsilon, force=force)  # before the graph is read
+    parse_decimal(cap, "cap")
+    ids = declared_ids(int(nodes) if nodes.isascii() and nodes.isdigit() else nodes)
+    data = load_graph(session, graph, format=format, separator=separator)
+    sketch = PrivateSketch(epsilon=epsilon, dataset=dataset, cap=cap, force=force)
+    with session.progress("sketch") as callback:
+        sketch.fit(data, nodes=ids, path=out, callback=callback)
+    answers = sketch.answers_
+    session.show(_table(answers, str(out)))
+    session.show(
+        f"{out}: written; dataset {dataset!r} has spent epsilon {float(sketch.spent_):g} of {cap}"
+    )
+    return {**_facts(answers), "spent": float(sketch.spent_), "cap": float(cap)}
+
+
+def _check_output(out: Path, graph: str, nodes: str, overwrite: bool) -> None:
+    """Refuse an output that cannot be written, before anything is read or spent."""
+    if str(out) == "-":
+        raise InputError("a sketch is a binary file and is not printed", remedy="use --out FILE")
+    for source in (graph, nodes):
+        if source != "-" and Path(source).exists() and out.exists() and out.samefile(source):
+            raise InputError("the output is also an input", path=out, remedy="use another --out")
+    if out.is_dir():
+        raise InputError("is a folder", path=out, remedy="give a file name")
+    if out.exists() and not overwrite:
+        raise InputError("exists already", path=out, remedy="use another --out, or --overwrite")
+    if not out.absolute().parent.is_dir():
+        raise InputError("its folder does not exist", path=out, remedy="create the folder")
+
+
+def _show(session: Session, path: Path) -> JsonObject:
+    from coterie.anonymize.private.sketch import load_sketch
+
+    answers = load_sketch(path).answers_
+    session.show(_table(answers, str(path)))
+    return _facts(answers)
+
+
+def _facts(answers: SketchAnswers) -> JsonObject:
+    """Return what --json prints of a sketch: noisy answers and public facts."""
+    unit = answers.clustering_unit
+    return {
+        "epsilon": float(answers.exact_epsilon),
+        "nodes": answers.n_nodes,
+        "edges": answers.edge_count,
+        "blocks": answers.n_blocks,
+        "degree_bins": len(answers.bin_edges),
+        "triangles": answers.triangles,
+        "clustering_sums": [total / unit for total in answers.clustering_sums],
+    }
+
+
+def _table(answers: SketchAnswers, title: str) -> Table:
+    """Return the answers of a sketch, what they cost, and how much noise they have."""
+    from rich.table import Table
+
+    table = Table(title=f"{title}: epsilon {answers.epsilon}, {answers.n_nodes:,} nodes")
+    table.add_column("answer")
+    for column in ("value", "epsilon", "typical noise"):
+        table.add_column(column, justify="right")
+    unit, shares = answers.clustering_unit, answers.shares
+    n_bins = len(answers.bin_edges)
+    rows: list[tuple[str, str, Fraction, int | None]] = [
+        ("edges", f"{answers.edge_count:,}", shares.edge_count, 1),
+        ("degree of each node", f"{answers.n_nodes:,} numbers", shares.degrees, 2),
+        (
+            "nodes with degree >= d",
+            f"d = 1..{len(answers.degree_counts):,}",
+            shares.degree_counts,
+            2,
+        ),
+        (
+            "largest degrees",
+            f"{len(answers.largest_degrees):,} numbers",
+            shares.largest_degrees,
+            2,
+        ),
+        ("block of each node", f"{answers.n_blocks} blocks", shares.labels, None),
+        (
+            "edges between blocks",
+            f"{answers.n_blocks} x {answers.n_blocks}",
+            shares.block_edges,
+            1,
+        ),
+        ("edges between degree bins", f"{n_bins} x {n_bins}", shares.bin_edges, 1),
+        ("triangles", f"{answers.triangles:,}", shares.triangles, None),
+    ]
+    for degree, total, share in zip(
+        answers.damping_degrees, answers.clustering_sums, shares.clustering_sums, strict=True
+    ):
+        name = f"local clustering, damped below degree {degree}"
+        rows.append((name, f"{total / unit:,.1f}", share, None))
+    for name, value, share, sensitivity in rows:
+        cost = answers.exact_epsilon * share
+        noise = "" if sensitivity is None else f"{float(sensitivity / cost):,.1f}"
+        table.add_row(name, value, f"{float(cost):g}", noise)
+    return table

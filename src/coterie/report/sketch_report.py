@@ -1,0 +1,348 @@
+"""The report of a private sketch and the graphs drawn from it.
+
+The report may be published: it shows the sketch, which is public, and what follows from it. It
+takes no figure of the original, so it cannot show one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from coterie.anonymize.private.answers import SketchAnswers
+from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES, Measures, measure
+from coterie.data import Graph
+from coterie.engine import Engine
+from coterie.report.block_matrix import share
+from coterie.report.charts import Axis, ChartTable, Series, heatmap, percent, short, xy
+from coterie.report.charts.drawing import Cell, Chart
+from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
+from coterie.report.shared_sections import count
+from coterie.report.sketch_accuracy import (
+    LadderErrors,
+    answer_noise,
+    ladder_errors,
+    laplace_error,
+    reliance,
+)
+
+_FRIENDS = (1, 10, 50)  # the example people of the guarantee
+_PRIOR = 0.01  # what somebody believes before the publication, in the example
+_WEAK = 4  # an epsilon above this is shown as a warning
+_MEASURED = 5  # graphs whose measures are shown; more say nothing new
+_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+_NOT_GUARANTEED = (
+    "Who is in the list of people. The list is public; the guarantee is about friendships.",
+    "That somebody has many friends. A person with d friends is protected by e^(dε), which is no "
+    "useful limit for large d: hubs remain visible as hubs.",
+    "Statistics of the whole network. They are what the sketch is for.",
+    "Anything if the same network is also published in another way. The ε of several sketches add "
+    "up; a release without differential privacy has no ε.",
+)
+_HOW = (
+    "The sketch asked the questions above, each with its own share of ε. Noise was added to every "
+    "answer with exact integer arithmetic and random bits of the operating system.",
+    "The networks were drawn from the sketch alone. More draws from the same sketch cost no "
+    "privacy, because the original is not read again.",
+    "The network was read as a simple graph: no directions, no weights, no self-loops.",
+)
+
+
+class _Drawn(NamedTuple):
+    """A drawn graph that is shown, and its measures."""
+
+    graph: Graph
+    measures: Measures
+
+
+def render(
+    answers: SketchAnswers, graphs: Sequence[Graph] = (), engine: Engine | None = None
+) -> str:
+    """Return the report of a sketch and the graphs drawn from it, as HTML.
+
+    The first five graphs are measured; `graphs` may be empty, for a report of the sketch alone.
+    """
+    return write(compose(answers, graphs, engine))
+
+
+def compose(
+    answers: SketchAnswers, graphs: Sequence[Graph] = (), engine: Engine | None = None
+) -> Page:
+    """Arrange the sections and charts of the report."""
+    drawn = [_Drawn(graph, measure(graph, engine, eigenvalues=0)) for graph in graphs[:_MEASURED]]
+    ladders = ladder_errors(answers, drawn[0].graph) if drawn else None
+    return Page(
+        "private sketch",
+        "Private networks" if len(graphs) > 1 else "Private network" if graphs else "Sketch",
+        _verdict(answers),
+        _facts(answers, len(graphs)),
+        [
+            _guarantee(answers),
+            _rely(answers, ladders, drawn),
+            _asked(answers, ladders),
+            _pictures(answers, drawn),
+            _measures(answers, ladders, drawn),
+            Section("What is not guaranteed", notes=list(_NOT_GUARANTEED)),
+            Section("How it was made", notes=list(_HOW)),
+        ],
+    )
+
+
+def factor(epsilon: float) -> str:
+    """Write e^epsilon for people.
+
+    >>> factor(1), factor(10), factor(50), factor(5000)
+    ('2.7', '22,000', '5·10²¹', '3·10²¹⁷¹')
+    """
+    if epsilon < math.log(1e6):
+        value = math.exp(epsilon)
+        places = 1 - math.floor(math.log10(value))
+        return f"{round(value, places):,.{max(places, 0)}f}"
+    power, rest = divmod(epsilon / math.log(10), 1)
+    digit = round(10**rest)
+    power, digit = (power + 1, 1) if digit == 10 else (power, digit)
+    return f"{digit}·10{str(int(power)).translate(_SUPERSCRIPT)}"
+
+
+def _verdict(answers: SketchAnswers) -> Verdict:
+    epsilon = float(answers.exact_epsilon)
+    text = (
+        "Every single friendship is protected by differential privacy. Whatever anybody believes "
+        "about one friendship changes by a factor of at most "
+        f"e^ε = {factor(epsilon)} because of this publication (ε = {answers.epsilon}). This holds "
+        "for every attacker, whatever else they know."
+    )
+    if epsilon > _WEAK:
+        weak = ["This factor is large: it protects little."]
+        return Verdict(text, "warn", f"ε = {answers.epsilon}", weak)
+    return Verdict(text, "good", f"✓ ε = {answers.epsilon}")
+
+
+def _facts(answers: SketchAnswers, graphs: int) -> list[Fact]:
+    error = laplace_error(1 / (answers.exact_epsilon * answers.shares.edge_count))
+    facts = [
+        count("people", answers.n_nodes, "exact: the list is public"),
+        count("friendships", max(answers.edge_count, 0), f"with noise, about ± {short(error, 2)}"),
+        Fact("ε", answers.epsilon, "smaller is more private"),
+        Fact("largest factor", factor(float(answers.exact_epsilon)), "for one friendship"),
+        count("blocks", answers.n_blocks),
+    ]
+    if graphs:
+        facts.append(count("networks drawn", graphs))
+    return facts
+
+
+def _guarantee(answers: SketchAnswers) -> Section:
+    rows: list[list[Cell]] = []
+    for friends in _FRIENDS:
+        exponent = friends * float(answers.exact_epsilon)
+        who = "one friendship" if friends == 1 else f"a person’s {friends} friendships together"
+        rows.append([who, factor(exponent), _believed(exponent)])
+    table = ChartTable(
+        ["what somebody wonders about", "factor at most", f"a belief of {percent(_PRIOR)} becomes"],
+        rows,
+    )
+    lead = (
+        "Suppose somebody wonders whether two people are friends, and has an opinion about how "
+        "likely that is. The publication can change the odds of this opinion by the factor below "
+        "and not more, even if that person knows all other friendships and has any computer. A "
+        "person means a node of the network here, and a friendship an edge."
+    )
+    caption = (
+        "A person with d friends takes part in d friendships, so the factor is e^(dε). For many "
+        "friends it is no useful limit: the guarantee is about friendships, not about people."
+    )
+    return Section("What is guaranteed", lead, tables=[Panel("", table, caption)])
+
+
+def _believed(exponent: float) -> str:
+    """Return what a belief of `_PRIOR` can become if its odds change by e^exponent."""
+    odds = math.log(_PRIOR / (1 - _PRIOR)) + exponent
+    probability = 1 / (1 + math.exp(-odds))
+    return "anything" if probability > 0.99 else f"at most {percent(probability, 2)}"
+
+
+def _rely(answers: SketchAnswers, ladders: LadderErrors | None, drawn: Sequence[_Drawn]) -> Section:
+    rows: list[list[Cell]] = [
+        [row.property, row.verdict, row.reason]
+        for row in reliance(answers, ladders, [each.measures for each in drawn])
+    ]
+    return Section(
+        "What a recipient may rely on",
+        "Estimated from the noise of the answers and from the drawn networks, without the "
+        "original. “Yes” means an error of about 3 % or less, “roughly” about 15 % or less, "
+        "unless the reason says otherwise.",
+        tables=[Panel("", ChartTable(["property", "reliable", "why"], rows))],
+        label="What to rely on",
+    )
+
+
+def _asked(answers: SketchAnswers, ladders: LadderErrors | None) -> Section:
+    rows: list[list[Cell]] = []
+    for row in answer_noise(answers, ladders):
+        error = "–" if math.isnan(row.error) else f"± {short(row.error, 2)}"
+        if row.estimated and not math.isnan(row.error):
+            error += " (estimated)"
+        rows.append(
+            [row.question, f"{row.numbers:,}", percent(float(row.share)), error, row.answer or "–"]
+        )
+    table = ChartTable(
+        ["question", "numbers", "share of ε", "expected error of each number", "noisy answer"], rows
+    )
+    caption = (
+        "The shares add up to 100 %. The errors of the last three answers depend on the original; "
+        "they are estimated from the first drawn network."
+    )
+    return Section(
+        "What was asked, and with how much noise",
+        "These are all the questions that were put to the original. Each answer carries random "
+        "noise; the smaller the share of ε, the larger the noise.",
+        tables=[Panel("", table, caption)],
+        label="Questions and noise",
+    )
+
+
+def _pictures(answers: SketchAnswers, drawn: Sequence[_Drawn]) -> Section:
+    section = Section("Pictures of the sketch and of the drawn networks", label="Pictures")
+    section.figures.append(_degrees(answers, drawn))
+    section.figures.append(_blocks(answers))
+    if drawn:
+        section.figures += [_clustering(drawn), _distances(drawn)]
+    return section
+
+
+def _degrees(answers: SketchAnswers, drawn: Sequence[_Drawn]) -> Figure:
+    tail = answers.degree_distribution().tail[1:] / max(answers.n_nodes, 1)
+    degree = np.arange(1, len(tail) + 1)
+    shown = tail * answers.n_nodes >= 0.5
+    series = [Series("sketch", degree[shown], tail[shown], "line", colour=0)]
+    for i, each in enumerate(drawn):
+        counts = np.bincount(each.graph.degrees)
+        at_least = np.cumsum(counts[::-1])[::-1][1:] / max(each.graph.n_nodes, 1)
+        series.append(
+            Series(_name(i, drawn), np.arange(1, len(counts)), at_least, "points", colour=i + 1)
+        )
+    chart = xy(
+        series,
+        Axis("friends", log=True),
+        Axis("share of people with at least this many", log=True),
+        description="Degree distribution of the sketch and of the drawn networks.",
+    )
+    return Figure("Friends per person", chart, "The line is the sketch's noisy answer, smoothed.")
+
+
+def _blocks(answers: SketchAnswers) -> Figure:
+    sizes = np.bincount(answers.labels, minlength=answers.n_blocks).astype(np.float64)
+    pairs = np.outer(sizes, sizes)
+    np.fill_diagonal(pairs, sizes * (sizes - 1) / 2)
+    density = share(np.maximum(answers.block_edges, 0), pairs)
+    order = np.argsort(-sizes, kind="stable")
+    names = [str(i + 1) for i in range(answers.n_blocks)]
+    table = ChartTable(
+        ["block", "people", "friendships inside (noisy)"],
+        [
+            [names[i], int(sizes[b]), int(max(answers.block_edges[b, b], 0))]
+            for i, b in enumerate(order)
+        ],
+    )
+    chart = heatmap(
+        density[np.ix_(order, order)],
+        names,
+        names,
+        value="friendships per pair",
+        description="Friendships per pair of people, inside and between the blocks of the sketch.",
+        log=True,
+        tip=lambda i, j: (
+            f"blocks {names[i]} and {names[j]}\n"
+            f"{int(max(answers.block_edges[order[i], order[j]], 0)):,} friendships, with noise"
+        ),
+        row_title="block",
+        column_title="block",
+        table=table,
+    )
+    return Figure(
+        "Blocks",
+        chart,
+        "A dark diagonal means communities. A pattern without a dark diagonal is mostly noise.",
+    )
+
+
+def _clustering(drawn: Sequence[_Drawn]) -> Figure:
+    series = [
+        Series(
+            _name(i, drawn),
+            [b.degree_from for b in each.measures.clustering_by_degree],
+            [b.clustering for b in each.measures.clustering_by_degree],
+            "both",
+            colour=i + 1,
+        )
+        for i, each in enumerate(drawn)
+    ]
+    chart = xy(
+        series,
+        Axis("friends", log=True),
+        Axis("mean local clustering", lo=0.0),
+        description="Mean local clustering by number of friends in the drawn networks.",
+    )
+    return Figure(
+        "Clustering by number of friends", chart, "How often two friends of a person are friends."
+    )
+
+
+def _distances(drawn: Sequence[_Drawn]) -> Figure:
+    series = []
+    for i, each in enumerate(drawn):
+        counts = np.array(each.measures.distances, np.float64)
+        steps = np.arange(1, len(counts) + 1)
+        shares = counts / max(counts.sum(), 1)
+        series.append(Series(_name(i, drawn), steps, shares, "both", colour=i + 1))
+    chart: Chart = xy(
+        series,
+        Axis("steps"),
+        Axis("share of connected pairs", lo=0.0),
+        description="Path lengths in the drawn networks.",
+    )
+    return Figure("Path lengths", chart, "How many steps lie between two people.")
+
+
+def _name(i: int, drawn: Sequence[_Drawn]) -> str:
+    return "drawn network" if len(drawn) == 1 else f"network {i + 1}"
+
+
+def _measures(
+    answers: SketchAnswers, ladders: LadderErrors | None, drawn: Sequence[_Drawn]
+) -> Section:
+    """Show mean and range of the measures of the drawn graphs."""
+    if not drawn or ladders is None:
+        return Section("The drawn networks")
+    rows: list[list[Cell]] = []
+    for key, name in MEASURE_NAMES.items():
+        values = [getattr(each.measures, key) for each in drawn]
+        if values[0] is None:
+            continue
+        shown = percent if key in SHARES else _figure
+        row: list[Cell] = [name, shown(float(np.mean(values)))]
+        if len(drawn) > 1:
+            low, high = shown(min(values)), shown(max(values))
+            row.append("–" if low == high else f"{low} to {high}")
+        rows.append(row)
+    target = f"{max(answers.triangles, 0):,}"
+    triangles: list[Cell] = ["triangles", f"{ladders.drawn_triangles:,}"]
+    rows.append(triangles + ["–"] * (len(drawn) > 1))
+    columns = ["measure", "mean" if len(drawn) > 1 else "value"] + ["range"] * (len(drawn) > 1)
+    caption = f"Triangles: of the first network; the sketch's noisy answer is {target}."
+    return Section(
+        "The drawn networks",
+        "Measures of the networks drawn from the sketch. The original is not shown: its figures "
+        "are private.",
+        tables=[Panel("", ChartTable(columns, rows), caption)],
+    )
+
+
+def _figure(value: float) -> str:
+    counted = float(value).is_integer() or abs(value) >= 1000
+    return f"{value:,.0f}" if counted else short(value, 4)

@@ -1,0 +1,92 @@
+"""`coterie sketch`: files, exit codes, and what a refused run costs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from typer.testing import CliRunner
+
+from coterie.cli.main import app, register_commands
+
+EDGES = "0 1\n0 2\n1 2\n3 4\n4 5\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with an edge list and a ledger of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
+    (tmp_path / "g.txt").write_text(EDGES, encoding="utf-8")
+    return tmp_path
+
+
+class Done(NamedTuple):
+    """What a command gave."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*arguments: object) -> Done:
+    """Run a command in this process, in the current folder."""
+    register_commands()
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return Done(result.exit_code, result.stdout, result.stderr)
+
+
+def sketch(*more: object, **options: object) -> Done:
+    """Run the command on the edge list."""
+    given = {"dataset": "staff", "epsilon": "1", "nodes": "8", "out": "g.sketch", **options}
+    flags = [part for name, value in given.items() for part in (f"--{name}", value)]
+    return run("sketch", "g.txt", *flags, *more)
+
+
+def test_sketch_then_show_then_the_cap(folder: Path) -> None:
+    done = sketch("--json")
+    assert done.returncode == 0, done.stderr
+    made = json.loads(done.stdout)
+    assert {"epsilon": 1.0, "spent": 1.0, "cap": 4.0, "nodes": 8}.items() <= made.items()
+
+    shown = run("sketch", "--show", "g.sketch")
+    assert shown.returncode == 0, shown.stderr
+    assert "edges between blocks" in shown.stdout
+    assert "epsilon 1, 8 nodes" in shown.stdout
+
+    again = sketch()
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
+    refused = sketch(out="h.sketch", epsilon="3.5")
+    assert refused.returncode == 3
+    assert "cap of 4" in refused.stderr
+    assert not (folder / "h.sketch").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": "0"}, "above 0"),
+        ({"epsilon": "20"}, "--force"),
+        ({"nodes": "4"}, "not in the node list"),
+        ({"nodes": "ids.txt"}, "ids.txt: cannot be read"),
+        ({"out": "missing/g.sketch"}, "folder does not exist"),
+        ({"out": "g.txt", "nodes": "8"}, "also an input"),
+        ({"dataset": "a/b"}, "not a possible name"),
+    ],
+)
+def test_bad_input_is_exit_code_2_and_costs_nothing(folder: Path, options, message: str) -> None:
+    done = sketch(**options)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not list((folder / "state").glob("ledger/*.jsonl"))
+    assert (folder / "g.txt").read_text(encoding="utf-8") == EDGES
+
+
+def test_missing_options_are_named(folder: Path) -> None:
+    done = run("sketch", "g.txt", "--dataset", "x", "--epsilon", "1")
+    assert done.returncode == 2
+    assert "--nodes is required" in done.stderr
+    assert run("sketch").returncode == 2

@@ -1,0 +1,133 @@
+"""The report of a sketch: its guarantee, its errors, and that it needs nothing of the original."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support import fitted_stand_ins as stand_ins
+
+from coterie.anonymize.private.ladder import Ladder
+from coterie.anonymize.private.ladder import draw as draw_from_ladder
+from coterie.anonymize.private.noise import discrete_laplace
+from coterie.anonymize.private.sketch_file import read_answers, to_bytes
+from coterie.anonymize.utility.communities import modularity
+from coterie.anonymize.utility.measures import measure
+from coterie.data import Graph
+from coterie.report.sketch_accuracy import (
+    answer_noise,
+    block_modularity,
+    ladder_error,
+    ladder_errors,
+    laplace_error,
+    reliance,
+)
+from coterie.report.sketch_report import render
+
+
+@pytest.fixture(scope="module")
+def cliques() -> Graph:
+    return stand_ins.clique_network()
+
+
+@pytest.fixture(scope="module")
+def page(cliques: Graph) -> str:
+    return _text(render(stand_ins.sketch(cliques), [cliques]))
+
+
+def _text(html: str) -> str:
+    without = re.sub(r"<(style|script)>.*?</\1>", "", html, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", without)).replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(50)])
+def test_expected_laplace_error_is_what_the_sampler_gives(scale: Fraction) -> None:
+    sampled = np.abs(discrete_laplace(scale, 40_000))
+    standard_error = sampled.std() / 200
+    assert abs(sampled.mean() - laplace_error(scale)) < 5 * standard_error
+
+
+def test_expected_ladder_error_is_that_of_its_law() -> None:
+    """The law by its definition: an integer on rung t has weight exp(-epsilon t / 2)."""
+    ladder, epsilon = Ladder(100, 3, 2), Fraction(1, 2)
+    values = range(-20_000, 20_001)
+    weights = np.array([np.exp(-0.25 * ladder.rung(x)) for x in values])
+    distance = np.abs(np.array(values) - 100)
+    assert ladder_error(ladder, epsilon) == pytest.approx(
+        float((weights * distance).sum() / weights.sum()), rel=1e-9
+    )
+    sampled = np.array([abs(draw_from_ladder(ladder, epsilon) - 100) for _ in range(3000)])
+    assert abs(sampled.mean() - ladder_error(ladder, epsilon)) < 5 * sampled.std() / 54
+
+
+def test_guarantee_is_stated_in_words_and_numbers(page: str) -> None:
+    assert "changes by a factor of at most e^ε = 2.7" in page
+    assert "one friendship 2.7 at most 2.7 %" in page
+    assert "a person’s 10 friendships together 22,000 anything" in page
+    assert "a person’s 50 friendships together 5·10²¹ anything" in page
+
+
+def test_every_answer_is_listed_with_its_share_and_error(cliques: Graph, page: str) -> None:
+    answers = stand_ins.sketch(cliques)
+    rows = answer_noise(answers, ladder_errors(answers, cliques))
+    assert sum(row.share for row in rows) == 1
+    assert [row.share for row in rows] == list(answers.shares.parts())
+    edges = rows[0]
+    scale = 1 / answers.shares.edge_count
+    assert edges.error == pytest.approx(float(scale), rel=0.01)
+    assert rows[1].error == pytest.approx(float(2 / answers.shares.degrees), rel=0.01)
+    for row in rows:
+        assert row.question in page
+
+
+def test_a_larger_epsilon_means_smaller_errors(cliques: Graph) -> None:
+    low, high = (
+        answer_noise(each, ladder_errors(each, cliques))
+        for each in (stand_ins.sketch(cliques, "0.5"), stand_ins.sketch(cliques, "2"))
+    )
+    assert all(b.error < a.error for a, b in zip(low, high, strict=True))
+
+
+def test_modularity_of_the_blocks_needs_no_original(cliques: Graph) -> None:
+    answers = stand_ins.sketch(cliques)
+    found = block_modularity(answers)
+    assert found == pytest.approx(modularity(cliques, answers.labels), abs=0.05)
+
+
+def test_recipients_are_told_what_to_rely_on(cliques: Graph) -> None:
+    star = stand_ins.star_network()
+    dense, sparse = (
+        {
+            row.property: row.verdict
+            for row in reliance(answers, ladder_errors(answers, graph), [measure(graph)])
+        }
+        for graph, answers in (
+            (cliques, stand_ins.sketch(cliques, "4")),
+            (star, stand_ins.sketch(star)),
+        )
+    )
+    assert dense["number of people"] == sparse["number of people"] == "exact"
+    assert dense["triangles, global clustering"] == "yes"
+    assert dense["large communities"] == "yes"
+    assert sparse["triangles, global clustering"] == "no"
+    assert sparse["mean local clustering"] == "no"
+    assert sparse["large communities"] == "no"
+    assert sparse["who belongs to which community"] == "no"
+    assert dense["a single friendship"] == sparse["a single friendship"] == "no"
+
+
+def test_report_needs_the_file_of_the_sketch_and_nothing_else(
+    cliques: Graph, tmp_path: Path
+) -> None:
+    answers = stand_ins.sketch(cliques)
+    path = tmp_path / "a.sketch"
+    path.write_bytes(to_bytes(answers))
+    assert render(read_answers(path), [cliques]) == render(answers, [cliques])
+
+
+def test_a_large_epsilon_is_shown_as_a_warning(cliques: Graph) -> None:
+    assert 'class="verdict warn"' in render(stand_ins.sketch(cliques, "5"))
+    assert 'class="verdict good"' in render(stand_ins.sketch(cliques, "4"))
