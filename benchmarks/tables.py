@@ -73,6 +73,30 @@ _FOLDS = {
     "CPU seconds": "{cpu:.1f}",
 }
 TABLES: dict[str, Table] = {
+    "default-releases": _one(
+        "releases",
+        "communities",
+        {
+            "network": "{network}",
+            "nodes": "{nodes:,}",
+            "edges": "{edges:,}",
+            "released": "{released}",
+            "communities of the release in the original, share of its own": "{foreign_share:.2f}",
+            "agreement (NMI), share of two searches on the original": "{agreement_share:.2f}",
+            "two searches": "{own_agreement:.2f}",
+            "global clustering": "{global_clustering:.2f}",
+            "local clustering": "{local_clustering:.2f}",
+            "path length": "{path_length:.2f}",
+            "degree KS": "{degree_ks:.3f}",
+            "assortativity, difference": "{assortativity_difference:+.3f}",
+            "4-cliques": "{four_cliques:.2f}",
+            "squares": "{squares:.2f}",
+            "innermost core": "{innermost_core:.2f}",
+            "edges named in all": "{named:.1%}",
+            "because they are in the data": "{named_bound:.1%}",
+            "CPU seconds": "{cpu:.0f}",
+        },
+    ),
     "cluster-best": _one(
         "cluster",
         "best",
@@ -234,6 +258,7 @@ TABLES: dict[str, Table] = {
     ),
     "anonymize-known-degrees": _one("anonymize", "known-degrees"),
     "anonymize-known-degrees-stronger": _one("anonymize", "known-degrees-stronger"),
+    "anonymize-known-degrees-control": _one("anonymize", "known-degrees-control"),
     "anonymize-edge-inference": _one("anonymize", "edge-inference"),
     "anonymize-spread-astro-ph": _one("anonymize", "spread-astro-ph"),
     "anonymize-spread-caida": _one("anonymize", "spread-caida"),
@@ -243,11 +268,14 @@ TABLES: dict[str, Table] = {
     "anonymize-techniques-caida": _one("anonymize", "techniques-caida"),
     "anonymize-kinds": _one("anonymize", "kinds"),
     "anonymize-unseen": _one("anonymize", "unseen"),
+    "anonymize-communities-variants": _one("anonymize", "communities-variants"),
     "anonymize-draw": _one(
         "anonymize",
         "draw",
         {"graph": "{what}", "seconds": "{seconds:.1f}", "peak memory (GB)": "{peak_gb:.1f}"},
     ),
+    "private-caida": _one("private", "caida"),
+    "private-small": _one("private", "small"),
     "scaling-dask": Table(
         "distributed",
         ("mmsbm", "hard"),

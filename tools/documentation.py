@@ -226,7 +226,8 @@ def _without_numbers(text: str) -> str:
 def main() -> None:
     """Run the pages that are named and write their new outputs."""
     for name in sys.argv[1:]:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as state:
+            os.environ["COTERIE_STATE"] = state  # a ledger without earlier runs
             changed = update_page(Path(name).resolve(), Path(folder))
             print(f"{name}: {changed} outputs written")
 
