@@ -9,7 +9,8 @@ It exists to reproduce the paper's timings. `kernels/soft/em.py` computes the sa
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 
 @njit(nogil=True, cache=True)
