@@ -57,7 +57,8 @@ def _best_candidate(v, here, there, matching, score, touched):
         return -1, 0.0
     if count == 1:
         return best, np.inf
-    spread = np.sqrt(max(squares / count - (total / count) ** 2, 0.0))
+    mean = total / count
+    spread = np.sqrt(max(squares / count - mean * mean, 0.0))
     return best, (first - second) / spread if spread > 0.0 else 0.0
 
 

@@ -10,8 +10,9 @@ kernel of this package is therefore a `Kernel`. A call uses, in this order:
 
 Both versions return the same bits, so it does not matter when a kernel changes from one to the
 other. `tests/kernels/test_plain_kernels.py` compares them. Kernels for which this cannot be
-promised are always compiled: those with `fastmath`, and those declared with `exact=False` (sums
-by NumPy, float32).
+promised are always compiled: those with `fastmath`, and the packages in `_ALWAYS_COMPILED`. Write
+products instead of powers, `math.log` instead of `np.log`, and a loop instead of the sum of a
+float array: NumPy rounds these differently.
 
 Numba is imported when the first kernel needs it. `COTERIE_KERNELS=compiled` (or `plain`) in the
 environment, or `set_mode`, turns the choice off.
@@ -35,12 +36,15 @@ import numpy as np
 AUTO, COMPILED, PLAIN = MODES = ("auto", "compiled", "plain")
 SMALL = 1 << 16  # bytes of array arguments up to which a kernel may run as plain Python
 
+_ALWAYS_COMPILED = ("coterie.kernels.additive.",)  # float32, which NumPy promotes differently
+
 # Fitted to the times of 250 compilations: seconds of a kernel by the length of its bytecode,
 # inlined functions included.
 _SECONDS_PER_KERNEL = 0.15
 _SECONDS_PER_BYTE = 2.0e-4
 
-_mode = os.environ.get("COTERIE_KERNELS", AUTO)
+_mode = _chosen = os.environ.get("COTERIE_KERNELS") or AUTO
+_forced = 0  # how many blocks of code want compiled kernels now
 _lock = threading.RLock()
 _compiling = threading.local()  # .depth > 0: this thread may compile
 _lookup_tables: dict[int, np.ndarray] = {}
@@ -57,34 +61,45 @@ class NotCompiledError(Exception):
 
 
 def mode() -> str:
-    """Return how kernels run: "auto", "compiled" or "plain"."""
+    """Return how kernels run now: "auto", "compiled" or "plain"."""
     return _mode
 
 
 def set_mode(new: str) -> None:
     """Choose how kernels run in this process: "auto", "compiled" or "plain"."""
-    global _mode
+    global _chosen
     if new not in MODES:
         raise ValueError(f"invalid mode of kernels: {new!r}; use one of {', '.join(MODES)}")
-    _mode = new
+    _chosen = new
+    _update_mode()
 
 
 @contextmanager
-def kernel_mode(new: str) -> Iterator[None]:
-    """Run the kernels of a block of code in another mode."""
-    before = _mode
-    set_mode(new)
+def always_compiled() -> Iterator[None]:
+    """Compile every kernel that is called in a block of code; several threads may be in one."""
+    global _forced
+    with _lock:
+        _forced += 1
+    _update_mode()
     try:
         yield
     finally:
-        set_mode(before)
+        with _lock:
+            _forced -= 1
+        _update_mode()
 
 
-def compile_ahead(*arrays: Any) -> bool:
-    """Return whether kernels for this data should be compiled before the clock starts.
+def worth_compiling(*arrays: Any) -> bool:
+    """Return whether a fit to these arrays should compile its kernels before the clock starts.
 
-    Not if the data are so small that the kernels may run as plain Python."""
-    return _mode == COMPILED or (_mode == AUTO and _bytes(arrays) > 8 * SMALL)
+    Not if the data are so small that most kernels will run as plain Python."""
+    return _mode == COMPILED or (_mode == AUTO and _bytes(arrays) > 16 * SMALL)
+
+
+def _update_mode() -> None:
+    global _mode
+    with _lock:
+        _mode = COMPILED if _forced and _chosen == AUTO else _chosen
 
 
 def watch_compilations(observer: Callable[[str], None]) -> Callable[[], None]:
@@ -105,7 +120,7 @@ def lookup_table(array: np.ndarray) -> np.ndarray:
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Make a kernel of a function; the options are those of `numba.njit`, and `exact`."""
+    """Make a kernel of a function; the options are those of `numba.njit`."""
     return lambda function: Kernel(function, options)
 
 
@@ -115,8 +130,10 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
         self.py_func: Any = function
-        self._may_be_plain = options.get("exact", True) and not options.get("fastmath", False)
-        self._options = {k: v for k, v in options.items() if k not in ("exact", "cache")}
+        self._may_be_plain = not options.get("fastmath") and not function.__module__.startswith(
+            _ALWAYS_COMPILED
+        )
+        self._options = {k: v for k, v in options.items() if k != "cache"}
         self._dispatcher: Any = None
         self._ready = False  # the dispatcher has a compiled version
         self._in_cache: bool | None = None  # the cache has a file of this kernel
@@ -198,8 +215,6 @@ class Kernel:
     def _plain_is_quicker(self, args: tuple[Any, ...]) -> bool:
         if not _PLAIN_IS_EXACT or self._spent > self.seconds_to_compile():
             return False
-        if os.environ.get("DBG") and _bytes(args) > SMALL:
-            print("BIG", self, _bytes(args))
         return _bytes(args) <= SMALL
 
     def _run_plain(self, args: tuple[Any, ...]) -> Any:
@@ -246,7 +261,7 @@ def _make_dispatcher(kernel: Kernel) -> Any:
 
     function = _with_globals(kernel.py_func, _numba_modules.setdefault(kernel.__module__, {}))
     dispatcher = numba.njit(**kernel._options)(function)
-    if not numba.config.DISABLE_JIT:
+    if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
         dispatcher._cache = KernelCache(function, lambda: _fill_globals(kernel.__module__))
     return dispatcher
 
@@ -348,4 +363,4 @@ _C_MATH.sqrt = _c_function(math.sqrt, lambda x: math.nan)
 _C_MATH.exp = _c_function(math.exp, lambda x: math.inf)
 _C_MATH.expm1 = _c_function(math.expm1, lambda x: math.inf)
 
-set_mode(_mode)
+set_mode(_chosen)

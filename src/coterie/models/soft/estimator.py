@@ -15,6 +15,7 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
+from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest
 from coterie.models.smallest_data import smallest_like
@@ -156,7 +157,8 @@ class SoftModel(Estimator):
             The engine that `fit` will use.
         """
         tiny = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "absent": self._absent(data)})
-        tiny.fit(smallest_like(data), engine)
+        with always_compiled():
+            tiny.fit(smallest_like(data), engine)
 
     def _seeds(self) -> list[int]:
         """Draw one seed per run, and the seed that chooses the held-out ratings."""
