@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# The tests check the compiled kernels, as large inputs use them, also in other processes.
+# tests/kernels/test_plain_kernels.py compares them with the plain ones.
+os.environ.setdefault("COTERIE_KERNELS", "compiled")
+
 # `make test` tries the same cases on every machine, so that a red run is the change's own doing;
 # `make fuzz` tries new ones, and what it finds becomes an @example.
 settings.register_profile("fixed", derandomize=True, deadline=None)

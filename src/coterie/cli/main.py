@@ -43,6 +43,7 @@ _COMMANDS = {
     "shard": "shard",
     "sketch": "sketch",
     "soft": "soft",
+    "warmup": "warmup",
 }
 
 

@@ -31,6 +31,7 @@ from coterie.base.errors import (
 )
 from coterie.base.json_values import as_json
 from coterie.base.progress import Progress
+from coterie.kernels.numba.compile_events import watch_compilations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +62,10 @@ _OPTION_NAMES = {
 _PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
 
 _COMPILING = "compiling (slow only the first time)"
+_COMPILES_ONCE = (
+    "compiling numerical code for this computer; this happens once "
+    "(`coterie warmup` does it for all commands)"
+)
 _SEED_HELP = "Random seed. The same seed gives the same result, for any number of threads."
 
 
@@ -231,7 +236,7 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
             given.pop("quiet"),
             given.pop("debug"),
         )
-        with exit_codes(session), remarks(session):
+        with exit_codes(session), remarks(session), compile_notice(session):
             result = run(session, **given)
             if session.json:
                 sys.stdout.write(as_json(result) + "\n")
@@ -263,6 +268,13 @@ def remarks(session: Session) -> Iterator[None]:
                 usual(message, category, *place, **more)
 
         warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
+@contextmanager
+def compile_notice(session: Session) -> Iterator[None]:
+    """Say once why a command waits, as soon as it begins to compile."""
+    with watch_compilations(lambda _: session.say(_COMPILES_ONCE)):
         yield
 
 

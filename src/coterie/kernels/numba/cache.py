@@ -115,10 +115,10 @@ def host_target() -> Target:
     return Target(python, numba.__version__, llvmlite.__version__, triple, cpu, features)
 
 
-def new_files() -> set[str]:
-    """Return the names of all files in the cache folder."""
+def compiled_files() -> set[str]:
+    """Return the names of the files in the cache folder that belong to the present sources."""
     folder = cache_folder()
-    return {f.name for f in folder.glob(f"*{SUFFIX}")} if folder else set()
+    return {f.name for f in folder.glob(f"*{SUFFIX}") if _is_current(f.name)} if folder else set()
 
 
 class KernelCache:
@@ -200,6 +200,12 @@ def _prefixes_on_disk() -> frozenset[str]:
         if folder is not None and folder.is_dir():
             prefixes |= {name.rsplit(".", 2)[0] for name in os.listdir(folder)}
     return frozenset(prefixes)
+
+
+def _is_current(file_name: str) -> bool:
+    name, _, rest = file_name.rpartition("-")
+    module = f"{_PACKAGE}.{name.rpartition('.')[0]}"
+    return rest.split(".")[0] == source_hash(module)
 
 
 def _collect_sources(module: str, found: dict[str, bytes]) -> None:

@@ -33,6 +33,8 @@ from typing import Any
 
 import numpy as np
 
+from coterie.kernels.numba.compile_events import compilation_starts
+
 AUTO, COMPILED, PLAIN = MODES = ("auto", "compiled", "plain")
 SMALL = 1 << 16  # bytes of array arguments up to which a kernel may run as plain Python
 
@@ -48,7 +50,6 @@ _forced = 0  # how many blocks of code want compiled kernels now
 _lock = threading.RLock()
 _compiling = threading.local()  # .depth > 0: this thread may compile
 _lookup_tables: dict[int, np.ndarray] = {}
-_observers: list[Callable[[str], None]] = []
 _plain_modules: dict[str, dict[str, Any]] = {}
 _numba_modules: dict[str, dict[str, Any]] = {}
 
@@ -100,17 +101,6 @@ def _update_mode() -> None:
     global _mode
     with _lock:
         _mode = COMPILED if _forced and _chosen == AUTO else _chosen
-
-
-def watch_compilations(observer: Callable[[str], None]) -> Callable[[], None]:
-    """Call `observer(name)` before a kernel is compiled; return a function that ends this."""
-    _observers.append(observer)
-
-    def stop() -> None:
-        if observer in _observers:
-            _observers.remove(observer)
-
-    return stop
 
 
 def lookup_table(array: np.ndarray) -> np.ndarray:
@@ -243,11 +233,10 @@ class Intrinsic:
 
 
 def about_to_compile(kernel_name: str) -> None:
-    """Tell the observers; called by the cache when it has no compiled version."""
+    """Raise an error if this thread shall not compile; called by the cache if it has no file."""
     if getattr(_compiling, "depth", 0) == 0:
         raise NotCompiledError(kernel_name)
-    for observer in tuple(_observers):
-        observer(kernel_name)
+    compilation_starts(kernel_name)
 
 
 def _named_kernel(module: str, name: str) -> Any:
