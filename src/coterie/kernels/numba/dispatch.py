@@ -3,10 +3,12 @@
 Compiling the kernels of one command takes 20 to 50 s, which is absurd for a graph of 34 nodes. A
 kernel of this package is therefore a `Kernel`. A call uses, in this order:
 
-1. the compiled version, if this process or the cache on disk has it;
+1. the compiled version, if this process has loaded it;
 2. the same function as plain Python, if the arguments are small (`SMALL` bytes in total) and the
-   kernel has spent less time as plain Python than compiling it would take;
-3. Numba, which compiles the kernel and stores it in the cache (`kernels/numba/cache.py`).
+   kernel has spent less time as plain Python than loading it from the cache on disk would take,
+   or compiling it, if it is not there;
+3. the compiled version from the cache;
+4. Numba, which compiles the kernel and stores it in the cache (`kernels/numba/cache.py`).
 
 Both versions return the same bits, so it does not matter when a kernel changes from one to the
 other. `tests/kernels/test_plain_kernels.py` compares them. Kernels for which this cannot be
@@ -24,6 +26,7 @@ import functools
 import importlib
 import math
 import os
+import sys
 import threading
 import time
 import types
@@ -45,7 +48,12 @@ _ALWAYS_COMPILED = ("coterie.kernels.additive.",)  # float32, which NumPy promot
 _SECONDS_PER_KERNEL = 0.15
 _SECONDS_PER_BYTE = 2.0e-4
 
+# Seconds to load Numba, and then each kernel, from the disk
+_SECONDS_TO_LOAD_NUMBA = 0.3
+_SECONDS_TO_LOAD = 0.02
+
 _mode = _chosen = os.environ.get("COTERIE_KERNELS") or AUTO
+_total_spent = 0.0  # seconds of all kernels as plain Python
 _forced = 0  # how many blocks of code want compiled kernels now
 _lock = threading.RLock()
 _compiling = threading.local()  # .depth > 0: this thread may compile
@@ -139,7 +147,7 @@ class Kernel:
         if _mode == AUTO:
             if self._in_cache is None:
                 self._in_cache = self._has_cache_file()
-            if self._in_cache:
+            if self._in_cache and not self._plain_is_quicker(args):
                 try:
                     result = self.dispatcher(*args)
                 except NotCompiledError:
@@ -203,15 +211,22 @@ class Kernel:
         return has_file(self.py_func)
 
     def _plain_is_quicker(self, args: tuple[Any, ...]) -> bool:
-        if not _PLAIN_IS_EXACT or self._spent > self.seconds_to_compile():
-            return False
-        return _bytes(args) <= SMALL
+        if not self._in_cache:
+            limit = self.seconds_to_compile()
+        elif "numba" in sys.modules or _total_spent > _SECONDS_TO_LOAD_NUMBA:
+            limit = _SECONDS_TO_LOAD
+        else:
+            limit = _SECONDS_TO_LOAD_NUMBA
+        return _PLAIN_IS_EXACT and self._spent < limit and _bytes(args) <= SMALL
 
     def _run_plain(self, args: tuple[Any, ...]) -> Any:
+        global _total_spent
         start = time.thread_time()
         with np.errstate(all="ignore"):  # uint64 wraps around, as in compiled code
             result = self.plain(*args)
-        self._spent += time.thread_time() - start
+        spent = time.thread_time() - start
+        self._spent += spent
+        _total_spent += spent
         return _python_values(result)
 
 
