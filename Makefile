@@ -4,9 +4,9 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary=:all:
 
-.PHONY: demo test docs fuzz lint lowest clean clean-cache
+.PHONY: demo test docs fuzz lint lowest wheel wheel-check clean clean-cache
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.warm
 	$(BIN)/coterie demo
 
 test: $(VENV)/.installed-dev
@@ -39,6 +39,16 @@ lowest: $(VENV)/.installed-dev
 	    --resolution lowest-direct --only-binary :all: --no-binary coterie --editable '.[dev]'
 	NUMBA_CACHE_DIR=$(abspath $(VENV))/lowest/numba $(VENV)/lowest/bin/python -m pytest -q
 
+# A wheel for this platform that carries its compiled kernels, in dist/. Takes some minutes.
+wheel: $(VENV)/.installed
+	$(PIP) hatchling wheel
+	$(BIN)/python tools/build_wheel.py --out dist
+
+# The same, then installed into a new environment, where no command may compile anything.
+wheel-check: $(VENV)/.installed
+	$(PIP) hatchling wheel
+	$(BIN)/python tools/build_wheel.py --out dist --check
+
 clean-cache:
 	find src -name '*.nbi' -delete -o -name '*.nbc' -delete
 
@@ -51,6 +61,11 @@ $(VENV)/bin/python:
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	@echo "installing coterie into $(VENV) (about 300 MB of wheels, once) …"
 	$(PIP) --editable .
+	touch $@
+
+# Compiles what the demo needs, on all cores; without it, the demo would do so while it runs.
+$(VENV)/.warm: $(VENV)/.installed
+	$(BIN)/coterie warmup --only demo
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python

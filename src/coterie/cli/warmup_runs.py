@@ -87,6 +87,7 @@ def prepare_process(folder: str) -> None:
     os.chdir(folder)
     os.environ["COTERIE_STATE"] = str(Path(folder) / "state")
     os.environ["COTERIE_KERNELS"] = "compiled"
+    os.environ["COTERIE_PREBUILT"] = "off"  # compile for exactly this processor
 
 
 def run_lines(lines: list[str]) -> list[str]:

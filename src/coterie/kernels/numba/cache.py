@@ -7,6 +7,7 @@ versions of Python, Numba and llvmlite, the processor and the argument types. So
 right or is not found.
 
     kernels/prebuilt/           compiled for a whole family of processors; comes with a wheel
+                                (tools/build_wheel.py; COTERIE_PREBUILT=off ignores it)
     the first of these that can be written to:
         $NUMBA_CACHE_DIR/coterie
         kernels/__pycache__     next to the sources
@@ -43,6 +44,8 @@ _FOLDER = Path(__file__).parents[1]
 _IMPORT = re.compile(
     rb"^\s*from (coterie\.kernels[\w.]*) import|^\s*import (coterie\.kernels[\w.]*)", re.M
 )
+# Changes here do not change compiled code
+_NOT_COMPILED = {f"{_PACKAGE}.numba.{name}" for name in ("cache", "compile_events", "dispatch")}
 _OLD = 30 * 86400.0  # seconds after which a file of another version of the source is deleted
 _DIGEST = 32
 
@@ -90,6 +93,8 @@ def source_hash(module: str) -> str:
 @functools.cache
 def prebuilt_target() -> Target | None:
     """Return the target of the shipped kernels if they run here, else None."""
+    if os.environ.get("COTERIE_PREBUILT") == "off":
+        return None
     try:
         target = Target(**json.loads((PREBUILT / TARGET).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -210,7 +215,7 @@ def _is_current(file_name: str) -> bool:
 
 def _collect_sources(module: str, found: dict[str, bytes]) -> None:
     """Add the source of a module and of every kernel module that it imports."""
-    if module in found:
+    if module in found or module in _NOT_COMPILED:
         return
     parts = module.removeprefix(_PACKAGE).strip(".").split(".")
     path = _FOLDER.joinpath(*parts).with_suffix(".py")
