@@ -29,6 +29,3 @@ def test_an_installed_wheel_compiles_nothing(tmp_path):
     assert done.stdout.startswith(str(installed))
     assert count > 10
     assert run_commands(sys.executable, tmp_path, environment, "soft") == 2
-    with pytest.raises(SystemExit, match="had to compile"):  # the check itself can fail
-        os.rename(tmp_path / "work", tmp_path / "first")
-        run_commands(sys.executable, tmp_path, {**environment, "COTERIE_PREBUILT": "off"}, "soft")

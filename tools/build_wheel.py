@@ -114,8 +114,7 @@ def run_commands(python: str, folder: Path, environment: dict[str, str], only: s
     cache = folder / "cache"
     code = (
         "import sys; from pathlib import Path; from coterie.cli import warmup_runs as w; "
-        "kept = {'COTERIE_PREBUILT': w.os.environ.get('COTERIE_PREBUILT', '')}; w.prepare_process('.'); w.os.environ.update(kept); "
-        "w.write_inputs(Path('.')); "
+        "w.prepare_process('.', 'on'); w.write_inputs(Path('.')); "
         "only = sys.argv[1]; groups = w.RUNS if only == 'all' else {only: w.RUNS[only]}; "
         "print([m for lines in groups.values() for m in w.run_lines(lines)]); "
         "print(sum(map(len, groups.values())))"

@@ -82,12 +82,14 @@ def write_inputs(folder: Path) -> None:
     (folder / "new.csv").write_text("user,item,rating\nnew,i1,5\nnew,i2,1\n")
 
 
-def prepare_process(folder: str) -> None:
-    """Set up a process that runs the commands; nothing outside the folder is touched."""
+def prepare_process(folder: str, prebuilt: str = "off") -> None:
+    """Set up a process that runs the commands; nothing outside the folder is touched.
+
+    Without the kernels of a wheel, it compiles for exactly this processor."""
     os.chdir(folder)
     os.environ["COTERIE_STATE"] = str(Path(folder) / "state")
     os.environ["COTERIE_KERNELS"] = "compiled"
-    os.environ["COTERIE_PREBUILT"] = "off"  # compile for exactly this processor
+    os.environ["COTERIE_PREBUILT"] = prebuilt
 
 
 def run_lines(lines: list[str]) -> list[str]:
