@@ -169,3 +169,18 @@ def test_a_command_says_once_that_it_compiles(tmp_path):
     assert text.count("this happens once") == 1 and not cached
     assert doctor("one") == ("", True)
     assert doctor("two", "--quiet") == ("", False)
+
+
+def test_functions_of_other_packages_can_call_kernels():
+    from numba import njit as numba_njit
+
+    from coterie.kernels.numba.no_refcount import borrow_without_refcount
+    from coterie.kernels.numba.random import stream, uniform
+
+    @numba_njit
+    def draw_and_sum(values):
+        values = borrow_without_refcount(values)
+        _state, u = uniform(stream(7, 0))
+        return u, total(values)
+
+    assert draw_and_sum(np.ones(4)) == (uniform_block(np.uint64(7), 1)[0], (4.0, 4))

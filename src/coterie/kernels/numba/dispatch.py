@@ -189,6 +189,14 @@ class Kernel:
                     self._plain = _with_globals(self.py_func, _plain_globals(self.__module__))
         return self._plain
 
+    @property
+    def _numba_type_(self) -> Any:
+        """The type that Numba gives to this object inside functions of other packages."""
+        from numba.core.types import Dispatcher
+
+        _fill_globals(self.__module__)
+        return Dispatcher(self.dispatcher)
+
     def seconds_to_compile(self) -> float:
         """Return a rough estimate from the length of the code."""
         if self._worth is None:
@@ -245,6 +253,15 @@ class Intrinsic:
     def dispatcher(self) -> Any:
         """The intrinsic of Numba."""
         return self._build()
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type that Numba gives to this object inside functions of other packages."""
+        from numba.core.registry import cpu_target
+
+        dispatcher = self.dispatcher
+        cpu_target.typing_context.refresh()  # it knows the intrinsic only then
+        return cpu_target.typing_context.resolve_value_type(dispatcher)
 
 
 def about_to_compile(kernel_name: str) -> None:
