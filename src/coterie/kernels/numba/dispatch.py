@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import math
 import os
 import sys
@@ -139,9 +140,14 @@ class Kernel:
         self._spent = 0.0
         self._worth: float | None = None
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if named:
+            args = inspect.signature(self.py_func).bind(*args, **named).args
         if self._ready and _mode != PLAIN:
-            return self._compiled(args)
+            try:
+                return self._dispatcher(*args)
+            except NotCompiledError:  # new argument types
+                return self._compiled(args)
         if _mode == COMPILED or (_mode == AUTO and not self._may_be_plain):
             return self._compiled(args)
         if _mode == AUTO:
