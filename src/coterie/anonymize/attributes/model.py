@@ -1,0 +1,132 @@
+"""The attributes of a release: drawn from each class, then placed so that edges join like values.
+
+The model contains, of every class, how often each combination of values occurs, and of the whole
+network, how many edges join each pair of values. It contains nothing about a single person but
+the class, so members of a class are interchangeable, attributes included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from coterie.anonymize.attributes.coding import CodedAttributes, ColumnCoding, code_attributes
+from coterie.anonymize.attributes.combinations import ClassRows, class_rows
+from coterie.anonymize.attributes.diversity import blend_sensitive
+from coterie.anonymize.draw.classes import Classes
+from coterie.base.randomness import stream_keys
+from coterie.data import Graph
+from coterie.data.attributes import Attributes
+from coterie.kernels.anonymize.attribute_swaps import mixing, swap_towards
+
+_TRIES = 200  # swaps tried per person
+_MOST_GROUPS = 6  # of an ordered column, for the edges between its values
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeModel:
+    """Everything that a draw uses of the original attributes."""
+
+    coded: CodedAttributes  # its codes are those of the original, for measures and attacks
+    rows: ClassRows
+    classes: Classes
+    mixing_code: list[np.ndarray]  # per column: the group of each code whose mixing is kept
+    target: np.ndarray  # edge ends per column and pair of groups
+    sensitive: list[int]  # columns
+    closeness: float  # maximum distance of a class from everybody, for sensitive columns
+
+    @classmethod
+    def fit(
+        cls,
+        graph: Graph,
+        attributes: Attributes,
+        classes: Classes,
+        *,
+        min_size: int,
+        sensitive: list[str],
+        closeness: float,
+    ) -> AttributeModel:
+        """Collect the statistics of the classes and of the edges."""
+        coded = code_attributes(attributes, min_size)
+        groups = [_mixing_groups(c, coded.codes[:, j]) for j, c in enumerate(coded.columns)]
+        start, sizes = _layout(groups)
+        grouped = _regroup(coded.codes, groups)
+        return cls(
+            coded,
+            class_rows(
+                coded.codes,
+                classes.label,
+                np.array([column.ordered for column in coded.columns]),
+                min_size,
+            ),
+            classes,
+            groups,
+            mixing(graph.indptr, graph.indices, grouped, start, sizes),
+            [attributes.names.index(name) for name in sensitive],
+            closeness,
+        )
+
+    def published_rows(self, rng: Generator) -> np.ndarray:
+        """Return the rows of codes to publish, class by class, in no order within a class."""
+        rows, label = self.rows.complete(rng), self.rows.label
+        for column in self.sensitive:
+            coding = self.coded.columns[column]
+            rows[:, column] = blend_sensitive(
+                rows[:, column], label, coding.n_codes, coding.ordered, self.closeness, rng
+            )
+        return rows
+
+    def draw(self, skeleton: Graph, rng: Generator) -> np.ndarray:
+        """Return the codes of every node of a drawn graph (int32[n, columns])."""
+        rows = self.published_rows(rng)
+        label = self.classes.label
+        place = np.lexsort((rng.random(len(label)), label))  # the node of each row
+        start, sizes = _layout(self.mixing_code)
+        node_row = np.empty(len(label), np.int64)
+        node_row[place] = np.arange(len(label))
+        grouped = np.empty((len(label), rows.shape[1] + 1), np.int32)
+        grouped[:, :-1] = _regroup(rows, self.mixing_code)[node_row]
+        grouped[:, -1] = node_row
+        counts = mixing(skeleton.indptr, skeleton.indices, grouped[:, :-1].copy(), start, sizes)
+        # The drawn graph may have slightly more or fewer edges.
+        scale = counts.sum() / max(self.target.sum(), 1)
+        target = np.rint(self.target * scale).astype(np.int64)
+        members = np.argsort(label, kind="stable").astype(np.int64)
+        first = np.r_[0, np.cumsum(self.classes.sizes)].astype(np.int64)
+        weight = 1.0 / sizes.astype(np.float64)
+        swap_towards(
+            skeleton.indptr,
+            skeleton.indices,
+            grouped,
+            start,
+            sizes,
+            counts,
+            target,
+            weight,
+            label.astype(np.int64),
+            members,
+            first,
+            _TRIES * len(label),
+            stream_keys(rng, 1)[0],
+        )
+        return rows[grouped[:, -1]]
+
+
+def _mixing_groups(column: ColumnCoding, codes: np.ndarray) -> np.ndarray:
+    """Return the group of each code: ordered codes form few groups of similar size."""
+    if not column.ordered or column.n_codes <= _MOST_GROUPS:
+        return np.arange(column.n_codes)
+    below = np.cumsum(np.bincount(codes, minlength=column.n_codes)) - 1
+    return np.unique(below * _MOST_GROUPS // len(codes), return_inverse=True)[1].ravel()
+
+
+def _regroup(codes: np.ndarray, groups: list[np.ndarray]) -> np.ndarray:
+    return np.stack([group[codes[:, j]] for j, group in enumerate(groups)], axis=1).astype(np.int32)
+
+
+def _layout(groups: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the pairs of groups of each column begin, and the number of groups."""
+    sizes = np.array([int(group.max(initial=0)) + 1 for group in groups], np.int64)
+    return np.r_[0, np.cumsum(sizes**2)].astype(np.int64), sizes
