@@ -234,9 +234,7 @@ class Attributes:
         return {column.name: column.values for column in self.columns}
 
 
-def read_attributes(
-    path: PathLike, graph: Graph, *, separator: str | None = None
-) -> Attributes:
+def read_attributes(path: PathLike, graph: Graph, *, separator: str | None = None) -> Attributes:
     """Read what is known about the nodes of a graph.
 
     Parameters
@@ -283,9 +281,7 @@ def read_attributes(
     )
 
 
-def _text_columns(
-    path: PathLike, separator: str | None
-) -> tuple[list[str], list[list[str]], int]:
+def _text_columns(path: PathLike, separator: str | None) -> tuple[list[str], list[list[str]], int]:
     """Return header, columns as text and the line of the first row."""
     name = place_name(path)
     try:

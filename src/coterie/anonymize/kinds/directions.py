@@ -105,15 +105,15 @@ def compare_directions(
     ]
     before = directed_clustering(original)
     after = [directed_clustering(graph) for graph in published]
-    for name in before:
-        measures.append(
-            KindMeasure(
-                f"directed clustering, {name}",
-                before[name],
-                _mean([found[name] for found in after]),
-                _CLUSTERING,
-            )
+    measures += [
+        KindMeasure(
+            f"directed clustering, {name}",
+            before[name],
+            _mean([found[name] for found in after]),
+            _CLUSTERING,
         )
+        for name in before
+    ]
     distances = []
     for name, degrees in (("out-degrees", lambda g: g.degrees), ("in-degrees", in_degrees)):
         found = _mean([ks_distance(degrees(original), degrees(graph)) for graph in published])
@@ -220,9 +220,7 @@ def _precisions(seen: np.ndarray, classes: Classes, shares: np.ndarray) -> np.nd
     base = np.bincount(label, multinomial, k)
     most = np.bincount(label, multinomial * degree, k)
     # variance = base * (degree + precision) / (1 + precision), summed over the members
-    found = np.divide(
-        most - square, square - base, out=np.full(k, np.inf), where=(square > base)
-    )
+    found = np.divide(most - square, square - base, out=np.full(k, np.inf), where=(square > base))
     found = np.clip(found, _PRECISIONS[0], _PRECISIONS[-1])
     nearest = np.abs(np.log2(_PRECISIONS)[None, :] - np.log2(found)[:, None]).argmin(1)
     return np.asarray(_PRECISIONS[nearest])
@@ -243,7 +241,7 @@ def _cell_shares(
     counts[inside, inside, 1] = counts[inside, inside, 2] = one_way
     total = counts.sum(2, keepdims=True)
     overall = counts.sum((0, 1)) / max(counts.sum(), 1)
-    return np.where(total > 0, counts / np.maximum(total, 1), overall)
+    return np.asarray(np.where(total > 0, counts / np.maximum(total, 1), overall))
 
 
 def _round_shares(shares: np.ndarray, edges: np.ndarray) -> np.ndarray:

@@ -46,8 +46,8 @@ class DistanceMeasure:
 
 
 @dataclass(frozen=True)
-class AttributeAttack:
-    """The people whom an attacker who knows attributes finds, in the release and in a copy."""
+class NetworkAttack:
+    """The people whom an attacker who knows everything finds, in the release and in a copy."""
 
     label: str
     guesses: int
@@ -73,7 +73,7 @@ class KindOutcome:
     measures: list[KindMeasure] = field(default_factory=list)
     distances: list[DistanceMeasure] = field(default_factory=list)
     sensitive: list[SensitiveRisk] = field(default_factory=list)
-    attacks: list[AttributeAttack] = field(default_factory=list)
+    attacks: list[NetworkAttack] = field(default_factory=list)
 
     def not_kept(self) -> list[str]:
         """Return one phrase per measure outside its tolerance."""

@@ -20,6 +20,7 @@ from coterie.anonymize.kinds.directions import ks_distance
 from coterie.anonymize.kinds.outcome import DistanceMeasure, KindMeasure
 from coterie.base.errors import InputError
 from coterie.data import Graph
+from coterie.kernels.graphs.common_neighbours import common_neighbours
 
 _POOL = 50  # times the class size: edges from which a block pair has weights of its own
 _MOST_GROUPS = 200
@@ -94,9 +95,7 @@ class WeightModel:
         rank = _ranks(weights, pool)
         effects, slope, noise = _node_effects(graph, source, target, rank)
         mean, spread = _per_class(effects, noise, graph.degrees, classes)
-        symmetric = np.maximum(
-            pool_of_cell.reshape(k, k), pool_of_cell.reshape(k, k).T
-        )
+        symmetric = np.maximum(pool_of_cell.reshape(k, k), pool_of_cell.reshape(k, k).T)
         return cls(
             classes,
             pools,
@@ -209,19 +208,11 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> float:
 
 def _embeddedness(graph: Graph, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return log(1 + common neighbours) of each edge."""
-    plain = csr_array(
-        (np.ones(len(graph.indices)), graph.indices, graph.indptr),
-        shape=(graph.n_nodes, graph.n_nodes),
-    )
-    shared = (plain @ plain).multiply(plain).tocsr()
-    shared.sort_indices()
-    found = np.asarray(shared[source, target]).ravel()
-    return np.log1p(found)
+    shared = common_neighbours(graph.indptr, graph.indices, source, target)
+    return np.asarray(np.log1p(shared))
 
 
-def _pool(
-    weights: np.ndarray, source: np.ndarray, target: np.ndarray, min_size: int
-) -> WeightPool:
+def _pool(weights: np.ndarray, source: np.ndarray, target: np.ndarray, min_size: int) -> WeightPool:
     """Divide the weights into groups of at least `min_size` edges of as many people."""
     order = np.argsort(weights, kind="stable")
     least = max(min_size, len(weights) // _MOST_GROUPS)
@@ -247,8 +238,10 @@ def _pool(
 
 def _ranks(values: np.ndarray, pool: np.ndarray, rng: Generator | None = None) -> np.ndarray:
     """Return the rank of each value within its pool, between 0 and 1; ties share their mean."""
-    order = np.lexsort((values, pool)) if rng is None else np.lexsort(
-        (rng.random(len(values)), values, pool)
+    order = (
+        np.lexsort((values, pool))
+        if rng is None
+        else np.lexsort((rng.random(len(values)), values, pool))
     )
     sizes = np.bincount(pool)
     start = np.cumsum(sizes) - sizes

@@ -120,9 +120,7 @@ def _pool_rare(attribute: Attribute, min_size: int) -> tuple[np.ndarray, np.ndar
 
 def _ranges(attribute: Attribute, min_size: int) -> tuple[np.ndarray, np.ndarray]:
     """Divide numbers into ranges of at least `min_size` people; equal numbers stay together."""
-    distinct, code, counts = np.unique(
-        attribute.values, return_inverse=True, return_counts=True
-    )
+    distinct, code, counts = np.unique(attribute.values, return_inverse=True, return_counts=True)
     least = min_size
     if attribute.kind is AttributeKind.numeric:
         least = max(min_size, -(-len(code) // _MOST_RANGES))

@@ -48,7 +48,8 @@ class ClassRows:
             known = np.flatnonzero(np.array(pattern) != UNKNOWN)
             coarse = coarsen(self.donors, self.ordered, level)
             donors = self.donors[(coarse[:, known] == np.array(pattern)[known]).all(1)]
-            lost = [c for c in range(rows.shape[1]) if c not in known or (level and self.ordered[c])]
+            redrawn = (np.array(pattern) == UNKNOWN) | (self.ordered & (level > 0))
+            lost = np.flatnonzero(redrawn)
             waiting = incomplete[which == number]
             for _ in range(_REDRAWS):
                 for column in lost:
@@ -102,7 +103,7 @@ def _shared_part(
     combos: np.ndarray, counts: np.ndarray, ordered: np.ndarray, min_size: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the finest form of each combination that enough people share, and its level."""
-    n, columns = combos.shape
+    n = len(combos)
     kept, level = np.full_like(combos, UNKNOWN), np.zeros(n, np.int64)
     open_rows = np.ones(n, bool)
     for chosen, coarse_level in _forms(combos, ordered):
@@ -112,7 +113,7 @@ def _shared_part(
         _, which = np.unique(np.ascontiguousarray(part), axis=0, return_inverse=True)
         people = np.bincount(which.ravel(), counts)[which.ravel()]
         taken = np.flatnonzero(open_rows & (people >= min_size))
-        kept[np.ix_(taken, chosen)] = part[taken]
+        kept[taken[:, None], np.array(chosen)] = part[taken]
         level[taken] = coarse_level
         open_rows[taken] = False
     return kept, level

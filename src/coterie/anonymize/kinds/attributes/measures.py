@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from coterie.anonymize.kinds.network import Network, skeleton_of
+from coterie.anonymize.kinds.outcome import DistanceMeasure, KindMeasure
 from coterie.base.errors import InputError
 from coterie.data import Graph
 from coterie.data.attributes import Attribute, AttributeKind, Attributes
@@ -13,80 +13,67 @@ from coterie.data.ids import as_ids
 
 _RANGES = 10  # of a numeric column, in comparisons of combinations
 _TOLERANCE = 0.03
+_DEPENDENCE = 0.05
+_COMBINATIONS = 0.06  # in small networks most of it is chance
 
 
-@dataclass(frozen=True)
-class ColumnComparison:
-    """One column in the original and in the release."""
-
-    column: str
-    kind: AttributeKind
-    distance: float  # of the distributions: total variation, or Kolmogorov-Smirnov of numbers
-    assortativity: float | None  # of the original; None if it is not defined
-    published_assortativity: float | None
-    degree_dependence: float  # share of the variance of log degrees that the column explains
-    published_degree_dependence: float
-
-    @property
-    def kept(self) -> bool:
-        """Whether distribution and assortativity are within their tolerance."""
-        if self.distance > _TOLERANCE:
-            return False
-        if self.assortativity is None or self.published_assortativity is None:
-            return True
-        return abs(self.assortativity - self.published_assortativity) <= _TOLERANCE
-
-
-@dataclass(frozen=True)
-class AttributeComparison:
-    """All columns of two networks, and their combinations."""
-
-    columns: list[ColumnComparison]
-    combinations: float  # total variation over combinations that enough people have
-
-    def not_kept(self) -> list[str]:
-        """Return one sentence per column, or for the combinations, outside the tolerance."""
-        found = []
-        for c in self.columns:
-            if c.distance > _TOLERANCE:
-                found.append(f"the values of {c.column} (distance {c.distance:.2g})")
-            elif not c.kept:
-                found.append(
-                    f"how often edges join equal values of {c.column} (assortativity "
-                    f"{c.published_assortativity:.2f} instead of {c.assortativity:.2f})"
-                )
-        if self.combinations > _TOLERANCE:
-            found.append(f"combinations of attributes (distance {self.combinations:.2g})")
-        return found
-
-
-def compare_attributes(
-    original: tuple[Graph, Attributes],
-    published: tuple[Graph, Attributes],
-    min_size: int = 10,
-) -> AttributeComparison:
-    """Compare the attributes of two networks with the same columns."""
-    (before, table), (after, new) = original, published
-    if sorted(table.names) != sorted(new.names):
-        raise InputError(
-            f"the columns differ: {', '.join(table.names)} and {', '.join(new.names)}",
-            remedy="compare tables with the same columns",
-        )
-    columns = []
+def attribute_measures(
+    original: Network, published: list[Network], min_size: int = 10
+) -> tuple[list[KindMeasure], list[DistanceMeasure]]:
+    """Compare the attributes of networks with the same columns."""
+    graph, table = original.graph, original.attributes
+    if table is None:
+        return [], []
+    tables = [_same_columns(table, network) for network in published]
+    graphs = [skeleton_of(network.graph) for network in published]
+    skeleton = skeleton_of(graph)
+    measures, distances = [], []
     for column in table.columns:
-        other = new[column.name]
-        columns.append(
-            ColumnComparison(
-                column.name,
-                column.kind,
-                distribution_distance(column, other),
-                assortativity(before, column),
-                assortativity(after, Attribute(other.name, column.kind, other.values)),
-                degree_dependence(before, column),
-                degree_dependence(after, Attribute(other.name, column.kind, other.values)),
+        columns = [other[column.name] for other in tables]
+        distances.append(
+            DistanceMeasure(
+                f"values of {column.name}",
+                float(np.mean([distribution_distance(column, other) for other in columns])),
+                _TOLERANCE,
             )
         )
-    return AttributeComparison(columns, _combination_distance(table, new, min_size))
+        measures += [
+            KindMeasure(
+                f"assortativity by {column.name}",
+                assortativity(skeleton, column),
+                _mean([assortativity(g, c) for g, c in zip(graphs, columns, strict=True)]),
+                _TOLERANCE,
+            ),
+            KindMeasure(
+                f"share of the variance of degrees explained by {column.name}",
+                degree_dependence(skeleton, column),
+                _mean([degree_dependence(g, c) for g, c in zip(graphs, columns, strict=True)]),
+                _DEPENDENCE,
+            ),
+        ]
+    if len(table.columns) > 1:
+        found = [_combination_distance(table, other, min_size) for other in tables]
+        distances.append(
+            DistanceMeasure("combinations of attributes", float(np.mean(found)), _COMBINATIONS)
+        )
+    return measures, distances
+
+
+def _same_columns(table: Attributes, network: Network) -> Attributes:
+    """Return the published columns, with the kinds of the original ones."""
+    new = network.attributes
+    if new is None or sorted(table.names) != sorted(new.names):
+        names = "none" if new is None else ", ".join(new.names)
+        raise InputError(
+            f"the columns differ: {', '.join(table.names)} and {names}",
+            remedy="compare tables with the same columns",
+        )
+    return Attributes([Attribute(c.name, c.kind, new[c.name].values) for c in table.columns])
+
+
+def _mean(values: list[float | None]) -> float | None:
+    defined = [value for value in values if value is not None]
+    return float(np.mean(defined)) if defined else None
 
 
 def distribution_distance(one: Attribute, other: Attribute) -> float:
@@ -135,18 +122,12 @@ def assortativity(graph: Graph, column: Attribute) -> float | None:
 
 def degree_dependence(graph: Graph, column: Attribute) -> float:
     """Return the share of the variance of log(1 + degree) between the values of a column."""
-    y = np.log1p(_total_degrees(graph))
+    y = np.log1p(graph.degrees)
     code = _codes(column)
     sizes = np.bincount(code)
     mean = np.divide(np.bincount(code, y), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
     total = float(((y - y.mean()) ** 2).sum())
     return float((sizes * (mean - y.mean()) ** 2).sum() / total) if total else 0.0
-
-
-def _total_degrees(graph: Graph) -> np.ndarray:
-    if not graph.directed:
-        return graph.degrees
-    return np.asarray(graph.degrees + np.bincount(graph.indices, minlength=graph.n_nodes))
 
 
 def _codes(column: Attribute) -> np.ndarray:
@@ -167,14 +148,14 @@ def _shared_codes(one: Attribute, other: Attribute) -> tuple[np.ndarray, list[np
         kept = np.unique(other.values)
         nearest = [np.abs(c.values[:, None] - kept).argmin(1) for c in (one, other)]
         return kept, nearest
-    kept = sorted(set(one.values.astype(str)) & set(other.values.astype(str)))
-    number = {value: i for i, value in enumerate(kept)}
-    pooled = len(kept)
+    both = sorted(set(one.values.astype(str)) & set(other.values.astype(str)))
+    number = {value: i for i, value in enumerate(both)}
+    pooled = len(both)
     codes = [
         np.array([number.get(v, pooled) for v in c.values.astype(str)], np.int64)
         for c in (one, other)
     ]
-    return as_ids(np.array([*kept, ""], object)), codes
+    return as_ids(np.array([*both, ""], object)), codes
 
 
 def _combination_distance(table: Attributes, new: Attributes, min_size: int) -> float:

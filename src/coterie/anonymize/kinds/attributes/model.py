@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.kinds.attributes.coding import CodedAttributes, ColumnCoding, code_attributes
 from coterie.anonymize.kinds.attributes.combinations import ClassRows, class_rows
 from coterie.anonymize.kinds.attributes.diversity import blend_sensitive
-from coterie.anonymize.draw.classes import Classes
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.data.attributes import Attributes

@@ -1,0 +1,98 @@
+"""Load networks with directions, weights, two sides or attributes; show what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from coterie.base.errors import InputError
+from coterie.cli.input_options import load_graph
+from coterie.cli.session import Session
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from coterie.anonymize.kinds.outcome import KindOutcome
+    from coterie.data import Graph
+    from coterie.data.attributes import Attributes
+
+
+class LoadedNetwork(NamedTuple):
+    """The input of a command about releases."""
+
+    graph: Graph
+    sides: np.ndarray | None  # of a bipartite network
+    attributes: Attributes | None
+
+
+def load_network(
+    session: Session,
+    path: str,
+    objective: str,
+    attributes: Path | None = None,
+    *,
+    format: str | None = None,
+    separator: str | None = None,
+) -> LoadedNetwork:
+    """Load a graph of the kind that `objective` names, and its attributes."""
+    from coterie.data.attributes import read_attributes
+    from coterie.data.edge_times import refuse_times
+    from coterie.data.readers import read_bipartite
+
+    refuse_times(path, separator=separator)
+    sides = None
+    if objective == "bipartite":
+        graph, sides = read_bipartite(path, format=format, separator=separator)
+    else:
+        graph = load_graph(
+            session,
+            path,
+            directed=objective == "directed",
+            weighted=objective == "weighted",
+            format=format,
+            separator=separator,
+        )
+        if objective == "weighted" and graph.weights is None:
+            raise InputError(
+                "the file has no column of weights",
+                path=path,
+                remedy="add a third column, or release it with --objective simple",
+            )
+    table = None if attributes is None else read_attributes(attributes, graph)
+    return LoadedNetwork(graph, sides, table)
+
+
+def kind_table(kind: KindOutcome) -> Table:
+    """Return a table of the measures of directions, weights, sides and attributes."""
+    from rich.table import Table
+
+    table = Table(
+        "measure",
+        "original",
+        "published",
+        "",
+        title="directions, weights, sides and attributes",
+        title_justify="left",
+    )
+    for m in kind.measures:
+        table.add_row(m.name, _figure(m.original), _figure(m.published), _mark(m.kept))
+    for d in kind.distances:
+        table.add_row(f"distance of the {d.name}", "", f"{100 * d.value:.2g} %", _mark(d.kept))
+    return table
+
+
+def _figure(value: float | None) -> str:
+    """Format a figure with four significant digits; a dash if it is not defined.
+
+    >>> _figure(162325.0), _figure(0.5930238), _figure(None)
+    ('162,325', '0.593', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _mark(kept: bool) -> str:
+    return "kept" if kept else "not kept"
