@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
+import typer
 
 from coterie.base.errors import InputError
 from coterie.cli.input_options import load_graph
@@ -14,9 +15,26 @@ from coterie.cli.session import Session
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from coterie.anonymize.kinds.outcome import KindOutcome
+    from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack
     from coterie.data import Graph
     from coterie.data.attributes import Attributes
+
+
+OriginalAttributesOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Table of what is known about each node of ORIGINAL: a column node, then one column "
+        "per attribute.",
+    ),
+]
+PublishedAttributesOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The same for PUBLISHED, for example nodes.csv of a release.",
+    ),
+]
 
 
 class LoadedNetwork(NamedTuple):
@@ -62,6 +80,43 @@ def load_network(
             )
     table = None if attributes is None else read_attributes(attributes, graph)
     return LoadedNetwork(graph, sides, table)
+
+
+def require_both(original: Path | None, published: Path | None) -> None:
+    """Raise InputError if only one of two tables of attributes is given."""
+    if (original is None) != (published is None):
+        raise InputError(
+            "there is a table of attributes for one of the two networks only",
+            remedy="give both --attributes and --published-attributes",
+        )
+
+
+def compare_kinds(original: LoadedNetwork, published: LoadedNetwork) -> KindOutcome | None:
+    """Compare what two networks have besides undirected edges; None if that is nothing."""
+    from coterie.anonymize.kinds.model import compare_networks
+    from coterie.anonymize.kinds.network import Network
+
+    pairs = [(Network(n.graph, n.attributes), n.sides) for n in (original, published)]
+    found = compare_networks(pairs[0], [pairs[1]])
+    return found if found.measures or found.distances else None
+
+
+def attack_kinds(
+    original: LoadedNetwork, published: LoadedNetwork, identity: np.ndarray, seed: int
+) -> NetworkAttack | None:
+    """Attack with all that is known besides undirected edges; None if that is nothing."""
+    from coterie.anonymize.kinds.model import attack_networks
+    from coterie.anonymize.kinds.network import Network
+
+    graph = original.graph
+    if not (graph.directed or graph.weights is not None or original.attributes is not None):
+        return None
+    return attack_networks(
+        Network(graph, original.attributes),
+        [(Network(published.graph, published.attributes), identity)],
+        np.zeros(graph.n_nodes, np.int64),
+        np.random.default_rng(seed),
+    )
 
 
 def kind_table(kind: KindOutcome) -> Table:

@@ -36,7 +36,7 @@ class DirectionModel:
     cell_shares: np.ndarray  # float64[blocks, blocks, 3]: mutual, forward, backward
 
     @classmethod
-    def fit(cls, graph: Graph, classes: Classes) -> DirectionModel:
+    def fit(cls, graph: Graph, classes: Classes, min_size: int) -> DirectionModel:
         """Collect the statistics of classes and block pairs of a directed graph."""
         source, target, direction = _skeleton_directions(graph)
         seen = node_directions(source, target, direction, graph.n_nodes)
@@ -48,7 +48,7 @@ class DirectionModel:
             classes,
             shares,
             _precisions(seen, classes, shares),
-            _cell_shares(classes, source, target, direction),
+            _cell_shares(classes, source, target, direction, min_size),
         )
 
     def draw(self, skeleton: Graph, rng: Generator) -> Graph:
@@ -66,7 +66,7 @@ class DirectionModel:
         pairs, cell = np.unique(low * self.classes.n_blocks + high, return_inverse=True)
         shares = self.cell_shares[pairs // self.classes.n_blocks, pairs % self.classes.n_blocks]
         edges = np.bincount(cell, minlength=len(pairs))
-        cell_want = _round_shares(shares, edges)
+        cell_want = rng.multinomial(edges, shares)
         u = rng.random(len(source))
         bounds = np.cumsum(shares, axis=1)[cell]
         seen = (u[:, None] >= bounds[:, :2]).sum(1)
@@ -227,9 +227,17 @@ def _precisions(seen: np.ndarray, classes: Classes, shares: np.ndarray) -> np.nd
 
 
 def _cell_shares(
-    classes: Classes, source: np.ndarray, target: np.ndarray, direction: np.ndarray
+    classes: Classes,
+    source: np.ndarray,
+    target: np.ndarray,
+    direction: np.ndarray,
+    min_size: int,
 ) -> np.ndarray:
-    """Return the shares of mutual, forward and backward edges between blocks r <= s."""
+    """Return the shares of mutual, forward and backward edges between blocks r <= s.
+
+    To the edges of each pair, `min_size` edges in the proportions of the whole graph are added, so
+    that few edges do not show their directions.
+    """
     k = classes.n_blocks
     counts = np.zeros((k, k, 3))
     r, s = classes.block[source], classes.block[target]
@@ -241,14 +249,4 @@ def _cell_shares(
     counts[inside, inside, 1] = counts[inside, inside, 2] = one_way
     total = counts.sum(2, keepdims=True)
     overall = counts.sum((0, 1)) / max(counts.sum(), 1)
-    return np.asarray(np.where(total > 0, counts / np.maximum(total, 1), overall))
-
-
-def _round_shares(shares: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return whole numbers near shares * edges with the right sums."""
-    exact = shares * edges[:, None]
-    whole = np.floor(exact).astype(np.int64)
-    missing = edges - whole.sum(1)
-    order = np.argsort(whole - exact, axis=1, kind="stable")
-    rank = np.argsort(order, axis=1, kind="stable")
-    return np.asarray(whole + (rank < missing[:, None]))
+    return np.asarray((counts + min_size * overall) / (total + min_size))

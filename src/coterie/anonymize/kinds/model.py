@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
@@ -47,7 +47,7 @@ class KindModel:
         """Collect the statistics of the classes."""
         graph, table = network.graph, network.attributes
         return cls(
-            DirectionModel.fit(graph, classes) if graph.directed else None,
+            DirectionModel.fit(graph, classes, min_size) if graph.directed else None,
             None if graph.weights is None else WeightModel.fit(graph, classes, min_size),
             None
             if table is None
@@ -105,45 +105,63 @@ def assess_kind(
 
     Returns None for a network without directions, weights, sides and attributes.
     """
-    measures: list[KindMeasure] = []
-    distances: list[DistanceMeasure] = []
-    graphs = [network.graph for network, _ in networks]
-    found = []
-    if model.directions is not None:
-        found.append(compare_directions(original.graph, graphs))
-    if model.weights is not None:
-        found.append(compare_weights(original.graph, graphs))
-    if sides is not None:
-        placed = []
-        for network, identity in networks:
+    placed = []
+    for network, identity in networks:
+        there = None
+        if sides is not None:
             there = np.empty(len(sides), bool)
             there[identity] = sides
-            placed.append((network.graph, there))
-        found.append(compare_sides((original.graph, sides), placed))
-    if original.attributes is not None:
-        found.append(attribute_measures(original, [network for network, _ in networks], min_size))
-    if not found:
+        placed.append((network, there))
+    measured = compare_networks((original, sides), placed, min_size=min_size)
+    if not measured.measures and not measured.distances:
         return None
-    for some, others in found:
-        measures += some
-        distances += others
-    return KindOutcome(
-        measures,
-        distances,
-        model.sensitive_risks(rng),
-        [_attack(original, networks, classes, rng)],
+    return replace(
+        measured,
+        sensitive=model.sensitive_risks(rng),
+        attacks=[attack_networks(original, networks, classes.label, rng)],
     )
 
 
-def _attack(
+def compare_networks(
+    original: tuple[Network, np.ndarray | None],
+    published: list[tuple[Network, np.ndarray | None]],
+    *,
+    min_size: int = 10,
+) -> KindOutcome:
+    """Compare directions, weights, sides and attributes; each network comes with its sides."""
+    network, sides = original
+    graphs = [other.graph for other, _ in published]
+    found = []
+    if network.graph.directed:
+        found.append(compare_directions(network.graph, graphs))
+    if network.graph.weights is not None:
+        found.append(compare_weights(network.graph, graphs))
+    if sides is not None:
+        placed = [(other.graph, there) for other, there in published if there is not None]
+        found.append(compare_sides((network.graph, sides), placed))
+    if network.attributes is not None:
+        found.append(attribute_measures(network, [other for other, _ in published], min_size))
+    measures: list[KindMeasure] = []
+    distances: list[DistanceMeasure] = []
+    for some, others in found:
+        measures += some
+        distances += others
+    return KindOutcome(measures, distances)
+
+
+def attack_networks(
     original: Network,
     networks: list[tuple[Network, np.ndarray]],
-    classes: Classes,
+    label: np.ndarray,
     rng: Generator,
 ) -> NetworkAttack:
+    """Attack each network, given with the node of each person, and a copy without names.
+
+    The result is that of the network in which the most people are found. `label` is the class of
+    each person.
+    """
     results = [
-        attack_network(original, network, identity, classes.label, rng)
-        for network, identity in networks
+        attack_network(original, network, identity, label, rng) for network, identity in networks
     ]
     worst = max(results, key=lambda result: result.z)
     known = ["degrees"]
@@ -155,5 +173,5 @@ def _attack(
         worst.guesses,
         worst.correct,
         worst.expected,
-        attack_naive_copy(original, classes.label, rng).correct,
+        attack_naive_copy(original, label, rng).correct,
     )

@@ -24,6 +24,7 @@ from coterie.kernels.graphs.common_neighbours import common_neighbours
 
 _POOL = 50  # times the class size: edges from which a block pair has weights of its own
 _MOST_GROUPS = 200
+_DIGITS = 3  # of published effects; the last digits of a sum depend on the order of people
 _STRENGTH_DISTANCE = 0.03
 _CORRELATION = 0.05
 _SPREAD_STEPS = 2.0 ** (np.arange(-12, 9) / 2)  # published values of a standard deviation
@@ -213,27 +214,29 @@ def _embeddedness(graph: Graph, source: np.ndarray, target: np.ndarray) -> np.nd
 
 
 def _pool(weights: np.ndarray, source: np.ndarray, target: np.ndarray, min_size: int) -> WeightPool:
-    """Divide the weights into groups of at least `min_size` edges of as many people."""
+    """Divide the weights into groups of at least `min_size` edges of as many people.
+
+    Equal weights are never divided.
+    """
     order = np.argsort(weights, kind="stable")
+    values, sizes = np.unique(weights, return_counts=True)
     least = max(min_size, len(weights) // _MOST_GROUPS)
-    starts = [0]
-    ends_of_group: set[int] = set()
-    for place, edge in enumerate(order):
-        enough = place - starts[-1] >= least and len(ends_of_group) >= min_size
-        new_value = weights[edge] != weights[order[place - 1]] if place else False
-        if enough and (new_value or place - starts[-1] >= 2 * least):
-            starts.append(place)
-            ends_of_group = set()
-        if len(ends_of_group) < min_size:
-            ends_of_group |= {int(source[edge]), int(target[edge])}
-    last = len(weights) - starts[-1]
-    if len(starts) > 1 and (last < min_size or len(ends_of_group) < min_size):
-        starts.pop()
-    size = np.diff([*starts, len(weights)])
-    sums = np.add.reduceat(weights[order], starts) if len(weights) else np.zeros(1)
-    first = weights[order][starts]
-    final = weights[order][np.r_[starts[1:], len(weights)] - 1]
-    return WeightPool(size, sums / np.maximum(size, 1), first == final)
+    ends = np.cumsum(sizes)  # where each value ends in the order
+    cuts, people = [0], set[int]()
+    at = 0
+    for end in ends:
+        people |= set(source[order[at:end]].tolist()) | set(target[order[at:end]].tolist())
+        at = int(end)
+        if at - cuts[-1] >= least and len(people) >= min_size:
+            cuts.append(at)
+            people = set()
+    if cuts[-1] < len(weights):  # what is left belongs to the last group
+        cuts = [*(cuts[:-1] or [0]), len(weights)] if len(cuts) > 1 else [0, len(weights)]
+    size = np.diff(cuts)
+    ordered = weights[order]
+    mean = np.array([ordered[a:b].mean() for a, b in zip(cuts[:-1], cuts[1:], strict=True)])
+    equal = ordered[cuts[:-1]] == ordered[np.array(cuts[1:]) - 1]
+    return WeightPool(size, mean, equal)
 
 
 def _ranks(values: np.ndarray, pool: np.ndarray, rng: Generator | None = None) -> np.ndarray:
@@ -274,7 +277,7 @@ def _node_effects(
         rest = score - incidence @ effects
         slope = float(centred @ rest / (centred @ centred)) if centred.any() else 0.0
     noise = float(np.std(score - incidence @ effects - slope * centred))
-    return effects, slope, noise
+    return effects, round(slope, _DIGITS), round(noise, _DIGITS)
 
 
 def _per_class(
@@ -294,4 +297,6 @@ def _per_class(
     nearest = np.abs(
         np.log(_SPREAD_STEPS)[None, :] - np.log(np.maximum(spread, 1e-9))[:, None]
     ).argmin(1)
-    return mean, np.where(spread < _SPREAD_STEPS[0] / 2, 0.0, _SPREAD_STEPS[nearest])
+    return np.round(mean, _DIGITS), np.where(
+        spread < _SPREAD_STEPS[0] / 2, 0.0, _SPREAD_STEPS[nearest]
+    )

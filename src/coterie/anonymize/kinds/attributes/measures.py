@@ -62,7 +62,7 @@ def attribute_measures(
 def _same_columns(table: Attributes, network: Network) -> Attributes:
     """Return the published columns, with the kinds of the original ones."""
     new = network.attributes
-    if new is None or sorted(table.names) != sorted(new.names):
+    if new is None or set(table.names) != set(new.names) - ({"side"} - set(table.names)):
         names = "none" if new is None else ", ".join(new.names)
         raise InputError(
             f"the columns differ: {', '.join(table.names)} and {names}",

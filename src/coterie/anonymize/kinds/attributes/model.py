@@ -33,7 +33,7 @@ class AttributeModel:
     rows: ClassRows
     classes: Classes
     mixing_code: list[np.ndarray]  # per column: the group of each code whose mixing is kept
-    target: np.ndarray  # edge ends per column and pair of groups
+    target: np.ndarray  # edge ends per column and pair of groups, rounded
     sensitive: list[int]  # columns
     closeness: float  # maximum distance of a class from everybody, for sensitive columns
 
@@ -63,7 +63,7 @@ class AttributeModel:
             ),
             classes,
             groups,
-            mixing(graph.indptr, graph.indices, grouped, start, sizes),
+            _rounded(mixing(graph.indptr, graph.indices, grouped, start, sizes), min_size),
             [attributes.names.index(name) for name in sensitive],
             closeness,
         )
@@ -90,9 +90,7 @@ class AttributeModel:
         grouped[:, :-1] = _regroup(rows, self.mixing_code)[node_row]
         grouped[:, -1] = node_row
         counts = mixing(skeleton.indptr, skeleton.indices, grouped[:, :-1].copy(), start, sizes)
-        # The drawn graph may have slightly more or fewer edges.
-        scale = counts.sum() / max(self.target.sum(), 1)
-        target = np.rint(self.target * scale).astype(np.int64)
+        target = _scaled(self.target, counts, start)
         members = np.argsort(label, kind="stable").astype(np.int64)
         first = np.r_[0, np.cumsum(self.classes.sizes)].astype(np.int64)
         weight = 1.0 / sizes.astype(np.float64)
@@ -112,6 +110,21 @@ class AttributeModel:
             stream_keys(rng, 1)[0],
         )
         return rows[grouped[:, -1]]
+
+
+def _scaled(target: np.ndarray, counts: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Return the target of each column with as many edge ends as the drawn graph has."""
+    scaled = np.zeros_like(target)
+    for low, high in zip(start[:-1], start[1:], strict=True):
+        total = max(int(target[low:high].sum()), 1)
+        scaled[low:high] = np.rint(target[low:high] * (counts[low:high].sum() / total))
+    return scaled
+
+
+def _rounded(ends: np.ndarray, min_size: int) -> np.ndarray:
+    """Return numbers of edge ends as multiples of those of `min_size` edges."""
+    unit = 2 * min_size
+    return np.asarray((ends + unit // 2) // unit * unit)
 
 
 def _mixing_groups(column: ColumnCoding, codes: np.ndarray) -> np.ndarray:
