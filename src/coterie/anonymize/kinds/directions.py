@@ -60,6 +60,7 @@ class DirectionModel:
         whole = weight.sum(1, keepdims=True)
         weight = np.where(whole > 0, weight / np.maximum(whole, 1e-300), self.shares[label])
         want = rng.multinomial(skeleton.degrees, weight / weight.sum(1, keepdims=True))
+        _balance(want, rng)
         flip = block[source] > block[target]
         low = np.where(flip, block[target], block[source]).astype(np.int64)
         high = np.where(flip, block[source], block[target]).astype(np.int64)
@@ -192,6 +193,17 @@ def ks_distance(one: np.ndarray, other: np.ndarray) -> float:
 
 def _mean(values: list[float]) -> float:
     return float(np.mean(values))
+
+
+def _balance(want: np.ndarray, rng: Generator) -> None:
+    """Turn edges at random, in place, until as many go out as come in."""
+    surplus = int(want[:, 1].sum() - want[:, 2].sum())
+    more, less = (1, 2) if surplus > 0 else (2, 1)
+    ends = np.repeat(np.arange(len(want)), want[:, more])
+    turned = rng.choice(ends, abs(surplus) // 2, replace=False) if surplus else ends[:0]
+    count = np.bincount(turned, minlength=len(want))
+    want[:, more] -= count
+    want[:, less] += count
 
 
 def _skeleton_directions(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

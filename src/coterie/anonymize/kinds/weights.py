@@ -9,6 +9,7 @@ of a class differ, and on the number of common neighbours.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.random import Generator
@@ -219,7 +220,7 @@ def _pool(weights: np.ndarray, source: np.ndarray, target: np.ndarray, min_size:
     Equal weights are never divided.
     """
     order = np.argsort(weights, kind="stable")
-    values, sizes = np.unique(weights, return_counts=True)
+    _, sizes = np.unique(weights, return_counts=True)
     least = max(min_size, len(weights) // _MOST_GROUPS)
     ends = np.cumsum(sizes)  # where each value ends in the order
     cuts, people = [0], set[int]()
@@ -234,7 +235,7 @@ def _pool(weights: np.ndarray, source: np.ndarray, target: np.ndarray, min_size:
         cuts = [*(cuts[:-1] or [0]), len(weights)] if len(cuts) > 1 else [0, len(weights)]
     size = np.diff(cuts)
     ordered = weights[order]
-    mean = np.array([ordered[a:b].mean() for a, b in zip(cuts[:-1], cuts[1:], strict=True)])
+    mean = np.array([ordered[a:b].mean() for a, b in pairwise(cuts)])
     equal = ordered[cuts[:-1]] == ordered[np.array(cuts[1:]) - 1]
     return WeightPool(size, mean, equal)
 

@@ -7,6 +7,8 @@ from numba import njit
 
 from coterie.kernels.numba.random import below, stream
 
+_PRODUCT_WEIGHT = 2.0  # of the correlation of a column, compared with its pairs of codes
+
 
 @njit(nogil=True, cache=True)
 def mixing(indptr, indices, codes, start, sizes):
@@ -34,8 +36,20 @@ def _shift(counts, target, place, change):
 
 
 @njit(nogil=True, cache=True)
-def _recode(indptr, indices, codes, start, sizes, counts, target, weight, u, row):
-    """Give node u the codes `row`; return how much the distance to the target grows.
+def products(indptr, indices, codes, column, score):
+    """Return the sum over edge ends of the product of the two scores in a column."""
+    total = 0.0
+    for u in range(len(indptr) - 1):
+        for e in range(indptr[u], indptr[u + 1]):
+            total += score[codes[u, column]] * score[codes[indices[e], column]]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _recode(
+    indptr, indices, codes, start, sizes, counts, target, weight, score, product, wanted, u, row
+):
+    """Give node u the codes `row`; return how much the distance to the targets grows.
 
     Columns beyond those of `sizes` are carried along.
     """
@@ -44,14 +58,17 @@ def _recode(indptr, indices, codes, start, sizes, counts, target, weight, u, row
         old, new, k = codes[u, c], row[c], sizes[c]
         if old == new:
             continue
-        change = 0
+        change, around = 0, 0.0
         for e in range(indptr[u], indptr[u + 1]):
             b = codes[indices[e], c]
             change += _shift(counts, target, start[c] + old * k + b, -1)
             change += _shift(counts, target, start[c] + b * k + old, -1)
             change += _shift(counts, target, start[c] + new * k + b, 1)
             change += _shift(counts, target, start[c] + b * k + new, 1)
-        growth += weight[c] * change
+            around += score[c, b]
+        before = abs(product[c] - wanted[c])
+        product[c] += 2.0 * (score[c, new] - score[c, old]) * around
+        growth += weight[c] * (change + _PRODUCT_WEIGHT * (abs(product[c] - wanted[c]) - before))
         codes[u, c] = new
     for c in range(len(sizes), codes.shape[1]):
         codes[u, c] = row[c]
@@ -60,12 +77,30 @@ def _recode(indptr, indices, codes, start, sizes, counts, target, weight, u, row
 
 @njit(nogil=True, cache=True)
 def swap_towards(
-    indptr, indices, codes, start, sizes, counts, target, weight, label, members, first, tries, key
+    indptr,
+    indices,
+    codes,
+    start,
+    sizes,
+    counts,
+    target,
+    weight,
+    score,
+    product,
+    wanted,
+    label,
+    members,
+    first,
+    tries,
+    key,
 ):
-    """Swap rows of `codes` within classes, in place, while the counts approach the target.
+    """Swap rows of `codes` within classes, in place, while they come nearer to the targets.
 
-    Node u is of class r = label[u], with the nodes members[first[r] : first[r + 1]]. A swap is
-    kept if the weighted distance of the counts to the target does not grow. Returns the swaps.
+    The targets are the edge ends per pair of codes (`counts` -> `target`), and per column the sum
+    of the products of the scores at both ends (`product` -> `wanted`), which is the correlation of
+    ordered columns; other columns have scores 0. Node u is of class r = label[u], with the nodes
+    members[first[r] : first[r + 1]]. A swap is kept if the weighted distance does not grow.
+    Returns the number of swaps.
     """
     state = stream(key, 0)
     columns = codes.shape[1]
@@ -82,11 +117,40 @@ def swap_towards(
             same &= c >= len(sizes) or one[c] == other[c]
         if same:
             continue
-        growth = _recode(indptr, indices, codes, start, sizes, counts, target, weight, u, other)
-        growth += _recode(indptr, indices, codes, start, sizes, counts, target, weight, v, one)
-        if growth > 0:
-            _recode(indptr, indices, codes, start, sizes, counts, target, weight, v, other)
-            _recode(indptr, indices, codes, start, sizes, counts, target, weight, u, one)
-        else:
+        growth = 0.0
+        for node, row in ((u, other), (v, one)):
+            growth += _recode(
+                indptr,
+                indices,
+                codes,
+                start,
+                sizes,
+                counts,
+                target,
+                weight,
+                score,
+                product,
+                wanted,
+                node,
+                row,
+            )
+        if growth <= 0:
             swaps += 1
+            continue
+        for node, row in ((v, other), (u, one)):
+            _recode(
+                indptr,
+                indices,
+                codes,
+                start,
+                sizes,
+                counts,
+                target,
+                weight,
+                score,
+                product,
+                wanted,
+                node,
+                row,
+            )
     return swaps

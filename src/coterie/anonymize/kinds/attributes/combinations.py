@@ -5,7 +5,8 @@ that fewer than `min_size` people have is made coarser until enough people share
 values of ordered columns are joined, two at first, then four and so on; then columns are left out,
 those with the most values first. What was lost is drawn again, each column from another person
 whose coarse row is the same, until the combination is neither a common one (whose number would
-grow) nor one that somebody of the class has.
+grow) nor one that somebody of the class has. If there is none, the row is made coarser still, and may
+become a common one.
 """
 
 from __future__ import annotations
@@ -40,30 +41,66 @@ class ClassRows:
     def complete(self, rng: Generator) -> np.ndarray:
         """Return rows in which everything that was lost is drawn again."""
         rows = self.rows.copy()
-        incomplete = np.flatnonzero((self.level > 0) | (rows == UNKNOWN).any(1))
-        keyed = np.column_stack([self.level[incomplete], rows[incomplete]])
-        patterns, which = np.unique(keyed, axis=0, return_inverse=True)
-        which = which.ravel()
-        for number, (level, *pattern) in enumerate(patterns):
-            known = np.flatnonzero(np.array(pattern) != UNKNOWN)
-            coarse = coarsen(self.donors, self.ordered, level)
-            donors = self.donors[(coarse[:, known] == np.array(pattern)[known]).all(1)]
-            redrawn = (np.array(pattern) == UNKNOWN) | (self.ordered & (level > 0))
-            lost = np.flatnonzero(redrawn)
-            waiting = incomplete[which == number]
-            for _ in range(_REDRAWS):
-                for column in lost:
-                    rows[waiting, column] = donors[
-                        rng.integers(0, len(donors), len(waiting)), column
-                    ]
-                waiting = waiting[[self._unusable(rows[i], self.label[i]) for i in waiting]]
-                if not len(waiting):
-                    break
+        waiting = np.flatnonzero((self.level > 0) | (rows == UNKNOWN).any(1))
+        known, level = rows[waiting], self.level[waiting]
+        first = True
+        while len(waiting):
+            failed = self._redraw(rows, waiting, known, level, first, rng)
+            first = False
+            waiting, known, level = waiting[failed], known[failed], level[failed]
+            hopeless = (known == UNKNOWN).all(1)
+            waiting, known, level = waiting[~hopeless], known[~hopeless], level[~hopeless]
+            known, level = self._coarser(known, level)
         return rows
 
-    def _unusable(self, row: np.ndarray, label: int) -> bool:
+    def _redraw(
+        self,
+        rows: np.ndarray,
+        waiting: np.ndarray,
+        known: np.ndarray,
+        level: np.ndarray,
+        only_rare: bool,
+        rng: Generator,
+    ) -> np.ndarray:
+        """Draw the rows `waiting` in place from what is known; return which stay unusable."""
+        patterns, which = np.unique(np.column_stack([level, known]), axis=0, return_inverse=True)
+        failed = np.zeros(len(waiting), bool)
+        for number, (of_level, *pattern) in enumerate(patterns):
+            given = np.array(pattern) != UNKNOWN
+            coarse = coarsen(self.donors, self.ordered, of_level)
+            donors = self.donors[(coarse[:, given] == np.array(pattern)[given]).all(1)]
+            lost = np.flatnonzero(~given | (self.ordered & (of_level > 0)))
+            here = np.flatnonzero(which.ravel() == number)
+            for _ in range(_REDRAWS):
+                for column in lost:
+                    chosen = rng.integers(0, len(donors), len(here))
+                    rows[waiting[here], column] = donors[chosen, column]
+                here = here[
+                    [self._unusable(rows[i], self.label[i], only_rare) for i in waiting[here]]
+                ]
+                if not len(here):
+                    break
+            failed[here] = True
+        return failed
+
+    def _coarser(self, known: np.ndarray, level: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return less of what is known: joined values, then one column less."""
+        known, level = known.copy(), level.copy()
+        joinable = ((known > 0) & self.ordered).any(1)
+        known[joinable] = np.where(
+            self.ordered & (known[joinable] > 0), known[joinable] >> 1, known[joinable]
+        )
+        level[joinable] += 1
+        for i in np.flatnonzero(~joinable):
+            known[i, np.flatnonzero(known[i] != UNKNOWN)[-1]] = UNKNOWN
+        return known, level
+
+    def _unusable(self, row: np.ndarray, label: int, only_rare: bool) -> bool:
+        """Say whether a row is common although it must be rare, or a rare one of the class."""
         key = row.tobytes()
-        return key in self.common or key in self.own[label]
+        if key in self.common:
+            return only_rare
+        return key in self.own[label]
 
 
 def class_rows(

@@ -8,6 +8,7 @@ the class, so members of a class are interchangeable, attributes included.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.random import Generator
@@ -19,7 +20,7 @@ from coterie.anonymize.kinds.attributes.diversity import blend_sensitive
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.data.attributes import Attributes
-from coterie.kernels.anonymize.attribute_swaps import mixing, swap_towards
+from coterie.kernels.anonymize.attribute_swaps import mixing, products, swap_towards
 
 _TRIES = 200  # swaps tried per person
 _MOST_GROUPS = 6  # of an ordered column, for the edges between its values
@@ -34,6 +35,7 @@ class AttributeModel:
     classes: Classes
     mixing_code: list[np.ndarray]  # per column: the group of each code whose mixing is kept
     target: np.ndarray  # edge ends per column and pair of groups, rounded
+    correlation: np.ndarray  # of the groups at both ends of an edge, per column, rounded
     sensitive: list[int]  # columns
     closeness: float  # maximum distance of a class from everybody, for sensitive columns
 
@@ -64,6 +66,12 @@ class AttributeModel:
             classes,
             groups,
             _rounded(mixing(graph.indptr, graph.indices, grouped, start, sizes), min_size),
+            np.array(
+                [
+                    round(_correlation(graph, grouped[:, j]), 2) if column.ordered else 0.0
+                    for j, column in enumerate(coded.columns)
+                ]
+            ),
             [attributes.names.index(name) for name in sensitive],
             closeness,
         )
@@ -94,6 +102,7 @@ class AttributeModel:
         members = np.argsort(label, kind="stable").astype(np.int64)
         first = np.r_[0, np.cumsum(self.classes.sizes)].astype(np.int64)
         weight = 1.0 / sizes.astype(np.float64)
+        score, product, wanted = self._products(skeleton, grouped, sizes)
         swap_towards(
             skeleton.indptr,
             skeleton.indices,
@@ -103,6 +112,9 @@ class AttributeModel:
             counts,
             target,
             weight,
+            score,
+            product,
+            wanted,
             label.astype(np.int64),
             members,
             first,
@@ -111,11 +123,43 @@ class AttributeModel:
         )
         return rows[grouped[:, -1]]
 
+    def _products(
+        self, skeleton: Graph, grouped: np.ndarray, sizes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return standardized scores of the groups of ordered columns, and the sums of their
+        products over edges: as they are, and for the correlation of the original."""
+        score = np.zeros((len(sizes), int(sizes.max(initial=1))))
+        product, wanted = np.zeros(len(sizes)), np.zeros(len(sizes))
+        ends = skeleton.degrees.astype(np.float64)
+        for j, column in enumerate(self.coded.columns):
+            if not column.ordered or not ends.any():
+                continue
+            values = grouped[:, j].astype(np.float64)
+            mean = np.average(values, weights=ends)
+            spread = np.sqrt(np.average((values - mean) ** 2, weights=ends))
+            if spread == 0:
+                continue
+            score[j, : sizes[j]] = (np.arange(sizes[j]) - mean) / spread
+            product[j] = products(skeleton.indptr, skeleton.indices, grouped, j, score[j])
+            wanted[j] = self.correlation[j] * ends.sum()
+        return score, product, wanted
+
+
+def _correlation(graph: Graph, values: np.ndarray) -> float:
+    """Return the correlation of the values at the two ends of an edge."""
+    source, target = graph.edges()
+    a = np.concatenate([source, target])
+    b = np.concatenate([target, source])
+    x = values.astype(np.float64)
+    if not len(a) or x[a].std() == 0:
+        return 0.0
+    return float(np.corrcoef(x[a], x[b])[0, 1])
+
 
 def _scaled(target: np.ndarray, counts: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Return the target of each column with as many edge ends as the drawn graph has."""
     scaled = np.zeros_like(target)
-    for low, high in zip(start[:-1], start[1:], strict=True):
+    for low, high in pairwise(start):
         total = max(int(target[low:high].sum()), 1)
         scaled[low:high] = np.rint(target[low:high] * (counts[low:high].sum() / total))
     return scaled
