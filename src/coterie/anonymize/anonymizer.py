@@ -487,9 +487,8 @@ class Anonymizer(Estimator):
                 remedy=f"set `objective={found!r}`, or read it as a simple graph, without "
                 "directions and weights",
             )
-        if self.objective in ("directed", "weighted") and graph.directed == (
-            self.objective == "weighted"
-        ):
+        missing = {"directed": not graph.directed, "weighted": graph.weights is None}
+        if missing.get(self.objective, False):
             raise InputError(
                 f"the graph is not {self.objective}",
                 remedy=f"read it with `{self.objective}=True`, or use `objective='simple'`",

@@ -117,13 +117,13 @@ class Policy:
     attack_margin : float, default=0.01
         A4: people that an attack may identify in excess of luck, as a share of those it identifies
         in a copy with only the names removed.
+    releases : int, default=0
+        Maximum number of graphs published from one original; 0 sets no limit.
     sensitive_values : int, default=2
         Minimum number of different values of a sensitive column in every class (l-diversity).
     sensitive_distance : float, default=0.4
         Maximum distance between the values of a sensitive column in a class and in the whole
         network, from 0 to 1 (t-closeness).
-    releases : int, default=0
-        Maximum number of graphs published from one original; 0 sets no limit.
 
     See Also
     --------
@@ -143,9 +143,9 @@ class Policy:
     known_degrees_share: float = 0.02
     edge_inference: float = 1.0
     attack_margin: float = 0.01
+    releases: int = 0
     sensitive_values: int = 2
     sensitive_distance: float = 0.4
-    releases: int = 0
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> Policy:
@@ -461,7 +461,7 @@ _LIMITS: dict[str, tuple[str, float]] = {
     "edge_probability": ("probability from which an edge counts as disclosed", float("inf")),
     "edge_share": ("share of the edges that may be disclosed by their cells", 1),
     "known_degrees_share": ("share of the edges that may be named if all degrees are known", 1),
+    "attack_margin": ("people found beyond luck, as a share of those in an unprotected copy", 1),
     "sensitive_values": ("different values of sensitive columns in every class", 1),
     "sensitive_distance": ("distance of sensitive values in a class from everybody's", 1),
-    "attack_margin": ("people found beyond luck, as a share of those in an unprotected copy", 1),
 }

@@ -256,6 +256,19 @@ def read_attributes(path: PathLike, graph: Graph, *, separator: str | None = Non
     ------
     InputError
         If the file does not describe every node of the graph, or a column cannot be used.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> graph = ct.Graph.from_edges(["a", "b"], ["b", "c"])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "people.csv"
+    ...     _ = path.write_text("node,team\\na,x\\nb,x\\nc,y\\n")
+    ...     table = ct.read_attributes(path, graph)
+    >>> table["team"].values.tolist()
+    ['x', 'x', 'y']
     """
     if (suffixes(path) or [""])[-1] in (".parquet", ".pq"):
         header, columns, first_line = _parquet_columns(path)

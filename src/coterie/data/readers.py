@@ -255,6 +255,18 @@ def read_bipartite(
     ------
     InputError
         If an id is in both columns.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "bought.csv"
+    ...     _ = path.write_text("user,item\\nann,tea\\nbob,tea\\n")
+    ...     graph, sides = ct.read_bipartite(path)
+    >>> graph.ids[sides].tolist()
+    ['tea']
     """
     table = read_columns(path, ("source", "target"), format=format, separator=separator)
     first, second = table["source"], table["target"]

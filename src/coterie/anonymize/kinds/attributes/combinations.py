@@ -5,8 +5,8 @@ that fewer than `min_size` people have is made coarser until enough people share
 values of ordered columns are joined, two at first, then four and so on; then columns are left out,
 those with the most values first. What was lost is drawn again, each column from another person
 whose coarse row is the same, until the combination is neither a common one (whose number would
-grow) nor one that somebody of the class has. If there is none, the row is made coarser still, and may
-become a common one.
+grow) nor one that somebody of the class has. If there is none, the row is made coarser still,
+and may become a common one.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from coterie.data.ids import as_ids
 _RANGES = 10  # of a numeric column, in comparisons of combinations
 _TOLERANCE = 0.03
 _DEPENDENCE = 0.05
-_COMBINATIONS = 0.06  # in small networks most of it is chance
 
 
 def attribute_measures(
@@ -53,8 +52,13 @@ def attribute_measures(
         ]
     if len(table.columns) > 1:
         found = [_combination_distance(table, other, min_size) for other in tables]
+        by_chance = float(np.mean([chance for _, chance in found]))
         distances.append(
-            DistanceMeasure("combinations of attributes", float(np.mean(found)), _COMBINATIONS)
+            DistanceMeasure(
+                "combinations of attributes",
+                float(np.mean([distance for distance, _ in found])),
+                _TOLERANCE + by_chance,
+            )
         )
     return measures, distances
 
@@ -158,8 +162,11 @@ def _shared_codes(one: Attribute, other: Attribute) -> tuple[np.ndarray, list[np
     return as_ids(np.array([*both, ""], object)), codes
 
 
-def _combination_distance(table: Attributes, new: Attributes, min_size: int) -> float:
-    """Return the total variation over combinations that at least `min_size` people have."""
+def _combination_distance(table: Attributes, new: Attributes, min_size: int) -> tuple[float, float]:
+    """Return the total variation over combinations that at least `min_size` people have.
+
+    The second number is what a random sample of as many people would have.
+    """
     pairs = [_shared_codes(column, new[column.name])[1] for column in table.columns]
     first, second = (np.stack([pair[i] for pair in pairs], axis=1) for i in (0, 1))
     combos, counts = np.unique(first, axis=0, return_counts=True)
@@ -167,7 +174,8 @@ def _combination_distance(table: Attributes, new: Attributes, min_size: int) -> 
     others, published = np.unique(second, axis=0, return_counts=True)
     there = {row.tobytes(): count for row, count in zip(others, published, strict=True)}
     scale = len(first) / max(len(second), 1)
-    difference = sum(
-        abs(count - scale * there.get(row, 0)) for row, count in here.items() if count >= min_size
-    )
-    return float(difference / 2 / max(len(first), 1))
+    common = [(row, count) for row, count in here.items() if count >= min_size]
+    difference = sum(abs(count - scale * there.get(row, 0)) for row, count in common)
+    by_chance = sum(np.sqrt(2 * count / np.pi) for _, count in common)
+    n = max(len(first), 1)
+    return float(difference / 2 / n), float(by_chance / 2 / n)
