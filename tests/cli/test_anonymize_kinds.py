@@ -1,4 +1,4 @@
-"""`coterie anonymize`, `compare` and `attack` with attributes, directions, weights and two sides."""
+"""The commands about releases with attributes, directions, weights and two sides."""
 
 from __future__ import annotations
 
