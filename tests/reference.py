@@ -25,6 +25,7 @@ the move, and a sum is a loop. Graphs are lists of pairs, ratings are lists of (
     7  Queries of PGB
     8  Private sketch: noise, ladder, stream
     9  Draws from a private sketch
+   10  Directions, weights, sides and attributes
 
 "Prost & Yoon" is the paper "Parallel Clustering of Graphs for Anonymization and Recommender
 Systems"; sections, equations and algorithms are cited by their printed numbers. Logarithms are
@@ -1930,3 +1931,80 @@ def join_open_ends(
             made.append((v, b))
             break
     return made
+
+
+# 10  Directions, weights, sides and attributes -------------------------------------------------
+
+
+def butterflies(edges: Sequence[tuple[int, int]], first_side: set[int]) -> int:
+    """Cycles of four nodes, two of each side: pairs of the first side times pairs of neighbours."""
+    neighbours: dict[int, set[int]] = {u: set() for u in first_side}
+    for u, v in edges:
+        a, b = (u, v) if u in first_side else (v, u)
+        neighbours[a].add(b)
+    return sum(
+        math.comb(len(neighbours[u] & neighbours[v]), 2)
+        for u, v in itertools.combinations(sorted(first_side), 2)
+    )
+
+
+def mixing(edges: Sequence[tuple[int, int]], codes: Sequence[int], n_codes: int) -> list[list[int]]:
+    """Edge ends per pair of codes."""
+    counts = [[0] * n_codes for _ in range(n_codes)]
+    for u, v in edges:
+        counts[codes[u]][codes[v]] += 1
+        counts[codes[v]][codes[u]] += 1
+    return counts
+
+
+def diversity(values: Sequence[int], label: Sequence[int]) -> int:
+    """l: the number of different values in the class with the fewest."""
+    return min(len({v for v, r in zip(values, label, strict=True) if r == c}) for c in set(label))
+
+
+def closeness(values: Sequence[int], label: Sequence[int], n_codes: int, ordered: bool) -> float:
+    """t: the largest distance of a class from everybody.
+
+    Categories: the share of people whose value must change. Ordered values: the least total
+    distance by which values must be moved, where the whole scale has length 1.
+    """
+    everybody = [sum(v == c for v in values) / len(values) for c in range(n_codes)]
+    worst = 0.0
+    for r in set(label):
+        own = [v for v, c in zip(values, label, strict=True) if c == r]
+        share = [sum(v == c for v in own) / len(own) for c in range(n_codes)]
+        if ordered:
+            carried, moved = 0.0, 0.0
+            for c in range(n_codes - 1):
+                carried += share[c] - everybody[c]
+                moved += abs(carried)
+            distance = moved / (n_codes - 1) if n_codes > 1 else 0.0
+        else:
+            distance = sum(max(s - e, 0.0) for s, e in zip(share, everybody, strict=True))
+        worst = max(worst, distance)
+    return worst
+
+
+def directed_clustering(edges: Sequence[tuple[int, int]], n: int) -> dict[str, float]:
+    """Mean local clustering by triangle type (Fagiolo 2007), by enumeration of all triples."""
+    has = set(edges)
+    sums = dict.fromkeys(("cycles", "middlemen", "two in", "two out"), 0.0)
+    for i in range(n):
+        out = sum((i, j) in has for j in range(n))
+        into = sum((j, i) in has for j in range(n))
+        both = sum((i, j) in has and (j, i) in has for j in range(n))
+        found = dict.fromkeys(sums, 0)
+        for j, k in itertools.permutations([v for v in range(n) if v != i], 2):
+            found["cycles"] += (i, j) in has and (j, k) in has and (k, i) in has
+            found["middlemen"] += (i, j) in has and (k, j) in has and (k, i) in has
+            found["two in"] += (j, i) in has and (j, k) in has and (k, i) in has
+            found["two out"] += (i, j) in has and (j, k) in has and (i, k) in has
+        possible = {
+            "cycles": out * into - both,
+            "middlemen": out * into - both,
+            "two in": into * (into - 1),
+            "two out": out * (out - 1),
+        }
+        for kind, count in found.items():
+            sums[kind] += count / possible[kind] if possible[kind] else 0.0
+    return {kind: total / n for kind, total in sums.items()}

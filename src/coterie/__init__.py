@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from coterie.base.progress import Progress as Progress
     from coterie.data import Graph as Graph
     from coterie.data import Ratings as Ratings
+    from coterie.data.attributes import Attributes as Attributes
+    from coterie.data.attributes import read_attributes as read_attributes
+    from coterie.data.readers import read_bipartite as read_bipartite
     from coterie.data.readers import read_graph as read_graph
     from coterie.data.readers import read_ratings as read_ratings
     from coterie.data.writers import write_graph as write_graph
@@ -64,6 +67,7 @@ _MODULES = {
     "AdditiveBlockModel": "coterie.models.additive",
     "Anonymizer": "coterie.anonymize.anonymizer",
     "AssumptionWarning": "coterie.base.errors",
+    "Attributes": "coterie.data.attributes",
     "CoterieError": "coterie.base.errors",
     "DaskEngine": "coterie.engine.dask",
     "GeneralizedKMeans": "coterie.models.hard.estimator",
@@ -84,6 +88,8 @@ _MODULES = {
     "align": "coterie.models.align",
     "load_recommender": "coterie.recommend.model_file",
     "load_sketch": "coterie.anonymize.private.sketch",
+    "read_attributes": "coterie.data.attributes",
+    "read_bipartite": "coterie.data.readers",
     "read_graph": "coterie.data.readers",
     "read_ratings": "coterie.data.readers",
     "write_graph": "coterie.data.writers",
