@@ -16,7 +16,7 @@ from coterie.anonymize.kinds.weights import (
 )
 from coterie.base.errors import InputError
 from coterie.data import Graph
-from coterie.kernels.graphs.common_neighbours import common_neighbours
+from coterie.kernels.graphs.common_neighbours import shared_weight
 
 
 @pytest.fixture(scope="module")
@@ -106,5 +106,6 @@ def test_strengths_and_common_neighbours_equal_dense_matrices(weighted: Graph) -
     source, target = weighted.edges()
     plain = (dense > 0).astype(int)
     expected = (plain @ plain)[source, target]
-    found = common_neighbours(weighted.indptr, weighted.indices, source, target)
+    every_node = np.ones(weighted.n_nodes)
+    found = shared_weight(weighted.indptr, weighted.indices, every_node, source, target)
     assert np.array_equal(found, expected)

@@ -21,7 +21,7 @@ from coterie.anonymize.kinds.directions import ks_distance
 from coterie.anonymize.kinds.outcome import DistanceMeasure, KindMeasure
 from coterie.base.errors import InputError
 from coterie.data import Graph
-from coterie.kernels.graphs.common_neighbours import common_neighbours
+from coterie.kernels.graphs.common_neighbours import shared_weight
 
 _POOL = 50  # times the class size: edges from which a block pair has weights of its own
 _MOST_GROUPS = 200
@@ -210,7 +210,8 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> float:
 
 def _embeddedness(graph: Graph, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return log(1 + common neighbours) of each edge."""
-    shared = common_neighbours(graph.indptr, graph.indices, source, target)
+    every_node = np.ones(graph.n_nodes)
+    shared = shared_weight(graph.indptr, graph.indices, every_node, source, target)
     return np.asarray(np.log1p(shared))
 
 
