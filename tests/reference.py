@@ -1954,3 +1954,39 @@ def layout_forces(
                 force[u] += scaling * mass[u] * mass[v] * between / (between @ between)
         force[u] -= gravity * mass[u] * place[u] / math.hypot(*place[u])
     return force
+
+
+# --- link scores ---------------------------------------------------------------------------------
+
+
+def link_probability(
+    edges: Iterable[Pair], labels: Labels, u: int, v: int, *, model: str = "simple"
+) -> float:
+    """Probability of the pair (u, v) from all other pairs; see models/hard/link_scores.py."""
+    n, ordered = len(labels), model == "directed"
+    others = [e for e in edges if e != (u, v) and (ordered or e != (v, u))]
+    everything = len(others) + (len(list(edges)) != len(others))
+    possible = n * (n - 1) / (1 if ordered else 2)
+    r, s = labels[u], labels[v]
+
+    def between(a: int, b: int) -> bool:
+        cell = (labels[a], labels[b])
+        return cell == (r, s) or (not ordered and cell == (s, r))
+
+    count = sum(between(a, b) for a, b in others)
+    if model in ("simple", "directed"):
+        pairs = sum(
+            between(a, b) and {a, b} != {u, v}
+            if not ordered
+            else between(a, b) and (a, b) != (u, v)
+            for a in range(n)
+            for b in range(n)
+            if (a != b if ordered else a < b)
+        )
+        return (count + everything / possible) / (pairs + 1)
+    degree = [sum((a == w) + (b == w) for a, b in others) for w in range(n)]
+    block_degree = [sum(degree[w] for w in range(n) if labels[w] == c) for c in (r, s)]
+    ends = 2 * everything
+    half_edges = count * (2 if r == s else 1)
+    affinity = (half_edges + 1) / (block_degree[0] * block_degree[1] / ends + 1)
+    return 1 - math.exp(-(degree[u] + 0.5) * (degree[v] + 0.5) / ends * affinity)

@@ -18,10 +18,12 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
-from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest, digest
+from coterie.models.foreign_data import as_graph, node_names
 from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fit, seed_name
+from coterie.models.hard.graph_results import GraphResults
 from coterie.models.hard.objectives import (
+    OBJECTIVES,
     BlockObjective,
     GaussianObjective,
     ShardedObjective,
@@ -51,7 +53,7 @@ class _SearchTask(NamedTuple):
     callback: Callback
 
 
-class GeneralizedKMeans(Estimator):
+class GeneralizedKMeans(GraphResults):
     """Hard clustering of graphs, ratings and points with stochastic block models.
 
     Every node is assigned to exactly one block such that the entropy S, the negative
@@ -131,6 +133,8 @@ class GeneralizedKMeans(Estimator):
         Whether Ctrl-C ended the search; the other attributes describe the best result so far.
     seconds_ : float
         Time of the search, without compiling.
+    graph_ : Graph or None
+        The graph that the model was fitted to; None for other data.
     ratings_ : Ratings
         The ratings that the model was fitted to, with the ids that a recommender needs.
 
@@ -206,7 +210,9 @@ class GeneralizedKMeans(Estimator):
         Parameters
         ----------
         data : Graph, Ratings, ShardedGraph, ShardedRatings or array of shape (n, n_features)
-            The data that `objective` requires. Shards and the Dask engine require
+            The data that `objective` requires. A networkx or igraph graph or a scipy sparse
+            matrix is accepted as a graph; its weights (edge attribute "weight", or the entries)
+            are read by ``objective="weighted"``. Shards and the Dask engine require
             ``search="paper"``.
         engine : str or Engine, default="local"
             Where the work runs: ``"local"`` (threads of this process), ``"dask"`` (a cluster that
@@ -240,6 +246,7 @@ class GeneralizedKMeans(Estimator):
         >>> ct.GeneralizedKMeans(1).fit(g).labels_
         array([0, 0, 0], dtype=int32)
         """
+        data = self._own_kind(data)
         check_request(
             self,
             data,
@@ -259,6 +266,7 @@ class GeneralizedKMeans(Estimator):
             data = data.load()  # items need rows too, and shards contain those of users only
         if isinstance(data, Ratings):
             self.ratings_ = data
+        self.graph_ = data if isinstance(data, Graph) else None
 
         with running_engine(engine) as running:
             objective = objective_for(self.objective, data, self.score, running)
@@ -301,7 +309,7 @@ class GeneralizedKMeans(Estimator):
         """
         tiny = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "min_block_size": 0})
         tiny.n_blocks = "auto" if self.n_blocks == "auto" else 1
-        tiny.fit(smallest_like(data), engine)
+        tiny.fit(smallest_like(self._own_kind(data)), engine)
 
     def fit_predict(self, data: Graph | Ratings | np.ndarray, **options: Any) -> np.ndarray:
         """Cluster the data and return the labels.
@@ -332,7 +340,7 @@ class GeneralizedKMeans(Estimator):
 
         Parameters
         ----------
-        data : Graph or Ratings
+        data : Graph, networkx.Graph, igraph.Graph or Ratings
             The data that the model was fitted to.
 
         Returns
@@ -348,12 +356,19 @@ class GeneralizedKMeans(Estimator):
         >>> ct.GeneralizedKMeans(1).fit(g).labels_by_id(g)
         {'ann': 0, 'bob': 0}
         """
-        if isinstance(data, Graph):
-            return dict(zip(data.ids.tolist(), self.labels_.tolist(), strict=True))
+        if not isinstance(data, Ratings):
+            return dict(zip(node_names(data), self.labels_.tolist(), strict=True))
         return (
             dict(zip(data.user_ids.tolist(), self.user_labels_.tolist(), strict=True)),
             dict(zip(data.item_ids.tolist(), self.item_labels_.tolist(), strict=True)),
         )
+
+    def _own_kind(self, data: Any) -> Any:
+        """Return a graph of another library as a `Graph`, for the objectives of graphs."""
+        kind = OBJECTIVES.get(self.objective)
+        if kind is not None and kind.data is not Graph:
+            return data
+        return as_graph(data, weighted=self.objective == "weighted")
 
     def _choose_blocks(
         self, objective: Objective, fit: HardFitState, engine: Engine, callback: Callback

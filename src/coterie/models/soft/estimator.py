@@ -17,6 +17,7 @@ from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest
+from coterie.models.foreign_data import as_graph
 from coterie.models.smallest_data import smallest_like
 from coterie.models.soft.checkpoint import KIND, SoftFitState, load_fit, save_fit
 from coterie.models.soft.em import EMTrace, StoppingRule, run_em
@@ -90,7 +91,8 @@ class SoftModel(Estimator):
         Parameters
         ----------
         data : Ratings, Graph, ShardedRatings or ShardedGraph
-            The observations. Every rating is one observation; of a graph, every pair of nodes is
+            The observations; a networkx or igraph graph or a scipy sparse matrix is accepted as a
+            graph. Every rating is one observation; of a graph, every pair of nodes is
             one, present or absent (see `absent`).
         engine : str or Engine, default="local"
             Where the work runs: "local" (threads of this machine), or an engine object such as
@@ -125,6 +127,7 @@ class SoftModel(Estimator):
         >>> model.memberships_.shape
         (6, 2)
         """
+        data = self._own_kind(data)
         check(self, data)
         check_checkpoint_options(checkpoint, checkpoint_every, resume)
         file = RunCheckpoint(KIND, checkpoint, checkpoint_every, self._fingerprint(data))
@@ -155,6 +158,7 @@ class SoftModel(Estimator):
         engine : str or Engine, default="local"
             The engine that `fit` will use.
         """
+        data = self._own_kind(data)
         tiny = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "absent": self._absent(data)})
         tiny.fit(smallest_like(data), engine)
 
@@ -249,6 +253,10 @@ class SoftModel(Estimator):
     def _samples_per_observation(self) -> int:
         """Return the number of draws per observation; 0 is the exact update."""
         return 0
+
+    def _own_kind(self, data: Any) -> Any:
+        """Return a graph of another library as a `Graph`; weights matter if pairs are ignored."""
+        return as_graph(data, weighted=self.absent == "ignored")
 
     def _absent(self, data: Data) -> str:
         """Return how absent pairs are treated, with "auto" decided."""
