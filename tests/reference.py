@@ -1988,5 +1988,5 @@ def link_probability(
     block_degree = [sum(degree[w] for w in range(n) if labels[w] == c) for c in (r, s)]
     ends = 2 * everything
     half_edges = count * (2 if r == s else 1)
-    affinity = (half_edges + 1) / (block_degree[0] * block_degree[1] / ends + 1)
+    affinity = (half_edges + 0.3) / (block_degree[0] * block_degree[1] / ends + 0.3)
     return 1 - math.exp(-(degree[u] + 0.5) * (degree[v] + 0.5) / ends * affinity)

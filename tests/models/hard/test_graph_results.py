@@ -14,6 +14,8 @@ from tests import reference as ref
 
 import coterie as ct
 from coterie.base.errors import InputError
+from coterie.kernels.graphs.common_neighbours import best_two_steps, shared_weight
+from coterie.models.hard.link_scores import _logistic
 from coterie.models.hard.new_nodes import _by_building, join_costs
 
 OBJECTIVES = ("simple", "degree-corrected", "directed", "weighted")
@@ -183,15 +185,17 @@ def test_link_scores_leave_the_pair_itself_out(objective: str, seed: int) -> Non
         ref.link_probability(edges, labels.tolist(), int(a), int(b), model=objective)
         for a, b in zip(u, v, strict=True)
     ]
-    np.testing.assert_allclose(model.score_pairs(u, v), wanted, rtol=1e-9)
+    np.testing.assert_allclose(model.score_pairs(u, v, closure=False), wanted, rtol=1e-9)
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.sampled_from(OBJECTIVES), st.integers(0, 10_000), st.integers(1, 12))
-def test_predicted_links_are_the_best_absent_pairs(objective: str, seed: int, count: int) -> None:
+@given(st.sampled_from(OBJECTIVES), st.integers(0, 10_000), st.integers(1, 12), st.booleans())
+def test_predicted_links_are_the_best_absent_pairs(
+    objective: str, seed: int, count: int, closure: bool
+) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 14))
-    graph = random_graph(n, 2 * n, seed, objective=objective)
+    graph = random_graph(n, 3 * n, seed, objective=objective)
     labels = np.unique(rng.integers(0, 4, n), return_inverse=True)[1].astype(np.int32)
     model = fitted(graph, labels, objective)
     absent = [
@@ -200,11 +204,12 @@ def test_predicted_links_are_the_best_absent_pairs(objective: str, seed: int, co
         for b in range(n)
         if (a != b if graph.directed else a < b) and graph.csr[a, b] == 0
     ]
-    found = model.predict_links(count)
+    found = model.predict_links(count, closure=closure)
     assert len(found) == min(count, len(absent))
     assert {(a, b) for a, b, _ in found} <= set(absent)
     if absent:
-        scores = np.sort(model.score_pairs(*(list(side) for side in zip(*absent, strict=True))))
+        ends = (list(side) for side in zip(*absent, strict=True))
+        scores = np.sort(model.score_pairs(*ends, closure=closure))
         best = scores[::-1][:count]
         np.testing.assert_allclose([p for _, _, p in found], best, rtol=1e-9)
 
@@ -212,10 +217,70 @@ def test_predicted_links_are_the_best_absent_pairs(objective: str, seed: int, co
 def test_scores_are_averaged_over_samples() -> None:
     graph = random_graph(12, 30, 4)
     parts = [np.arange(12) % 2, np.arange(12) // 6]
-    each = [fitted(graph, z.astype(np.int32), "simple").score_pairs([0, 1], [5, 8]) for z in parts]
+    each = [
+        fitted(graph, z.astype(np.int32), "simple").score_pairs([0, 1], [5, 8], closure=False)
+        for z in parts
+    ]
     model = fitted(graph, parts[0].astype(np.int32), "simple")
     model.sampled_labels_ = np.array(parts)
-    np.testing.assert_allclose(model.score_pairs([0, 1], [5, 8]), np.mean(each, axis=0))
+    averaged = model.score_pairs([0, 1], [5, 8], closure=False)
+    np.testing.assert_allclose(averaged, np.mean(each, axis=0))
+
+
+def test_closure_weights_maximise_the_likelihood_and_are_calibrated() -> None:
+    """Against scikit-learn, and: the probabilities of all pairs sum to the number of edges."""
+    from sklearn.linear_model import LogisticRegression
+
+    columns = np.random.default_rng(0).normal(size=(500, 3))
+    columns[:, 0] = 1
+    present = columns @ [0.5, 1.0, -2.0] + np.random.default_rng(1).logistic(size=500) > 0
+    peer = LogisticRegression(C=1e2, tol=1e-10, max_iter=1000).fit(columns[:, 1:], present)
+    found = _logistic(columns, present)
+    np.testing.assert_allclose(found, [peer.intercept_[0], *peer.coef_[0]], rtol=1e-4)
+
+    G = nx.powerlaw_cluster_graph(300, 4, 0.7, seed=3)
+    model = ct.GeneralizedKMeans(4, objective="degree-corrected").fit(G)
+    u, v = np.triu_indices(300, 1)
+    p = model.score_pairs(u, v)
+    assert p.sum() == pytest.approx(G.number_of_edges(), rel=0.1)
+    assert ((p > 0) & (p < 1)).all()
+
+
+def test_common_neighbours_improve_link_prediction_where_there_are_triangles() -> None:
+    """On held-out edges of a clustered network; on one without triangles nothing is lost."""
+    for G, gain in (
+        (nx.watts_strogatz_graph(400, 8, 0.1, seed=1), 0.02),
+        (nx.planted_partition_graph(4, 60, 0.2, 0.01, seed=1), -0.02),
+    ):
+        edges = np.random.default_rng(0).permutation(np.array(G.edges))
+        held, kept = edges[:150], edges[150:]
+        graph = ct.Graph.from_edges(*kept.T, n_nodes=len(G))
+        model = ct.GeneralizedKMeans(8, objective="degree-corrected").fit(graph)
+        absent = np.array([(u, v) for u, v in nx.non_edges(G)])
+        auc = {}
+        for closure in (False, True):
+            inside = model.score_pairs(*held.T, closure=closure)
+            outside = np.sort(model.score_pairs(*absent.T, closure=closure))
+            auc[closure] = np.searchsorted(outside, inside).mean() / len(outside)
+        assert auc[True] > auc[False] + gain
+
+
+@given(st.integers(2, 14), st.integers(0, 1_000), st.integers(1, 30))
+@settings(max_examples=40, deadline=None)
+def test_two_step_pairs_are_those_with_most_common_neighbours(
+    n: int, seed: int, count: int
+) -> None:
+    graph = random_graph(n, 3 * n, seed)
+    weight = 1 / np.log(np.maximum(graph.degrees, 2))
+    dense = graph.to_numpy() > 0
+    near = (dense * weight) @ dense
+    absent = np.triu(~dense, 1) & (near > 0)
+    u, v = np.nonzero(absent)
+    np.testing.assert_allclose(shared_weight(graph.indptr, graph.indices, weight, u, v), near[u, v])
+    first, second = best_two_steps(graph.indptr, graph.indices, weight, n, count)
+    assert absent[first, second].all()
+    found = np.sort(near[first, second])[::-1][:count]
+    np.testing.assert_allclose(found, np.sort(near[u, v])[::-1][:count])
 
 
 def test_scores_accept_single_nodes_names_and_tuples() -> None:

@@ -22,6 +22,7 @@ from coterie.models.data_digest import data_digest, digest
 from coterie.models.foreign_data import as_graph, node_names
 from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fit, seed_name
 from coterie.models.hard.graph_results import GraphResults
+from coterie.models.hard.memory import check_memory
 from coterie.models.hard.objectives import (
     OBJECTIVES,
     BlockObjective,
@@ -274,6 +275,7 @@ class GeneralizedKMeans(GraphResults):
                 sizes, least = objective.n_elements, self.min_block_size
                 n_blocks = block_counts(self.n_blocks, sizes, least)
                 start = given_labels(self.init, sizes, n_blocks, least)
+                check_memory(objective, n_blocks, self.search, running.threads)
             callback(Progress("compiling", 0))
             self._compile(objective)
 

@@ -17,7 +17,7 @@ from coterie.base.errors import InputError
 from coterie.data import Graph, Ratings
 from coterie.models.base import Estimator
 from coterie.models.foreign_data import as_graph, node_names
-from coterie.models.hard import link_scores
+from coterie.models.hard.link_scores import LinkScores
 from coterie.models.hard.new_nodes import join_costs
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class GraphResults(Estimator):
         ]
         return np.array(blocks, np.int32)
 
-    def score_pairs(self, u: Any, v: Any) -> np.ndarray:
+    def score_pairs(self, u: Any, v: Any, *, closure: bool = True) -> np.ndarray:
         """Return the probability of an edge between pairs of nodes, present or absent.
 
         The pair itself is left out (leave-one-out): an edge that is in the graph does not add to
@@ -185,6 +185,10 @@ class GraphResults(Estimator):
         ----------
         u, v : node id, or array-like of node ids of shape (pairs,)
             The ends of each pair; for a directed graph from u to v.
+        closure : bool, default=True
+            Whether common neighbours add to the probability of the block model. How much they
+            count is learned from the graph itself. Without them, all pairs of nodes of the same
+            blocks and degrees have the same score.
 
         Returns
         -------
@@ -208,15 +212,17 @@ class GraphResults(Estimator):
         place = _places(graph)
         first, second = (_numbers(_as_list(side, place), place) for side in (u, v))
         first, second = np.broadcast_arrays(first, second)
-        return link_scores.score(self._link_model(), graph, self._partitions(), first, second)
+        return self._link_scores(closure).score(first, second)
 
-    def predict_links(self, n: int = 10) -> list[tuple[Any, Any, float]]:
+    def predict_links(self, n: int = 10, *, closure: bool = True) -> list[tuple[Any, Any, float]]:
         """Return the absent pairs with the highest probability of an edge.
 
         Parameters
         ----------
         n : int, default=10
             Number of pairs.
+        closure : bool, default=True
+            Whether common neighbours count; see `score_pairs`.
 
         Returns
         -------
@@ -234,9 +240,7 @@ class GraphResults(Estimator):
         if not isinstance(n, int | np.integer) or n < 1:
             raise InputError(f"invalid number of links: {n!r}", remedy="give an integer above 0")
         graph = self._graph()
-        first, second, scores = link_scores.most_likely(
-            self._link_model(), graph, self._partitions(), int(n)
-        )
+        first, second, scores = self._link_scores(closure).most_likely(int(n))
         names = graph.ids.tolist()
         rows = zip(first.tolist(), second.tolist(), scores.tolist(), strict=True)
         return [(names[a], names[b], score) for a, b, score in rows]
@@ -315,8 +319,9 @@ class GraphResults(Estimator):
             )
         return names
 
-    def _link_model(self) -> str:
-        return getattr(self, "objective_", self.objective)
+    def _link_scores(self, closure: bool) -> LinkScores:
+        objective = getattr(self, "objective_", self.objective)
+        return LinkScores(objective, self._graph(), self._partitions(), closure=closure)
 
     def _partitions(self) -> list[np.ndarray]:
         """Return the labels over which link scores are averaged: the samples, or the result."""

@@ -9,6 +9,14 @@ edge does not vote for itself (a = 1 if the pair is present):
                         rate = t_u t_v / 2m * (e_rs - a + C) / (K_r K_s / 2m + C)
                         with t_u = k_u - a + A
 
+With closure, the probability also uses the common neighbours w of u and v:
+
+    logit p = b_0 + b_1 log rate + b_2 log(t_u t_v) + b_3 log(1 + sum over w of 1 / log k_w)
+
+The weights are fitted by logistic regression to edges of the graph itself and to absent pairs.
+An edge is no common neighbour of its own ends, and rate and t leave it out, so all of it is
+leave-one-out. b_1 and b_3 are not negative.
+
 rho is the density (or mean weight) of the whole graph: one pair of prior knowledge. C and A are
 prior counts of edges between two blocks and at a node; without edges in the cell the rate is that
 of a random graph with these degrees. docs/benchmarks/links.md says how C and A were chosen.
@@ -19,15 +27,33 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from coterie.data import Graph
+from coterie.kernels.graphs.common_neighbours import best_two_steps, shared_weight
 
-PRIOR_EDGES = 1.0  # C: edges per pair of blocks
+PRIOR_EDGES = 0.3  # C: edges per pair of blocks
 PRIOR_DEGREE = 0.5  # A: edges per node
 _MOST_CELLS = 4_000_000  # up to here, pairs of blocks without edges are candidates too
+
+
+_TRAINING = 20_000  # edges, and absent pairs, to which the weights of closure are fitted
+_FEWEST = 20  # edges; below, closure is not used
+_RIDGE = 1e-2  # keeps the weights finite if edges and absent pairs are separable
+_CENTRE = 500  # nodes with more neighbours are not used to find candidates
+_CANDIDATES = 5_000  # best pairs per partition, and 10 times as many by common neighbours, at least
+
+
+class Closure(NamedTuple):
+    """The weights of the rate of the blocks, of the degrees and of common neighbours."""
+
+    intercept: float
+    blocks: float
+    degrees: float
+    neighbours: float
 
 
 class _Blocks(NamedTuple):
@@ -41,30 +67,117 @@ class _Blocks(NamedTuple):
     block_degrees: np.ndarray  # per block
 
 
-def score(
-    objective: str, graph: Graph, partitions: Sequence[np.ndarray], u: np.ndarray, v: np.ndarray
-) -> np.ndarray:
-    """Return the probability of each pair, averaged over partitions (label arrays)."""
-    total = np.zeros(len(u))
-    for labels in partitions:
-        total += _score(objective, graph, _count(objective, graph, labels), u, v)
-    return np.where(u == v, 0.0, total / len(partitions))
+class LinkScores:
+    """Scores of pairs of nodes, averaged over partitions (label arrays)."""
+
+    def __init__(
+        self,
+        objective: str,
+        graph: Graph,
+        partitions: Sequence[np.ndarray],
+        *,
+        closure: bool = True,
+    ) -> None:
+        self.objective, self.graph = objective, graph
+        self.blocks = [_count(objective, graph, labels) for labels in partitions]
+        self.closure = self._fit_closure() if closure else None
+
+    def score(self, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the probability of each pair."""
+        p = self._block_scores(u, v)
+        if self.closure is not None:
+            logit = self._features(p, u, v) @ np.array(self.closure)
+            p = 1 / (1 + np.exp(-np.clip(logit, -700, 700)))
+        return np.where(u == v, 0.0, p)
+
+    def most_likely(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the ends and scores of the absent pairs with the highest scores.
+
+        The candidates are the best pairs of each partition and, with closure, those with the most
+        common neighbours.
+        """
+        found: set[tuple[int, int]] = set()
+        wanted = count if self.closure is None else max(_CANDIDATES, count)
+        for blocks in self.blocks:
+            found.update(_best_absent(self.objective, self.graph, blocks, wanted))
+        if self.closure is not None:
+            rows = self._both_ways
+            near = best_two_steps(rows.indptr, rows.indices, self._weight, _CENTRE, 10 * wanted)
+            found.update(zip(*(ends.tolist() for ends in near), strict=True))
+            if self.objective == "directed":
+                found.update((b, a) for a, b in list(found))
+        pairs = np.array(sorted(found), np.int64).reshape(-1, 2)
+        pairs = pairs[~_present(self.graph, pairs[:, 0], pairs[:, 1])[0]]
+        scores = self.score(pairs[:, 0], pairs[:, 1])
+        best = np.argsort(-scores, kind="stable")[:count]
+        return pairs[best, 0], pairs[best, 1], scores[best]
+
+    def _block_scores(self, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+        scores = [_score(self.objective, self.graph, blocks, u, v) for blocks in self.blocks]
+        return np.asarray(np.mean(scores, axis=0))
+
+    @cached_property
+    def _both_ways(self) -> Graph:
+        """The graph without directions."""
+        if not self.graph.directed:
+            return self.graph
+        return Graph.from_edges(*self.graph.edges(), n_nodes=self.graph.n_nodes)
+
+    @cached_property
+    def _weight(self) -> np.ndarray:
+        """What a node counts as a common neighbour (Adamic & Adar, 2003)."""
+        return np.asarray(1 / np.log(np.maximum(self._both_ways.degrees, 2)))
+
+    def _features(self, p: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the columns of the regression: 1, log rate, log degrees, log common neighbours."""
+        rows = self._both_ways
+        rate = -np.log1p(-np.minimum(p, 1 - 1e-12))
+        near = shared_weight(rows.indptr, rows.indices, self._weight, u, v)
+        a = _present(rows, u, v)[0]
+        t_u, t_v = (rows.degrees[side] - a + PRIOR_DEGREE for side in (u, v))
+        return np.column_stack(
+            [np.ones(len(u)), np.log(np.maximum(rate, 1e-300)), np.log(t_u * t_v), np.log1p(near)]
+        )
+
+    def _fit_closure(self) -> Closure | None:
+        """Fit the weights to edges and absent pairs of the graph; None for a tiny graph."""
+        graph, n = self.graph, self.graph.n_nodes
+        rng = np.random.default_rng(0)
+        source, target = (ends.astype(np.int64) for ends in graph.edges())
+        some = np.sort(rng.permutation(len(source))[:_TRAINING])
+        u, v = rng.integers(0, n, (2, _TRAINING)) if n else np.empty((2, 0), np.int64)
+        absent = (u != v) & ~_present(graph, u, v)[0]
+        if len(some) < _FEWEST or absent.sum() < _FEWEST:
+            return None
+        u, v = np.concatenate([source[some], u[absent]]), np.concatenate([target[some], v[absent]])
+        present = np.arange(len(u)) < len(some)
+        columns = self._features(self._block_scores(u, v), u, v)
+        weights = _logistic(columns, present)
+        if weights[3] < 0:  # fewer triangles than by chance: do not use them
+            weights = np.append(_logistic(columns[:, :3], present), 0.0)
+        if weights[1] < 0:
+            return None
+        # Both kinds were sampled: restore the odds of the whole graph.
+        possible = n * (n - 1) / (1 if self.objective == "directed" else 2) - len(source)
+        odds = np.log(len(source) / len(some)) - np.log(max(possible, 1.0) / absent.sum())
+        weights[0] += odds
+        return Closure(*weights.tolist())
 
 
-def most_likely(
-    objective: str, graph: Graph, partitions: Sequence[np.ndarray], count: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the ends and scores of the absent pairs with the highest scores.
-
-    With several partitions the candidates are the best `count` pairs of each.
-    """
-    found: set[tuple[int, int]] = set()
-    for labels in partitions:
-        found.update(_best_absent(objective, graph, _count(objective, graph, labels), count))
-    pairs = np.array(sorted(found), np.int64).reshape(-1, 2)
-    scores = score(objective, graph, partitions, pairs[:, 0], pairs[:, 1])
-    best = np.argsort(-scores, kind="stable")[:count]
-    return pairs[best, 0], pairs[best, 1], scores[best]
+def _logistic(columns: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """Return the weights of a logistic regression by Newton's method; the first is constant."""
+    weights = np.zeros(columns.shape[1])
+    ridge = _RIDGE * np.eye(len(weights))
+    ridge[0, 0] = 1e-9
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-np.clip(columns @ weights, -700, 700)))
+        slope = columns.T @ (present - p) - ridge @ weights
+        curvature = (columns * np.maximum(p * (1 - p), 1e-9)[:, None]).T @ columns + ridge
+        step = np.linalg.solve(curvature, slope)
+        weights = weights + step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-300))
+        if np.abs(step).max() < 1e-8:
+            break
+    return weights
 
 
 def _count(objective: str, graph: Graph, labels: np.ndarray) -> _Blocks:
