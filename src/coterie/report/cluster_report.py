@@ -91,7 +91,9 @@ def _verdict(summary: ClusterSummary) -> Verdict:
         saved = 1 - summary.fit.entropy / summary.entropy_without_blocks
         text += f", {100 * saved:.0f} % less than without blocks"
     tone = "warn" if summary.fit.converged is False else ""
-    return Verdict(text + ".", tone, "", summary.fit.next_steps())
+    # Sentences name parameters between backticks, for Python and the command line alike.
+    said = [sentence.replace("`", "") for sentence in summary.explanation]
+    return Verdict(text + ".", tone, "", [*said, *summary.fit.next_steps()])
 
 
 def _facts(summary: ClusterSummary) -> list[Fact]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from coterie.data import Graph
+from coterie.models.hard.explanation import explain
 from coterie.models.hard.label_tools import x_log_x
 from coterie.report.block_matrix import BlockMatrix, arrange, share
 from coterie.report.charts import Chart, network_drawing
@@ -74,6 +75,7 @@ class ClusterSummary:
     matrix: BlockMatrix
     drawn: DrawnBlocks
     listed: tuple[ListedBlock, ...]
+    explanation: tuple[str, ...]  # what the blocks are, in sentences
     network: NetworkSection | None  # None for a network that is too large to draw
 
     @property
@@ -108,6 +110,14 @@ def summarize(
         matrix=arrange(edges, pairs, sizes, directed=graph.directed),
         drawn=_most_connected(edges, pairs, sizes),
         listed=_largest(graph, labels, sizes, edges, pairs),
+        explanation=tuple(
+            explain(
+                graph,
+                labels,
+                getattr(model, "objective_", getattr(model, "objective", "simple")),
+                chosen=not isinstance(getattr(model, "n_blocks", None), int),
+            )
+        ),
         network=_network(graph, labels),
     )
 

@@ -17,6 +17,7 @@ from coterie.base.errors import InputError
 from coterie.data import Graph, Ratings
 from coterie.models.base import Estimator
 from coterie.models.foreign_data import as_graph, node_names
+from coterie.models.hard.explanation import explain
 from coterie.models.hard.link_scores import LinkScores
 from coterie.models.hard.new_nodes import join_costs
 
@@ -244,6 +245,29 @@ class GraphResults(Estimator):
         names = graph.ids.tolist()
         rows = zip(first.tolist(), second.tolist(), scores.tolist(), strict=True)
         return [(names[a], names[b], score) for a, b, score in rows]
+
+    def explain(self) -> list[str]:
+        """Say in sentences what the blocks are, and what to try instead.
+
+        Returns
+        -------
+        list of str
+            Whether a grouping was found, whether the blocks are roles (similar neighbours) or
+            communities (many edges inside), and how many are not connected.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> star = ct.Graph.from_edges([0, 0, 0, 0], [1, 2, 3, 4])
+        >>> print(ct.GeneralizedKMeans(2).fit(star).explain()[0][:42])
+        These blocks are roles, not communities: n
+        """
+        return explain(
+            self._graph(),
+            self.labels_,
+            getattr(self, "objective_", self.objective),
+            chosen=not isinstance(getattr(self, "n_blocks", None), int),
+        )
 
     def plot(
         self, path: str | PathLike[str] | None = None, *, title: str = ""
