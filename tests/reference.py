@@ -2008,3 +2008,61 @@ def directed_clustering(edges: Sequence[tuple[int, int]], n: int) -> dict[str, f
         for kind, count in found.items():
             sums[kind] += count / possible[kind] if possible[kind] else 0.0
     return {kind: total / n for kind, total in sums.items()}
+# --- drawing -------------------------------------------------------------------------------------
+
+
+def layout_forces(
+    edges: Iterable[Pair], place: np.ndarray, scaling: float, gravity: float
+) -> np.ndarray:
+    """Forces of ForceAtlas2: edges attract by d, pairs repel by mass * mass / d, gravity."""
+    n = len(place)
+    mass = np.ones(n)
+    force = np.zeros((n, 2))
+    for u, v in edges:
+        mass[u] += 1
+        mass[v] += 1
+        force[u] += place[v] - place[u]
+        force[v] += place[u] - place[v]
+    for u in range(n):
+        for v in range(n):
+            if u != v:
+                between = place[u] - place[v]
+                force[u] += scaling * mass[u] * mass[v] * between / (between @ between)
+        force[u] -= gravity * mass[u] * place[u] / math.hypot(*place[u])
+    return force
+
+
+# --- link scores ---------------------------------------------------------------------------------
+
+
+def link_probability(
+    edges: Iterable[Pair], labels: Labels, u: int, v: int, *, model: str = "simple"
+) -> float:
+    """Probability of the pair (u, v) from all other pairs; see models/hard/link_scores.py."""
+    n, ordered = len(labels), model == "directed"
+    others = [e for e in edges if e != (u, v) and (ordered or e != (v, u))]
+    everything = len(others) + (len(list(edges)) != len(others))
+    possible = n * (n - 1) / (1 if ordered else 2)
+    r, s = labels[u], labels[v]
+
+    def between(a: int, b: int) -> bool:
+        cell = (labels[a], labels[b])
+        return cell == (r, s) or (not ordered and cell == (s, r))
+
+    count = sum(between(a, b) for a, b in others)
+    if model in ("simple", "directed"):
+        pairs = sum(
+            between(a, b) and {a, b} != {u, v}
+            if not ordered
+            else between(a, b) and (a, b) != (u, v)
+            for a in range(n)
+            for b in range(n)
+            if (a != b if ordered else a < b)
+        )
+        return (count + everything / possible) / (pairs + 1)
+    degree = [sum((a == w) + (b == w) for a, b in others) for w in range(n)]
+    block_degree = [sum(degree[w] for w in range(n) if labels[w] == c) for c in (r, s)]
+    ends = 2 * everything
+    half_edges = count * (2 if r == s else 1)
+    affinity = (half_edges + 0.3) / (block_degree[0] * block_degree[1] / ends + 0.3)
+    return 1 - math.exp(-(degree[u] + 0.5) * (degree[v] + 0.5) / ends * affinity)

@@ -110,6 +110,22 @@ def _release_page(summary: Any) -> str:
     return render(summary)
 
 
+def _cluster_report(model: Any, **options: Any) -> str:
+    """Render the report of a hard clustering."""
+    from coterie.report.cluster_report import render
+
+    return render(model, **options)
+
+
+def _cluster_plot(model: Any, **options: Any) -> Any:
+    """Draw a hard clustering with matplotlib."""
+    from coterie.report.cluster_plots import make_figure
+
+    return make_figure(model, **options)
+
+
+renderers.register(renderers.CLUSTER_REPORT, _cluster_report)
+renderers.register(renderers.CLUSTER_PLOT, _cluster_plot)
 renderers.register(renderers.NOTEBOOK, _notebook_fragment)
 renderers.register(renderers.RELEASE, _release_page)
 

@@ -58,6 +58,11 @@ def check_options(model: Any) -> None:
             '`n_blocks="auto"` cannot start from given labels',
             remedy='give the number of blocks, or set `init="random"`',
         )
+    if model.connected and model.min_block_size > 0:
+        raise InputError(
+            "`connected` blocks cannot have a minimum size",
+            remedy="leave out `min_block_size` or `connected`",
+        )
     for name, minimum in (("max_iter", 0), ("n_init", 1), ("min_block_size", 0)):
         value = getattr(model, name)
         if not isinstance(value, int | np.integer) or value < minimum:
