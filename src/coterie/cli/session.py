@@ -31,6 +31,7 @@ from coterie.base.errors import (
 )
 from coterie.base.json_values import as_json
 from coterie.base.progress import Progress
+from coterie.cli.file_arguments import check_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,6 +223,8 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
         for name, (kind, default) in _shared_options(seed_help, unused).items()
     ]
 
+    names = {p.name: _user_name(p) for p in own}
+
     @functools.wraps(run)
     def wrapper(**given: Any) -> None:
         session = Session(
@@ -232,6 +235,7 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
             given.pop("debug"),
         )
         with exit_codes(session), remarks(session):
+            check_outputs(given, names)
             result = run(session, **given)
             if session.json:
                 sys.stdout.write(as_json(result) + "\n")
@@ -244,6 +248,19 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
     )
     wrapper.__annotations__ = {p.name: p.annotation for p in own + shared}
     return wrapper
+
+
+def _user_name(parameter: inspect.Parameter) -> str:
+    """Return what the user calls a parameter: --research-truth, or GRAPH for an argument."""
+    from typer.models import ArgumentInfo, OptionInfo
+
+    for note in getattr(parameter.annotation, "__metadata__", ()):
+        if isinstance(note, ArgumentInfo):
+            return str(note.metavar or parameter.name.upper())
+        if isinstance(note, OptionInfo):
+            long = [name for name in note.param_decls or () if name.startswith("--")]
+            return long[0] if long else "--" + parameter.name.replace("_", "-")
+    return parameter.name
 
 
 @contextmanager

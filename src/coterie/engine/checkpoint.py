@@ -119,6 +119,21 @@ def check_checkpoint_options(
         raise InputError(
             f"invalid checkpoint_every: {every}", remedy="give an integer of at least 1"
         )
+    if checkpoint is not None and Path(checkpoint).exists() and not _is_checkpoint(checkpoint):
+        raise InputError(
+            "the file exists and is not a checkpoint, so it is not replaced",
+            path=checkpoint,
+            remedy="use another `checkpoint`, or delete the file",
+        )
+
+
+def _is_checkpoint(path: str | PathLike[str]) -> bool:
+    """Return whether the header of a file says that it is a checkpoint of coterie."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return (file.metadata() or {}).get("format") == FORMAT
+    except (SafetensorError, OSError):
+        return False
 
 
 class Checkpoint(NamedTuple):
