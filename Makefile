@@ -19,9 +19,13 @@ docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
 
-# The property tests with new random cases: `make test` repeats fixed ones.
+# The property tests with new random cases (`make test` repeats fixed ones), then thousands of damaged
+# files. Kernels with bounds checks need a cache of their own: Numba's does not tell them apart.
+FUZZ_FILES ?= 5000
 fuzz: $(VENV)/.installed-dev
 	COTERIE_HYPOTHESIS=fuzz $(BIN)/python -m pytest -q -m hypothesis
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-bounds \
+	    $(BIN)/python tools/fuzz_files.py --count $(FUZZ_FILES) --seed $$(date +%j)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
+from coterie.base.array_checks import ArrayError, check_array
 from coterie.base.progress import Iteration
 from coterie.engine.checkpoint import RunCheckpoint, in_order, iterations, numbered
 from coterie.kernels.additive.chain import Chain
 from coterie.kernels.additive.predict import Samples
-from coterie.models.additive.chains import ChainKind, stack_samples
+from coterie.models.additive.chains import ChainInputs, ChainKind, sample_of, stack_samples
 
 KIND = "additive block model"
 
@@ -62,16 +65,44 @@ def load_fit(file: RunCheckpoint) -> AdditiveFitState | None:
     if saved is None:
         return None
     facts = saved.facts
-    return AdditiveFitState(
-        facts["keys"],
-        [ChainKind(kind) for kind in facts["kinds"]],
-        [Chain(*in_order(saved.arrays, f"chain{place}")) for place in range(len(facts["keys"]))],
-        [
-            _per_chain(Samples(*in_order(saved.arrays, f"samples{place}")))
-            for place in range(facts["rounds"])
-        ],
-        iterations(facts["history"]),
-    )
+    with file.errors():
+        return AdditiveFitState(
+            [int(key) for key in facts["keys"]],
+            [ChainKind(kind) for kind in facts["kinds"]],
+            [Chain(*in_order(saved.arrays, f"chain{n}")) for n in range(len(facts["keys"]))],
+            [
+                _per_chain(Samples(*in_order(saved.arrays, f"samples{place}")))
+                for place in range(facts["rounds"])
+            ],
+            iterations(facts["history"]),
+        )
+
+
+def check_fit(fit: AdditiveFitState, new: Sequence[Chain], inputs: ChainInputs) -> None:
+    """Raise ArrayError if chains or samples from a file do not fit the data and the settings.
+
+    `new` are the chains of a new fit: those of the file must have the same types and shapes.
+    """
+    if not len(fit.chains) == len(fit.kinds) == len(fit.keys) == len(new):
+        raise ArrayError(f"chains: {len(fit.chains)} instead of {len(new)}")
+    shape = inputs.shape
+    groups = {"g": shape.user_groups, "h": shape.item_groups, "style": shape.styles}
+    labels = {"user_labels": groups["g"], "item_labels": groups["h"], "styles": groups["style"]}
+    for chain, like in zip(fit.chains, new, strict=True):
+        _check_fields(chain, like, groups)
+        if not 0 <= chain.sweeps[0] == fit.sweeps:
+            raise ArrayError(f"sweeps: {chain.sweeps[0]}, but the history has {fit.sweeps}")
+    for samples in fit.samples:
+        if len(samples) != len(new):
+            raise ArrayError(f"samples: of {len(samples)} chains instead of {len(new)}")
+        for sample, chain in zip(samples, new, strict=True):
+            _check_fields(sample, sample_of(chain, inputs.observed), labels)
+
+
+def _check_fields(given: NamedTuple, like: NamedTuple, groups: dict[str, int]) -> None:
+    """Compare named tuples of arrays; `groups` has the number of groups of each array of labels."""
+    for name, array, pattern in zip(like._fields, given, like, strict=True):
+        check_array(name, array, pattern.dtype, pattern.shape, below=groups.get(name))
 
 
 def _per_chain(stacked: Samples) -> list[Samples]:
