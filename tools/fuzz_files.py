@@ -187,11 +187,10 @@ def _models(folder: Path, ratings: ct.Ratings, named: ct.Ratings) -> Iterator[Su
                 recommender.explain(users[0], items[0])
                 recommender.similar_items(items[0], 2)
                 values = recommender.values_
-                recommender.fold_in(["new"] * 2, items[:2], values[[0, -1]])
+                pairs = [("new", item) for item in items[:2].tolist()]
+                recommender.fold_in(pairs, values[[0, -1]][: len(pairs)])
 
-        yield Subject(
-            f"model {name}", path.read_bytes(), path, use, with_inner_checksum("coterie")
-        )
+        yield Subject(f"model {name}", path.read_bytes(), path, use, with_inner_checksum("coterie"))
 
 
 class _StopError(Exception):

@@ -162,7 +162,7 @@ def run(
     ):
         model.fit(data, engine=running, callback=callback, **saving)
     session.interrupted = model.interrupted_
-    result = _result(model, data, known, resumed=resume)
+    result = _result(model, data, known)
     if out is not None:
         from coterie.data.writers import write_table
 
@@ -225,9 +225,7 @@ class ClusterResult:
         return result
 
 
-def _result(
-    model: GeneralizedKMeans, data: Any, known: Truth | None, *, resumed: bool
-) -> ClusterResult:
+def _result(model: GeneralizedKMeans, data: Any, known: Truth | None) -> ClusterResult:
     one_set = hasattr(model, "labels_")
     return ClusterResult(
         counts={
@@ -243,7 +241,6 @@ def _result(
             interrupted=model.interrupted_,
             seconds=model.seconds_,
             run_entropies=model.run_entropies_,
-            resumed=resumed,
             hard=True,
             locally_optimal=model.locally_optimal_,
         ),

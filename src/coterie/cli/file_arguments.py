@@ -67,7 +67,9 @@ def _files(
 ) -> Iterator[FileArgument]:
     for name, value in given.items():
         is_choice = isinstance(value, Enum)  # `--model best` is not a file
-        if name in names and isinstance(value, str | Path) and str(value) and not is_choice:
+        if name in names and isinstance(value, str | Path) and not is_choice:
+            if not str(value):
+                raise InputError(f"{options.get(name, name)} is empty", remedy="give a file name")
             yield FileArgument(options.get(name, name), str(value))
 
 

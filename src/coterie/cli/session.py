@@ -30,6 +30,7 @@ from coterie.base.errors import (
     PolicyRefusedError,
 )
 from coterie.base.json_values import as_json
+from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
 from coterie.cli.file_arguments import check_outputs
 
@@ -61,6 +62,7 @@ _OPTION_NAMES = {
 }
 _PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
 
+_ADDRESS_SPACE = 1_000_000_000  # bytes; with 0.7 GB, loading and compiling fail
 _COMPILING = "compiling (slow only the first time)"
 _SEED_HELP = "Random seed. The same seed gives the same result, for any number of threads."
 
@@ -138,7 +140,7 @@ class Session:
         """The console on stderr: progress, notes and errors."""
         from rich.console import Console
 
-        return Console(stderr=True, markup=False)
+        return Console(stderr=True, markup=False, emoji=False)
 
     @functools.cached_property
     def output(self) -> Console:
@@ -147,7 +149,7 @@ class Session:
 
         # no markup: titles and ids of the user may contain square brackets
         width = None if sys.stdout.isatty() else 160
-        return Console(highlight=False, markup=False, width=width)
+        return Console(highlight=False, markup=False, emoji=False, width=width)
 
     def engine(self) -> LocalEngine:
         """Return an engine that runs on the threads of this process."""
@@ -235,6 +237,7 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
             given.pop("debug"),
         )
         with exit_codes(session), remarks(session):
+            _check_address_space()
             check_outputs(given, names)
             result = run(session, **given)
             if session.json:
@@ -248,6 +251,17 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
     )
     wrapper.__annotations__ = {p.name: p.annotation for p in own + shared}
     return wrapper
+
+
+def _check_address_space() -> None:
+    """Stop if `ulimit -v` leaves too little for Numba, which would end without a clear message."""
+    limit = address_space_limit()
+    if limit is not None and limit < _ADDRESS_SPACE:
+        raise InputError(
+            f"out of memory: this shell allows a process {limit / 1e9:.1f} GB of address space, "
+            f"and coterie needs at least {_ADDRESS_SPACE / 1e9:.0f} GB",
+            remedy="raise the limit (ulimit -v unlimited)",
+        )
 
 
 def _user_name(parameter: inspect.Parameter) -> str:

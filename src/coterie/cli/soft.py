@@ -161,7 +161,7 @@ def run(
         from coterie.report.soft_report import render
 
         write_page(report, render(model, data, name=Path(graph).name, assumed=session.assumed))
-    result = _result(model, data, seconds, resumed=resume)
+    result = _result(model, data, seconds)
     show_fit(session, result.counts, result.outcome, files={"memberships": out, "report": report})
     return result.as_json()
 
@@ -178,7 +178,7 @@ class SoftResult:
         return {**self.counts, **self.outcome.json_keys()}
 
 
-def _result(model: SoftModel, data: Any, seconds: float, *, resumed: bool) -> SoftResult:
+def _result(model: SoftModel, data: Any, seconds: float) -> SoftResult:
     groups = list(model.theta_.shape[:2])
     counts: Counts = (
         {"nodes": data.n_nodes, "edges": data.n_edges, "groups": groups[0]}
@@ -194,7 +194,6 @@ def _result(model: SoftModel, data: Any, seconds: float, *, resumed: bool) -> So
             interrupted=model.interrupted_,
             seconds=seconds,
             run_entropies=[run.entropy for run in model.runs_],
-            resumed=resumed,
         ),
     )
 

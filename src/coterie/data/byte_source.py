@@ -67,6 +67,8 @@ def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
 @contextmanager
 def _raw(path: PathLike) -> Iterator[io.BufferedReader]:
     if str(path) == "-":
+        if sys.stdin is None:
+            raise InputError("is closed", path=place_name(path), remedy="give a file")
         stdin = sys.stdin.buffer
         yield stdin if isinstance(stdin, io.BufferedReader) else io.BufferedReader(stdin)  # type: ignore[arg-type]
         return

@@ -65,7 +65,6 @@ class HardFitState:
         unfinished, self.unfinished = self.unfinished, None
         return unfinished
 
-
     def continue_last(self, max_iter: int, tol: float, alpha: float) -> None:
         """Reopen the finished run if these settings would not have ended it.
 

@@ -33,7 +33,12 @@ from coterie.models.hard.objectives.sharded import distribute
 from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult, auto_k, best, paper
 from coterie.models.hard.search.paper import PaperTrace
-from coterie.models.hard.validation import block_counts, check_request, given_labels
+from coterie.models.hard.validation import (
+    block_counts,
+    check_memory,
+    check_request,
+    given_labels,
+)
 from coterie.models.smallest_data import smallest_like
 
 _MAY_CHANGE_ON_RESUME = ("max_iter", "tol", "rng")  # the checkpoint stores rng separately
@@ -265,6 +270,7 @@ class GeneralizedKMeans(Estimator):
                 sizes, least = objective.n_elements, self.min_block_size
                 n_blocks = block_counts(self.n_blocks, sizes, least)
                 start = given_labels(self.init, sizes, n_blocks, least)
+                check_memory(n_blocks, self.search)
             callback(Progress("compiling", 0))
             self._compile(objective)
 

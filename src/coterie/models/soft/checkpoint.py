@@ -92,7 +92,6 @@ class SoftFitState:
         unfinished, self.unfinished = self.unfinished, None
         return unfinished
 
-
     def continue_last(self, rule: StoppingRule, *, validated: bool) -> None:
         """Reopen the finished run if this rule would not have ended it; several runs are refused.
 
