@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import json
 import os
 import sys
@@ -228,10 +229,8 @@ def _write_checkpoint(model: Any, data: Any, path: Path, stop_after: int | None)
         if stop_after is not None and calls >= stop_after:
             raise _StopError
 
-    try:
+    with contextlib.suppress(_StopError):
         model.fit(data, callback=stop, checkpoint=path, checkpoint_every=1)
-    except _StopError:
-        pass
 
 
 def _shards(folder: Path, ratings: ct.Ratings, graph: ct.Graph) -> Iterator[Subject]:

@@ -19,11 +19,14 @@ from coterie.base.errors import InputError
 # Parameters that name a file or folder to read. A value that does not exist is not a file
 # (`--nodes 5000`), or the reader says that it is missing.
 INPUTS = frozenset(
-    "attributes candidates data exclude graph item_features labels model nodes original pairs "
-    "policy published ratings show sketch test titles train truth user_features".split()
+    (
+        *("attributes", "candidates", "data", "exclude", "graph", "item_features", "labels"),
+        *("model", "nodes", "original", "pairs", "policy", "published", "ratings", "show"),
+        *("sketch", "test", "titles", "train", "truth", "user_features"),
+    )
 )
 # Parameters that name a file or folder to write
-OUTPUTS = frozenset("checkpoint out output plot private report research_truth".split())
+OUTPUTS = frozenset(["checkpoint", "out", "output", "plot", "private", "report", "research_truth"])
 
 
 class FileArgument(NamedTuple):

@@ -220,6 +220,14 @@ def _iteration(iteration: Any, seconds: Any, entropy: Any, moved: Any = None) ->
     return Iteration(int(iteration), float(seconds), float(entropy), moves)
 
 
+def saved_seeds(values: Iterable[Any]) -> list[int]:
+    """Return seeds from a checkpoint, which must be integers of at least 0."""
+    seeds = [int(value) for value in values]
+    if any(not 0 <= seed < 2**128 for seed in seeds):
+        raise ValueError("a seed is out of range")
+    return seeds
+
+
 _BIT_GENERATORS: dict[str, Callable[[], BitGenerator]] = {
     kind.__name__: kind
     for kind in (

@@ -15,7 +15,8 @@ import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Progress, silent
-from coterie.data.byte_source import PathLike, suffixes
+from coterie.data.byte_source import PathLike
+from coterie.data.file_format import find_format
 from coterie.data.ordered_threads import in_order
 from coterie.data.parquet import read_parquet
 from coterie.data.text_layout import WantedColumns
@@ -228,7 +229,7 @@ class _Reader:
             if any(pieces.values()):
                 use(pieces)
 
-        if suffixes(self.path)[-1:] in ([".parquet"], [".pq"]):
+        if find_format(self.path, None, ("text", "parquet")) == "parquet":
             return read_parquet(self.path, self.wanted, consume=consume)
         return read_text(self.path, self.wanted, **self.options, consume=consume)
 

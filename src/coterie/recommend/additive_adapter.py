@@ -13,6 +13,7 @@ from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
 from coterie.kernels.additive.predict import Samples, explanations, item_similarities
 from coterie.models.additive import AdditiveBlockModel
+from coterie.models.additive.checkpoint import check_cuts
 from coterie.models.additive.predict import pair_distributions, with_items, with_users
 from coterie.models.additive.rating_scale import RatingScale
 from coterie.recommend.adapter import Contribution, GroupPair, Source, check_scale
@@ -122,6 +123,7 @@ class AdditiveAdapter:
         n_styles = samples.cuts.shape[1]
         if not (t and partitions and n_styles) or len(samples.cuts) != t:
             raise ArrayError("effects: there are no samples, or other ones than in cuts")
+        check_cuts(samples.cuts)
         labels = (samples.user_labels, n_users, k), (samples.item_labels, n_items, l)
         for array, n, groups in labels:
             check_array("labels", array, np.uint8, (t, n, partitions), below=groups)

@@ -165,14 +165,14 @@ def _table(
     tensors: dict[str, np.ndarray], n_users: int, n_items: int, n_levels: int
 ) -> RatingTable:
     """Return the rated pairs, after checking that every number is in range."""
-    columns = [tensors[f"table.{name}"] for name in ("users", "items", "levels")]
+    users, items, levels = (tensors[f"table.{name}"] for name in ("users", "items", "levels"))
     unrated = (tensors["table.unrated_users"], tensors["table.unrated_items"])
-    sizes, count = (n_users, n_items, n_levels), len(columns[0])
-    for array, size in zip(columns, sizes, strict=True):
-        check_array("table", array, np.int64, (count,), low=0, below=size)
+    sizes = (n_users, n_items, n_levels)
+    for array, size in zip((users, items, levels), sizes, strict=True):
+        check_array("table", array, np.int64, (len(users),), low=0, below=size)
     for array, size in zip(unrated, sizes, strict=False):
         check_array("unrated pairs", array, np.int64, (len(unrated[0]),), low=0, below=size)
-    return RatingTable(*columns, n_users, n_items, n_levels, unrated)
+    return RatingTable(users, items, levels, n_users, n_items, n_levels, unrated)
 
 
 def _plain_parameters(model: Estimator) -> dict[str, Any]:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _SEPARATORS = ("::", "|", "\t", ";", ",")
 _SAMPLE = 200  # lines used to find the separator
 _ID_NAMES = frozenset(
-    "id item itemid movie movieid product productid book bookid isbn asin".split()
+    ("id", "item", "itemid", "movie", "movieid", "product", "productid", "book", "bookid", "isbn")
 )
-_TITLE_NAMES = frozenset("title name movietitle itemname productname booktitle".split())
+_TITLE_NAMES = frozenset(["title", "name", "movietitle", "itemname", "productname", "booktitle"])
 
 
 class Titles(dict[Any, str]):

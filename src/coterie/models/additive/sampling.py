@@ -47,7 +47,7 @@ def sample_chains(
     chains, presence_pairs = zip(*started, strict=True)
     if fit.chains:  # from a checkpoint
         with file.errors():
-            check_fit(fit, chains, inputs)
+            check_fit(fit, chains, inputs, plan.burn_in)
     else:
         fit.chains = list(chains)
     clock = time.perf_counter() - fit.seconds

@@ -213,5 +213,5 @@ def _largest(cells: int) -> int:
     2000
     """
     count = int((cells / 2) ** 0.5)
-    digits = 10 ** max(0, len(str(count)) - 1)
+    digits: int = 10 ** max(0, len(str(count)) - 1)
     return max(1, count // digits * digits)

@@ -17,6 +17,7 @@ from coterie.engine.checkpoint import (
     in_order,
     iterations,
     numbered,
+    saved_seeds,
 )
 from coterie.models.soft.em import WINDOW, EMTrace, StoppingRule, has_converged
 from coterie.models.soft.problem_interface import Problem
@@ -178,7 +179,7 @@ def load_fit(file: RunCheckpoint) -> SoftFitState | None:
             facts["history"] = iterations(facts["history"])
             users, items, theta = in_order(saved.arrays, f"run{n}")
             finished.append(SoftRun(users, items, theta, **facts))
-        seeds = [int(seed) for seed in saved.facts["seeds"]]
+        seeds = saved_seeds(saved.facts["seeds"])
         latest = _unfinished(saved)
         if saved.facts["unfinished_is_over"]:
             return SoftFitState(seeds, finished, last=latest)
