@@ -32,7 +32,9 @@ from coterie.base.errors import (
 from coterie.base.json_values import as_json
 from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
+from coterie.cli.dry_run import preview
 from coterie.cli.file_arguments import check_outputs
+from coterie.cli.reading_options import ReadingOptions, reading_parameters, take_reading_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,6 +122,7 @@ class Session:
     json: bool = False
     quiet: bool = False
     debug: bool = False
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
     interrupted: bool = False  # set by a command that stopped early but kept its results
     assumed: list[str] = field(default_factory=list)  # remarks of the library, for reports
     _said: set[str] = field(default_factory=set)
@@ -220,6 +223,7 @@ def command(
 
 def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callable[..., None]:
     own = list(inspect.signature(run, eval_str=True).parameters.values())[1:]
+    added = reading_parameters(own)
     shared = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
         for name, (kind, default) in _shared_options(seed_help, unused).items()
@@ -235,11 +239,12 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
             given.pop("json_"),
             given.pop("quiet"),
             given.pop("debug"),
+            reading=take_reading_options(given, added),
         )
         with exit_codes(session), remarks(session):
             _check_address_space()
             check_outputs(given, names)
-            result = run(session, **given)
+            result = preview(session, given) if session.reading.dry_run else run(session, **given)
             if session.json:
                 sys.stdout.write(as_json(result) + "\n")
                 sys.stdout.flush()
@@ -247,9 +252,9 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
             raise typer.Exit(INTERRUPTED)
 
     wrapper.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + shared
+        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + added + shared
     )
-    wrapper.__annotations__ = {p.name: p.annotation for p in own + shared}
+    wrapper.__annotations__ = {p.name: p.annotation for p in own + added + shared}
     return wrapper
 
 

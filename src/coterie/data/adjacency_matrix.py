@@ -40,6 +40,7 @@ def matrix_shape(rows: list[list[str]], complete: bool) -> MatrixShape:
         width = len(named) + 1
         if (
             len(named) >= 2
+            and not all(is_number(name) for name in head)  # an empty corner is not a number
             and all(len(row) == width for row in body)
             and [row[0] for row in body] == named[: len(body)]
             and all(is_number(cell) for row in body for cell in row[1:])

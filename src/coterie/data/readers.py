@@ -209,6 +209,8 @@ def read_ratings(
     stamps = columns.numbers("timestamp")
     if stamps is None and "timestamp" in columns.pieces:
         _remark(f"{columns.name}: the timestamps are neither numbers nor dates and were not read")
+    if columns.column_names is None and not likes and not _no_fourth_column_left(columns):
+        _remark(f"{columns.name}: column 4 was not read: it holds neither numbers nor dates")
     ratings = Ratings.from_numbers(
         users, items, values, user_ids, item_ids, timestamps=stamps, merge=merge
     )
@@ -223,6 +225,11 @@ def read_ratings(
         counts = f"{len(ratings):,} {what}{scale} by {ratings.n_users:,} users of "
         on_recognised(replace(noted, contents=f"{counts}{ratings.n_items:,} items"))
     return ratings
+
+
+def _no_fourth_column_left(columns: Columns) -> bool:
+    """Return whether a table without a header has no fourth column, or it was read as times."""
+    return columns.n_fields < 4 or "timestamp" in columns.layout.names
 
 
 def read_columns(
@@ -424,12 +431,11 @@ def _matrix_columns(
 
 def _say_unread(columns: Columns) -> None:
     """Say, even if commands are quiet, that part of the data is left out."""
-    names = columns.column_names
-    third = f"column {names[2]!r}" if names is not None and len(names) > 2 else "column 3"
-    if columns.unit == "edge":
-        third = "weights"
+    is_table = columns.unit != "edge"
+    unread = "column 3 was not read" if is_table else "the weights were not read"
+    remedy = "set `weighted` if it holds weights" if is_table else "set `weighted` to read them"
     warnings.warn(
-        f"{columns.name}: {third} not read; set `weighted` for weights",
+        f"{columns.name}: {unread}; {remedy}",
         ImportantWarning,
         stacklevel=3,
     )

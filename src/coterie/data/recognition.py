@@ -25,13 +25,15 @@ class Recognised:
     decimal_comma: bool
     contents: str  # "undirected graph: 80 nodes, 272 edges"
     first_rows: list[tuple[str, ...]]
+    is_table: bool = True  # False: a graph document, which has no columns to choose
 
     def line(self) -> str:
         """Return one line that says what was recognised."""
         parts = [self.format if self.separator is None else f"{self.format} ({self.separator})"]
         if self.header:
             parts.append(self.header)
-        parts.append(", ".join(f"{what} = {column}" for what, column in self.columns.items()))
+        if self.is_table:
+            parts.append(", ".join(f"{what} = {name}" for what, name in self.columns.items()))
         if self.decimal_comma:
             parts.append("decimal commas")
         if self.unread:
@@ -47,7 +49,8 @@ def recognised(columns: Columns, format: str, contents: str) -> Recognised:
     """Return what was recognised in a table."""
     layout = columns.layout
     names = columns.column_names
-    places = {layout.names[slot]: column for column, slot in enumerate(layout.slot) if slot >= 0}
+    by_slot = sorted((int(slot), n) for n, slot in enumerate(layout.slot) if slot >= 0)
+    places = {layout.names[slot]: column for slot, column in by_slot}
     labels = [
         repr(names[n]) if names is not None and n < len(names) else f"column {n + 1}"
         for n in range(columns.n_fields)
@@ -70,5 +73,16 @@ def recognised(columns: Columns, format: str, contents: str) -> Recognised:
         unread=[label for n, label in enumerate(labels) if n not in places.values()],
         decimal_comma=layout.decimal_comma,
         contents=contents,
-        first_rows=columns.first_rows,
+        first_rows=columns.first_rows or _first_rows(columns),
+        is_table=columns.unit != "edge",
     )
+
+
+def _first_rows(columns: Columns, count: int = 5) -> list[tuple[str, ...]]:
+    """Return the first rows of columns that were not read from text."""
+    shown = []
+    for name in columns.layout.names:
+        pieces = columns.pieces.get(name) or []
+        values = pieces[0][:count].tolist() if pieces else []
+        shown.append([f"{value:g}" if isinstance(value, float) else str(value) for value in values])
+    return list(zip(*shown, strict=False))

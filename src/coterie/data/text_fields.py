@@ -322,7 +322,9 @@ def _layout_fault(status: int, line: int, column: int, content: str, layout: Lay
             line,
             f"{column} field{'s' * (column != 1)}, but {needed} are needed"
             f" ({', '.join(layout.names)}): {shown}",
-            "fix or remove the line, or set `separator`",
+            "add a column of ratings, or set `likes` for pairs without ratings"
+            if "rating" in layout.names and column == 2
+            else "fix or remove the line, or set `separator`",
         )
     name = layout.names[layout.slot[column]] if layout.slot[column] >= 0 else "field"
     if status == text.EMPTY:
