@@ -254,7 +254,9 @@ def test_movielens_formats_are_read(file):
     with pytest.warns(AssumptionWarning, match="column 4 was not read"):
         dated = read_ratings(file("1,10,5,yesterday\n1,11,3,today\n"))
     assert dated.timestamps is None
-    dated = read_ratings(file("user,item,rating,date\n1,10,5,2026-11-17\n1,11,3,2026-11-18T12:00\n"))
+    dated = read_ratings(
+        file("user,item,rating,date\n1,10,5,2026-11-17\n1,11,3,2026-11-18T12:00\n")
+    )
     assert np.diff(dated.timestamps).tolist() == [36 * 3600 * 10**6]
     likes = read_ratings(file("user,item\nann,x\nbob,y\n"), likes=True)
     assert likes.values.tolist() == [1]

@@ -21,7 +21,7 @@ def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
     """Read every input of a command and show it; nothing is written."""
     from coterie.cli.input_options import load_graph, load_ratings
 
-    reading = {name: given.get(name) for name in ("format", "separator")}
+    reading: dict[str, Any] = {name: given.get(name) for name in ("format", "separator")}
     objective = str(getattr(given.get("objective"), "value", ""))
     shown: list[Recognised] = []
     for name in (*_GRAPHS, *_RATINGS):
@@ -36,7 +36,10 @@ def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
             likes = bool(given.get("likes")) or objective == "likes"
             load_ratings(session, path, likes=likes, notify=shown.append, **reading)
         else:
-            kind = {"directed": objective == "directed", "weighted": objective == "weighted"}
+            kind: dict[str, Any] = {
+                "directed": objective == "directed",
+                "weighted": objective == "weighted",
+            }
             load_graph(session, path, notify=shown.append, **kind, **reading)
     if isinstance(given.get("pairs"), str):
         _preview_table(session, given["pairs"], ("user", "item"), (), reading)

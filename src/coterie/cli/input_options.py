@@ -28,15 +28,16 @@ DataArgument = Annotated[
     typer.Argument(
         metavar="GRAPH",
         help="Edge list (text, Excel or Parquet), adjacency matrix, GraphML, GML, Pajek, Matrix "
-        "Market or JSON file, also as .gz; a table of user, item and rating with --objective ratings; or a folder made by `coterie shard`. - reads stdin.",
+        "Market or JSON file, also as .gz; a table of user, item and rating with --objective "
+        "ratings; or a folder made by `coterie shard`. - reads stdin.",
     ),
 ]
 RatingsArgument = Annotated[
     str,
     typer.Argument(
         metavar="RATINGS",
-        help="Table of user, item, rating and optionally timestamp (text, .gz, Parquet, Excel or JSON), or a "
-        "folder made by `coterie shard`; - reads stdin.",
+        help="Table of user, item, rating and optionally timestamp (text, .gz, Parquet, Excel or "
+        "JSON), or a folder made by `coterie shard`; - reads stdin.",
     ),
 ]
 FormatOption = Annotated[
@@ -147,7 +148,7 @@ def load_graph(
     from coterie.data.readers import read_graph
 
     return read_graph(
-        path,
+        file_or_dataset(path),
         directed=directed,
         weighted=weighted,
         format=format,
@@ -156,6 +157,19 @@ def load_graph(
         on_recognised=notify or _say(session),
         **session.reading.for_graph(),
     )
+
+
+def file_or_dataset(path: str) -> str:
+    """Return the path of a file; the name of a data set such as karate stands for its file.
+
+    >>> file_or_dataset("karate").endswith("karate.csv"), file_or_dataset("-")
+    (True, '-')
+    """
+    from coterie.data.datasets import REGISTRY, local_path
+
+    if path in REGISTRY and not Path(path).exists():
+        return str(local_path(REGISTRY[path]) or path)
+    return path
 
 
 def _say(session: Session) -> Notify:
@@ -206,7 +220,7 @@ def load_ratings(
         loaded: Ratings = load_shards(path, holds="ratings", **options).load()
         return loaded
     return read_ratings(
-        path,
+        file_or_dataset(path),
         likes=likes,
         merge=merge,
         format=format,

@@ -56,7 +56,9 @@ def _unknown(path: PathLike) -> InputError:
 def _name(value: Any, path: PathLike) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InputError(
-            f"{str(value)[:60]!r} is not an id", path=place_name(path), remedy="use text or integers"
+            f"{str(value)[:60]!r} is not an id",
+            path=place_name(path),
+            remedy="use text or integers",
         )
     return str(value)
 
@@ -78,6 +80,8 @@ def _node_link(nodes: Any, links: list[Any], directed: Any, path: PathLike) -> E
         try:
             ends = (link["source"], link["target"]) if isinstance(link, dict) else link[:2]
             source, target = (_name(end, path) for end in ends)
+        except InputError:
+            raise
         except (KeyError, TypeError, ValueError):
             raise InputError(
                 f"a link has no source or no target: {str(link)[:80]}",
@@ -93,9 +97,11 @@ def _node_link(nodes: Any, links: list[Any], directed: Any, path: PathLike) -> E
         table.sources.append(source)
         table.targets.append(target)
         weight = link.get("weight", link.get("value")) if isinstance(link, dict) else None
-        is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
-        weighted |= is_number
-        weights.append(float(weight) if is_number else 1.0)
+        if isinstance(weight, int | float) and not isinstance(weight, bool):
+            weighted = True
+            weights.append(float(weight))
+        else:
+            weights.append(1.0)
     table.weights = weights if weighted else None
     return table
 

@@ -50,6 +50,8 @@ class _Reader:
         fields = [quoted or plain for quoted, plain in _FIELDS.findall(text)]
         try:
             self._section(fields)
+        except InputError:
+            raise
         except (ValueError, IndexError):
             raise self._error(f"cannot be read: {text[:60]!r}", "check the line") from None
 

@@ -24,6 +24,7 @@ from coterie.data.recognition import Notify, recognised
 from coterie.data.text_layout import WantedColumns
 from coterie.data.text_reader import Columns, TextSample, read_rows, read_text, text_rows
 
+
 def read_graph(
     path: PathLike,
     *,

@@ -102,9 +102,7 @@ def _read_any(block: bytes, layout: Layout) -> TextBlock:
         try:
             for slot, reader in enumerate(readers):
                 bounds = starts[slot, :count], ends[slot, :count]
-                fields = _ColumnFields(
-                    buffer, *bounds, lines, layout.quoting, layout.decimal_comma
-                )
+                fields = _ColumnFields(buffer, *bounds, lines, layout.quoting, layout.decimal_comma)
                 if count:
                     columns[slot].append(reader(fields, layout.names[slot]))
         except _FaultError as found:

@@ -222,7 +222,7 @@ def read_text(
 
 
 def text_rows(path: PathLike, separator: str | None) -> list[list[str]]:
-    """Return all fields of a text file without its comments: for tables that are read as a whole."""
+    """Return all fields of a text file without its comments."""
     separator = resolve_separator(separator)
     with open_bytes(path) as stream:
         start = _read_start(line_blocks(stream, place_name(path)))
@@ -340,7 +340,9 @@ def _as_understood(rows: list[list[str]], layout: Layout) -> list[tuple[str, ...
     """Return the wanted fields of the first rows."""
     places = [int(np.flatnonzero(layout.slot == n)[0]) for n in range(len(layout.names))]
     return [
-        tuple(row[place] for place in places) for row in rows[:_SHOWN_ROWS] if len(row) > max(places)
+        tuple(row[place] for place in places)
+        for row in rows[:_SHOWN_ROWS]
+        if len(row) > max(places)
     ]
 
 
