@@ -26,8 +26,9 @@ def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
     shown: list[Recognised] = []
     for name in (*_GRAPHS, *_RATINGS):
         path = given.get(name)
-        if not isinstance(path, str):
+        if not isinstance(path, str | Path):
             continue
+        path = str(path)
         if Path(path).is_dir():
             session.show(f"{path}: a folder of shards")
         elif "user" in given and name == "ratings":  # the ratings of one user: item, rating
@@ -41,8 +42,8 @@ def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
                 "weighted": objective == "weighted",
             }
             load_graph(session, path, notify=shown.append, **kind, **reading)
-    if isinstance(given.get("pairs"), str):
-        _preview_table(session, given["pairs"], ("user", "item"), (), reading)
+    if given.get("pairs") is not None:
+        _preview_table(session, str(given["pairs"]), ("user", "item"), (), reading)
     for found in shown:
         _show(session, found)
     return {"dry_run": True, "inputs": [_as_json(found) for found in shown]}

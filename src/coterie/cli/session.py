@@ -162,11 +162,12 @@ class Session:
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[[Progress], None]]:
-        """Yield a callback that draws a bar with entropy and remaining time, on a terminal only."""
+        """Yield a callback that draws a bar on a terminal, and writes a line now and then elsewhere."""
         from coterie.base.progress import silent
+        from coterie.cli.plain_progress import PlainProgress
 
         if self.quiet or not sys.stderr.isatty():
-            yield silent
+            yield silent if self.quiet else PlainProgress(title, self.say)
             return
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar

@@ -46,7 +46,8 @@ class RatingScale(NamedTuple):
         inner = cuts[1:-1]
         ends = f"between {values[0]:g} and {values[-1]:g}"
         warnings.warn(
-            f"{len(values):,} distinct ratings {ends} are grouped into {len(means)} levels (root mean square error of the grouping: {error:.3g})",
+            f"{len(values):,} distinct ratings {ends} are grouped into "
+            f"{len(means)} levels (root mean square error of the grouping: {error:.3g})",
             AssumptionWarning,
             stacklevel=4,
         )
