@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -17,6 +19,36 @@ from tests.support import system_randomness
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("fuzz", deadline=None)
 settings.load_profile(os.environ.get("COTERIE_HYPOTHESIS", "fixed"))
+
+
+# Words of the reason of a skip -> how to run these tests
+_WAYS_TO_RUN = {
+    "no browser": "install chromium and chromedriver: apt-get install chromium chromium-driver",
+    "selenium": "pip install '.[dev]'",
+    "COTERIE_DATA": "set COTERIE_DATA to a folder with the files that `coterie datasets list` shows",
+    "POSIX": "run them on Linux or macOS",
+    "on Linux": "run them on Linux",
+}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which tests were skipped, and how to run them."""
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[reason.removeprefix("Skipped: ")] += 1
+    if not reasons:
+        return
+    terminalreporter.section("skipped tests and how to run them")
+    for reason, count in reasons.most_common():
+        ways = [way for words, way in _WAYS_TO_RUN.items() if words in reason]
+        hint = f" → {ways[0]}" if ways and ways[0] not in reason else ""
+        terminalreporter.write_line(f"{count} skipped: {reason}{hint}")
+    if any("no browser" in reason for reason in reasons) and shutil.which("chromium"):
+        terminalreporter.write_line(
+            "chromium is here, chromedriver is not: with it, `pytest tests/report` runs the browser "
+            "tests"
+        )
 
 
 @pytest.fixture(scope="session")

@@ -2008,6 +2008,8 @@ def directed_clustering(edges: Sequence[tuple[int, int]], n: int) -> dict[str, f
         for kind, count in found.items():
             sums[kind] += count / possible[kind] if possible[kind] else 0.0
     return {kind: total / n for kind, total in sums.items()}
+
+
 # --- drawing -------------------------------------------------------------------------------------
 
 

@@ -166,7 +166,17 @@ class Policy:
         InputError
             If the file is not TOML, names an unknown limit or sets an impossible value.
         """
-        return cls.from_text(Path(path).read_text(encoding="utf-8"), path)
+        content = Path(path).read_bytes()
+        encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"not a text file in UTF-8 ({error.reason} at byte {error.start})",
+                path=path,
+                remedy="save the file as UTF-8",
+            ) from error
+        return cls.from_text(text, path)
 
     @classmethod
     def from_text(cls, text: str, path: str | PathLike[str] | None = None) -> Policy:

@@ -186,7 +186,7 @@ def run(
         model.fit(data, engine=running, callback=callback, **saving)
     session.interrupted = model.interrupted_
     links = [] if predict_links is None else model.predict_links(predict_links)
-    result = _result(model, data, known, resumed=resume, links=links)
+    result = _result(model, data, known, links=links)
     if out is not None:
         from coterie.data.writers import write_table
 
@@ -273,7 +273,6 @@ def _result(
     data: Any,
     known: Truth | None,
     *,
-    resumed: bool,
     links: list[tuple[Any, Any, float]],
 ) -> ClusterResult:
     one_set = hasattr(model, "labels_")
@@ -291,7 +290,6 @@ def _result(
             interrupted=model.interrupted_,
             seconds=model.seconds_,
             run_entropies=model.run_entropies_,
-            resumed=resumed,
             hard=True,
             locally_optimal=model.locally_optimal_,
             connected=model.connected,

@@ -26,7 +26,6 @@ class FitOutcome:
     interrupted: bool
     seconds: float
     run_entropies: Sequence[float]
-    resumed: bool = False  # --resume was given: it returns a finished fit as it is
     hard: bool = False  # hard clustering counts moved nodes and checks local optimality
     locally_optimal: bool | None = None
     connected: bool = False  # blocks were kept connected
@@ -70,8 +69,6 @@ class FitOutcome:
             return "interrupted; the best result so far was kept"
         if self.converged:
             return "converged"
-        if self.resumed:
-            return "not converged; increase --iterations and start again without --resume"
         return "not converged; increase --iterations"
 
     def _optimality(self) -> str:

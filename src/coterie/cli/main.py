@@ -6,13 +6,15 @@ Command files import nothing heavy at the top, so that `coterie --help` answers 
 from __future__ import annotations
 
 import inspect
+import os
+import signal
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coterie.cli.session import INTERRUPTED
+from coterie.cli.session import BAD_INPUT, INTERRUPTED
 
 if TYPE_CHECKING:
     from typer.models import CommandInfo
@@ -96,7 +98,26 @@ def _move_examples_to_the_end(info: CommandInfo) -> None:
 def main() -> None:
     """Run the command line: the entry point of the `coterie` script."""
     try:
+        _stop_like_ctrl_c()
+        _check_streams()
         register_commands()
         app()
     except KeyboardInterrupt:  # before or after a command's own handling
         sys.exit(INTERRUPTED)
+
+
+def _stop_like_ctrl_c() -> None:
+    """Let SIGTERM and SIGHUP do what Ctrl-C does: temporary files are removed, results kept."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
+
+def _check_streams() -> None:
+    """Stop if standard output is closed: a result could not be printed."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  for the rest of the process
+    if sys.stdout is None:
+        sys.stderr.write("coterie: standard output is closed; redirect it to /dev/null instead\n")
+        sys.exit(BAD_INPUT)

@@ -82,7 +82,7 @@ def write_graph(graph: Graph, path: PathLike) -> None:
     graph : Graph
         The graph.
     path : path-like
-        The file: .csv, .tsv, .parquet, .graphml (or .gml, both with networkx), or else text with
+        The file: .csv, .tsv, .parquet, .graphml, .gml, or else text with
         one edge per line, separated by a blank. Text, GraphML and GML are compressed if the name
         ends with .gz. `-` writes CSV to standard output. A file appears complete or not at all.
 
@@ -106,10 +106,11 @@ def write_graph(graph: Graph, path: PathLike) -> None:
     """
     suffix = _suffix(path)
     if suffix in (".graphml", ".gml"):
-        from coterie.data.graphml import write_markup
+        from coterie.data.gml import write_gml
+        from coterie.data.graphml import write_graphml
 
         with _binary_output(path) as file:
-            write_markup(graph, file, suffix[1:])
+            (write_graphml if suffix == ".graphml" else write_gml)(graph, file)
         return
     columns = {name: _writable_column(column) for name, column in edge_columns(graph).items()}
     if "weight" in columns:

@@ -87,7 +87,7 @@ def run(
     Example: coterie recommend evaluate ratings.csv --folds 5 --report report.html
     """
     from coterie.cli.input_options import load_ratings
-    from coterie.cli.recommend.titles import read_titles
+    from coterie.cli.recommend.titles import read_titles, say_coverage
     from coterie.recommend.evaluation import Evaluation, evaluate, evaluate_split
 
     files = (train is not None) + (test is not None)
@@ -120,10 +120,14 @@ def run(
                 unfitted(), read(train), read(test), top=top, likes=likes, engine=engine
             )
             found = Evaluation.from_folds([split.metrics], split)
+    if title_of is not None:
+        say_coverage(session, title_of, titles, found.last.recommender.items_.ids)
     if report is not None:
         name = Path(str(ratings or train)).name
         _write_report(report, found, name, title_of, session.assumed)
     _show(session, found)
+    if report is not None:
+        session.show(f"report: {report}")
     return {"model": model.value, **found.to_json()}
 
 

@@ -36,10 +36,11 @@ def run(
     from rich.table import Table
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
-    from coterie.cli.recommend.titles import Titles, read_titles
+    from coterie.cli.recommend.titles import Titles, read_titles, say_coverage
 
     recommender = load_model(model)
     title_of = read_titles(titles) if titles is not None else Titles()
+    say_coverage(session, title_of, titles, recommender.items_.ids)
     check_known(recommender, item=item)
     wanted = id_as_in_data(recommender.items_, item)
     items = [

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
+from coterie.cli.session import Session
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _SEPARATORS = ("::", "|", "\t", ";", ",")
+_SAMPLE = 200  # lines used to find the separator
+_ID_NAMES = frozenset(
+    ("id", "item", "itemid", "movie", "movieid", "product", "productid", "book", "bookid", "isbn")
+)
+_TITLE_NAMES = frozenset(["title", "name", "movietitle", "itemname", "productname", "booktitle"])
 
 
 class Titles(dict[Any, str]):
@@ -26,7 +35,7 @@ class Titles(dict[Any, str]):
 
 
 def read_titles(path: str | Path) -> Titles:
-    """Read the first two columns of a text table: id and title."""
+    """Read ids and titles from a text table: by the names of the columns, or the first two."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -35,25 +44,71 @@ def read_titles(path: str | Path) -> Titles:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("latin-1")  # the original MovieLens files
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    separator = find_title_separator([line for _, line in lines[:_SAMPLE]])
+    columns = (0, 1)
     titles = Titles()
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
+    for place, (number, line) in enumerate(lines):
+        fields = _fields(line, separator)
+        if place == 0 and (named := _named_columns(fields)) is not None:
+            columns = named
             continue
-        fields = _fields(line)
-        if len(fields) < 2:
+        if len(fields) <= max(columns):
             raise InputError(
                 f"{line[:40]!r} is not an id and a title",
                 path=path,
                 line=number,
                 remedy="separate them by |, tab, comma, semicolon or ::",
             )
-        titles[fields[0].strip()] = fields[1].strip()
+        titles[fields[columns[0]].strip()] = fields[columns[1]].strip()
     return titles
 
 
-def _fields(line: str) -> list[str]:
-    """Return the fields of a line, by the first separator that occurs in it."""
-    separator = next((mark for mark in _SEPARATORS if mark in line), ",")
+def find_title_separator(lines: list[str]) -> str:
+    """Return the separator of a table of titles, decided for the whole table.
+
+    Among those that divide every line, it is the one with the shortest first fields, which are ids:
+    the genres `Adventure|Children` after a title do not mislead it.
+
+    >>> find_title_separator(["1,Toy Story (1995),Adventure|Children", "2,Heat,Action|Crime"])
+    ','
+    >>> find_title_separator(["1|Usual Suspects, The|", "2|Heat|"])
+    '|'
+    """
+
+    def rank(separator: str) -> tuple[int, float]:
+        first = [_fields(line, separator) for line in lines]
+        divided = sum(len(fields) >= 2 for fields in first)
+        return -divided, sum(len(fields[0]) for fields in first if fields)
+
+    return min(_SEPARATORS, key=rank)
+
+
+def _named_columns(fields: list[str]) -> tuple[int, int] | None:
+    """Return the columns of id and title if the first line is a header with known names."""
+    names = ["".join(filter(str.isalnum, field)).lower() for field in fields]
+    id_columns = [n for n, name in enumerate(names) if name in _ID_NAMES]
+    title_columns = [n for n, name in enumerate(names) if name in _TITLE_NAMES]
+    return (id_columns[0], title_columns[0]) if id_columns and title_columns else None
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    """Return the fields of a line."""
     if separator == "::":
         return line.split(separator)
-    return next(csv.reader([line], delimiter=separator))
+    try:
+        return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
+    except csv.Error:
+        return line.split(separator)
+
+
+def say_coverage(session: Session, titles: Titles, path: Path | None, items: np.ndarray) -> None:
+    """Say how many of a model's items have no title; nothing if all of them have one."""
+    if path is None:
+        return
+    found = sum(str(item) in titles for item in items.tolist())
+    if found < len(items):
+        session.say(
+            f"{path}: {found:,} of the {len(items):,} items of the model have a title",
+            important=found == 0,
+        )

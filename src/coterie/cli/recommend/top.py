@@ -55,7 +55,7 @@ def run(
 
     Example: coterie recommend top films.model --user 42 -n 5
     """
-    from coterie.cli.recommend.titles import Titles, read_titles
+    from coterie.cli.recommend.titles import Titles, read_titles, say_coverage
 
     if user is None and ratings is None:
         raise InputError(
@@ -63,6 +63,7 @@ def run(
         )
     recommender = load_model(model)
     title_of = read_titles(titles) if titles is not None else Titles()
+    say_coverage(session, title_of, titles, recommender.items_.ids)
     who: Any = id_as_in_data(recommender.users_, user) if user is not None else _NEW_USER
     if ratings is not None:
         _fold_in(session, recommender, who, ratings, format, separator)

@@ -173,7 +173,7 @@ class AdditiveBlockModel(Estimator):
         callback: Callback = silent,
         *,
         checkpoint: str | PathLike[str] | None = None,
-        checkpoint_every: int = 10,
+        checkpoint_every: int = 1,
         resume: bool = False,
     ) -> Self:
         """Sample the model of these ratings.
@@ -191,8 +191,9 @@ class AdditiveBlockModel(Estimator):
             Called with a `Progress` after every round of `keep_every` sweeps.
         checkpoint : str or path-like, optional
             File to which the state of the fit is saved. By default nothing is saved.
-        checkpoint_every : int, default=10
-            Number of rounds (of `keep_every` sweeps) between two checkpoints.
+        checkpoint_every : int, default=1
+            Number of rounds (of `keep_every` sweeps) between two checkpoints; fewer are written if
+            writing takes long. The end of the fit is always saved.
         resume : bool, default=False
             Continue from `checkpoint` if the file exists. The result is the same, bit for bit,
             as that of a fit that was never stopped. Only an interrupted fit continues: if it has

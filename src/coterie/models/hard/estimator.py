@@ -236,9 +236,8 @@ class GeneralizedKMeans(GraphResults):
             Number of iterations between two saves.
         resume : bool, default=False
             Continue from `checkpoint` if the file exists. The result is the same as without
-            interruption. `max_iter` and `tol` may differ from the earlier fit. Only an interrupted
-            fit continues: if it has finished, its result is returned, even if `max_iter` is larger
-            now.
+            interruption. `max_iter` and `tol` may differ from the earlier fit: a single run that
+            has ended goes on if `max_iter` is larger or `tol` smaller now.
 
         Returns
         -------
@@ -313,6 +312,9 @@ class GeneralizedKMeans(GraphResults):
             if self.n_blocks == "auto":
                 n_blocks, start = self._choose_blocks(objective, fit, running, callback)
             task = _SearchTask(objective, n_blocks, start, running, callback)
+            with file.errors():
+                fit.check(objective.n_elements, n_blocks)
+            fit.continue_last(self.max_iter, self.tol, self.alpha)
             self.interrupted_ = self._search(task, fit, file)
             self.seconds_ = time.perf_counter() - began
 
@@ -420,20 +422,25 @@ class GeneralizedKMeans(GraphResults):
         """Run the searches that are not finished; return whether Ctrl-C stopped them."""
         while len(fit.finished) < self.n_init:
             try:
-                result = self._run(task, fit, file)
+                result, trace = self._run(task, fit, file)
                 fit.finished.append(result)
                 if result.interrupted:
                     # The last checkpoint stays: this state may be in the middle of an iteration.
                     return True
-                save_fit(file, fit)
+                save_fit(file, fit, trace)
             except KeyboardInterrupt:
                 if not fit.finished:
                     raise
                 return True
         return False
 
-    def _run(self, task: _SearchTask, fit: HardFitState, file: RunCheckpoint) -> SearchResult:
-        """Run the search once, or continue the one that a checkpoint interrupted."""
+    def _run(
+        self, task: _SearchTask, fit: HardFitState, file: RunCheckpoint
+    ) -> tuple[SearchResult, PaperTrace | None]:
+        """Run the search once, or continue the one that a checkpoint interrupted.
+
+        The trace is the end of the run, from which it could go on (`search="paper"` only).
+        """
         objective, n_blocks, start, engine, callback = task
         common: dict[str, Any] = {
             "rng": fit.rng,
@@ -444,7 +451,7 @@ class GeneralizedKMeans(GraphResults):
             "callback": callback,
         }
         if self.search == "best":
-            return best.run(objective, n_blocks, start, **common)
+            return best.run(objective, n_blocks, start, **common), None
 
         def save_if_due(trace: PaperTrace) -> None:
             if file.due(len(trace.history)):
@@ -452,13 +459,15 @@ class GeneralizedKMeans(GraphResults):
 
         unfinished = fit.take_unfinished()
         if unfinished is not None:
-            trace = unfinished.trace(objective, n_blocks)
+            with file.errors():
+                trace = unfinished.trace(objective, n_blocks)
         else:
             labels = start or paper.random_labels(
                 objective.n_elements, n_blocks, fit.rng, self.min_block_size
             )
             trace = paper.begin(objective, n_blocks, labels)
-        return paper.run(objective, trace, alpha=self.alpha, after_iteration=save_if_due, **common)
+        common |= {"alpha": self.alpha, "after_iteration": save_if_due}
+        return paper.run(objective, trace, **common), trace
 
     def _set_results(self, task: _SearchTask, found: SearchResult) -> None:
         """Set the fitted attributes that describe the best clustering."""
@@ -524,4 +533,4 @@ class GeneralizedKMeans(GraphResults):
             if self.n_blocks == "auto":
                 model._choose_blocks(tiny, HardFitState(np.random.default_rng(0)), engine, silent)
             task = _SearchTask(tiny, (2,), None, engine, silent)
-            model._set_results(task, model._run(task, fit, RunCheckpoint(KIND)))
+            model._set_results(task, model._run(task, fit, RunCheckpoint(KIND))[0])
