@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.additive.distributions import between, normal
 from coterie.kernels.additive.response_styles import exact_style_scores
 from coterie.kernels.additive.sweep import draw_category, label_weights
+from coterie.kernels.numba.dispatch import njit
 
 
 @njit(nogil=True, cache=True)

@@ -13,9 +13,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.additive.distributions import cdf
+from coterie.kernels.numba.dispatch import njit
 
 
 class Samples(NamedTuple):

@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.anonymize.wiring import count_in_cell, has_room
 from coterie.kernels.graphs.pairs import (
@@ -28,6 +27,7 @@ from coterie.kernels.graphs.pairs import (
     remove_with,
     slot_of,
 )
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream, uniform
 
 

@@ -20,6 +20,7 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
+from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.data_digest import data_digest, digest
 from coterie.models.foreign_data import as_graph, node_names
 from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fit, seed_name
@@ -41,7 +42,7 @@ from coterie.models.hard.search import SearchResult, auto_k, best, paper
 from coterie.models.hard.search.description_length import description_length
 from coterie.models.hard.search.paper import PaperTrace
 from coterie.models.hard.validation import block_counts, check_request, given_labels
-from coterie.models.smallest_data import smallest_like
+from coterie.models.smallest_data import smallest_like, worth_compiling_for
 
 _MAY_CHANGE_ON_RESUME = ("max_iter", "tol", "rng")  # the checkpoint stores rng separately
 _SMALLEST_FIT = {"max_iter": 1, "n_init": 1, "init": "random", "rng": 0}
@@ -305,8 +306,9 @@ class GeneralizedKMeans(GraphResults):
                 n_blocks = block_counts(self.n_blocks, sizes, least)
                 start = given_labels(self.init, sizes, n_blocks, least)
                 check_memory(objective, n_blocks, self.search, running.threads)
-            callback(Progress("compiling", 0))
-            self._compile(objective)
+            if worth_compiling_for(data):
+                callback(Progress("compiling", 0))
+                self._compile(objective)
 
             began = time.perf_counter()
             if self.n_blocks == "auto":
@@ -525,7 +527,7 @@ class GeneralizedKMeans(GraphResults):
             ring = np.arange(_TINY)
             graph = Graph.from_edges(ring, (ring + 1) % _TINY)
             tiny = make_objective("simple", graph, objective.score)
-        with LocalEngine(1) as engine:
+        with always_compiled(), LocalEngine(1) as engine:
             if isinstance(objective, ShardedObjective):
                 tiny = distribute(tiny, engine)
             model = type(self)(**{**self.get_params(), "max_iter": 1, "min_block_size": 0})
