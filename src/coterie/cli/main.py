@@ -40,6 +40,7 @@ _COMMANDS = {
     "ledger": "ledger",
     "recommend": "recommend",
     "reproduce": "reproduce",
+    "serve": "serve",
     "shard": "shard",
     "sketch": "sketch",
     "soft": "soft",
