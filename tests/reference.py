@@ -1930,3 +1930,27 @@ def join_open_ends(
             made.append((v, b))
             break
     return made
+
+
+# --- drawing -------------------------------------------------------------------------------------
+
+
+def layout_forces(
+    edges: Iterable[Pair], place: np.ndarray, scaling: float, gravity: float
+) -> np.ndarray:
+    """Forces of ForceAtlas2: edges attract by d, pairs repel by mass * mass / d, gravity."""
+    n = len(place)
+    mass = np.ones(n)
+    force = np.zeros((n, 2))
+    for u, v in edges:
+        mass[u] += 1
+        mass[v] += 1
+        force[u] += place[v] - place[u]
+        force[v] += place[u] - place[v]
+    for u in range(n):
+        for v in range(n):
+            if u != v:
+                between = place[u] - place[v]
+                force[u] += scaling * mass[u] * mass[v] * between / (between @ between)
+        force[u] -= gravity * mass[u] * place[u] / math.hypot(*place[u])
+    return force

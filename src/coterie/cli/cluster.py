@@ -111,7 +111,9 @@ def run(
     plot: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.svg", help="Draw the convergence and the block matrix as a picture."
+            metavar="FILE.svg",
+            help="Draw the network (above 3,000 nodes its blocks), the convergence "
+            "and the block matrix as a picture.",
         ),
     ] = None,
     truth: Annotated[
@@ -168,9 +170,11 @@ def run(
 
         write_table(out, _labels_table(model, data))
     if plot is not None:
+        from coterie.data import Graph
         from coterie.report.cluster_plots import write_plot
 
-        write_plot(model, plot, title=Path(graph).name)
+        drawn = data if isinstance(data, Graph) else None
+        write_plot(model, plot, graph=drawn, title=Path(graph).name)
     if report is not None:
         from coterie.report.cluster_report import render
 
