@@ -246,7 +246,7 @@ def test_duplicate_ratings_are_reported_once(tmp_path) -> None:
 
 
 def test_titles_are_read_from_several_formats(tmp_path) -> None:
-    from coterie.cli.recommend.titles import read_titles
+    from coterie.data.titles import read_titles
 
     file = tmp_path / "movies.csv"
     file.write_text('movieId,title\n7,"Twelve, Monkeys"\n')

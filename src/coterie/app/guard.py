@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -122,6 +122,8 @@ class Guard:
         Required as `Authorization: Bearer TOKEN`, if given.
     open_paths : tuple of str
         Paths that need no token.
+    large_paths : mapping of str to int, optional
+        Paths with a maximum of their own.
     body_seconds : float
         Maximum time for receiving a body.
     """
@@ -134,6 +136,7 @@ class Guard:
         max_body: int,
         token: str | None = None,
         open_paths: tuple[str, ...] = (),
+        large_paths: Mapping[str, int] | None = None,
         body_seconds: float = 60.0,
     ) -> None:
         self.app = app
@@ -141,6 +144,7 @@ class Guard:
         self.max_body = max_body
         self.token = token
         self.open_paths = open_paths
+        self.large_paths = dict(large_paths or {})
         self.body_seconds = body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -163,7 +167,7 @@ class Guard:
 
         try:
             self._check(scope)
-            await self.app(scope, self._limited(receive), guarded_send)
+            await self.app(scope, self._limited(receive, self._limit(scope)), guarded_send)
         except ProblemError as problem:
             if started:
                 raise
@@ -191,8 +195,9 @@ class Guard:
         length = headers.get("content-length")
         if length is not None and (not length.isascii() or not length.isdigit()):
             raise ProblemError(400, "the header Content-Length is not a number")
-        if length is not None and int(length) > self.max_body:
-            raise self._too_large()
+        limit = self._limit(scope)
+        if length is not None and int(length) > limit:
+            raise _too_large(limit)
         if self.token is not None and scope["path"] not in self.open_paths:
             kind, _, given = headers.get("authorization", "").partition(" ")
             right = hmac.compare_digest(given.strip().encode(), self.token.encode())
@@ -203,7 +208,7 @@ class Guard:
                     headers={"www-authenticate": "Bearer"},
                 )
 
-    def _limited(self, receive: Receive) -> Receive:
+    def _limited(self, receive: Receive, limit: int) -> Receive:
         """Return `receive` with limits on the size of a body and on the time it may take."""
         loop = asyncio.get_running_loop()
         ends = loop.time() + self.body_seconds
@@ -221,18 +226,22 @@ class Guard:
             if message["type"] == "http.request":
                 size += len(message.get("body", b""))
                 complete = not message.get("more_body", False)
-                if size > self.max_body:
-                    raise self._too_large()
+                if size > limit:
+                    raise _too_large(limit)
             return message
 
         return limited
 
-    def _too_large(self) -> ProblemError:
-        return ProblemError(
-            413,
-            f"the request is larger than {_readable(self.max_body)}, the maximum",
-            headers={"connection": "close"},
-        )
+    def _limit(self, scope: Scope) -> int:
+        return self.large_paths.get(scope["path"], self.max_body)
+
+
+def _too_large(limit: int) -> ProblemError:
+    return ProblemError(
+        413,
+        f"this is larger than {_readable(limit)}, the maximum",
+        headers={"connection": "close"},
+    )
 
 
 def _readable(size: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from coterie.base.errors import InputError, MissingDependencyError
@@ -16,7 +17,6 @@ _GRACE_SECONDS = 10
 def require_app_extra() -> None:
     """Raise MissingDependencyError if the packages of the extra `[app]` are not installed."""
     try:
-        import multipart  # noqa: F401
         import pydantic  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
@@ -64,14 +64,26 @@ def address(host: str, port: int) -> str:
     return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
 
 
-def run(app: Any, listening: socket.socket, started: Callable[[], None]) -> None:
-    """Answer requests until Ctrl-C or SIGTERM; requests in progress are answered first."""
+def run(
+    app: Any,
+    listening: socket.socket,
+    started: Callable[[], None],
+    stopping: Callable[[], None] = lambda: None,
+) -> None:
+    """Answer requests until Ctrl-C or SIGTERM; requests in progress are answered first.
+
+    `started` is called when the server answers, `stopping` when it was asked to end.
+    """
     import uvicorn
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             started()
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            stopping()
+            super().handle_exit(sig, frame)
 
     config = uvicorn.Config(
         app,

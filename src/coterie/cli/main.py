@@ -29,6 +29,7 @@ app = typer.Typer(
 # A module's `EXAMPLES`, or the paragraphs of its docstring that begin with "Example", end the help.
 _COMMANDS = {
     "anonymize": "anonymize",
+    "app": "app",
     "attack": "attack",
     "benchmark": "benchmark",
     "cluster": "cluster",

@@ -33,7 +33,7 @@ def run(
     """
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
-    from coterie.cli.recommend.titles import Titles, read_titles
+    from coterie.data.titles import Titles, read_titles
     from coterie.recommend.explanation import group_labels
 
     recommender = load_model(model)
