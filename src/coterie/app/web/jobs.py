@@ -50,6 +50,7 @@ class Job:
             "total": self.total,
             "note": self.note,
             "state": self.state,
+            "message": self.message,
             "curve": self.curve,
             "points": [
                 {
@@ -104,6 +105,7 @@ class JobRunner:
         self._idle: Worker | None = None
         self._busy: Worker | None = None
         self._task: asyncio.Task[None] | None = None
+        self._preparing = asyncio.Lock()
 
     @property
     def running(self) -> bool:
@@ -112,9 +114,11 @@ class JobRunner:
 
     async def prepare(self) -> None:
         """Start a process for the next job, if none is ready."""
-        if self._idle is None:
-            self._idle = Worker()
-            await self._idle.start()
+        async with self._preparing:
+            if self._idle is None:
+                worker = Worker()
+                await worker.start()
+                self._idle = worker
 
     def start(
         self, job: Job, settings: JsonObject, shown: dict[str, str], finished: Callable[..., None]
@@ -133,6 +137,7 @@ class JobRunner:
         self._changed(True)
 
     async def _run(self, job: Job, order: JsonObject, finished: Callable[..., None]) -> None:
+        worker: Worker | None = None
         try:
             await self.prepare()
             worker, self._idle = self._idle, None
@@ -156,9 +161,11 @@ class JobRunner:
         except Exception as error:
             job.state, job.message = "failed", f"{type(error).__name__}: {error}"
         finally:
-            if self._busy is not None:
-                await self._busy.end()
-                self._busy = None
+            # The next job may have begun already, with another process.
+            if worker is not None:
+                await worker.end()
+                if self._busy is worker:
+                    self._busy = None
             if job.state in ("failed", "cancelled"):
                 shutil.rmtree(job.folder, ignore_errors=True)
         self._changed(True)
