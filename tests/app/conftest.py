@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.browser import browser
 from tests.support.small_models import model_of, two_tastes
 
 import coterie as ct
+
+__all__ = ["browser"]
 
 FAMILIES = ("best", "mmsbm", "hard")
 

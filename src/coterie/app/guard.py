@@ -28,7 +28,8 @@ _OWN_PAGES = ("same-origin", "none")  # "none": typed or opened by the user
 SECURITY_HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    # With "no-referrer", browsers send "Origin: null" with our own forms.
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",

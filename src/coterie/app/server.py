@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import socket
 from collections.abc import Callable
 from types import FrameType
@@ -83,7 +84,10 @@ def run(
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             stopping()
-            super().handle_exit(sig, frame)
+            # Not raised again afterwards, as uvicorn would: this is the usual way to stop.
+            if self.should_exit and sig == signal.SIGINT:
+                self.force_exit = True
+            self.should_exit = True
 
     config = uvicorn.Config(
         app,

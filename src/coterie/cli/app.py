@@ -65,8 +65,9 @@ def run(
 
     def started() -> None:
         link = f"{place}{SIGN_IN}?token={sign_in.one_time}"
-        session.say(f"coterie runs on {link} (this address works once; stop with Ctrl-C)",
-                    important=True)
+        session.say(
+            f"coterie runs on {link} (this address works once; stop with Ctrl-C)", important=True
+        )
         if not no_browser:
             import webbrowser
 

@@ -91,7 +91,7 @@ def ranked(
     *,
     candidates: Sequence[Any] | None,
     exclude: Sequence[Any],
-    order: str,
+    order: str | None,
     exclude_seen: bool,
     engine: LocalEngine,
 ) -> list[Recommendation]:
@@ -102,17 +102,14 @@ def ranked(
     """
     options: dict[str, Any] = {"exclude_seen": exclude_seen, "engine": engine}
     if "candidates" in _RANKING_PARAMETERS:
-        if "order" in _RANKING_PARAMETERS:
+        if order is not None:
             options["order"] = order
-        found: list[Recommendation] = recommender.recommend(
-            user, n, candidates=candidates, exclude=list(exclude) or None, **options
-        )
-        return found
-    if order != "rating":
+        options |= {"candidates": candidates, "exclude": list(exclude) or None}
+        return list(recommender.recommend(user, n, **options))
+    if order not in (None, "rating"):
         raise InputError(f"this version cannot rank by {order}", remedy="use `order=rating`")
     if candidates is None and not exclude:
-        found = recommender.recommend(user, n, **options)
-        return found
+        return list(recommender.recommend(user, n, **options))
     everything = recommender.recommend(user, max(len(recommender.items_), 1), **options)
     allowed = np.full(len(recommender.items_) + 1, candidates is None)
     allowed[_numbers(recommender, candidates or ())] = True
@@ -169,9 +166,7 @@ def similar(recommender: Recommender, request: SimilarRequest, engine: LocalEngi
     }
 
 
-def _somebody(
-    recommender: Recommender, user: Any, ratings: Sequence[Rating] | None
-) -> Somebody:
+def _somebody(recommender: Recommender, user: Any, ratings: Sequence[Rating] | None) -> Somebody:
     """Return whom a request is about; the ratings of an unknown user are added to a copy."""
     if ratings is None:
         return Somebody(recommender, user)

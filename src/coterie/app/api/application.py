@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 
@@ -123,7 +123,7 @@ def _endpoint(
     engine: LocalEngine,
     pool: ThreadPoolExecutor,
     metrics: Metrics,
-):  # type: ignore[no-untyped-def]
+) -> Callable[[Request], Awaitable[Response]]:
     """Return the function that answers a route."""
 
     def compute(body: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The page at / of the API: every route with a command to try it. It loads nothing from elsewhere."""
+"""The page at / of the API: every route with a command to try it. It loads nothing else."""
 
 from __future__ import annotations
 

@@ -94,10 +94,10 @@ class RecommendRequest(_ForSomebody):
     n: Count = Field(default=10, description="Maximum number of items.")
     candidates: Ids | None = Field(default=None, description="Recommend only these items.")
     exclude: Ids = Field(default=[], description="Never recommend these items.")
-    order: Order = Field(
-        default="rating",
+    order: Order | None = Field(
+        default=None,
         description="What the items are ranked by: the expected rating, the probability that the "
-        "user interacts with them, or both.",
+        "user interacts with them, or both. By default, as the library ranks.",
     )
     exclude_seen: bool = Field(default=True, description="Leave out items that the user rated.")
 

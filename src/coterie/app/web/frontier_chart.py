@@ -21,7 +21,9 @@ def frontier_chart(points: list[JsonObject], recommended: int | None, chosen: in
         return _BOTTOM - (_BOTTOM - _TOP) * kept
 
     parts = [label("communities kept", 0, 14, "axis")]
-    parts.append(label("● may be published   ✕ refused   ◎ recommended", WIDTH - 16, 32, "tick", "end"))
+    parts.append(
+        label("● may be published   ✕ refused   ◎ recommended", WIDTH - 16, 32, "tick", "end")
+    )
     for share in (0, 0.25, 0.5, 0.75, 1):
         at = y(share)
         parts.append(tag("line", x1=_LEFT, x2=_RIGHT, y1=at, y2=at, class_="grid"))

@@ -153,9 +153,7 @@ class JobRunner:
             await process.wait()
             if job.running:
                 job.state = "failed"
-                job.message = (
-                    "the computation ended unexpectedly; the machine may be out of memory"
-                )
+                job.message = "the computation ended unexpectedly; the machine may be out of memory"
         except asyncio.CancelledError:
             raise
         except Exception as error:

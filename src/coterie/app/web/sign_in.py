@@ -73,7 +73,5 @@ class SignIn:
         self.one_time = secrets.token_urlsafe(24)
         self._renewed(self.one_time)
         answer = RedirectResponse("/", 303)
-        answer.set_cookie(
-            self.cookie, self._session, httponly=True, samesite="strict", path="/"
-        )
+        answer.set_cookie(self.cookie, self._session, httponly=True, samesite="strict", path="/")
         return answer

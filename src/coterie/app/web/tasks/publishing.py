@@ -162,7 +162,7 @@ def _risk(risk: Risk | None) -> JsonObject:
     """Return the smallest class, and each attack next to its controls."""
     if risk is None:
         return {"smallest": 0, "found": 0.0, "attacks": []}
-    attacks = [
+    attacks: list[JsonObject] = [
         {
             "name": comparison.result.label,
             "found": comparison.result.correct,
@@ -234,9 +234,7 @@ def private_release(context: TaskContext) -> JsonObject:
     graphs = draw_graphs(sketch.answers_, 1, rng=0, callback=context.progress)
     context.stage("writing")
     page = sketch_report.render(sketch.answers_, graphs)
-    with staged_folder(
-        folders, graphs, page, more={SKETCH_NAME: kept.read_bytes()}
-    ) as publish:
+    with staged_folder(folders, graphs, page, more={SKETCH_NAME: kept.read_bytes()}) as publish:
         publish()
     _pack(folder, context.folder)
     return {
