@@ -28,9 +28,8 @@ def frontier_chart(points: list[JsonObject], recommended: int | None, chosen: in
         at = y(share)
         parts.append(tag("line", x1=_LEFT, x2=_RIGHT, y1=at, y2=at, class_="grid"))
         parts.append(label(f"{100 * share:.0f} %", _LEFT - 6, at + 4, "tick", "end"))
-    for step in range(5):
-        risk = most * step / 4
-        parts.append(label(f"{100 * risk:.2g} %", x(risk), _BOTTOM + 18, "tick", "middle"))
+    for percent in _ticks(100 * most):
+        parts.append(label(f"{percent:g} %", x(percent / 100), _BOTTOM + 18, "tick", "middle"))
     parts.append(
         label(
             "chance to pick the right person of the smallest class",
@@ -44,6 +43,16 @@ def frontier_chart(points: list[JsonObject], recommended: int | None, chosen: in
         parts.append(_mark(point, x(risk), y(point["communities"]), i == recommended, i == chosen))
     description = f"{len(points)} settings: communities kept against the chance to pick somebody."
     return frame(_HEIGHT, description, *parts, class_="frontier")
+
+
+def _ticks(most: float) -> list[float]:
+    """Return round numbers from 0 to at most `most`, about five.
+
+    >>> _ticks(11.5), _ticks(0.9)
+    ([0.0, 2.0, 4.0, 6.0, 8.0, 10.0], [0.0, 0.2, 0.4, 0.6, 0.8])
+    """
+    step = next(s for s in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if most / s <= 6)
+    return [round(step * i, 1) for i in range(int(most / step) + 1)]
 
 
 def _risk(point: JsonObject) -> float:

@@ -64,8 +64,8 @@ def explore(context: TaskContext) -> JsonObject:
         "verdict": page.verdict.text,
         "facts": [[fact.name, fact.value, fact.note] for fact in page.facts],
         "blocks": [[block["block"], block["size"]] for block in listed],
-        "sections": sections[:1],
-        "more": sections[1:],
+        "sections": sections[:2],
+        "more": sections[2:],
         "interrupted": bool(getattr(model, "interrupted_", False)),
     }
 
