@@ -57,7 +57,7 @@ def _read(client, workspace):
 
 
 def test_nothing_is_answered_without_signing_in(app):
-    client, sign_in, _ = app
+    client, _, _ = app
     for route in ("/", "/data", "/events", "/state", "/app.js", "/download/input", "/nothing"):
         assert client.get(route).status_code == 401
     assert client.post("/data/upload", content=b"a,b").status_code == 401
@@ -142,7 +142,7 @@ def test_a_full_disk_is_reported_and_leaves_nothing_behind(signed_in, monkeypatc
 
 
 def test_the_number_of_uploads_is_limited(signed_in):
-    client, workspace = signed_in
+    client, _ = signed_in
     for _ in range(MAX_UPLOADS):
         assert _upload(client, b"", "x.csv").status_code == 422
     assert _upload(client, b"a,b\n", "x.csv").status_code == 409

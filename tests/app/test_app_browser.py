@@ -92,7 +92,7 @@ class Tab:
         script = """
             const f = arguments[1];
             fetch(arguments[0]).then(r => r.arrayBuffer().then(b => f([r.status,
-                Array.from(new Uint8Array(b))])))
+                Array.from(new Uint8Array(b))]))).catch(e => f([0, []]))
         """
         status, content = self.driver.execute_async_script(script, path)
         return status, bytes(content)
@@ -119,9 +119,7 @@ def tab(browser, tmp_path_factory):
     """One application and one browser for all tests of this file."""
     private = tmp_path_factory.mktemp("private")
     state = tmp_path_factory.mktemp("state")
-    running = Running(
-        "app", "--no-browser", "--private", str(private), COTERIE_STATE=str(state)
-    )
+    running = Running("app", "--no-browser", "--private", str(private), COTERIE_STATE=str(state))
     assert running.address, running.printed
     browser.set_script_timeout(60)
     found = Tab(browser, running.address, private)
@@ -211,7 +209,7 @@ def test_the_frontier_is_drawn_and_moving_along_it_changes_both_sides(published)
     tab.until(
         lambda: tab.driver.execute_script(
             "return fetch('/publish').then(r => r.text()).then(t => t.includes("
-            f"'name=\"point\" value=\"{shown}\"'))"
+            f'\'name="point" value="{shown}"\'))'
         ),
         "the server knows the setting",
     )
@@ -244,8 +242,8 @@ def test_the_release_can_be_downloaded_and_nothing_private_can(published):
         "/download/release/..%2f..%2fprivate",
         "/download/private/audit.json",
         "/download/release/identity.csv",
-        f"/download/release/{audits[0]}",
-        f"/{audits[0]}",
+        f"/download/release{audits[0]}",
+        str(audits[0]),
     ):
         assert tab.get(path)[0] == 404, path
     tab.errors()  # the browser reports the refused requests

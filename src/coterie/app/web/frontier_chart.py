@@ -28,8 +28,10 @@ def frontier_chart(points: list[JsonObject], recommended: int | None, chosen: in
         at = y(share)
         parts.append(tag("line", x1=_LEFT, x2=_RIGHT, y1=at, y2=at, class_="grid"))
         parts.append(label(f"{100 * share:.0f} %", _LEFT - 6, at + 4, "tick", "end"))
-    for percent in _ticks(100 * most):
-        parts.append(label(f"{percent:g} %", x(percent / 100), _BOTTOM + 18, "tick", "middle"))
+    parts += [
+        label(f"{percent:g} %", x(percent / 100), _BOTTOM + 18, "tick", "middle")
+        for percent in _ticks(100 * most)
+    ]
     parts.append(
         label(
             "chance to pick the right person of the smallest class",
