@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from tests.support.small_models import two_tastes
 
 import coterie as ct
+from coterie.app.api.answer_cache import AnswerCache
 from coterie.app.api.application import MAX_BODY, make_api
 from coterie.app.api.messages import MAX_IDS
 from coterie.app.guard import AllowedHosts
@@ -219,6 +220,34 @@ def test_the_model_is_replaced_without_dropping_requests(tmp_path, model_files):
     answer = client.post("/recommend", json={"user": "u1", "n": 5})
     assert _rows(answer) == [tuple(row) for row in rec.recommend("u1", 5)]
     assert before.recommender.recommend("u1", 1)  # a request in progress can finish
+
+
+def test_repeated_requests_are_answered_from_memory_until_the_model_changes(tmp_path, model_files):
+    path = tmp_path / "current.model"
+    shutil.copy(model_files["mmsbm"], path)
+    client = _client(path)
+    first, second = (client.post("/recommend", json={"user": "u1"}).json() for _ in range(2))
+    assert first == second
+    assert "coterie_cache_hits_total 1" in client.get("/metrics").text
+    other = client.post("/similar", json={"item": 100}).json()
+    assert other != first  # another route, although the model is the same
+    (tmp_path / "next").write_bytes(model_files["best"].read_bytes())
+    (tmp_path / "next").replace(path)
+    assert client.app.app.state.model_file.reload_if_replaced()
+    rec = ct.load_recommender(model_files["best"])
+    answer = client.post("/recommend", json={"user": "u1"})
+    assert _rows(answer) == [tuple(row) for row in rec.recommend("u1", 10)]
+
+
+def test_the_memory_of_answers_is_bounded():
+    cache = AnswerCache(max_bytes=100)
+    for number in range(50):
+        cache.put(1, b"%02d" % number, b"x" * 18)
+    assert cache.get(1, b"49") and cache.get(1, b"45") and cache.get(1, b"44") is None
+    cache.put(2, b"new", b"y")
+    assert cache.get(1, b"49") is None and cache.get(2, b"new") == b"y"
+    cache.put(1, b"late", b"z")  # a request that began before the model was replaced
+    assert cache.get(2, b"late") is None and cache.get(1, b"late") is None
 
 
 def test_a_replacement_that_cannot_be_read_changes_nothing(tmp_path, model_files):

@@ -148,31 +148,31 @@ def test_the_number_of_uploads_is_limited(signed_in):
     assert _upload(client, b"a,b\n", "x.csv").status_code == 409
 
 
-@pytest.mark.parametrize(
-    ("route", "form", "words"),
-    [
-        ("/explore/start", {"blocks": "many"}, "whole number"),
-        ("/explore/start", {"blocks": "0"}, "whole number"),
-        ("/explore/start", {"objective": "/etc/passwd"}, "one of"),
-        ("/publish/frontier", {"min_class_size": "-5"}, "whole number"),
-        ("/publish/point", {"point": "0"}, "no result"),
-        ("/publish/release", {"point": "0"}, "no result"),
-        ("/publish/private", {"epsilon": "7", "nodes": "3", "dataset": "x"}, "one of"),
-        ("/recommend/fit", {"model": "pickle"}, "one of"),
-        ("/recommend/rate", {}, "no result"),
-        ("/result/choose", {"step": "explore", "key": "x"}, "no longer kept"),
-        ("/data/choose", {"number": "9"}, "no such data"),
-        ("/data/demo", {"kind": "../x"}, "one of"),
-    ],
-)
-def test_wrong_forms_are_explained_on_a_page(signed_in, route, form, words):
+WRONG_FORMS = [
+    ("/explore/start", {"blocks": "many"}, "whole number"),
+    ("/explore/start", {"blocks": "0"}, "whole number"),
+    ("/explore/start", {"objective": "/etc/passwd"}, "one of"),
+    ("/publish/frontier", {"min_class_size": "-5"}, "whole number"),
+    ("/publish/point", {"point": "0"}, "no result"),
+    ("/publish/release", {"point": "0"}, "no result"),
+    ("/publish/private", {"epsilon": "7", "nodes": "3", "dataset": "x"}, "one of"),
+    ("/recommend/fit", {"model": "pickle"}, "one of"),
+    ("/recommend/rate", {"item-0": "5"}, "no result"),
+    ("/result/choose", {"step": "explore", "key": "x"}, "no longer kept"),
+    ("/data/choose", {"number": "9"}, "no such data"),
+    ("/data/demo", {"kind": "../x"}, "one of"),
+]
+
+
+def test_wrong_forms_are_explained_on_a_page(signed_in):
     client, workspace = signed_in
     _upload(client, b"a,b\nb,c\nc,a\n", "x.csv")
     _read(client, workspace)
-    answer = client.post(route, data=form, headers=PAGE)
-    assert 400 <= answer.status_code < 500
-    assert words in answer.text and "<h1>This did not work</h1>" in answer.text
-    assert client.get("/data").status_code == 200
+    for route, form, words in WRONG_FORMS:
+        answer = client.post(route, data=form, headers=PAGE)
+        assert 400 <= answer.status_code < 500, route
+        assert words in answer.text and "<h1>This did not work</h1>" in answer.text, route
+        assert client.get("/data").status_code == 200
 
 
 def test_pages_before_there_are_data_lead_to_the_data(signed_in):

@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route as WebRoute
 
+from coterie.app.api.answer_cache import AnswerCache
 from coterie.app.api.answers import UnknownIdError
 from coterie.app.api.documentation import documentation_page
 from coterie.app.api.metrics import CONTENT_TYPE, Metrics
@@ -31,6 +32,7 @@ from coterie.base.version import __version__
 from coterie.engine import LocalEngine
 
 MAX_BODY = 1 << 20
+_LONGEST_REMEMBERED = 4096  # bytes of a request; long ones are rarely sent twice
 _MOST_ERRORS = 20  # wrong fields named per response
 
 
@@ -65,7 +67,7 @@ def make_api(
     # Each request is computed on one thread; several requests run at the same time.
     engine = LocalEngine(1)
     model_file = ModelFile(path, engine)
-    metrics = Metrics()
+    metrics, cache = Metrics(), AnswerCache()
     pool = ThreadPoolExecutor(threads or LocalEngine().threads, "request")
     document = json.dumps(openapi_document(token=token is not None)).encode()
 
@@ -80,7 +82,7 @@ def make_api(
         return _json(_health(model_file))
 
     async def counters(request: Request) -> Response:
-        return Response(metrics.text(model_file), media_type=CONTENT_TYPE)
+        return Response(metrics.text(model_file, cache.hits), media_type=CONTENT_TYPE)
 
     async def describe(request: Request) -> Response:
         return Response(document, media_type="application/json")
@@ -94,7 +96,9 @@ def make_api(
         return Response(stylesheet(), media_type="text/css")
 
     routes = [
-        WebRoute(route.path, _endpoint(route, model_file, engine, pool, metrics), methods=["POST"])
+        WebRoute(
+            route.path, _endpoint(route, model_file, engine, pool, metrics, cache), methods=["POST"]
+        )
         for route in ROUTES
     ]
     routes += [
@@ -123,6 +127,7 @@ def _endpoint(
     engine: LocalEngine,
     pool: ThreadPoolExecutor,
     metrics: Metrics,
+    cache: AnswerCache,
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return the function that answers a route."""
 
@@ -131,13 +136,19 @@ def _endpoint(
             asked = route.request.model_validate_json(body)
         except ValidationError as error:
             raise _invalid(error) from None
-        recommender = model_file.current.recommender
+        current = model_file.current
         try:
-            return json.dumps(route.answer(recommender, asked, engine)).encode()
+            answer = json.dumps(route.answer(current.recommender, asked, engine)).encode()
         except UnknownIdError as error:
             raise ProblemError(404, str(error)) from None
         except InputError as error:
             raise ProblemError(422, str(error)) from None
+        if len(body) <= _LONGEST_REMEMBERED:
+            cache.put(current.number, key(body), answer)
+        return answer
+
+    def key(body: bytes) -> bytes:
+        return route.path.encode() + b" " + body
 
     async def answer(request: Request) -> Response:
         start = time.perf_counter()
@@ -147,8 +158,10 @@ def _endpoint(
             if kind != "application/json":
                 raise ProblemError(415, "send a JSON document: Content-Type: application/json")
             body = await request.body()
-            loop = asyncio.get_running_loop()
-            content = await loop.run_in_executor(pool, compute, body)
+            content = cache.get(model_file.current.number, key(body))
+            if content is None:
+                loop = asyncio.get_running_loop()
+                content = await loop.run_in_executor(pool, compute, body)
             status = 200
             return Response(content, media_type="application/json")
         except ProblemError as problem:

@@ -30,7 +30,7 @@ class Metrics:
             place = next((i for i, top in enumerate(_BUCKETS) if seconds <= top), len(_BUCKETS))
             counts[place] += 1
 
-    def text(self, model_file: ModelFile) -> str:
+    def text(self, model_file: ModelFile, cache_hits: int) -> str:
         """Return all counters as text."""
         with self._lock:
             requests = sorted(self._requests.items())
@@ -66,6 +66,7 @@ class Metrics:
                 round(model_file.current.loaded.timestamp(), 3),
             ),
             ("model_reloads_total", "counter", "Replaced models.", model_file.reloads),
+            ("cache_hits_total", "counter", "Requests answered from memory.", cache_hits),
             (
                 "model_reload_failures_total",
                 "counter",

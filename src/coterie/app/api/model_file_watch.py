@@ -24,6 +24,7 @@ class LoadedModel:
 
     recommender: Recommender
     loaded: datetime
+    number: int = 1  # of the models that this server has loaded
 
     @property
     def name(self) -> str:
@@ -52,6 +53,7 @@ class ModelFile:
         self.failures = 0
         self.problem: str | None = None
         self._lock = threading.Lock()
+        self._loads = 0
         self._seen = _signature(self.path)
         self.current = self._load()
 
@@ -78,7 +80,8 @@ class ModelFile:
     def _load(self) -> LoadedModel:
         recommender = load_recommender(self.path)
         _use_once(recommender, self.engine)
-        return LoadedModel(recommender, datetime.now(UTC))
+        self._loads += 1
+        return LoadedModel(recommender, datetime.now(UTC), self._loads)
 
 
 def _signature(path: Path) -> tuple[int, int, int] | None:

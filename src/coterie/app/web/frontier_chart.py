@@ -51,7 +51,7 @@ def _ticks(most: float) -> list[float]:
     """Return round numbers from 0 to at most `most`, about five.
 
     >>> _ticks(11.5), _ticks(0.9)
-    ([0.0, 2.0, 4.0, 6.0, 8.0, 10.0], [0.0, 0.2, 0.4, 0.6, 0.8])
+    ([0, 2, 4, 6, 8, 10], [0.0, 0.2, 0.4, 0.6, 0.8])
     """
     step = next(s for s in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if most / s <= 6)
     return [round(step * i, 1) for i in range(int(most / step) + 1)]
