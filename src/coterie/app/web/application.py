@@ -239,7 +239,7 @@ class _Handlers:
 
     async def upload(self, request: Request) -> Response:
         name = _given_name(request)
-        self._refuse_while_running()
+        await self._end_reading()
         path = await self._received(request, name)
         self.workspace.add_input(path, name)
         return JSONResponse({"next": "/data"})
@@ -283,7 +283,7 @@ class _Handlers:
 
     async def demo(self, request: Request) -> Response:
         form = await Form.of(request)
-        self._refuse_while_running()
+        await self._end_reading()
         await self.load_demo(form.choice("kind", ("network", "ratings")))
         return RedirectResponse("/data", 303)
 
@@ -299,7 +299,7 @@ class _Handlers:
         current = self.workspace.current
         if current is None:
             raise ProblemError(409, "there are no data yet; choose a file first")
-        self._refuse_while_running()
+        await self._end_reading()
         current.kind = form.choice("kind", ("network", "ratings"))
         names = ("source", "target") if current.kind == "network" else ("user", "item", "rating")
         chosen = [form.number(name, -1, 999, -1) for name in names]
@@ -311,7 +311,7 @@ class _Handlers:
 
     async def choose_data(self, request: Request) -> Response:
         form = await Form.of(request)
-        self._refuse_while_running()
+        await self._end_reading()
         self.workspace.choose_input(form.number("number", 1, 10**6))
         return RedirectResponse("/data", 303)
 
@@ -425,7 +425,10 @@ class _Handlers:
         common = {"path": current.read["path"], "name": current.name}
         self.workspace.start(step, task, common | settings)
 
-    def _refuse_while_running(self) -> None:
+    async def _end_reading(self) -> None:
+        """Make room for other data: end a file that is being read, never other work."""
+        if self.workspace.job_of("data") is not None:
+            await self.workspace.jobs.cancel()
         if self.workspace.jobs.running:
             raise ProblemError(409, "something is being computed; wait for it or cancel it")
 

@@ -27,6 +27,7 @@ class Job:
     task: str
     key: str
     folder: Path
+    number: int = 0  # of the jobs of this application
     stage: str = "starting"
     done: int = 0
     total: int | None = None
@@ -44,6 +45,7 @@ class Job:
     def as_json(self) -> JsonObject:
         """Return what pages show."""
         return {
+            "number": self.number,
             "step": self.step,
             "stage": self.stage,
             "done": self.done,

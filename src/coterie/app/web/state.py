@@ -167,7 +167,7 @@ class Workspace:
             raise ProblemError(409, "something else is being computed; wait for it or cancel it")
         self._job_count += 1
         folder = self.folder / f"job-{self._job_count}"
-        job = Job(step, task, key, folder)
+        job = Job(step, task, key, folder, self._job_count)
         shown = {str(current.path): current.name}
         if current.read is not None:
             shown[str(current.read["path"])] = current.name

@@ -58,7 +58,8 @@
         const focused = document.activeElement && document.activeElement.id;
         for (const id of ["top", "main"]) byId(id).replaceChildren(...page.getElementById(id).childNodes);
         for (const summary of document.querySelectorAll("#main details > summary")) {
-          if (open.includes(summary.textContent) && !summary.parentElement.matches(".settings")) summary.parentElement.open = true;
+          const settings = summary.parentElement.matches(".settings") && byId("job");
+          if (open.includes(summary.textContent) && !settings) summary.parentElement.open = true;
         }
         if (focused && byId(focused)) byId(focused).focus();
         byId("news").hidden = true;
