@@ -257,7 +257,7 @@ def test_titles_of_movielens_are_found_although_genres_contain_a_bar(model, tmp_
 
 
 def test_titles_are_read_from_several_formats(tmp_path) -> None:
-    from coterie.cli.recommend.titles import read_titles
+    from coterie.data.titles import read_titles
 
     file = tmp_path / "movies.csv"
     file.write_text('movieId,title\n7,"Twelve, Monkeys"\n')

@@ -31,6 +31,7 @@ app = typer.Typer(
 # A module's `EXAMPLES`, or the paragraphs of its docstring that begin with "Example", end the help.
 _COMMANDS = {
     "anonymize": "anonymize",
+    "app": "app",
     "attack": "attack",
     "benchmark": "benchmark",
     "cluster": "cluster",
@@ -42,6 +43,7 @@ _COMMANDS = {
     "ledger": "ledger",
     "recommend": "recommend",
     "reproduce": "reproduce",
+    "serve": "serve",
     "shard": "shard",
     "sketch": "sketch",
     "soft": "soft",

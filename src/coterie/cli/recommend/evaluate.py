@@ -87,7 +87,8 @@ def run(
     Example: coterie recommend evaluate ratings.csv --folds 5 --report report.html
     """
     from coterie.cli.input_options import load_ratings
-    from coterie.cli.recommend.titles import read_titles, say_coverage
+    from coterie.cli.recommend.title_coverage import say_coverage
+    from coterie.data.titles import read_titles
     from coterie.recommend.evaluation import Evaluation, evaluate, evaluate_split
 
     files = (train is not None) + (test is not None)

@@ -33,7 +33,8 @@ def run(
     """
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
-    from coterie.cli.recommend.titles import Titles, read_titles, say_coverage
+    from coterie.cli.recommend.title_coverage import say_coverage
+    from coterie.data.titles import Titles, read_titles
     from coterie.recommend.explanation import group_labels
 
     recommender = load_model(model)

@@ -36,7 +36,8 @@ def run(
     from rich.table import Table
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
-    from coterie.cli.recommend.titles import Titles, read_titles, say_coverage
+    from coterie.cli.recommend.title_coverage import say_coverage
+    from coterie.data.titles import Titles, read_titles
 
     recommender = load_model(model)
     title_of = read_titles(titles) if titles is not None else Titles()

@@ -55,7 +55,8 @@ def run(
 
     Example: coterie recommend top films.model --user 42 -n 5
     """
-    from coterie.cli.recommend.titles import Titles, read_titles, say_coverage
+    from coterie.cli.recommend.title_coverage import say_coverage
+    from coterie.data.titles import Titles, read_titles
 
     if user is None and ratings is None:
         raise InputError(

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from coterie.base.errors import InputError
-from coterie.cli.session import Session
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _SEPARATORS = ("::", "|", "\t", ";", ",")
 _SAMPLE = 200  # lines used to find the separator
@@ -100,15 +96,3 @@ def _fields(line: str, separator: str) -> list[str]:
         return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
     except csv.Error:
         return line.split(separator)
-
-
-def say_coverage(session: Session, titles: Titles, path: Path | None, items: np.ndarray) -> None:
-    """Say how many of a model's items have no title; nothing if all of them have one."""
-    if path is None:
-        return
-    found = sum(str(item) in titles for item in items.tolist())
-    if found < len(items):
-        session.say(
-            f"{path}: {found:,} of the {len(items):,} items of the model have a title",
-            important=found == 0,
-        )
