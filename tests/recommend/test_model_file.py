@@ -92,7 +92,7 @@ def test_newer_format_is_refused(file) -> None:
 
 def test_older_format_is_refused(file) -> None:
     rewrite_header(file, format=1)
-    assert_refused(file, "reads formats 2 to 3; fit the model again")
+    assert_refused(file, "reads formats 2 to 4; fit the model again")
 
 
 def test_edited_header_is_refused(file) -> None:
@@ -116,7 +116,7 @@ def test_file_of_format_2_is_read(name: str) -> None:
     expected = EXPECTED[name]
     predicted = rec.predict(["u0", "u3", "nobody"], [10, 13, 11])
     assert predicted.tolist() == pytest.approx(expected["predictions"], rel=1e-12)
-    top = rec.recommend("u1", 3)
+    top = rec.recommend("u1", 3, order="rating")
     assert [found.item for found in top] == [item for item, _ in expected["top"]]
     assert [found.rating for found in top] == pytest.approx([r for _, r in expected["top"]])
 

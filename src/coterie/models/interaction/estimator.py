@@ -67,7 +67,7 @@ class FittedInteractions:
     @property
     def n_items(self) -> int:
         """Number of items with a score."""
-        return self.popularity.shape[1]
+        return int(self.popularity.shape[1])
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -119,6 +119,12 @@ class FittedInteractions:
                 spread = float(next(parts).std())
                 out[own] += next(weights) * shares / (spread if spread > 0 else 1)
         return out
+
+    def user_similarity(self, pairs: Pairs, user: int) -> np.ndarray:
+        """Return the cosine between the factors of every user and those of one user."""
+        vectors = [part.users(own) for part, own in zip(self.factors, pairs, strict=False)]
+        unit = [v / np.maximum(np.sqrt((v**2).sum(axis=1, keepdims=True)), 1e-300) for v in vectors]
+        return np.asarray(sum(v @ v[user] for v in unit) / len(unit))
 
     def with_items(self, users_of_items: Pairs, pairs: Pairs, n_users: int) -> Self:
         """Return a model with items added.
@@ -176,7 +182,9 @@ class FittedInteractions:
             ):
                 raise InputError("the weights of the interaction model are invalid")
             weights[name] = weight
-            regressions.append(ItemRegression.from_arrays(_part(arrays, f"{name}.regression."), n_items))
+            regressions.append(
+                ItemRegression.from_arrays(_part(arrays, f"{name}.regression."), n_items)
+            )
             factors.append(Factors.from_arrays(_part(arrays, f"{name}.factors."), n_items))
         return cls(tuple(regressions), tuple(factors), weights, popularity)
 
@@ -280,9 +288,7 @@ class InteractionModel(Estimator):
         for place, name in enumerate(targets):
             chosen = self.settings_[name]
             regressions.append(ItemRegression.fit(pairs[place], chosen.penalty, self.max_side))
-            factors.append(
-                Factors.fit(pairs[place], rank, chosen.factors, _SWEEPS, rng, engine)
-            )
+            factors.append(Factors.fit(pairs[place], rank, chosen.factors, _SWEEPS, rng, engine))
         popularity = np.array(
             [np.bincount(table.indices, minlength=n_items) for table in pairs], np.float64
         )

@@ -14,7 +14,7 @@ H. Steck. Embarrassingly shallow autoencoders for sparse data. WWW 2019.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import lapack
@@ -147,7 +147,9 @@ class ItemRegression:
         _require(bool((np.diff(items) > 0).all()), "items")
         _require(diagonal.dtype == np.float64 and diagonal.shape == (size,), "diagonal")
         _require(bool((diagonal > 0).all() and np.isfinite(diagonal).all()), "diagonal")
-        _require(penalty.shape == (1,) and bool(np.isfinite(penalty[0]) and penalty[0] > 0), "penalty")
+        _require(
+            penalty.shape == (1,) and bool(np.isfinite(penalty[0]) and penalty[0] > 0), "penalty"
+        )
         _require(added.dtype == np.float32 and added.ndim == 2 and len(added) == size, "added")
         _require(added.shape[1] + size <= n_items and bool(np.isfinite(added).all()), "added")
         _require(size == 0 or items[-1] < n_items - added.shape[1], "items")
@@ -175,9 +177,9 @@ def _inverse_of_positive(gram: np.ndarray, penalty: float) -> np.ndarray:
     """Return (gram + penalty I)⁻¹ as float32, by Cholesky in place of the given array."""
     # Small matrices in double precision: it costs little, and their penalties may be small.
     kind = np.float64 if len(gram) <= 2000 else np.float32
-    A = np.asfortranarray(gram, kind)
+    A: Any = np.asfortranarray(gram, kind)
     if not len(A):
-        return A.astype(np.float32)
+        return np.empty((0, 0), np.float32)
     A[np.diag_indices(len(A))] += penalty
     factor, invert = (
         (lapack.dpotrf, lapack.dpotri) if kind == np.float64 else (lapack.spotrf, lapack.spotri)
