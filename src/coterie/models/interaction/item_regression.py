@@ -148,7 +148,10 @@ class ItemRegression:
         _require(diagonal.dtype == np.float64 and diagonal.shape == (size,), "diagonal")
         _require(bool((diagonal > 0).all() and np.isfinite(diagonal).all()), "diagonal")
         _require(
-            penalty.shape == (1,) and bool(np.isfinite(penalty[0]) and penalty[0] > 0), "penalty"
+            penalty.dtype == np.float64
+            and penalty.shape == (1,)
+            and bool(np.isfinite(penalty[0]) and penalty[0] > 0),
+            "penalty",
         )
         _require(added.dtype == np.float32 and added.ndim == 2 and len(added) == size, "added")
         _require(added.shape[1] + size <= n_items and bool(np.isfinite(added).all()), "added")
