@@ -8,8 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 _DEPTH = 100  # items per ranking that is compared
-_POOL = 150  # best items per component among which weights are compared
-_STEPS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)  # weights that are tried, before normalization
+_POOL = 100  # best items per component among which weights are compared
+_STEPS = (0.0, 0.3, 0.6, 1.0, 1.6)  # weights that are tried, before normalization
 _DISCOUNTS = 1 / np.log2(np.arange(_DEPTH) + 2)
 
 

@@ -31,7 +31,9 @@ _FACTOR_SETTINGS = (
 )
 _START = {"seen": (1.0, 0.7), "liked": (0.5, 0.35, 1.0, 0.7)}  # weights before the choice
 _FACTOR_WEIGHT = 0.7  # next to a regression of weight 1, while the settings are compared
-_TRIAL_SWEEPS, _SWEEPS = 5, 10
+_FIRST_SWEEPS, _SWEEPS = 5, 10  # from random factors: to compare settings, and for the final fit
+_MORE_SWEEPS = 2  # from the factors of the first settings, for each of the others
+_LAST_SWEEPS = 5  # of the final fit, from the factors of the comparison
 _HELD_BACK = 0.2  # share of the pairs of a user
 _TRIAL_PAIRS = 300_000  # with which settings are chosen, at most
 _TRIAL_SCORES = 16_000_000  # users x items that are compared at once, at most
@@ -280,7 +282,7 @@ class InteractionModel(Estimator):
         rank = self.rank or (32 if pairs.seen.nnz < 300_000 else 64)
         rank = min(rank, max(1, min(n_users, n_items)))
         callback(Progress("ranking: choosing weights", 0, 2))
-        self.settings_, weights, self.held_back_gain_ = self._chosen(
+        self.settings_, weights, self.held_back_gain_, starts = self._chosen(
             pairs, targets, rank, rng, engine
         )
         callback(Progress("ranking: fitting", 1, 2))
@@ -288,7 +290,11 @@ class InteractionModel(Estimator):
         for place, name in enumerate(targets):
             chosen = self.settings_[name]
             regressions.append(ItemRegression.fit(pairs[place], chosen.penalty, self.max_side))
-            factors.append(Factors.fit(pairs[place], rank, chosen.factors, _SWEEPS, rng, engine))
+            start = starts.get(name)
+            sweeps = _SWEEPS if start is None else _LAST_SWEEPS
+            factors.append(
+                Factors.fit(pairs[place], rank, chosen.factors, sweeps, rng, engine, start)
+            )
         popularity = np.array(
             [np.bincount(table.indices, minlength=n_items) for table in pairs], np.float64
         )
@@ -303,7 +309,9 @@ class InteractionModel(Estimator):
         rank: int,
         rng: np.random.Generator,
         engine: str | Engine,
-    ) -> tuple[dict[str, TargetSettings], dict[str, np.ndarray], dict[str, float]]:
+    ) -> tuple[
+        dict[str, TargetSettings], dict[str, np.ndarray], dict[str, float], dict[str, np.ndarray]
+    ]:
         """Choose settings and weights on held-back pairs of some users."""
         sample = _users_up_to(pairs, _TRIAL_PAIRS, rng)
         max_users = max(50, _TRIAL_SCORES // pairs.seen.shape[1])
@@ -311,6 +319,7 @@ class InteractionModel(Estimator):
         settings: dict[str, TargetSettings] = {}
         weights: dict[str, np.ndarray] = {}
         gains: dict[str, float] = {}
+        starts: dict[str, np.ndarray] = {}  # item factors for the final fit
         parts: list[np.ndarray] = []  # unit-scale scores of the components so far
         last: np.ndarray | None = None  # the users that they are for
         for place, name in enumerate(targets):
@@ -324,7 +333,7 @@ class InteractionModel(Estimator):
                 continue
             own = rest[place][compared.users]
             penalty, regression = self._chosen_penalty(rest[place], own, compared)
-            factor_settings, factor_scores = _chosen_factors(
+            factor_settings, factor_scores, starts[name] = _chosen_factors(
                 rest[place], own, compared, regression, rank, rng, engine
             )
             settings[name] = TargetSettings(penalty, factor_settings)
@@ -342,7 +351,7 @@ class InteractionModel(Estimator):
                 continue
             mixed = sum(w * part for w, part in zip(weights[name], parts, strict=True))
             gains[name] = compared.gain(np.asarray(mixed))
-        return settings, weights, gains
+        return settings, weights, gains, starts
 
     def _chosen_penalty(
         self, rest: csr_array, own: csr_array, compared: HeldBackPairs
@@ -374,18 +383,21 @@ def _chosen_factors(
     rank: int,
     rng: np.random.Generator,
     engine: str | Engine,
-) -> tuple[FactorSettings, np.ndarray]:
-    """Return the settings whose factors rank best together with the regression, and scores."""
+) -> tuple[FactorSettings, np.ndarray, np.ndarray]:
+    """Return the settings that rank best together with the regression, scores, item factors."""
     best, chosen = -1.0, _FACTOR_SETTINGS[0]
     scores = np.zeros_like(regression)
-    start = rng.normal(0, 0.1 / np.sqrt(rank), (rest.shape[1], rank))
+    start, kept = None, None
     for settings in _FACTOR_SETTINGS:
-        fitted = Factors.fit(rest, rank, settings, _TRIAL_SWEEPS, rng, engine, start)
+        sweeps = _FIRST_SWEEPS if start is None else _MORE_SWEEPS
+        fitted = Factors.fit(rest, rank, settings, sweeps, rng, engine, start)
+        start = fitted.items if start is None else start
         own_scores = unit_scale(fitted.scores(own, engine))
         value = compared.gain(regression + _FACTOR_WEIGHT * own_scores)
         if value > best:
-            best, chosen, scores = value, settings, own_scores
-    return chosen, scores
+            best, chosen, scores, kept = value, settings, own_scores, fitted.items
+    assert kept is not None  # there are settings, and a gain is not negative
+    return chosen, scores, kept
 
 
 def pairs_of(
