@@ -2068,3 +2068,51 @@ def link_probability(
     half_edges = count * (2 if r == s else 1)
     affinity = (half_edges + 0.3) / (block_degree[0] * block_degree[1] / ends + 0.3)
     return 1 - math.exp(-(degree[u] + 0.5) * (degree[v] + 0.5) / ends * affinity)
+# --- rankings -------------------------------------------------------------------------------------
+
+
+def item_regression(X: np.ndarray, penalty: float) -> np.ndarray:
+    """Ridge regression of every item on all other items: coefficients, other items x item."""
+    m = X.shape[1]
+    B = np.zeros((m, m))
+    for j in range(m):
+        others = [i for i in range(m) if i != j]
+        A = X[:, others].T @ X[:, others] + penalty * np.eye(m - 1)
+        B[others, j] = np.linalg.solve(A, X[:, others].T @ X[:, j])
+    return B
+
+
+def implicit_row(row: np.ndarray, Y: np.ndarray, penalty: float, absent_weight: float):
+    """Weighted ridge regression of one 0/1 row on the factors Y, with every pair written out.
+
+    An observed pair has the target 1 / (1 + a) and the weight 1 + a, which is the loss
+    (x y - 1)^2 + a (x y)^2 up to a constant; an absent one has the target 0 and the weight a.
+    """
+    if not row.any():
+        return np.zeros(Y.shape[1])
+    own_penalty = penalty * (row.sum() + absent_weight * len(row))
+    A, b = own_penalty * np.eye(Y.shape[1]), np.zeros(Y.shape[1])
+    for v, seen in enumerate(row):
+        weight = absent_weight + (1.0 if seen else 0.0)
+        target = 1 / (1 + absent_weight) if seen else 0.0
+        A += weight * np.outer(Y[v], Y[v])
+        b += weight * target * Y[v]
+    return np.linalg.solve(A, b)
+
+
+def reciprocal_rank(ranked: list, wanted: set, n: int) -> float:
+    """1 / place of the first relevant item among the first n, else 0."""
+    for place, item in enumerate(ranked[:n], 1):
+        if item in wanted:
+            return 1 / place
+    return 0.0
+
+
+def average_precision(ranked: list, wanted: set, n: int) -> float:
+    """Mean precision at the places of relevant items, over min(n, number of relevant items)."""
+    total, hits = 0.0, 0
+    for place, item in enumerate(ranked[:n], 1):
+        if item in wanted:
+            hits += 1
+            total += hits / place
+    return total / min(n, len(wanted))

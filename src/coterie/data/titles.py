@@ -30,16 +30,21 @@ class Titles(dict[Any, str]):
         return dict.get(self, str(key), default)
 
 
-def read_titles(path: str | Path) -> Titles:
-    """Read ids and titles from a text table: by the names of the columns, or the first two."""
+def read_text_table(path: str | Path) -> str:
+    """Return the text of a file in UTF-8, or else in Latin-1."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from error
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text = content.decode("latin-1")  # the original MovieLens files
+        return content.decode("latin-1")  # the original MovieLens files
+
+
+def read_titles(path: str | Path) -> Titles:
+    """Read ids and titles from a text table: by the names of the columns, or the first two."""
+    text = read_text_table(path)
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     separator = find_title_separator([line for _, line in lines[:_SAMPLE]])
     columns = (0, 1)
