@@ -22,6 +22,7 @@ class Source(StrEnum):
     BASELINE = "baseline"  # the same for every user and item
     USER = "user"  # how high this user rates in general
     ITEM = "item"  # how high this item is rated in general
+    TASTE = "taste"  # how well the item fits what this user likes (factors)
     GROUPS = "groups"  # a user group and an item group
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,8 +12,14 @@ from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
 from coterie.kernels.additive.predict import Samples, explanations, item_similarities
 from coterie.models.additive import AdditiveBlockModel
-from coterie.models.additive.predict import pair_distributions, with_items, with_users
+from coterie.models.additive.predict import (
+    pair_distributions,
+    samples_with_factors,
+    with_items,
+    with_users,
+)
 from coterie.models.additive.rating_scale import RatingScale
+from coterie.models.additive.side_information import SideInformation
 from coterie.recommend.adapter import Contribution, GroupPair, Source
 from coterie.recommend.registry import register_adapter
 
@@ -26,11 +32,20 @@ class AdditiveAdapter:
     scale: RatingScale
     samples: Samples
     chain_of_sample: np.ndarray
+    user_side: SideInformation
+    item_side: SideInformation
     kind: ClassVar[str] = "additive"
 
     @classmethod
     def from_model(cls, model: Any, ratings: Ratings) -> Self:
-        return cls(model.scale_, model.samples_, model.chain_of_sample_)
+        features = model.features_
+        return cls(
+            model.scale_,
+            model.samples_,
+            model.chain_of_sample_,
+            SideInformation(features.user_map, model.user_encoding_, model.user_side_),
+            SideInformation(features.item_map, model.item_encoding_, model.item_side_),
+        )
 
     @property
     def values(self) -> np.ndarray:
@@ -50,39 +65,41 @@ class AdditiveAdapter:
         return np.asarray((p @ self.values).reshape(len(users), m))
 
     def with_users(self, nodes: list[NodeRatings]) -> Self:
-        samples = with_users(self.samples, nodes)
-        return type(self)(self.scale, samples, self.chain_of_sample)
+        features = self.user_side.features(nodes)
+        return replace(self, samples=with_users(self.samples, nodes, features))
 
     def with_items(self, nodes: list[NodeRatings]) -> Self:
-        samples = with_items(self.samples, nodes)
-        return type(self)(self.scale, samples, self.chain_of_sample)
+        features = self.item_side.features(nodes)
+        return replace(self, samples=with_items(self.samples, nodes, features))
 
     def contributions(self, user: int, item: int) -> list[Contribution]:
-        """Return the middle of the scale, the two offsets, and each partition of each chain.
+        """Return the middle of the scale, offsets, taste, and each partition of each chain.
 
         The groups of a partition are those that the user and the item are in most often.
         """
         chains = int(self.chain_of_sample[-1]) + 1
         partitions = self.samples.effects.shape[1]
-        offsets = np.zeros(3)
+        offsets = np.zeros(4)
         terms: list[Contribution] = []
         for chain in range(chains):
             own = np.flatnonzero(self.chain_of_sample == chain)
             begin, end = int(own[0]), int(own[-1]) + 1
             shares = explanations(self.samples, self.values, user, item, begin, end)
             shares /= end - begin
-            offsets += shares[:3] / chains
+            offsets += shares[:4] / chains
             for s in range(partitions):
                 i = np.bincount(self.samples.user_labels[begin:end, user, s]).argmax()
                 j = np.bincount(self.samples.item_labels[begin:end, item, s]).argmax()
                 groups = GroupPair(int(i), int(j), chain, s)
-                rating = float(shares[3 + s])
+                rating = float(shares[4 + s])
                 terms.append(Contribution(Source.GROUPS, 1 / chains, rating, groups))
-        middle, of_user, of_item = (float(x) for x in offsets)
+        middle, of_user, of_item, of_taste = (float(x) for x in offsets)
+        taste = [Contribution(Source.TASTE, 1.0, of_taste)] if of_taste else []
         return [
             Contribution(Source.BASELINE, 1.0, middle),
             Contribution(Source.USER, 1.0, of_user),
             Contribution(Source.ITEM, 1.0, of_item),
+            *taste,
             *terms,
         ]
 
@@ -101,10 +118,22 @@ class AdditiveAdapter:
             "bounds": self.scale.bounds,
             "chain_of_sample": self.chain_of_sample,
             **{f"samples.{name}": array for name, array in self.samples._asdict().items()},
+            **self.user_side.to_arrays("user_side"),
+            **self.item_side.to_arrays("item_side"),
         }
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         scale = RatingScale(arrays["values"], arrays["bounds"])
-        samples = Samples(*(arrays[f"samples.{name}"] for name in Samples._fields))
-        return cls(scale, samples, arrays["chain_of_sample"])
+        of_samples = {
+            name: arrays[f"samples.{name}"] for name in Samples._fields if f"samples.{name}" in arrays
+        }
+        samples = samples_with_factors(of_samples)
+        n, m = samples.user_offsets.shape[1], samples.item_offsets.shape[1]
+        return cls(
+            scale,
+            samples,
+            arrays["chain_of_sample"],
+            SideInformation.from_arrays(arrays, "user_side", n, m),
+            SideInformation.from_arrays(arrays, "item_side", m, n),
+        )

@@ -77,6 +77,7 @@ def _sentence(contribution: Contribution, examples: str) -> str:
             Source.BASELINE: "the starting point, the same for every user and item",
             Source.USER: "how high this user rates in general",
             Source.ITEM: "how high this item is rated in general",
+            Source.TASTE: "how well this item fits the taste of this user",
         }[contribution.source]
     if groups.partition is not None:
         return (
