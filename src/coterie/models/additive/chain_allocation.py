@@ -38,8 +38,8 @@ from coterie.models.additive.chains import (
 _MIN_RATINGS = 100  # with fewer ratings there is no pilot
 _MAX_PILOT_RATINGS = 200_000  # of a larger table the pilot uses users drawn at random
 _MIN_HELD_OUT = 10_000  # ratings; further folds are held out until there are this many
-_FOLDS, _CHAINS_PER_KIND = 5, 2
-_SWEEPS, _BURN_IN, _KEEP_EVERY = 60, 25, 5
+_FOLDS, _MAX_FOLDS_USED, _CHAINS_PER_KIND = 5, 3, 2
+_SWEEPS, _BURN_IN, _KEEP_EVERY = 45, 20, 5
 
 
 class PilotChain(NamedTuple):
@@ -169,7 +169,7 @@ def _pilot_ratings(observed: Observed, rng: np.random.Generator) -> Observed:
 def _splits(observed: Observed, rng: np.random.Generator) -> Iterator[tuple[Observed, Observed]]:
     """Yield training and test ratings; users and items without training are not tested."""
     n_held_out, folds = 0, np.array_split(rng.permutation(len(observed.level)), _FOLDS)
-    for fold in folds:
+    for fold in folds[:_MAX_FOLDS_USED]:
         if n_held_out >= _MIN_HELD_OUT:
             break
         test = np.zeros(len(observed.level), bool)
