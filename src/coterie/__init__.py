@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from coterie.base.progress import Progress as Progress
     from coterie.data import Graph as Graph
     from coterie.data import Ratings as Ratings
+    from coterie.data.features import FeatureTable as FeatureTable
+    from coterie.data.features import read_features as read_features
     from coterie.data.readers import read_graph as read_graph
     from coterie.data.readers import read_ratings as read_ratings
     from coterie.data.writers import write_graph as write_graph
@@ -66,6 +68,7 @@ _MODULES = {
     "AssumptionWarning": "coterie.base.errors",
     "CoterieError": "coterie.base.errors",
     "DaskEngine": "coterie.engine.dask",
+    "FeatureTable": "coterie.data.features",
     "GeneralizedKMeans": "coterie.models.hard.estimator",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
@@ -84,6 +87,7 @@ _MODULES = {
     "align": "coterie.models.align",
     "load_recommender": "coterie.recommend.model_file",
     "load_sketch": "coterie.anonymize.private.sketch",
+    "read_features": "coterie.data.features",
     "read_graph": "coterie.data.readers",
     "read_ratings": "coterie.data.readers",
     "write_graph": "coterie.data.writers",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import os
 import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -277,3 +281,121 @@ def _split(cell: str) -> set[str]:
     ['Comedy', 'Drama']
     """
     return {part.strip() for part in cell.split(_SEPARATOR) if part.strip()}
+
+
+def read_features(path: str | os.PathLike[str]) -> FeatureTable:
+    """Read side information from a table: the id in the first column, then features.
+
+    Parameters
+    ----------
+    path : path-like
+        A text table (comma, semicolon, tab, `|` or `::`; .gz too) or a Parquet file. The first line
+        of a text table is a header unless one of its fields is a number; without a header the
+        features are called "column 2", "column 3" and so on.
+
+    Returns
+    -------
+    FeatureTable
+        Columns of numbers as numbers, all others as categories; `|` separates several.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, a line has another number of fields, or an id occurs twice.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "films.csv")
+    ...     _ = file.write_text("film,year,genres\\n7,1994,Comedy|Drama\\n8,2001,Drama\\n")
+    ...     ct.read_features(file)
+    FeatureTable(2 rows: year (number), genres (categories))
+    """
+    if str(path).endswith((".parquet", ".pq")):
+        return _located(path, *_parquet_columns(path))
+    lines = [line for line in _text(path).splitlines() if line.strip()]
+    if not lines:
+        raise InputError("has no rows", path=path, remedy="give a table of ids and features")
+    separator = next((mark for mark in _FIELD_SEPARATORS if mark in lines[0]), ",")
+    rows = [_fields(line, separator) for line in lines]
+    width = len(rows[0])
+    for number, row in enumerate(rows, 1):
+        if len(row) != width:
+            raise InputError(
+                f"{len(row)} fields where the first line has {width}",
+                path=path,
+                line=number,
+                remedy="give every line the same number of fields",
+            )
+    if width < 2:
+        raise InputError(
+            "has only one column",
+            path=path,
+            remedy="give an id and at least one feature per line, separated by commas",
+        )
+    names = [f"column {place + 1}" for place in range(width)]
+    if not any(_is_number(cell) for cell in rows[0]):
+        names = [name.strip() or f"column {place + 1}" for place, name in enumerate(rows.pop(0))]
+    cells = list(zip(*rows, strict=True)) or [()] * width
+    if len(set(names)) < len(names):
+        raise InputError("two columns have the same name", path=path, remedy="rename one of them")
+    ids: list[Any] = [cell.strip() for cell in cells[0]]
+    if all(cell.isdecimal() and str(int(cell)) == cell for cell in ids):
+        ids = [int(cell) for cell in ids]
+    return _located(path, ids, dict(zip(names[1:], cells[1:], strict=True)))
+
+
+_FIELD_SEPARATORS = ("\t", "::", ";", ",", "|")
+
+
+def _located(path: str | os.PathLike[str], ids: Any, columns: dict[str, Any]) -> FeatureTable:
+    """Return the table; an error names the file."""
+    try:
+        return FeatureTable.from_columns(ids, columns)
+    except InputError as error:
+        raise InputError(error.problem, path=path, remedy=error.remedy) from error
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a file; UTF-8, or Latin-1 as in the original MovieLens files."""
+    try:
+        content = Path(path).read_bytes()
+        if str(path).endswith(".gz"):
+            content = gzip.decompress(content)
+    except (OSError, EOFError) as error:
+        raise InputError(f"cannot be read: {error}", path=path) from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    if separator == "::":
+        return line.split(separator)
+    return next(csv.reader([line], delimiter=separator))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _parquet_columns(path: str | os.PathLike[str]) -> tuple[list[Any], dict[str, Any]]:
+    """Return the ids and the columns of a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"cannot be read: {error}", path=path) from error
+    if table.num_columns < 2:
+        raise InputError("has only one column", path=path, remedy="add at least one feature")
+    first, *rest = table.column_names
+    return table.column(first).to_pylist(), {name: table.column(name).to_pylist() for name in rest}

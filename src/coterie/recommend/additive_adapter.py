@@ -95,13 +95,51 @@ class AdditiveAdapter:
                 terms.append(Contribution(Source.GROUPS, 1 / chains, rating, groups))
         middle, of_user, of_item, of_taste = (float(x) for x in offsets)
         taste = [Contribution(Source.TASTE, 1.0, of_taste)] if of_taste else []
+        # Predictions are summed in single precision; the baseline takes up the rounding.
+        predicted = self.distributions(np.array([user]), np.array([item]), "local") @ self.values
+        middle += float(predicted[0]) - float(offsets.sum()) - sum(term.share for term in terms)
+        for_user = self._from_features(user, item, of_user=True)
+        for_item = self._from_features(user, item, of_user=False)
+        of_user -= sum(term.rating for term in for_user)
+        of_item -= sum(term.rating for term in for_item)
         return [
             Contribution(Source.BASELINE, 1.0, middle),
             Contribution(Source.USER, 1.0, of_user),
             Contribution(Source.ITEM, 1.0, of_item),
+            *for_user,
+            *for_item,
             *taste,
             *terms,
         ]
+
+    def _from_features(self, user: int, item: int, *, of_user: bool) -> list[Contribution]:
+        """Return what side information adds to an offset, with its most important features."""
+        side = self.user_side if of_user else self.item_side
+        node = user if of_user else item
+        if not side.encoding.columns or node >= len(side.rows) or not side.rows[node].any():
+            return []
+        links = self.samples.user_links if of_user else self.samples.item_links
+        total, T = np.zeros(len(side.encoding.columns)), len(links)
+        for t in range(T):
+            parts = explanations(self.samples, self.values, user, item, t, t + 1)
+            offsets = self.samples.user_offsets if of_user else self.samples.item_offsets
+            offset = float(offsets[t, node])
+            rate = parts[1 if of_user else 2] / offset if offset else 0.0
+            total += rate * side.column_effects(node, links[t]) / T
+        named = sorted(zip(total, side.encoding.columns, strict=True), key=lambda x: -abs(x[0]))
+        shown = ", ".join(f"{c.title} {x:+.2f}" for x, c in named[:3] if abs(x) >= 0.005)
+        source = Source.USER_FEATURES if of_user else Source.ITEM_FEATURES
+        return [Contribution(source, 1.0, float(total.sum()), None, shown or "each below 0.01")]
+
+    @property
+    def described_users(self) -> np.ndarray:
+        """Whether each known user has side information."""
+        return np.asarray(self.user_side.rows.any(axis=1))
+
+    @property
+    def described_items(self) -> np.ndarray:
+        """Whether each known item has side information."""
+        return np.asarray(self.item_side.rows.any(axis=1))
 
     def item_membership(self, groups: GroupPair) -> np.ndarray:
         chain = self.chain_of_sample == groups.run

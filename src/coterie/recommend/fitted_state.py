@@ -46,6 +46,26 @@ class FittedState:
         return cls(model, adapter, table, IdLookup(rated.user_ids), IdLookup(rated.item_ids))
 
     @property
+    def known_users(self) -> np.ndarray:
+        """Whether the model can predict each user: it has ratings, or features."""
+        rated = self.table.user_counts.any(axis=1)
+        return np.asarray(rated | _described(self.adapter, "described_users", rated))
+
+    @property
+    def known_items(self) -> np.ndarray:
+        """Whether the model can predict each item: it has ratings, or features."""
+        rated = self.table.item_counts.any(axis=1)
+        return np.asarray(rated | _described(self.adapter, "described_items", rated))
+
+    @property
     def likes(self) -> bool:
         """Whether the model was fitted to likes."""
         return len(self.table.unrated[0]) > 0
+
+
+def _described(adapter: Adapter, name: str, like: np.ndarray) -> np.ndarray:
+    """Return which nodes have features; models without features have none."""
+    found = np.zeros(len(like), bool)
+    own = getattr(adapter, name, found[:0])
+    found[: len(own)] = own
+    return found

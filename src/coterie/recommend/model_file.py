@@ -26,7 +26,7 @@ from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import adapter_of_kind, model_class_named
 
-FORMAT = 3
+FORMAT = 4  # 4 adds factors and features of the additive model; older files have none
 OLDEST_FORMAT = 2
 _KEY = "coterie"
 

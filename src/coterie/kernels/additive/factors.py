@@ -73,7 +73,7 @@ def _add_products(others, side, begin, end, x, part, A, b):
                 A[i, j] += part[i, j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=True)
 def cholesky(A):
     """Replace the lower triangle of a positive definite A by its Cholesky factor."""
     K = len(A)
@@ -88,7 +88,7 @@ def cholesky(A):
                 A[i, j] = total / A[j, j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=True)
 def _condition(u, side, x, own, others, mean, precision, part, A, b):
     """Set A to the Cholesky factor L of node u's precision matrix, and b to L^-1 of its pull."""
     K = own.shape[1]
@@ -108,7 +108,7 @@ def _condition(u, side, x, own, others, mean, precision, part, A, b):
         b[i] /= A[i, i]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=True)
 def _solve_transposed(A, b):
     """Replace b by L'^-1 b, L the lower triangle of A."""
     for i in range(len(b) - 1, -1, -1):
@@ -138,7 +138,7 @@ def draw_factors(state, side, x, own, others, mean, precision):
     return state
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=True)
 def factor_posterior(side, x, own, others, mean, precision, moment):
     """Return the conditional mean of each node's factors, and the variance that they add to f.
 

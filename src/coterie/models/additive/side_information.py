@@ -33,6 +33,14 @@ class SideInformation:
         )
         return self.map.values(rows, presence)
 
+    def column_effects(self, node: int, links: np.ndarray) -> np.ndarray:
+        """Return what each column of side information adds to the node's offset in one sample.
+
+        `links` is features x (K + 1) of the sample; the last column belongs to the offset.
+        """
+        weights = self.map.side_rotation @ links[: self.map.side_columns, -1]
+        return np.asarray((self.rows[node] - self.map.side_center) * weights)
+
     def to_arrays(self, prefix: str) -> dict[str, np.ndarray]:
         """Return everything as arrays whose names begin with the prefix."""
         names = json.dumps([list(column) for column in self.encoding.columns])
