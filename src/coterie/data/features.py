@@ -40,8 +40,8 @@ class FeatureTable:
     Examples
     --------
     >>> import coterie as ct
-    >>> films = ct.FeatureTable.from_columns(["x", "y"], {"year": [1994, 2001], "genre": ["a|b", "b"]})
-    >>> films
+    >>> columns = {"year": [1994, 2001], "genre": ["a|b", "b"]}
+    >>> ct.FeatureTable.from_columns(["x", "y"], columns)
     FeatureTable(2 rows: year (number), genre (categories))
     """
 

@@ -164,7 +164,9 @@ class AdditiveAdapter:
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         scale = RatingScale(arrays["values"], arrays["bounds"])
         of_samples = {
-            name: arrays[f"samples.{name}"] for name in Samples._fields if f"samples.{name}" in arrays
+            name: arrays[f"samples.{name}"]
+            for name in Samples._fields
+            if f"samples.{name}" in arrays
         }
         samples = samples_with_factors(of_samples)
         n, m = samples.user_offsets.shape[1], samples.item_offsets.shape[1]

@@ -48,13 +48,13 @@ class FittedState:
     @property
     def known_users(self) -> np.ndarray:
         """Whether the model can predict each user: it has ratings, or features."""
-        rated = self.table.user_counts.any(axis=1)
+        rated = np.asarray(self.table.user_counts.any(axis=1))
         return np.asarray(rated | _described(self.adapter, "described_users", rated))
 
     @property
     def known_items(self) -> np.ndarray:
         """Whether the model can predict each item: it has ratings, or features."""
-        rated = self.table.item_counts.any(axis=1)
+        rated = np.asarray(self.table.item_counts.any(axis=1))
         return np.asarray(rated | _described(self.adapter, "described_items", rated))
 
     @property

@@ -407,10 +407,17 @@ def test_sample_has_the_conditional_means_and_variances() -> None:
         moment = sum(np.outer(others[e], others[e]) for e in rated) / len(rated)
         for node in range(len(nodes)):
             mean, covariance = reference.additive_factor_conditional(
-                state.latent, state.sample, node, users, means[node, :3], c.factor_precision[side][:3]
+                state.latent,
+                state.sample,
+                node,
+                users,
+                means[node, :3],
+                c.factor_precision[side][:3],
             )
             assert factors[node] == pytest.approx(mean, abs=2e-4)
-            count = np.count_nonzero((state.observed.users if users else state.observed.items) == node)
+            count = np.count_nonzero(
+                (state.observed.users if users else state.observed.items) == node
+            )
             expected = 1 / (count + c.precision[side]) + (covariance * moment).sum()
             assert spreads[node] == pytest.approx(expected, rel=1e-3)
     for node in range(len(c.b_user)):
@@ -468,7 +475,9 @@ def test_link_draws_equal_the_reference() -> None:
         assert found[:, :3, k].var(axis=0) == pytest.approx(np.diag(covariance), rel=0.2)
 
 
-def other_side(T: int, labels: np.ndarray, M: np.ndarray, cuts: np.ndarray, q: np.ndarray) -> OtherSide:
+def other_side(
+    T: int, labels: np.ndarray, M: np.ndarray, cuts: np.ndarray, q: np.ndarray
+) -> OtherSide:
     """Return T equal samples of the side that newcomers are placed by."""
     n = len(labels)
     return OtherSide(
@@ -521,9 +530,11 @@ def test_fold_in_draws_factors_from_their_posterior() -> None:
     T, q = 4000, np.array([[1.5], [-0.7], [0.4]])
     cuts, codes = np.array([[-40, -0.5, 0.7, 40]], np.float32), np.array([2, 0, 1], np.uint8)
     M, labels = np.zeros((1, 1, 1), np.float32), np.zeros((3, 1), np.uint8)
-    placed = fold_in(other_side(T, labels, M, cuts, q), newcomer(T, codes, 1, 1e9, 2.0), True, 2, 0, 1)
+    placed = fold_in(
+        other_side(T, labels, M, cuts, q), newcomer(T, codes, 1, 1e9, 2.0), True, 2, 0, 1
+    )
     grid = np.linspace(-5, 5, 2001)
-    weight = np.exp(-(grid - 0.5) ** 2)  # precision 2 around the prior mean of .5
+    weight = np.exp(-((grid - 0.5) ** 2))  # precision 2 around the prior mean of .5
     for code, (slope,) in zip(codes, q, strict=True):
         weight *= [reference.ordinal_distribution(cuts[0, 1:-1], p * slope)[code] for p in grid]
     expected = (grid * weight).sum() / weight.sum()
@@ -667,7 +678,9 @@ def test_best_allocation_minimises_the_squared_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("taste", "kinds"), [(0.0, {"offsets"}), (1.5, {"presence", "ratings", "factors"})], ids=["none", "strong"]
+    ("taste", "kinds"),
+    [(0.0, {"offsets"}), (1.5, {"presence", "ratings", "factors"})],
+    ids=["none", "strong"],
 )
 def test_chains_use_the_data_that_predict(taste: float, kinds: set[str]) -> None:
     rng = np.random.default_rng(3)

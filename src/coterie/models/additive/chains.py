@@ -141,7 +141,10 @@ def presence_outcomes(
     count = int(negatives_per_rating * len(observed.level))
     if not count:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    u, v = popular_negative_pairs(rng, observed.users, observed.items, observed.n_items, count)
+    # Items without ratings are not negatives: nobody could rate them yet.
+    rated, place = np.unique(observed.items, return_inverse=True)
+    u, v = popular_negative_pairs(rng, observed.users, place, len(rated), count)
+    v = rated[v]
     users, items = np.r_[observed.users, u], np.r_[observed.items, v]
     y = np.arange(len(users)) < len(observed.users)
     return users, items, y - y.mean()

@@ -43,9 +43,9 @@ class AdditiveBlockModel(Estimator):
     A pair of groups has an effect on the rating. The effects of all partitions, the product of the
     user's and the item's factors, and an offset of each add up to a location on the rating scale.
     Factors and offsets are regressed on features: who rated what, and side information if it is
-    given, so that users and items with few or no ratings are predicted from them. The posterior is sampled
-    by independent chains that run in parallel; predictions average over the samples. This is the
-    most accurate model of the library (`Recommender("best")` uses it).
+    given, so that users and items with few or no ratings are predicted from them. The posterior is
+    sampled by independent chains that run in parallel; predictions average over the samples. This
+    is the most accurate model of the library (`Recommender("best")` uses it).
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ class AdditiveBlockModel(Estimator):
     negatives_per_rating : float, default=1.0
         Number of unrated pairs that are drawn per rating as examples of absence.
     pilot : bool, default=True
-        Choose by held-out ratings how many chains use presence and ratings, ratings alone, or
-        offsets alone. Without a pilot, and with fewer than 100 ratings, all chains use presence
-        and ratings (or ratings alone if `presence` or `negatives_per_rating` is 0).
+        Choose by held-out ratings how many chains have groups and factors, factors alone, or
+        offsets alone. Without a pilot, and with fewer than 100 ratings, all chains have groups and
+        factors.
     rng : int, numpy.random.Generator or None, default=0
         Seed of the random numbers. The same seed gives the same result for any number of threads.
         None uses a fresh seed.
@@ -92,7 +92,8 @@ class AdditiveBlockModel(Estimator):
     chain_of_sample_ : ndarray of shape (n_samples,)
         The chain of each sample.
     mixture_ : dict of str to int
-        Number of chains by the data they use: "presence", "ratings", "offsets".
+        Number of chains of each kind: "presence" or "ratings" (groups and factors, with or without
+        who rated what), "factors" (no groups), "offsets" (offsets only).
     user_labels_ : ndarray of shape (n_partitions, n_users)
         Group of each user in the last sample of the first chain.
     item_labels_ : ndarray of shape (n_partitions, n_items)

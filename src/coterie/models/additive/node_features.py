@@ -3,8 +3,8 @@
 Two blocks of columns. The first holds side information that the caller gave (age, genres). The
 second is computed from who rated what: the leading singular vectors of the presence matrix, and how
 many ratings a node has. All columns are centred and orthogonal, the second block also to the first,
-so that a chain draws each regression coefficient alone, and a chain that does not use presence reads
-only the first columns.
+so that a chain draws each regression coefficient alone, and a chain that does not use presence
+reads only the first columns.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class FeatureMap(NamedTuple):
     @property
     def side_columns(self) -> int:
         """Number of columns that come from side information."""
-        return self.side_rotation.shape[1]
+        return int(self.side_rotation.shape[1])
 
     @property
     def columns(self) -> int:
         """Number of columns."""
-        return self.side_rotation.shape[1] + self.rotation.shape[1]
+        return int(self.side_rotation.shape[1] + self.rotation.shape[1])
 
     def values(self, side: np.ndarray, presence: np.ndarray | None) -> np.ndarray:
         """Return the features of nodes, float32.
@@ -122,9 +122,7 @@ def node_features(
     return NodeFeatures(user_values, item_values, user_map, item_map)
 
 
-def _singular_vectors(
-    matrix: csr_array, count: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _singular_vectors(matrix: csr_array, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the leading left vectors, singular values and right vectors, largest first."""
     n, m = matrix.shape
     if count < 1 or matrix.nnz == 0:
