@@ -821,6 +821,8 @@ class AdditiveSample(NamedTuple):
     item_offsets: np.ndarray  # b_v
     cutpoints: np.ndarray  # C[style, r], R - 1 per style, ascending
     styles: np.ndarray  # style of each user
+    user_factors: np.ndarray | None = None  # p[u, k]
+    item_factors: np.ndarray | None = None  # q[v, k]
 
 
 class PresenceSample(NamedTuple):
@@ -839,8 +841,14 @@ def normal_cdf(x: float) -> float:
 
 
 def additive_location(sample: AdditiveSample, u: int, v: int, without: int | None = None) -> float:
-    """Return f_uv = b_u + b_v + sum_s M^s[g^s_u, h^s_v]; `without` leaves one partition out."""
+    """Return f_uv = b_u + b_v + p_u . q_v + sum_s M^s[g^s_u, h^s_v].
+
+    `without` leaves one partition out.
+    """
     f = sample.user_offsets[u] + sample.item_offsets[v]
+    if sample.user_factors is not None and sample.item_factors is not None:
+        for k in range(sample.user_factors.shape[1]):
+            f += float(sample.user_factors[u, k]) * float(sample.item_factors[v, k])
     for s in range(len(sample.M)):
         if s != without:
             f += sample.M[s, sample.user_labels[s, u], sample.item_labels[s, v]]
@@ -940,11 +948,14 @@ def distribution_of(log_weights: Sequence[float]) -> np.ndarray:
 
 
 def gaussian_effect(
-    residuals: Sequence[float], prior_precision: float, precision: float = 1.0
+    residuals: Sequence[float],
+    prior_precision: float,
+    precision: float = 1.0,
+    prior_mean: float = 0.0,
 ) -> tuple[float, float]:
-    """Return (mean, variance) of an effect with prior N(0, 1/prior_precision), given residuals."""
+    """Return (mean, variance) of an effect with prior N(prior_mean, 1/prior_precision)."""
     total = prior_precision + precision * len(residuals)
-    return precision * sum(residuals) / total, 1 / total
+    return (prior_precision * prior_mean + precision * sum(residuals)) / total, 1 / total
 
 
 def additive_effect_conditional(
@@ -983,15 +994,19 @@ def additive_presence_effect_conditional(
 
 
 def additive_user_offset_conditional(
-    latent: Sequence[tuple[int, int, float]], sample: AdditiveSample, user: int, precision: float
+    latent: Sequence[tuple[int, int, float]],
+    sample: AdditiveSample,
+    user: int,
+    precision: float,
+    prior_mean: float = 0.0,
 ) -> tuple[float, float]:
-    """Return (mean, variance) of b_u: sum(e + b) / (n + lambda), 1 / (n + lambda)."""
+    """Return (mean, variance) of b_u: (sum(e + b) + lambda mu) / (n + lambda), 1 / (n + lambda)."""
     residuals = [
         z - additive_location(sample, u, v) + sample.user_offsets[u]
         for u, v, z in latent
         if u == user
     ]
-    return gaussian_effect(residuals, precision)
+    return gaussian_effect(residuals, precision, prior_mean=prior_mean)
 
 
 def additive_item_offset_conditional(
@@ -1004,6 +1019,44 @@ def additive_item_offset_conditional(
         if v == item
     ]
     return gaussian_effect(residuals, precision)
+
+
+def additive_factor_conditional(
+    latent: Sequence[tuple[int, int, float]],
+    sample: AdditiveSample,
+    node: int,
+    users: bool,
+    prior_mean: Sequence[float],
+    precision: Sequence[float],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (mean, covariance) of the factors of a user or an item, given all else.
+
+    The prior is N(prior_mean, diag(1 / precision)); each z - f + p . q is an observation of p . q
+    with variance 1.
+    """
+    own, others = sample.user_factors, sample.item_factors
+    if not users:
+        own, others = others, own
+    inverse = np.diag(np.array(precision, float))
+    pull = inverse @ np.array(prior_mean, float)
+    for u, v, z in latent:
+        here, there = (u, v) if users else (v, u)
+        if here == node:
+            q = others[there].astype(float)
+            rest = z - additive_location(sample, u, v) + float(own[node].astype(float) @ q)
+            inverse = inverse + np.outer(q, q)
+            pull = pull + q * rest
+    covariance = np.linalg.inv(inverse)
+    return covariance @ pull, covariance
+
+
+def additive_link_conditional(
+    features: np.ndarray, values: np.ndarray, precision: float, link_precision: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (mean, covariance) of w in values = features @ w + N(0, 1 / precision)."""
+    inverse = precision * features.T @ features + link_precision * np.eye(features.shape[1])
+    covariance = np.linalg.inv(inverse)
+    return covariance @ (precision * features.T @ values), covariance
 
 
 def additive_presence_user_offset_conditional(

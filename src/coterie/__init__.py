@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from coterie.data import Ratings as Ratings
     from coterie.data.attributes import Attributes as Attributes
     from coterie.data.attributes import read_attributes as read_attributes
+    from coterie.data.features import FeatureTable as FeatureTable
+    from coterie.data.features import read_features as read_features
     from coterie.data.readers import read_bipartite as read_bipartite
     from coterie.data.readers import read_graph as read_graph
     from coterie.data.readers import read_ratings as read_ratings
@@ -70,6 +72,7 @@ _MODULES = {
     "Attributes": "coterie.data.attributes",
     "CoterieError": "coterie.base.errors",
     "DaskEngine": "coterie.engine.dask",
+    "FeatureTable": "coterie.data.features",
     "GeneralizedKMeans": "coterie.models.hard.estimator",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
@@ -90,6 +93,7 @@ _MODULES = {
     "load_sketch": "coterie.anonymize.private.sketch",
     "read_attributes": "coterie.data.attributes",
     "read_bipartite": "coterie.data.readers",
+    "read_features": "coterie.data.features",
     "read_graph": "coterie.data.readers",
     "read_ratings": "coterie.data.readers",
     "write_graph": "coterie.data.writers",

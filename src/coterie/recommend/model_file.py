@@ -28,7 +28,7 @@ from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import adapter_for, adapter_of_kind, model_class_named
 
-FORMAT = 4  # 4 adds the interaction model; it is fitted from the ratings of older files
+FORMAT = 4  # 4 adds the interaction model (fitted from the ratings of older files) and features
 OLDEST_FORMAT = 2
 _KEY = "coterie"
 
