@@ -1,0 +1,272 @@
+"""Merges, splits and samples of a partition by its description length.
+
+Used by `models/hard/description/`. The change of every step is exact (`description.py`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from coterie.kernels.hard.description import (
+    BLOCKS,
+    FREE,
+    MIN_GAIN,
+    NEVER,
+    block_part,
+    change_of,
+    forget,
+    join_cost,
+    node_part,
+    shift_part,
+    upper_change,
+)
+from coterie.kernels.hard.sparse_rows import members_of
+from coterie.kernels.numba.random import below, stream, uniform
+
+
+@njit(nogil=True, cache=True)
+def find_merges(model, graph, blocks, upper, scratch, start, nodes, key, tries, partner, change):
+    """Fill partner and change (OUT, one per block): the best of `tries` candidates per block.
+
+    Candidates are blocks of neighbours and of neighbours of neighbours of random members; all
+    blocks if there are no more than `tries`. The profile of a block is read once."""
+    labels, sizes = blocks.labels, blocks.sizes
+    K = len(sizes)
+    for r in range(K):
+        partner[r] = -1
+        change[r] = NEVER
+        if sizes[r] == 0:
+            continue
+        state = stream(key, r)
+        part = block_part(blocks, r, scratch)
+        stay = join_cost(model, blocks, scratch, part, r, r)
+        everything = blocks.scalars[BLOCKS] <= tries
+        members = start[r + 1] - start[r]
+        scratch.marked[r] = 1
+        seen = 1
+        scratch.candidates[0] = r
+        for i in range(K if everything else 2 * tries):
+            s = np.int64(i)
+            if not everything:
+                state, j = below(state, members)
+                v = nodes[start[r] + j]
+                for _ in range(1 + (i % 3 > 0)):
+                    d = graph.indptr[v + 1] - graph.indptr[v]
+                    if d > 0:
+                        state, j = below(state, d)
+                        v = graph.indices[graph.indptr[v] + j]
+                s = np.int64(labels[v])
+                if i % 8 == 7:
+                    state, s = below(state, K)
+            if scratch.marked[s] == 1 or sizes[s] == 0:
+                continue
+            scratch.marked[s] = 1
+            scratch.candidates[seen] = s
+            seen += 1
+            cost = join_cost(model, blocks, scratch, part, r, s) - stay
+            cost += upper_change(model, blocks, upper, scratch, part, r, s)
+            if cost < change[r]:
+                change[r] = cost
+                partner[r] = s
+        for i in range(seen):
+            scratch.marked[scratch.candidates[i]] = 0
+        forget(scratch, part.m)
+
+
+@njit(nogil=True, cache=True)
+def merge_blocks(model, blocks, upper, scratch, start, nodes, order, partner, most, limit):
+    """Merge blocks r of `order` with partner[r] while the exact change is below `limit`.
+
+    A block takes part in one merge only, so the lists of members stay valid. At most `most`
+    merges. Return (merges made, change)."""
+    taken = scratch.marked
+    made, total = 0, 0.0
+    for i in range(len(order)):
+        r = order[i]
+        s = partner[r]
+        if made == most:
+            break
+        if s < 0 or taken[r] == 1 or taken[s] == 1:
+            continue
+        part = block_part(blocks, r, scratch)
+        change = change_of(model, blocks, upper, scratch, part, r, s)
+        if change < limit:
+            shift_part(model, blocks, upper, scratch, part, r, s)
+            for j in range(start[r], start[r + 1]):
+                blocks.labels[nodes[j]] = s
+            taken[r] = 1
+            taken[s] = 1
+            made += 1
+            total += change
+        forget(scratch, part.m)
+    taken[:] = 0
+    return made, total
+
+
+@njit(nogil=True, cache=True)
+def settle_pair(model, graph, blocks, upper, scratch, members, r, s, passes):
+    """Move members between blocks r and s only, each to the better one, for a few passes.
+
+    Return the change. Neither block is emptied."""
+    total = 0.0
+    for _ in range(passes):
+        moved = 0
+        for i in range(len(members)):
+            v = members[i]
+            a = np.int64(blocks.labels[v])
+            b = s if a == r else r
+            if blocks.sizes[a] == 1:
+                continue
+            part = node_part(graph, blocks.labels, v, scratch)
+            change = change_of(model, blocks, upper, scratch, part, a, b)
+            if change < -MIN_GAIN:
+                shift_part(model, blocks, upper, scratch, part, a, b)
+                blocks.labels[v] = b
+                total += change
+                moved += 1
+            forget(scratch, part.m)
+        if moved * 200 <= len(members):
+            break
+    return total
+
+
+@njit(nogil=True, cache=True)
+def force_move(model, graph, blocks, upper, scratch, v, b):
+    """Move node v to block b whatever it costs; return the change."""
+    a = np.int64(blocks.labels[v])
+    if a == b:
+        return 0.0
+    part = node_part(graph, blocks.labels, v, scratch)
+    change = change_of(model, blocks, upper, scratch, part, a, b)
+    shift_part(model, blocks, upper, scratch, part, a, b)
+    blocks.labels[v] = b
+    forget(scratch, part.m)
+    return change
+
+
+@njit(nogil=True, cache=True)
+def scatter_members(model, graph, blocks, upper, scratch, members, r, s, state, way):
+    """Distribute the members over blocks r and s anew; return (state, change).
+
+    way 0: each at random. way 1: s grows from a random member along edges to half of them.
+    way 2: one by one in random order, each to the better block so far (all but one start in r)."""
+    total = 0.0
+    n = len(members)
+    if way == 0:
+        for i in range(n):
+            state, u = uniform(state)
+            b = s if u < 0.5 else r
+            if i == 0:
+                b = r
+            if i == 1:
+                b = s
+            total += force_move(model, graph, blocks, upper, scratch, members[i], b)
+        return state, total
+    for i in range(n):
+        total += force_move(model, graph, blocks, upper, scratch, members[i], r)
+    state, i = below(state, n)
+    seed = members[i]
+    total += force_move(model, graph, blocks, upper, scratch, seed, s)
+    if way == 2:
+        return state, total
+    queue = np.empty(n, np.int64)
+    queue[0] = seed
+    done, count = 0, 1
+    while done < count and 2 * count < n:
+        v = queue[done]
+        done += 1
+        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+            w = graph.indices[e]
+            if blocks.labels[w] == r and 2 * count < n and blocks.sizes[r] > 1:
+                total += force_move(model, graph, blocks, upper, scratch, w, s)
+                queue[count] = w
+                count += 1
+    return state, total
+
+
+@njit(nogil=True, cache=True)
+def try_split(model, graph, blocks, upper, scratch, members, r, s, key, attempts, passes, limit):
+    """Distribute the members (those of r, and of s if it is not empty) over r and s anew; keep the
+    best result if it is better than now by more than -limit. Return the change (0 if undone)."""
+    n = len(members)
+    if n < 2:
+        return 0.0
+    state = stream(key, r)
+    before = np.empty(n, np.int32)
+    best = np.empty(n, np.int32)
+    for i in range(n):
+        before[i] = blocks.labels[members[i]]
+    low, found, now = limit, False, 0.0
+    for attempt in range(attempts):
+        for i in range(n - 1, 0, -1):
+            state, j = below(state, i + 1)
+            members[i], members[j] = members[j], members[i]
+            before[i], before[j] = before[j], before[i]
+            best[i], best[j] = best[j], best[i]
+        state, change = scatter_members(
+            model, graph, blocks, upper, scratch, members, r, s, state, attempt % 3
+        )
+        now += change
+        now += settle_pair(model, graph, blocks, upper, scratch, members, r, s, passes)
+        if now < low - MIN_GAIN:
+            low, found = now, True
+            for i in range(n):
+                best[i] = blocks.labels[members[i]]
+    goal = best if found else before
+    if not found and blocks.sizes[r] + blocks.sizes[s] > 0:
+        pass
+    for i in range(n):
+        now += force_move(model, graph, blocks, upper, scratch, members[i], np.int64(goal[i]))
+    return now if found else 0.0
+
+
+@njit(nogil=True, cache=True)
+def split_all(model, graph, blocks, upper, scratch, order, key, attempts, passes):
+    """Try to split each block of `order`; return (splits made, change)."""
+    K = len(blocks.sizes)
+    start, nodes = members_of(blocks.labels, K)
+    made, total = 0, 0.0
+    for i in range(len(order)):
+        r = order[i]
+        if blocks.scalars[FREE] == 0:
+            break
+        if blocks.sizes[r] < 2:
+            continue
+        s = blocks.free[blocks.scalars[FREE] - 1]
+        members = nodes[start[r] : start[r + 1]].copy()
+        change = try_split(
+            model, graph, blocks, upper, scratch, members, r, s, key, attempts, passes, 0.0
+        )
+        if change < 0.0:
+            made += 1
+            total += change
+    return made, total
+
+
+@njit(nogil=True, cache=True)
+def resplit_pairs(model, graph, blocks, upper, scratch, order, partner, key, attempts, passes):
+    """Distribute the members of r and partner[r] over the two anew; return (improved, change)."""
+    K = len(blocks.sizes)
+    made, total = 0, 0.0
+    start, nodes = members_of(blocks.labels, K)
+    dirty = np.zeros(K, np.bool_)
+    for i in range(len(order)):
+        r = order[i]
+        s = partner[r]
+        if s < 0 or dirty[r] or dirty[s] or blocks.sizes[r] == 0 or blocks.sizes[s] == 0:
+            continue
+        members = np.concatenate(
+            (nodes[start[r] : start[r + 1]], nodes[start[s] : start[s + 1]])
+        )
+        change = try_split(
+            model, graph, blocks, upper, scratch, members, r, s, key, attempts, passes, 0.0
+        )
+        if change < 0.0:
+            made += 1
+            total += change
+            dirty[r] = True
+            dirty[s] = True
+    return made, total
