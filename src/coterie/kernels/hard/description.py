@@ -630,10 +630,13 @@ def list_candidates(graph, blocks, scratch, v, m, state, near, far, exhaustive):
 
 
 @njit(nogil=True, cache=True)
-def sweep(model, graph, blocks, upper, scratch, order, key, near, far, exhaustive, new_blocks):
+def sweep(
+    model, graph, blocks, upper, scratch, order, key, near, far, exhaustive, new_blocks, active
+):
     """Move every node of `order` to the best block among its candidates.
 
-    Return (nodes moved, change of the description length): it never rises."""
+    active (OUT): 1 for nodes that moved and their neighbours. Return (nodes moved, change of the
+    description length): it never rises."""
     moved, total = 0, 0.0
     labels = blocks.labels
     for place in range(len(order)):
@@ -663,5 +666,8 @@ def sweep(model, graph, blocks, upper, scratch, order, key, near, far, exhaustiv
             labels[v] = best
             moved += 1
             total += low
+            active[v] = 1
+            for i in range(graph.indptr[v], graph.indptr[v + 1]):
+                active[graph.indices[i]] = 1
         forget(scratch, part.m)
     return moved, total
