@@ -20,6 +20,12 @@ from coterie.engine.checkpoint import RunCheckpoint
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest, digest
+from coterie.models.hard.description.choice import (
+    DESCRIBED,
+    choose_description,
+    description_length_of_result,
+    graph_objective,
+)
 from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fit, seed_name
 from coterie.models.hard.objectives import (
     BlockObjective,
@@ -63,11 +69,17 @@ class GeneralizedKMeans(Estimator):
     ----------
     n_blocks : int, tuple of (int, int) or "auto", default=10
         Number of blocks. For ratings one number for users and items, or a tuple
-        ``(user blocks, item blocks)``. ``"auto"`` chooses the number with the shortest description
-        length (Peixoto, 2017); it needs the whole graph on one machine.
+        ``(user blocks, item blocks)``. ``"auto"`` finds the partition with the shortest description
+        length, whatever its number of blocks (Peixoto, 2017); it needs the whole graph on one
+        machine. For the objectives ``"simple"``, ``"degree-corrected"``, ``"communities"`` and
+        ``"auto"`` every move, merge and split is judged by the description length; for the others
+        the numbers of blocks are compared after a search at each.
     objective : str, default="simple"
         The model of the data. For a `Graph`: ``"simple"`` (undirected, unweighted),
-        ``"degree-corrected"`` (Karrer & Newman, 2011), ``"directed"`` or ``"weighted"``. For
+        ``"degree-corrected"`` (Karrer & Newman, 2011), ``"communities"`` (degree-corrected, with
+        one density inside blocks and one between them; Zhang & Peixoto, 2020; requires
+        ``n_blocks="auto"``), ``"auto"`` (whichever of these three has the shortest description;
+        requires ``n_blocks="auto"``), ``"directed"`` or ``"weighted"``. For
         `Ratings`: ``"ratings"`` (one distribution over rating levels per cell), ``"binomial"`` or
         ``"likes"`` (which pairs occur, whatever the rating). For an array of points:
         ``"gaussian"``.
@@ -119,14 +131,25 @@ class GeneralizedKMeans(Estimator):
         Mean of each block (points only).
     history_ : list of Iteration
         ``iteration``, ``seconds``, ``entropy`` and ``moved`` of each iteration of the best run.
+        For graphs with ``n_blocks="auto"`` ``entropy`` is the description length.
     run_entropies_ : list of float
         Entropy of each run.
+    description_length_ : float
+        Description length of the result in nats (``n_blocks="auto"``). Of graphs as multigraphs,
+        so the lengths of the objectives ``"simple"``, ``"degree-corrected"`` and
+        ``"communities"`` on one graph can be compared.
     description_lengths_ : dict of tuple to float
-        Description length in nats of every number of blocks that was tried (``n_blocks="auto"``).
+        The shortest description length in nats of every number of blocks that was tried
+        (``n_blocks="auto"``).
+    objective_ : str
+        The objective of the result: the one that was chosen for ``objective="auto"``, else
+        `objective`.
     converged_ : bool
         Whether the search stopped by itself rather than at `max_iter`.
     locally_optimal_ : bool
-        Whether no single move lowers S, verified by a pass over all nodes.
+        Whether no single move lowers S, verified by a pass over all nodes. For graphs with
+        ``n_blocks="auto"``: whether no single move to any block, or to a block of its own,
+        shortens the description.
     interrupted_ : bool
         Whether Ctrl-C ended the search; the other attributes describe the best result so far.
     seconds_ : float
@@ -260,8 +283,12 @@ class GeneralizedKMeans(Estimator):
         if isinstance(data, Ratings):
             self.ratings_ = data
 
+        self.objective_ = self.objective
         with running_engine(engine) as running:
-            objective = objective_for(self.objective, data, self.score, running)
+            described = self.n_blocks == "auto" and self.objective in DESCRIBED
+            objective = objective_for(
+                graph_objective(self.objective), data, self.score, running
+            )
             if self.n_blocks != "auto":
                 sizes, least = objective.n_elements, self.min_block_size
                 n_blocks = block_counts(self.n_blocks, sizes, least)
@@ -270,6 +297,9 @@ class GeneralizedKMeans(Estimator):
             self._compile(objective)
 
             began = time.perf_counter()
+            if described and self.search == "best":
+                self._fit_description(objective, data, fit, running, callback, began)
+                return self
             if self.n_blocks == "auto":
                 n_blocks, start = self._choose_blocks(objective, fit, running, callback)
             task = _SearchTask(objective, n_blocks, start, running, callback)
@@ -281,6 +311,42 @@ class GeneralizedKMeans(Estimator):
             self._set_results(task, chosen)
         self.run_entropies_ = [run.entropy for run in fit.finished]
         return self
+
+    def _fit_description(
+        self,
+        objective: BlockObjective,
+        data: Graph,
+        fit: HardFitState,
+        engine: Engine,
+        callback: Callback,
+        began: float,
+    ) -> None:
+        """Find the shortest description and set the fitted attributes."""
+        found, lengths = choose_description(
+            self.objective,
+            objective,
+            data,
+            rng=fit.rng,
+            engine=engine,
+            callback=callback,
+            n_init=self.n_init,
+            min_block_size=self.min_block_size,
+        )
+        self.objective_, self.interrupted_ = found.objective, found.interrupted
+        self.description_lengths_ = {(k,): length for k, length in lengths.items()}
+        self.description_length_ = found.length
+        final = objective_for(graph_objective(found.objective), data, self.score, engine)
+        task = _SearchTask(final, (max(found.n_blocks, 1),), None, engine, callback)
+        self.seconds_ = time.perf_counter() - began
+        entropy = final.entropy(final.start((found.labels,), task.n_blocks))
+        self._set_results(
+            task,
+            SearchResult(
+                (found.labels,), entropy, found.history, not found.interrupted, found.interrupted
+            ),
+            optimal=found.locally_optimal,
+        )
+        self.run_entropies_ = [entropy]
 
     def compile(
         self,
@@ -413,8 +479,12 @@ class GeneralizedKMeans(Estimator):
             trace = paper.begin(objective, n_blocks, labels)
         return paper.run(objective, trace, alpha=self.alpha, after_iteration=save_if_due, **common)
 
-    def _set_results(self, task: _SearchTask, found: SearchResult) -> None:
-        """Set the fitted attributes that describe the best clustering."""
+    def _set_results(
+        self, task: _SearchTask, found: SearchResult, optimal: bool | None = None
+    ) -> None:
+        """Set the fitted attributes that describe the best clustering.
+
+        `optimal` says whether it is locally optimal; None: check."""
         if len(found.labels) == 1:
             self.labels_ = found.labels[0]
         else:
@@ -432,9 +502,14 @@ class GeneralizedKMeans(Estimator):
             blocks = block_summary(objective, state)
             self.block_edges_, self.block_pairs_ = blocks.edges, blocks.pairs
             self.block_probabilities_ = blocks.probabilities
+        if optimal is not None:
+            self.locally_optimal_ = optimal
+            return
         self.locally_optimal_ = not found.interrupted and is_locally_optimal(
             objective, state, task.engine, self.min_block_size
         )
+        if self.n_blocks == "auto":
+            self.description_length_ = description_length_of_result(objective, found.labels)
 
     def _fingerprint(self, data: Any) -> dict[str, Any]:
         """Return what a checkpoint must agree with: the data and the parameters of the run."""
@@ -458,6 +533,11 @@ class GeneralizedKMeans(Estimator):
                 tiny = distribute(tiny, engine)
             model = type(self)(**{**self.get_params(), "max_iter": 1, "min_block_size": 0})
             fit = HardFitState(np.random.default_rng(0))
+            if self.n_blocks == "auto" and self.objective in DESCRIBED and self.search == "best":
+                choose_description(
+                    "simple", tiny, graph, rng=np.random.default_rng(0), engine=engine
+                )
+                return
             if self.n_blocks == "auto":
                 model._choose_blocks(tiny, HardFitState(np.random.default_rng(0)), engine, silent)
             task = _SearchTask(tiny, (2,), None, engine, silent)

@@ -53,6 +53,16 @@ def check_options(model: Any) -> None:
         raise InputError(
             f"tol must not be negative: {model.tol:g}", remedy="set `tol=0` to run all iterations"
         )
+    if model.objective in ("communities", "auto") and model.n_blocks not in ("auto", "nested"):
+        raise InputError(
+            f'`objective="{model.objective}"` chooses the number of blocks itself',
+            remedy='use `n_blocks="auto"`, or `objective="degree-corrected"` with a number',
+        )
+    if model.objective in ("communities", "auto") and model.search != "best":
+        raise InputError(
+            f'`objective="{model.objective}"` does not support `search="paper"`',
+            remedy='use `search="best"`',
+        )
     if model.n_blocks == "auto" and not isinstance(model.init, str):
         raise InputError(
             '`n_blocks="auto"` cannot start from given labels',

@@ -34,10 +34,11 @@ _QUIET = 2e-3  # a sweep that moves a smaller share of the nodes ends the sweeps
 _CHANGED = 0.05  # a block that changed by a smaller share is not tried again
 _ROUNDS = 12  # of repairs
 _ROUND_GAIN = 2e-5  # a round that gains a smaller share is the last one (large graphs)
-_PERTURB_WORK = 400_000  # (nodes + edges) x perturbations
-_PERTURBATIONS = 30  # maximum
-_PATIENCE = 6  # perturbations in a row without improvement
+_PERTURB_WORK = 150_000  # (nodes + edges) x perturbations
+_PERTURBATIONS = 10  # maximum
+_PATIENCE = 3  # perturbations in a row without improvement
 _PIECES = 3  # per block that is cut
+_THOROUGH = 10_000  # nodes + edges up to which every block is tried in every round
 _CHECK_PASSES = 20  # over all nodes and blocks at the end
 _CHECK_WORK = 4_000_000_000  # edges x blocks up to which the end tries all blocks
 
@@ -66,6 +67,7 @@ class DescriptionSearch:
         self.tried = _nothing_tried(state)
         self.best, self.best_length = state.labels.copy(), self.length
         self.locally_optimal = False
+        self.thorough = len(state.labels) + state.model.n_edges <= _THOROUGH
 
     def run(self, *, perturb: bool = True) -> None:
         """Search from the present labels; `best` has the result."""
@@ -184,7 +186,7 @@ class DescriptionSearch:
         self.length += change
         return int(made)
 
-    def divisions(self, attempts: int = 2, passes: int = 5) -> int:
+    def divisions(self, attempts: int = 3, passes: int = 5) -> int:
         """Try to divide pairs of similar blocks anew; return the improvements made."""
         state = self.state
         partner = self.partners()[0]
@@ -198,19 +200,19 @@ class DescriptionSearch:
     def _untried(self, what: str) -> np.ndarray:
         """Return the blocks that have changed since this was tried last, in random order."""
         ends, last = self.state.blocks.ends.astype(np.float64), self.tried[what]
-        changed = (last < 0) | (np.abs(ends - last) > _CHANGED * last)
+        changed = self.thorough | (last < 0) | (np.abs(ends - last) > _CHANGED * last)
         chosen = self.rng.permutation(np.flatnonzero(changed & (self.state.blocks.sizes > 1)))
         last[chosen] = ends[chosen]
         return chosen
 
     def repair(self, rounds: int = _ROUNDS) -> None:
         """Repeat moves, merges, splits and new divisions until a round finds nothing."""
-        small = len(self.state.labels) + self.state.model.n_edges < _PERTURB_WORK
         for _ in range(rounds):
             before = self.length
-            split = self.splits()
+            attempts = 3 if self.thorough else 2
+            split = self.splits(attempts)
             moved = self.sweeps(10, new_blocks=True)
-            divided = self.divisions()
+            divided = self.divisions(attempts)
             merged = self.merges(self.state.n_blocks)
             moved += self.sweeps(10)
             self.trail.add(
@@ -221,7 +223,7 @@ class DescriptionSearch:
             )
             self.keep()
             gain = before - self.length
-            if gain <= 1e-6 or (not small and gain < _ROUND_GAIN * abs(self.length)):
+            if gain <= 1e-6 or (not self.thorough and gain < _ROUND_GAIN * abs(self.length)):
                 return
 
     def finish(self) -> None:
