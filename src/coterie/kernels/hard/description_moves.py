@@ -216,8 +216,6 @@ def try_split(model, graph, blocks, upper, scratch, members, r, s, key, attempts
             for i in range(n):
                 best[i] = blocks.labels[members[i]]
     goal = best if found else before
-    if not found and blocks.sizes[r] + blocks.sizes[s] > 0:
-        pass
     for i in range(n):
         now += force_move(model, graph, blocks, upper, scratch, members[i], np.int64(goal[i]))
     return now if found else 0.0
@@ -258,6 +256,8 @@ def resplit_pairs(model, graph, blocks, upper, scratch, order, partner, key, att
         s = partner[r]
         if s < 0 or dirty[r] or dirty[s] or blocks.sizes[r] == 0 or blocks.sizes[s] == 0:
             continue
+        if upper.depth > 0 and upper.parents[0, r] != upper.parents[0, s]:
+            continue  # a block that is empty for a moment would change its group
         members = np.concatenate(
             (nodes[start[r] : start[r + 1]], nodes[start[s] : start[s + 1]])
         )

@@ -22,7 +22,7 @@ from coterie.base.randomness import stream_keys
 from coterie.kernels.hard import description as kernels
 from coterie.kernels.hard import description_moves as moves
 from coterie.kernels.hard.sparse_rows import members_of
-from coterie.models.hard.description.state import DescriptionState, start_state
+from coterie.models.hard.description.state import DescriptionState, Prior, start_state
 
 _NEAR, _FAR = 10, 5  # candidates of a node: blocks of neighbours, and of their neighbours
 _EXHAUSTIVE = 12  # with at most this many blocks a node tries all of them
@@ -89,7 +89,9 @@ class DescriptionSearch:
     def restart(self, labels: np.ndarray) -> None:
         """Continue from other labels."""
         old = self.state
-        self.state = start_state(old.model.kind, old.graph, labels, upper=None)
+        if old.upper.depth > 0:
+            raise ValueError("the levels above belong to the present labels")
+        self.state = start_state(old.model.kind, old.graph, labels, prior=old.prior)
         self.length = self.state.length()
         self.tried = _nothing_tried(self.state)
 
@@ -97,11 +99,20 @@ class DescriptionSearch:
         """Renumber the blocks and make room for more; nothing else changes."""
         old = self.state
         occupied = np.flatnonzero(old.blocks.sizes > 0)
-        self.state = start_state(old.model.kind, old.graph, old.labels)
+        self.state = start_state(old.model.kind, old.graph, old.labels, prior=self._prior(occupied))
         for what, ends in self.tried.items():
             now = np.full(len(self.state.blocks.sizes), -1.0)
             now[: len(occupied)] = ends[occupied]
             self.tried[what] = now
+
+    def _prior(self, occupied: np.ndarray) -> Prior:
+        """Return the prior of the block matrix for blocks that are renumbered in order."""
+        upper = self.state.upper
+        if upper.depth == 0:
+            return self.state.prior
+        parents = upper.parents.copy()
+        parents[0, : len(occupied)] = upper.parents[0, occupied]
+        return upper._replace(parents=parents)
 
     def keep(self) -> None:
         """Remember the present labels if they are the best so far."""

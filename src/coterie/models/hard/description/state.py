@@ -67,6 +67,10 @@ def no_levels() -> Upper:
     )
 
 
+# What the block matrix costs: "flat" (any matrix is equally likely), or the levels above.
+Prior = str | Upper
+
+
 @dataclass
 class DescriptionState:
     """A partition with its statistics. `upper` is the prior of the block matrix."""
@@ -76,6 +80,7 @@ class DescriptionState:
     blocks: Blocks
     upper: Upper
     scratch: Scratch
+    prior: Prior
 
     @property
     def labels(self) -> np.ndarray:
@@ -108,12 +113,12 @@ def start_state(
     labels: np.ndarray,
     *,
     spare: int | None = None,
-    upper: Upper | None = None,
-    cells_known: bool = False,
+    prior: Prior = "flat",
 ) -> DescriptionState:
     """Return the state of these labels, renumbered, with room for `spare` more blocks.
 
-    `cells_known` leaves out the cost of the block matrix (with levels above, they pay it)."""
+    `prior`: "flat", "none" (the block matrix costs nothing), or levels above that fit to the
+    renumbered labels."""
     labels = renumber(labels)
     B = int(labels.max(initial=-1)) + 1
     K = B + (max(_SPARE, B // 4) if spare is None else spare)
@@ -133,7 +138,7 @@ def start_state(
         np.zeros(3, np.int64),
     )
     kernels.fill_statistics(kind, graph, blocks)
-    flat = upper is None and not cells_known and kind != COMMUNITIES
+    flat = prior == "flat" and kind != COMMUNITIES
     model = DescriptionModel(kind, n, m, structure_costs(n, m, K, flat), count_tables())
     scratch = Scratch(
         np.zeros(K, np.int64),
@@ -142,7 +147,62 @@ def start_state(
         np.zeros(K + 2, np.int64),
         np.zeros(K + 2),
     )
-    return DescriptionState(model, graph, blocks, upper or no_levels(), scratch)
+    upper = no_levels() if isinstance(prior, str) else _with_room(prior, K)
+    return DescriptionState(model, graph, blocks, upper, scratch, prior)
+
+
+def _with_room(upper: Upper, K: int) -> Upper:
+    """Return the levels with room for the parents of K blocks."""
+    if upper.parents.shape[1] >= K:
+        return upper
+    parents = np.zeros((upper.depth, K), np.int32)
+    parents[:, : upper.parents.shape[1]] = upper.parents
+    return upper._replace(parents=parents)
+
+
+def levels_above(cells: np.ndarray, levels: list[np.ndarray]) -> Upper:
+    """Return the levels above blocks with these cells (B x B, inner edges once).
+
+    levels[0] has the group of each block, levels[1] the group of each of those groups, …"""
+    widest = max(int(z.max()) + 1 for z in levels)
+    depth = len(levels)
+    parents = np.zeros((depth, max(len(cells), widest)), np.int32)
+    sizes = np.zeros((depth, widest), np.int64)
+    sums = np.zeros((depth, widest, widest), np.int64)
+    below = np.asarray(cells, np.int64)
+    for level, z in enumerate(levels):
+        parents[level, : len(z)] = z
+        sizes[level] = np.bincount(z, minlength=widest)
+        below = grouped_cells(below, z)
+        sums[level, : len(below), : len(below)] = below
+    scratch = np.zeros((2, widest), np.int64)
+    return Upper(depth, parents, sizes, sums, scratch, scratch.copy())
+
+
+def grouped_cells(cells: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return the cells between groups of blocks; inner edges are counted once.
+
+    >>> grouped_cells(np.array([[1, 2], [2, 0]]), np.array([0, 0])).tolist()
+    [[3]]
+    """
+    k = int(groups.max()) + 1
+    double = cells + np.diag(np.diag(cells))
+    rows = np.zeros((k, len(cells)), np.int64)
+    np.add.at(rows, groups, double)
+    sums = np.zeros((k, k), np.int64)
+    np.add.at(sums.T, groups, rows.T)
+    inner = np.diag(sums) // 2
+    np.fill_diagonal(sums, inner)
+    return sums
+
+
+def block_multigraph(cells: np.ndarray) -> Multigraph:
+    """Return the graph of the blocks, with the cells as numbers of edges."""
+    off = np.array(cells, np.int64)
+    np.fill_diagonal(off, 0)
+    rows, columns = np.nonzero(off)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(cells)))])
+    return multigraph(indptr, columns, off[rows, columns], np.diag(cells))
 
 
 def structure_costs(n: int, m: int, K: int, flat: bool) -> np.ndarray:
@@ -159,4 +219,15 @@ def structure_costs(n: int, m: int, K: int, flat: bool) -> np.ndarray:
     return np.asarray(cost)
 
 
-__all__ = ["DENSE", "KINDS", "DescriptionState", "multigraph", "no_levels", "start_state"]
+__all__ = [
+    "DENSE",
+    "KINDS",
+    "DescriptionState",
+    "Prior",
+    "block_multigraph",
+    "grouped_cells",
+    "levels_above",
+    "multigraph",
+    "no_levels",
+    "start_state",
+]
