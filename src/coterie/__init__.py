@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from coterie.engine.dask import DaskEngine as DaskEngine
     from coterie.models.additive import AdditiveBlockModel as AdditiveBlockModel
     from coterie.models.align import align as align
+    from coterie.models.hard.description.comparison import compare_models as compare_models
     from coterie.models.hard.estimator import GeneralizedKMeans as GeneralizedKMeans
     from coterie.models.soft.mcmmsbm import MCMMSBM as MCMMSBM
     from coterie.models.soft.mmsbm import MMSBM as MMSBM
@@ -67,6 +68,7 @@ _MODULES = {
     "CoterieError": "coterie.base.errors",
     "DaskEngine": "coterie.engine.dask",
     "GeneralizedKMeans": "coterie.models.hard.estimator",
+    "compare_models": "coterie.models.hard.description.comparison",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
     "LedgerRefusal": "coterie.base.errors",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,12 +29,14 @@ from coterie.cli.session import Session, command
 if TYPE_CHECKING:
     import numpy as np
 
+    from coterie.models.hard.description.comparison import ComparedModel
     from coterie.models.hard.estimator import GeneralizedKMeans
 
 EXAMPLES = """\b
 Examples:
   coterie cluster friends.csv --blocks 10 --out labels.csv --report report.html
-  coterie cluster friends.csv --blocks auto --objective degree-corrected
+  coterie cluster friends.csv --blocks auto --objective auto --compare-models
+  coterie cluster friends.csv --blocks nested --objective degree-corrected --out levels.csv
   coterie cluster ratings.csv --blocks 20,30 --objective ratings --json
 """
 
@@ -60,9 +62,10 @@ def run(
     blocks: Annotated[
         str,
         typer.Option(
-            metavar="K|K,L|auto",
-            help="Number of blocks: one number, two for users and items (--blocks 20,30), or auto "
-            "to choose the number with the shortest description length.",
+            metavar="K|K,L|auto|nested",
+            help="Number of blocks: one number, two for users and items (--blocks 20,30), auto to "
+            "find the blocks with the shortest description length, or nested to find a hierarchy "
+            "of blocks, which can tell apart more and smaller ones.",
         ),
     ],
     objective: Annotated[
@@ -71,8 +74,9 @@ def run(
             "--objective",
             "--kind",
             help="What the input contains and how it is modelled. Graphs: simple, "
-            "degree-corrected (hubs and leaves may share a block), directed, weighted (the third "
-            "column is a count). Ratings: ratings (any scale), binomial (a scale in equal steps), "
+            "degree-corrected (hubs and leaves may share a block), communities (groups that are "
+            "denser inside; with --blocks auto), auto (the one with the shortest description; with "
+            "--blocks auto or nested), directed, weighted (the third column is a count). Ratings: ratings (any scale), binomial (a scale in equal steps), "
             "likes (pairs without a rating count as not liked).",
         ),
     ] = HardObjective.simple,
@@ -99,6 +103,14 @@ def run(
     ] = 0.1,
     iterations: IterationsOption = 300,
     tol: ToleranceOption = 1e-6,
+    compare_models: Annotated[
+        bool,
+        typer.Option(
+            "--compare-models",
+            help="Also describe the graph by every model (one block, simple, degree-corrected, "
+            "communities, nested) and compare the description lengths.",
+        ),
+    ] = False,
     min_block_size: Annotated[
         int, typer.Option(min=0, metavar="N", help="Minimum number of nodes per block.")
     ] = 0,
@@ -161,8 +173,11 @@ def run(
         session.progress("clustering") as callback,
     ):
         model.fit(data, engine=running, callback=callback, **saving)
+        if compare_models:
+            model.compared_models_ = _compare(data, session.seed, running, callback)
     session.interrupted = model.interrupted_
     result = _result(model, data, known, resumed=resume)
+    compared = getattr(model, "compared_models_", [])
     if out is not None:
         from coterie.data.writers import write_table
 
@@ -176,8 +191,56 @@ def run(
 
         write_page(report, render(model, data, name=Path(graph).name, assumed=session.assumed))
     files = {"labels": out, "picture": plot, "report": report}
-    show_fit(session, result.counts, result.outcome, more=result.agreement_rows(), files=files)
-    return result.as_json()
+    more = [*_level_rows(model), *result.agreement_rows()]
+    show_fit(session, result.counts, result.outcome, more=more, files=files)
+    if compared:
+        session.show(_comparison_table(compared))
+    return {
+        **result.as_json(),
+        **({"levels": _blocks_per_level(model)} if hasattr(model, "levels_") else {}),
+        **({"models": [asdict(row) for row in compared]} if compared else {}),
+    }
+
+
+def _compare(data: Any, seed: int, engine: Any, callback: Any) -> list[ComparedModel]:
+    """Compare the models of a graph."""
+    from coterie.data import Graph
+    from coterie.models.hard.description.comparison import compare_models
+
+    if not isinstance(data, Graph):
+        raise InputError(
+            "--compare-models compares models of a graph in memory", remedy="leave it out"
+        )
+    return compare_models(data, rng=seed, engine=engine, callback=callback)
+
+
+def _comparison_table(rows: list[ComparedModel]) -> Any:
+    """Return the printed table of a comparison of models."""
+    from rich.table import Table
+
+    table = Table("model", "blocks", "description length", "longer by", "odds", box=None)
+    for row in rows:
+        odds = f"{row.odds:.3g}" if row.difference < 700 else "0"
+        table.add_row(
+            row.model,
+            f"{row.n_blocks:,}",
+            f"{row.description_length:,.1f} nats",
+            f"{row.difference:,.1f}",
+            odds,
+        )
+    return table
+
+
+def _blocks_per_level(model: GeneralizedKMeans) -> list[int]:
+    """Return the number of blocks per level of a hierarchy."""
+    return [int(z.max(initial=-1)) + 1 for z in model.levels_]
+
+
+def _level_rows(model: GeneralizedKMeans) -> list[tuple[str, str]]:
+    """Return the row of the printed table about the levels of a hierarchy."""
+    if not hasattr(model, "levels_"):
+        return []
+    return [("levels", ", ".join(f"{k:,}" for k in _blocks_per_level(model)) + " blocks")]
 
 
 @dataclass(frozen=True)
@@ -235,7 +298,7 @@ def _result(
             "edges": data.n_edges if one_set else len(data),
             "blocks": model.n_blocks_,
         },
-        objective=model.objective,
+        objective=model.objective_,
         outcome=FitOutcome(
             entropy=model.entropy_,
             history=model.history_,
@@ -246,6 +309,7 @@ def _result(
             resumed=resumed,
             hard=True,
             locally_optimal=model.locally_optimal_,
+            description_length=getattr(model, "description_length_", None),
         ),
         agreement=None if known is None else _agreement(model, known),
     )
@@ -291,7 +355,10 @@ def _labels_table(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:
     import numpy as np
 
     if hasattr(model, "labels_"):
-        return {"node": data.ids, "block": model.labels_}
+        table = {"node": data.ids, "block": model.labels_}
+        for level, labels in enumerate(getattr(model, "levels_", [])[1:], 1):
+            table[f"level_{level}"] = labels
+        return table
     return {
         "side": np.repeat(["user", "item"], [data.n_users, data.n_items]),
         "node": [*data.user_ids.tolist(), *data.item_ids.tolist()],

@@ -63,9 +63,11 @@ def check_options(model: Any) -> None:
             f'`objective="{model.objective}"` does not support `search="paper"`',
             remedy='use `search="best"`',
         )
-    if model.n_blocks == "auto" and not isinstance(model.init, str):
+    if model.n_blocks == "nested":
+        _check_nested(model)
+    if model.n_blocks in ("auto", "nested") and not isinstance(model.init, str):
         raise InputError(
-            '`n_blocks="auto"` cannot start from given labels',
+            f'`n_blocks="{model.n_blocks}"` cannot start from given labels',
             remedy='give the number of blocks, or set `init="random"`',
         )
     for name, minimum in (("max_iter", 0), ("n_init", 1), ("min_block_size", 0)):
@@ -74,6 +76,24 @@ def check_options(model: Any) -> None:
             raise InputError(
                 f"invalid {name}: {value!r}", remedy=f"give an integer of at least {minimum}"
             )
+
+
+def _check_nested(model: Any) -> None:
+    """Raise an error for options that a hierarchy does not support."""
+    if model.objective not in ("simple", "degree-corrected", "auto"):
+        raise InputError(
+            f'`n_blocks="nested"` does not support `objective="{model.objective}"`',
+            remedy='use `objective="degree-corrected"`, `"simple"` or `"auto"`',
+        )
+    if model.search != "best":
+        raise InputError(
+            '`n_blocks="nested"` does not support `search="paper"`', remedy='use `search="best"`'
+        )
+    if model.min_block_size > 1:
+        raise InputError(
+            '`n_blocks="nested"` does not support `min_block_size`',
+            remedy='use `n_blocks="auto"`, or leave out `min_block_size`',
+        )
 
 
 def check_placement(model: Any, data: Any, engine: str | Engine) -> None:
@@ -88,9 +108,9 @@ def check_placement(model: Any, data: Any, engine: str | Engine) -> None:
         raise InputError(
             "objective 'gaussian' runs on one machine only", remedy='use `engine="local"`'
         )
-    if model.n_blocks == "auto":
+    if model.n_blocks in ("auto", "nested"):
         raise InputError(
-            f'`n_blocks="auto"` needs the whole graph on one machine and does not support {where}',
+            f'`n_blocks="{model.n_blocks}"` needs the whole graph on one machine and does not support {where}',
             remedy='use `search="paper"` with a number of blocks',
         )
     if model.search == "best":
@@ -135,7 +155,7 @@ def block_counts(
     for k, n in zip(given, n_elements, strict=True):
         if not isinstance(k, int | np.integer) or k < 1:
             raise InputError(
-                f"invalid n_blocks: {k!r}", remedy="give an integer of at least 1, or auto"
+                f"invalid n_blocks: {k!r}", remedy="give an integer of at least 1, auto or nested"
             )
         if k > n:
             raise InputError(

@@ -15,6 +15,7 @@ from coterie.engine import Engine, LocalEngine
 from coterie.models.hard.description.fit import (
     Described,
     description_length_of,
+    nested_description,
     shortest_description,
 )
 from coterie.models.hard.label_tools import renumber, renumber_sides
@@ -25,6 +26,7 @@ from coterie.models.hard.search.block_sizes import enlarge_small
 from coterie.models.hard.search.description_length import description_length
 
 MODELS = ("degree-corrected", "simple", "communities")  # what `objective="auto"` chooses from
+NESTED = ("degree-corrected", "simple")  # models that can have levels
 DESCRIBED = (*MODELS, "auto")  # objectives whose search minimises the description length
 
 
@@ -47,17 +49,22 @@ def choose_description(
     callback: Callback = silent,
     n_init: int = 1,
     min_block_size: int = 0,
+    nested: bool = False,
 ) -> tuple[Described, dict[int, float]]:
     """Return the shortest description of all runs and models, and the shortest length of every
     number of blocks that a run ended with."""
     best: Described | None = None
     lengths: dict[int, float] = {}
-    for model in MODELS if name == "auto" else (name,):
+    models = (name,)
+    if name == "auto":
+        models = tuple(m for m in MODELS if not nested or m in NESTED)
+    search = nested_description if nested else shortest_description
+    for model in models:
         own = objective
         if graph_objective(model) != objective.name:
             own = make_objective(graph_objective(model), graph)
         for _ in range(n_init):
-            found = shortest_description(model, own, rng=rng, engine=engine, callback=callback)
+            found = search(model, own, rng=rng, engine=engine, callback=callback)
             if min_block_size > 1:
                 found = _with_minimum_size(found, own, min_block_size, rng, engine)
             k = found.n_blocks

@@ -42,6 +42,7 @@ class Hierarchy:
     levels: list[np.ndarray]
     length: float
     history: list[Iteration]
+    locally_optimal: bool = False  # no single move of a node to any block shortens it
     interrupted: bool = False
 
 
@@ -62,6 +63,7 @@ class NestedSearch:
         self, kind: int, graph: Multigraph, labels: np.ndarray, rng: Generator, trail: Trail
     ) -> None:
         self.kind, self.graph, self.rng, self.trail = kind, graph, rng, trail
+        self.locally_optimal = False
         self.levels = [renumber(labels)]
         self.levels += self.built_above(0)
         self.length = nested_length(kind, graph, self.levels)
@@ -83,7 +85,9 @@ class NestedSearch:
             self.drop_levels()
             self.report()
             if before - self.length < _MIN_GAIN * abs(self.length):
-                return
+                break
+        self.locally_optimal = self.improve(0, last=True)
+        self.report()
 
     def cells(self, level: int) -> np.ndarray:
         """Return the cells between the groups of one level."""
@@ -94,15 +98,21 @@ class NestedSearch:
             cells = grouped_cells(cells, z)
         return cells
 
-    def improve(self, level: int) -> None:
-        """Improve one level with the levels above as its prior."""
+    def improve(self, level: int, *, last: bool = False) -> bool:
+        """Improve one level with the levels above as its prior.
+
+        The last time, only move single nodes until no move to any block helps; return whether
+        that point was reached."""
         graph = self.graph if level == 0 else block_multigraph(self.cells(level - 1))
         kind = self.kind if level == 0 else DENSE
         upper = levels_above(self.cells(level), self.levels[level + 1 :])
         state = start_state(kind, graph, self.levels[level], prior=upper)
         search = DescriptionSearch(state, self.rng, Trail(silent))
-        search.descend()
-        search.repair()
+        if last:
+            search.finish()
+        else:
+            search.descend()
+            search.repair()
         state = search.state
         occupied = np.flatnonzero(state.blocks.sizes > 0)
         levels = [
@@ -112,6 +122,7 @@ class NestedSearch:
             *self.levels[level + 2 :],
         ]
         self.accept(levels)
+        return search.locally_optimal
 
     def accept(self, levels: list[np.ndarray]) -> bool:
         """Keep these levels if they are shorter."""
@@ -187,8 +198,10 @@ def fit_hierarchy(
             if best is None or search.length < best.length:
                 best = Hierarchy(search.levels, search.length, trail.history)
             search.run()
-            if search.length < best.length:
-                best = Hierarchy(search.levels, search.length, trail.history)
+            if search.length <= best.length:
+                best = Hierarchy(
+                    search.levels, search.length, trail.history, search.locally_optimal
+                )
     except KeyboardInterrupt:
         if best is None:
             raise
