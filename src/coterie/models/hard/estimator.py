@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Graph, Ratings
@@ -27,6 +28,8 @@ from coterie.models.hard.description.choice import (
     graph_objective,
 )
 from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fit, seed_name
+from coterie.models.hard.description.sampling import PosteriorSamples, draw_samples
+from coterie.models.hard.description.state import KINDS, multigraph
 from coterie.models.hard.objectives import (
     BlockObjective,
     GaussianObjective,
@@ -361,6 +364,80 @@ class GeneralizedKMeans(Estimator):
             optimal=found.locally_optimal,
         )
         self.run_entropies_ = [entropy]
+
+    def sample(
+        self,
+        data: Graph,
+        *,
+        n_samples: int = 100,
+        n_chains: int = 2,
+        thin: int = 2,
+        burn_in: int = 20,
+        rng: RandomState = 0,
+        engine: str | Engine = "local",
+        callback: Callback = silent,
+    ) -> PosteriorSamples:
+        """Draw partitions from the posterior, to see how certain the blocks are.
+
+        Each chain starts at the fitted blocks. Moves of single nodes and merges and splits of
+        blocks are drawn with the probabilities of the model, exp(-description length). A hierarchy
+        is sampled on its lowest level, with the flat prior.
+
+        Parameters
+        ----------
+        data : Graph
+            The graph that the model was fitted to.
+        n_samples : int, default=100
+            Number of samples per chain.
+        n_chains : int, default=2
+            Number of independent chains.
+        thin : int, default=2
+            Sweeps over all nodes between two samples.
+        burn_in : int, default=20
+            Sweeps before the first sample.
+        rng : int, numpy.random.Generator or None, default=0
+            Seed. The same seed gives the same samples for any number of threads.
+        engine : str or Engine, default="local"
+            Where the chains run: "local" or a `LocalEngine`.
+        callback : callable, optional
+            Called with a `Progress` after each sample.
+
+        Returns
+        -------
+        PosteriorSamples
+            The samples, with `marginals_`, `confidence_`, `block_counts_` and `r_hat_`.
+
+        Raises
+        ------
+        InputError
+            If the model is not fitted to this graph, or its objective has no posterior here.
+        """
+        for name, value in (("n_samples", n_samples), ("n_chains", n_chains), ("thin", thin)):
+            if value < 1:
+                raise InputError(f"invalid {name}: {value}", remedy="give at least 1")
+        if not hasattr(self, "labels_") or len(self.labels_) != data.n_nodes:
+            raise InputError(
+                "the model was not fitted to this graph", remedy="call fit with the same graph"
+            )
+        if self.objective_ not in KINDS:
+            raise InputError(
+                f'objective "{self.objective_}" cannot be sampled',
+                remedy=f"use one of {', '.join(KINDS)}",
+            )
+        side = make_objective(graph_objective(self.objective_), data).sides[0]
+        with running_engine(engine) as running:
+            return draw_samples(
+                KINDS[self.objective_],
+                multigraph(side.indptr, side.indices),
+                self.labels_,
+                n_samples=n_samples,
+                n_chains=n_chains,
+                thin=thin,
+                burn_in=burn_in,
+                rng=as_generator(rng),
+                engine=running,
+                callback=callback,
+            )
 
     def compile(
         self,

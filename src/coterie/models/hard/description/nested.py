@@ -30,7 +30,7 @@ from coterie.models.hard.description.state import (
 from coterie.models.hard.label_tools import renumber
 
 _ROUNDS = 12
-_MIN_GAIN = 1e-5  # a round that gains a smaller share is the last one
+_MIN_GAIN = 3e-4  # a round that gains a smaller share is the last one
 _SINGLES = 1200  # blocks up to which a level is fitted from single blocks
 
 
