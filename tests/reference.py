@@ -2121,6 +2121,8 @@ def link_probability(
     half_edges = count * (2 if r == s else 1)
     affinity = (half_edges + 0.3) / (block_degree[0] * block_degree[1] / ends + 0.3)
     return 1 - math.exp(-(degree[u] + 0.5) * (degree[v] + 0.5) / ends * affinity)
+
+
 # --- rankings -------------------------------------------------------------------------------------
 
 
@@ -2169,6 +2171,8 @@ def average_precision(ranked: list, wanted: set, n: int) -> float:
             hits += 1
             total += hits / place
     return total / min(n, len(wanted))
+
+
 # --- Description length (Peixoto, Physical Review E 95, 012317, 2017) -----------------------------
 
 

@@ -31,7 +31,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.hard.log_counts import (
     CountTables,
@@ -42,6 +41,7 @@ from coterie.kernels.hard.log_counts import (
     log_partitions,
     log_rise,
 )
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream
 
 DEGREE_CORRECTED = 0

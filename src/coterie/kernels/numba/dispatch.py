@@ -41,7 +41,8 @@ from coterie.kernels.numba.compile_events import compilation_starts
 AUTO, COMPILED, PLAIN = MODES = ("auto", "compiled", "plain")
 SMALL = 1 << 16  # bytes of array arguments up to which a kernel may run as plain Python
 
-_ALWAYS_COMPILED = ("coterie.kernels.additive.",)  # float32, which NumPy promotes differently
+# float32, which NumPy promotes differently, and sums of arrays
+_ALWAYS_COMPILED = ("coterie.kernels.additive.", "coterie.kernels.interaction.")
 
 # Fitted to the times of 250 compilations: seconds of a kernel by the length of its bytecode,
 # inlined functions included.
