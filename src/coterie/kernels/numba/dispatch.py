@@ -42,7 +42,8 @@ from coterie.kernels.numba.compile_events import compilation_starts
 AUTO, COMPILED, PLAIN = MODES = ("auto", "compiled", "plain")
 SMALL = 1 << 16  # bytes of array arguments up to which a kernel may run as plain Python
 
-_ALWAYS_COMPILED = ("coterie.kernels.additive.",)  # float32, which NumPy promotes differently
+# float32, which NumPy promotes differently, and sums of arrays
+_ALWAYS_COMPILED = ("coterie.kernels.additive.", "coterie.kernels.interaction.")
 
 # Compiling takes 7e-4 s per byte of bytecode, inlined functions included (33 kernels of hard
 # clustering, correlation 0.94). A kernel that has run for half of that will probably run on.
