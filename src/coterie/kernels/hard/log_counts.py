@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln, spence
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.dispatch import lookup_table, njit
 
 FACTORIALS = 1 << 16  # entries of the tables of factorials and logarithms
 EXACT = 1024  # partitions of larger integers are approximated
@@ -46,7 +46,8 @@ def count_tables() -> CountTables:
     i = np.arange(FACTORIALS, dtype=np.float64)
     exact = np.empty((EXACT + 1) * (EXACT + 2) // 2)
     _fill_partitions(exact)
-    return CountTables(gammaln(i + 1), np.log(np.maximum(i, 1.0)), exact, _curve())
+    tables = (gammaln(i + 1), np.log(np.maximum(i, 1.0)), exact, _curve())
+    return CountTables(*map(lookup_table, tables))  # small inputs are not compiled for their size
 
 
 def _curve() -> np.ndarray:
