@@ -380,8 +380,8 @@ class GeneralizedKMeans(Estimator):
         """Draw partitions from the posterior, to see how certain the blocks are.
 
         Each chain starts at the fitted blocks. Moves of single nodes and merges and splits of
-        blocks are drawn with the probabilities of the model, exp(-description length). A hierarchy
-        is sampled on its lowest level, with the flat prior.
+        blocks are drawn with the probabilities of the model, exp(-description length); the number of
+        blocks may change. Hierarchies cannot be sampled.
 
         Parameters
         ----------
@@ -418,6 +418,10 @@ class GeneralizedKMeans(Estimator):
         if not hasattr(self, "labels_") or len(self.labels_) != data.n_nodes:
             raise InputError(
                 "the model was not fitted to this graph", remedy="call fit with the same graph"
+            )
+        if self.n_blocks == "nested":
+            raise InputError(
+                "a hierarchy cannot be sampled", remedy='fit the model with `n_blocks="auto"`'
             )
         if self.objective_ not in KINDS:
             raise InputError(
