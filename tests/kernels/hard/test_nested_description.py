@@ -7,6 +7,7 @@ import math
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference import nested_description_length
 
 from coterie.data import Graph
 from coterie.data.generators import degree_corrected_sbm
@@ -21,7 +22,6 @@ from coterie.models.hard.description.state import (
     start_state,
 )
 from coterie.models.hard.label_tools import renumber
-from tests.reference import nested_description_length
 
 KIND = KINDS["degree-corrected"]
 
@@ -85,9 +85,7 @@ def test_moves_change_the_length_by_what_they_say(case, data):
             continue
         kernels.move_node(*state.arguments, v, b)
         assert math.isclose(before + change, state.length(), abs_tol=1e-8)
-        plain = nested_description_length(
-            edges, [z.tolist() for z in _levels(state, levels[2:])]
-        )
+        plain = nested_description_length(edges, [z.tolist() for z in _levels(state, levels[2:])])
         assert math.isclose(state.length(), plain, abs_tol=1e-8)
     assert not state.upper.sums.any()
 

@@ -7,13 +7,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.reference import description_length, set_partitions
 
 import coterie as ct
 from coterie.data.generators import planted_partition
 from coterie.kernels.hard import description_moves as moves
 from coterie.models.hard.description.sampling import aligned, r_hat
 from coterie.models.hard.description.state import KINDS, multigraph, start_state
-from tests.reference import description_length, set_partitions
 
 # Two triangles and a tail: several partitions have similar probabilities.
 EDGES = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5)]

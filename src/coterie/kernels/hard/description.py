@@ -42,7 +42,7 @@ from coterie.kernels.hard.log_counts import (
     log_partitions,
     log_rise,
 )
-from coterie.kernels.numba.random import below, stream, uniform
+from coterie.kernels.numba.random import below, stream
 
 DEGREE_CORRECTED = 0
 SIMPLE = 1

@@ -258,9 +258,7 @@ def resplit_pairs(model, graph, blocks, upper, scratch, order, partner, key, att
             continue
         if upper.depth > 0 and upper.parents[0, r] != upper.parents[0, s]:
             continue  # a block that is empty for a moment would change its group
-        members = np.concatenate(
-            (nodes[start[r] : start[r + 1]], nodes[start[s] : start[s + 1]])
-        )
+        members = np.concatenate((nodes[start[r] : start[r + 1]], nodes[start[s] : start[s + 1]]))
         change = try_split(
             model, graph, blocks, upper, scratch, members, r, s, key, attempts, passes, 0.0
         )

@@ -86,8 +86,12 @@ def log_factorial(t, n):
     if n < FACTORIALS:
         return t.factorials[n]
     x = np.float64(n)
-    return x * math.log(x) - x + 0.5 * math.log(x) + _HALF_LOG_2PI + (1.0 - 1.0 / (30.0 * x * x)) / (
-        12.0 * x
+    return (
+        x * math.log(x)
+        - x
+        + 0.5 * math.log(x)
+        + _HALF_LOG_2PI
+        + (1.0 - 1.0 / (30.0 * x * x)) / (12.0 * x)
     )
 
 

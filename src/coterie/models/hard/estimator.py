@@ -21,13 +21,13 @@ from coterie.engine.checkpoint import RunCheckpoint
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest, digest
+from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fit, seed_name
 from coterie.models.hard.description.choice import (
     DESCRIBED,
     choose_description,
     description_length_of_result,
     graph_objective,
 )
-from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fit, seed_name
 from coterie.models.hard.description.sampling import PosteriorSamples, draw_samples
 from coterie.models.hard.description.state import KINDS, multigraph
 from coterie.models.hard.objectives import (
@@ -300,9 +300,7 @@ class GeneralizedKMeans(Estimator):
         self.objective_ = self.objective
         with running_engine(engine) as running:
             described = self.n_blocks in ("auto", "nested") and self.objective in DESCRIBED
-            objective = objective_for(
-                graph_objective(self.objective), data, self.score, running
-            )
+            objective = objective_for(graph_objective(self.objective), data, self.score, running)
             if self.n_blocks not in ("auto", "nested"):
                 sizes, least = objective.n_elements, self.min_block_size
                 n_blocks = block_counts(self.n_blocks, sizes, least)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
 
 from coterie.base.progress import Callback, silent
-from coterie.base.randomness import as_generator
 from coterie.data import Graph
-from coterie.engine import Engine, LocalEngine
+from coterie.engine import Engine
 from coterie.models.hard.description.fit import (
     Described,
     description_length_of,

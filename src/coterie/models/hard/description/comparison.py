@@ -96,8 +96,11 @@ def compare_models(
             one = [c for c in tried if c.n_blocks == (1,)]
             rows = [tried[0]] if tried[0].n_blocks == (1,) else [tried[0], *one]
             found = [
-                ("directed" if c.n_blocks != (1,) else "one block, directed", c.n_blocks[0],
-                 c.description_length)
+                (
+                    "directed" if c.n_blocks != (1,) else "one block, directed",
+                    c.n_blocks[0],
+                    c.description_length,
+                )
                 for c in rows
             ]
         else:

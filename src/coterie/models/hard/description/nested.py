@@ -147,9 +147,7 @@ class NestedSearch:
             labels = np.arange(len(cells), dtype=np.int32)
             if len(labels) > _SINGLES:
                 labels = _paired(cells, _SINGLES)
-            search = DescriptionSearch(
-                start_state(DENSE, graph, labels), self.rng, Trail(silent)
-            )
+            search = DescriptionSearch(start_state(DENSE, graph, labels), self.rng, Trail(silent))
             search.descend()
             search.repair()
             labels = renumber(search.best)

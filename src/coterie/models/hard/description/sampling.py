@@ -120,9 +120,7 @@ class _Chain:
     def _started(self, labels: np.ndarray) -> DescriptionState:
         n = len(labels)
         B = int(labels.max(initial=-1)) + 1
-        return start_state(
-            self.kind, self.graph, labels, spare=n + 1 if n <= 1000 else 64 + B // 2
-        )
+        return start_state(self.kind, self.graph, labels, spare=n + 1 if n <= 1000 else 64 + B // 2)
 
     def advance(self, sweeps: int) -> None:
         """Make sweeps, each with some merge-split steps."""
@@ -133,7 +131,9 @@ class _Chain:
             order = self.rng.permutation(n)
             key = stream_keys(self.rng, 1)[0]
             moves.gibbs_sweep(*self.state.arguments, order, key, 1.0)
-            for key in stream_keys(self.rng, _STEPS_PER_BLOCK * self.state.n_blocks) if n > 1 else ():
+            for key in (
+                stream_keys(self.rng, _STEPS_PER_BLOCK * self.state.n_blocks) if n > 1 else ()
+            ):
                 moves.merge_split_step(*self.state.arguments, key)
         self.length = self.state.length()
 
@@ -156,9 +156,7 @@ def aligned(labels: np.ndarray, best: np.ndarray) -> np.ndarray:
     return names[labels].astype(np.int32)
 
 
-def summarized(
-    labels: np.ndarray, lengths: np.ndarray, best: np.ndarray
-) -> PosteriorSamples:
+def summarized(labels: np.ndarray, lengths: np.ndarray, best: np.ndarray) -> PosteriorSamples:
     """Return the samples with their summaries."""
     n, k = len(best), int(best.max(initial=-1)) + 1
     marginals = np.zeros((n, k + 1))

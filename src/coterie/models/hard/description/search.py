@@ -119,7 +119,9 @@ class DescriptionSearch:
         if self.length < self.best_length:
             self.best, self.best_length = self.state.labels.copy(), self.length
 
-    def sweeps(self, passes: int, *, new_blocks: bool = False, exhaustive: int = _EXHAUSTIVE) -> int:
+    def sweeps(
+        self, passes: int, *, new_blocks: bool = False, exhaustive: int = _EXHAUSTIVE
+    ) -> int:
         """Move single nodes until few move, at most `passes` times; return the moves made.
 
         From the second pass on only neighbours of moved nodes are visited."""
@@ -180,7 +182,7 @@ class DescriptionSearch:
             self.sweeps(_PASSES)
             B = self.state.n_blocks
             self.trail.add(self.length, 0, f"{B:,} blocks, {self.length:,.1f} nats")
-            if B < 0.7 * len(self.state.blocks.sizes):
+            if 0.7 * len(self.state.blocks.sizes) > B:
                 self.make_room()
             if self.merges(max(1, B - int(B / _LEVEL))) == 0:
                 break

@@ -214,7 +214,7 @@ def structure_costs(n: int, m: int, K: int, flat: bool) -> np.ndarray:
     if flat:
         cells = B * (B + 1) / 2
         cost += gammaln(cells + m) - gammaln(m + 1) - gammaln(cells)
-    cost[B > n] = np.inf
+    cost[n < B] = np.inf
     cost[0] = 0.0
     return np.asarray(cost)
 
