@@ -26,9 +26,9 @@ class FitOutcome:
     interrupted: bool
     seconds: float
     run_entropies: Sequence[float]
-    resumed: bool = False  # --resume was given: it returns a finished fit as it is
     hard: bool = False  # hard clustering counts moved nodes and checks local optimality
     locally_optimal: bool | None = None
+    connected: bool = False  # blocks were kept connected
     description_length: float | None = None  # where the number of blocks was chosen
 
     def json_keys(self) -> JsonObject:
@@ -75,8 +75,6 @@ class FitOutcome:
             return "interrupted; the best result so far was kept"
         if self.converged:
             return "converged"
-        if self.resumed:
-            return "not converged; increase --iterations and start again without --resume"
         return "not converged; increase --iterations"
 
     def _optimality(self) -> str:
@@ -85,6 +83,8 @@ class FitOutcome:
             measure = "shorten the description"
         if self.locally_optimal:
             return f"yes: moving any single node would not {measure}"
+        if self.connected:
+            return f"no: moving a single node would {measure}, but blocks stay connected"
         if self.description_length is not None:
             return "not verified: moving a single node might shorten the description"
         return "no: moving a single node would lower the entropy; try --search best or more --runs"

@@ -44,16 +44,16 @@ def _hierarchy(model: Any, graph: Graph) -> Section:
             "block is its share of the nodes; colours follow the largest blocks.",
         )
     ]
-    for level in range(len(levels) - 1, -1, -1):
-        if 2 <= counts[level] <= _MOST_BLOCKS:
-            figures.append(
-                Figure(
-                    f"The block matrix of level {level}",
-                    _matrix(levels[level], counts[level], graph),
-                    f"Edges divided by possible pairs between the {counts[level]:,} blocks of "
-                    f"level {level}.",
-                )
-            )
+    figures += [
+        Figure(
+            f"The block matrix of level {level}",
+            _matrix(levels[level], counts[level], graph),
+            f"Edges divided by possible pairs between the {counts[level]:,} blocks of level "
+            f"{level}.",
+        )
+        for level in reversed(range(len(levels)))
+        if 2 <= counts[level] <= _MOST_BLOCKS
+    ]
     return Section(
         "The hierarchy",
         lead="The blocks are grouped again and again: level 0 has the smallest blocks, those of "

@@ -13,11 +13,11 @@ rows, to which the cost of a merge is nearly proportional. Only the best few are
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON, TABLE, cell, inner_cell
 from coterie.kernels.hard.score_tables import inner_pairs
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream
 
 WINDOW = 192  # most blocks examined per slot, a random run of them if more blocks share the slot
@@ -103,8 +103,9 @@ def between_cells(model, rows, r, t, between, pairs, q):
 def cheapest_partners(model, rows, mirror, key, start, stop, window, found, costs):
     """Find, for blocks start..stop-1, the blocks that are cheapest to merge with.
 
-    window: how many blocks are examined per slot. found (OUT): their numbers, the cheapest first, -1 if there is none; costs (OUT): the exact
-    costs. `mirror` holds the rows of the other end (with one node set: rows itself)."""
+    window: how many blocks are examined per slot. found (OUT): their numbers, the cheapest first,
+    -1 if there is none; costs (OUT): the exact costs. `mirror` holds the rows of the other end
+    (with one node set: rows itself)."""
     k, q, few = len(rows.sizes), len(mirror.sizes), found.shape[1]
     affinity = np.zeros(k)
     shared = np.empty(k, np.int64)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.hard.description import (
     BLOCKS,
@@ -24,6 +23,7 @@ from coterie.kernels.hard.description import (
     upper_change,
 )
 from coterie.kernels.hard.sparse_rows import members_of
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream, uniform
 
 

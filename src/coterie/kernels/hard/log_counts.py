@@ -16,8 +16,9 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.special import gammaln, spence
+
+from coterie.kernels.numba.dispatch import njit
 
 FACTORIALS = 1 << 16  # entries of the tables of factorials and logarithms
 EXACT = 1024  # partitions of larger integers are approximated

@@ -7,30 +7,37 @@ the engine works (`objectives/`), search (`search/`), describe the result (`resu
 from __future__ import annotations
 
 import time
+import warnings
 from os import PathLike
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from coterie.base.errors import InputError
+from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
-from coterie.models.base import Estimator
+from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.data_digest import data_digest, digest
+from coterie.models.foreign_data import as_graph, node_names
 from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fit, seed_name
+from coterie.models.hard.connected import connect
 from coterie.models.hard.description.choice import (
     DESCRIBED,
     choose_description,
     description_length_of_result,
     graph_objective,
 )
+from coterie.models.hard.description.fit import description_length_of
 from coterie.models.hard.description.sampling import PosteriorSamples, draw_samples
 from coterie.models.hard.description.state import KINDS, multigraph
+from coterie.models.hard.graph_results import GraphResults
+from coterie.models.hard.memory import check_memory
 from coterie.models.hard.objectives import (
+    OBJECTIVES,
     BlockObjective,
     GaussianObjective,
     ShardedObjective,
@@ -41,9 +48,10 @@ from coterie.models.hard.objectives.interface import Labels, Objective
 from coterie.models.hard.objectives.sharded import distribute
 from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult, auto_k, best, paper
+from coterie.models.hard.search.description_length import description_length
 from coterie.models.hard.search.paper import PaperTrace
 from coterie.models.hard.validation import block_counts, check_request, given_labels
-from coterie.models.smallest_data import smallest_like
+from coterie.models.smallest_data import smallest_like, worth_compiling_for
 
 _MAY_CHANGE_ON_RESUME = ("max_iter", "tol", "rng")  # the checkpoint stores rng separately
 _SMALLEST_FIT = {"max_iter": 1, "n_init": 1, "init": "random", "rng": 0}
@@ -60,7 +68,7 @@ class _SearchTask(NamedTuple):
     callback: Callback
 
 
-class GeneralizedKMeans(Estimator):
+class GeneralizedKMeans(GraphResults):
     """Hard clustering of graphs, ratings and points with stochastic block models.
 
     Every node is assigned to exactly one block such that the entropy S, the negative
@@ -109,6 +117,10 @@ class GeneralizedKMeans(Estimator):
         Number of runs; the one with the lowest entropy is kept.
     min_block_size : int, default=0
         Minimum number of nodes per block.
+    connected : bool, default=False
+        Whether every block must be connected (graphs only). Blocks that fall apart are split, and
+        adjacent parts are merged again to the requested number of blocks, or for ``"auto"`` to the
+        shortest description. There are more blocks only if the graph has more components.
     rng : int, numpy.random.Generator or None, default=0
         Seed. The same seed gives the same result for any number of threads. None uses fresh
         entropy from the operating system.
@@ -143,9 +155,9 @@ class GeneralizedKMeans(Estimator):
         The hierarchy (``n_blocks="nested"``): the block of each node per level, from the smallest
         blocks, which are also `labels_`, to the largest. The level with one block is left out.
     description_length_ : float
-        Description length of the result in nats (``n_blocks="auto"`` or ``"nested"``). Of graphs as multigraphs,
-        so the lengths of the objectives ``"simple"``, ``"degree-corrected"`` and
-        ``"communities"`` on one graph can be compared.
+        Description length of the result in nats (``n_blocks="auto"`` or ``"nested"``).
+        Graphs are described as multigraphs, so the lengths of the objectives ``"simple"``,
+        ``"degree-corrected"`` and ``"communities"`` on one graph can be compared.
     description_lengths_ : dict of tuple to float
         The shortest description length in nats of every number of blocks that was tried
         (``n_blocks="auto"``).
@@ -162,6 +174,8 @@ class GeneralizedKMeans(Estimator):
         Whether Ctrl-C ended the search; the other attributes describe the best result so far.
     seconds_ : float
         Time of the search, without compiling.
+    graph_ : Graph or None
+        The graph that the model was fitted to; None for other data.
     ratings_ : Ratings
         The ratings that the model was fitted to, with the ids that a recommender needs.
 
@@ -212,6 +226,7 @@ class GeneralizedKMeans(Estimator):
         init: str | np.ndarray | tuple[np.ndarray, ...] = "random",
         n_init: int = 1,
         min_block_size: int = 0,
+        connected: bool = False,
         rng: RandomState = 0,
     ) -> None:
         self.n_blocks = n_blocks
@@ -224,6 +239,7 @@ class GeneralizedKMeans(Estimator):
         self.init = init
         self.n_init = n_init
         self.min_block_size = min_block_size
+        self.connected = connected
         self.rng = rng
 
     def fit(
@@ -243,7 +259,9 @@ class GeneralizedKMeans(Estimator):
         Parameters
         ----------
         data : Graph, Ratings, ShardedGraph, ShardedRatings or array of shape (n, n_features)
-            The data that `objective` requires. Shards and the Dask engine require
+            The data that `objective` requires. A networkx or igraph graph or a scipy sparse
+            matrix is accepted as a graph; its weights (edge attribute "weight", or the entries)
+            are read by ``objective="weighted"``. Shards and the Dask engine require
             ``search="paper"``.
         engine : str or Engine, default="local"
             Where the work runs: ``"local"`` (threads of this process), ``"dask"`` (a cluster that
@@ -256,9 +274,8 @@ class GeneralizedKMeans(Estimator):
             Number of iterations between two saves.
         resume : bool, default=False
             Continue from `checkpoint` if the file exists. The result is the same as without
-            interruption. `max_iter` and `tol` may differ from the earlier fit. Only an interrupted
-            fit continues: if it has finished, its result is returned, even if `max_iter` is larger
-            now.
+            interruption. `max_iter` and `tol` may differ from the earlier fit: a single run that
+            has ended goes on if `max_iter` is larger or `tol` smaller now.
 
         Returns
         -------
@@ -277,6 +294,22 @@ class GeneralizedKMeans(Estimator):
         >>> ct.GeneralizedKMeans(1).fit(g).labels_
         array([0, 0, 0], dtype=int32)
         """
+        self._fit(self._own_kind(data), engine, callback, checkpoint, checkpoint_every, resume)
+        if self.n_blocks == "auto" and self.graph_ is not None and self.n_blocks_ == 1:
+            for sentence in self.explain():
+                warnings.warn(sentence, AssumptionWarning, stacklevel=2)
+        return self
+
+    def _fit(
+        self,
+        data: Any,
+        engine: str | Engine,
+        callback: Callback,
+        checkpoint: str | PathLike[str] | None,
+        checkpoint_every: int,
+        resume: bool,
+    ) -> Self:
+        """Fit to data of coterie's own types."""
         check_request(
             self,
             data,
@@ -296,6 +329,12 @@ class GeneralizedKMeans(Estimator):
             data = data.load()  # items need rows too, and shards contain those of users only
         if isinstance(data, Ratings):
             self.ratings_ = data
+        self.graph_ = data if isinstance(data, Graph) else None
+        if self.connected and self.graph_ is None:
+            raise InputError(
+                "`connected` blocks need a graph in memory",
+                remedy="leave it out for ratings, points and shards",
+            )
 
         self.objective_ = self.objective
         with running_engine(engine) as running:
@@ -305,8 +344,10 @@ class GeneralizedKMeans(Estimator):
                 sizes, least = objective.n_elements, self.min_block_size
                 n_blocks = block_counts(self.n_blocks, sizes, least)
                 start = given_labels(self.init, sizes, n_blocks, least)
-            callback(Progress("compiling", 0))
-            self._compile(objective)
+                check_memory(objective, n_blocks, self.search, running.threads)
+            if worth_compiling_for(data):
+                callback(Progress("compiling", 0))
+                self._compile(objective)
 
             began = time.perf_counter()
             if described and self.search == "best":
@@ -315,6 +356,9 @@ class GeneralizedKMeans(Estimator):
             if self.n_blocks == "auto":
                 n_blocks, start = self._choose_blocks(objective, fit, running, callback)
             task = _SearchTask(objective, n_blocks, start, running, callback)
+            with file.errors():
+                fit.check(objective.n_elements, n_blocks)
+            fit.continue_last(self.max_iter, self.tol, self.alpha)
             self.interrupted_ = self._search(task, fit, file)
             self.seconds_ = time.perf_counter() - began
 
@@ -362,10 +406,14 @@ class GeneralizedKMeans(Estimator):
             optimal=found.locally_optimal,
         )
         self.run_entropies_ = [entropy]
+        if self.connected:
+            self.description_length_ = description_length_of(
+                found.objective, final.sides[0], self.labels_
+            )
 
     def sample(
         self,
-        data: Graph,
+        data: Graph | None = None,
         *,
         n_samples: int = 100,
         n_chains: int = 2,
@@ -378,13 +426,13 @@ class GeneralizedKMeans(Estimator):
         """Draw partitions from the posterior, to see how certain the blocks are.
 
         Each chain starts at the fitted blocks. Moves of single nodes and merges and splits of
-        blocks are drawn with the probabilities of the model, exp(-description length); the number of
-        blocks may change. Hierarchies cannot be sampled.
+        blocks are drawn with the probabilities of the model, exp(-description length); the number
+        of blocks may change. Hierarchies cannot be sampled.
 
         Parameters
         ----------
-        data : Graph
-            The graph that the model was fitted to.
+        data : Graph, optional
+            The graph that the model was fitted to. By default, the one that it holds.
         n_samples : int, default=100
             Number of samples per chain.
         n_chains : int, default=2
@@ -413,7 +461,9 @@ class GeneralizedKMeans(Estimator):
         for name, value in (("n_samples", n_samples), ("n_chains", n_chains), ("thin", thin)):
             if value < 1:
                 raise InputError(f"invalid {name}: {value}", remedy="give at least 1")
-        if not hasattr(self, "labels_") or len(self.labels_) != data.n_nodes:
+        if data is None:
+            data = getattr(self, "graph_", None)
+        if data is None or len(getattr(self, "labels_", ())) != data.n_nodes:
             raise InputError(
                 "the model was not fitted to this graph", remedy="call fit with the same graph"
             )
@@ -460,7 +510,7 @@ class GeneralizedKMeans(Estimator):
         """
         tiny = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "min_block_size": 0})
         tiny.n_blocks = self.n_blocks if self.n_blocks in ("auto", "nested") else 1
-        tiny.fit(smallest_like(data), engine)
+        tiny._fit(smallest_like(self._own_kind(data)), engine, silent, None, 10, False)
 
     def fit_predict(self, data: Graph | Ratings | np.ndarray, **options: Any) -> np.ndarray:
         """Cluster the data and return the labels.
@@ -491,7 +541,7 @@ class GeneralizedKMeans(Estimator):
 
         Parameters
         ----------
-        data : Graph or Ratings
+        data : Graph, networkx.Graph, igraph.Graph or Ratings
             The data that the model was fitted to.
 
         Returns
@@ -507,12 +557,19 @@ class GeneralizedKMeans(Estimator):
         >>> ct.GeneralizedKMeans(1).fit(g).labels_by_id(g)
         {'ann': 0, 'bob': 0}
         """
-        if isinstance(data, Graph):
-            return dict(zip(data.ids.tolist(), self.labels_.tolist(), strict=True))
+        if not isinstance(data, Ratings):
+            return dict(zip(node_names(data), self.labels_.tolist(), strict=True))
         return (
             dict(zip(data.user_ids.tolist(), self.user_labels_.tolist(), strict=True)),
             dict(zip(data.item_ids.tolist(), self.item_labels_.tolist(), strict=True)),
         )
+
+    def _own_kind(self, data: Any) -> Any:
+        """Return a graph of another library as a `Graph`, for the objectives of graphs."""
+        kind = OBJECTIVES.get(self.objective)
+        if kind is not None and kind.data is not Graph:
+            return data
+        return as_graph(data, weighted=self.objective == "weighted")
 
     def _choose_blocks(
         self, objective: Objective, fit: HardFitState, engine: Engine, callback: Callback
@@ -532,20 +589,25 @@ class GeneralizedKMeans(Estimator):
         """Run the searches that are not finished; return whether Ctrl-C stopped them."""
         while len(fit.finished) < self.n_init:
             try:
-                result = self._run(task, fit, file)
+                result, trace = self._run(task, fit, file)
                 fit.finished.append(result)
                 if result.interrupted:
                     # The last checkpoint stays: this state may be in the middle of an iteration.
                     return True
-                save_fit(file, fit)
+                save_fit(file, fit, trace)
             except KeyboardInterrupt:
                 if not fit.finished:
                     raise
                 return True
         return False
 
-    def _run(self, task: _SearchTask, fit: HardFitState, file: RunCheckpoint) -> SearchResult:
-        """Run the search once, or continue the one that a checkpoint interrupted."""
+    def _run(
+        self, task: _SearchTask, fit: HardFitState, file: RunCheckpoint
+    ) -> tuple[SearchResult, PaperTrace | None]:
+        """Run the search once, or continue the one that a checkpoint interrupted.
+
+        The trace is the end of the run, from which it could go on (`search="paper"` only).
+        """
         objective, n_blocks, start, engine, callback = task
         common: dict[str, Any] = {
             "rng": fit.rng,
@@ -556,7 +618,7 @@ class GeneralizedKMeans(Estimator):
             "callback": callback,
         }
         if self.search == "best":
-            return best.run(objective, n_blocks, start, **common)
+            return best.run(objective, n_blocks, start, **common), None
 
         def save_if_due(trace: PaperTrace) -> None:
             if file.due(len(trace.history)):
@@ -564,20 +626,25 @@ class GeneralizedKMeans(Estimator):
 
         unfinished = fit.take_unfinished()
         if unfinished is not None:
-            trace = unfinished.trace(objective, n_blocks)
+            with file.errors():
+                trace = unfinished.trace(objective, n_blocks)
         else:
             labels = start or paper.random_labels(
                 objective.n_elements, n_blocks, fit.rng, self.min_block_size
             )
             trace = paper.begin(objective, n_blocks, labels)
-        return paper.run(objective, trace, alpha=self.alpha, after_iteration=save_if_due, **common)
+        common |= {"alpha": self.alpha, "after_iteration": save_if_due}
+        return paper.run(objective, trace, **common), trace
 
     def _set_results(
         self, task: _SearchTask, found: SearchResult, optimal: bool | None = None
     ) -> None:
         """Set the fitted attributes that describe the best clustering.
 
-        `optimal` says whether it is locally optimal; None: check."""
+        `optimal` says whether it is locally optimal; None: check.
+        """
+        if self.connected and getattr(self, "graph_", None) is not None:
+            task, found = self._connect(task, found)
         if len(found.labels) == 1:
             self.labels_ = found.labels[0]
         else:
@@ -604,6 +671,22 @@ class GeneralizedKMeans(Estimator):
         if self.n_blocks == "auto":
             self.description_length_ = description_length_of_result(objective, found.labels)
 
+    def _connect(self, task: _SearchTask, found: SearchResult) -> tuple[_SearchTask, SearchResult]:
+        """Return the result with connected blocks."""
+        objective = task.objective
+        assert isinstance(objective, BlockObjective) and self.graph_ is not None
+        name = getattr(self, "objective_", self.objective)
+
+        def length(labels: np.ndarray) -> float:
+            if name in KINDS:
+                return description_length_of(name, objective.sides[0], labels)
+            return description_length(objective, (labels,), (int(labels.max(initial=0)) + 1,))
+
+        requested = None if self.n_blocks in ("auto", "nested") else task.n_blocks[0]
+        labels = connect(name, self.graph_, found.labels[0], requested, length)
+        count = max(int(labels.max(initial=-1)) + 1, requested or 1)
+        return task._replace(n_blocks=(count,)), found._replace(labels=(labels,))
+
     def _fingerprint(self, data: Any) -> dict[str, Any]:
         """Return what a checkpoint must agree with: the data and the parameters of the run."""
         given = {n: v for n, v in self.get_params().items() if n not in _MAY_CHANGE_ON_RESUME}
@@ -621,7 +704,7 @@ class GeneralizedKMeans(Estimator):
             ring = np.arange(_TINY)
             graph = Graph.from_edges(ring, (ring + 1) % _TINY)
             tiny = make_objective("simple", graph, objective.score)
-        with LocalEngine(1) as engine:
+        with always_compiled(), LocalEngine(1) as engine:
             if isinstance(objective, ShardedObjective):
                 tiny = distribute(tiny, engine)
             model = type(self)(**{**self.get_params(), "max_iter": 1, "min_block_size": 0})
@@ -640,4 +723,4 @@ class GeneralizedKMeans(Estimator):
             if self.n_blocks == "auto":
                 model._choose_blocks(tiny, HardFitState(np.random.default_rng(0)), engine, silent)
             task = _SearchTask(tiny, (2,), None, engine, silent)
-            model._set_results(task, model._run(task, fit, RunCheckpoint(KIND)))
+            model._set_results(task, model._run(task, fit, RunCheckpoint(KIND))[0])

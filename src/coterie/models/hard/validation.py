@@ -13,6 +13,8 @@ from coterie.engine.checkpoint import check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph
 from coterie.models.hard.objectives.interface import Labels
 
+# Measured memory of a search per pair of blocks: statistics, logarithms, tables of costs, copies
+
 
 def check_request(
     model: Any,
@@ -70,6 +72,11 @@ def check_options(model: Any) -> None:
             f'`n_blocks="{model.n_blocks}"` cannot start from given labels',
             remedy='give the number of blocks, or set `init="random"`',
         )
+    if model.connected and model.min_block_size > 0:
+        raise InputError(
+            "`connected` blocks cannot have a minimum size",
+            remedy="leave out `min_block_size` or `connected`",
+        )
     for name, minimum in (("max_iter", 0), ("n_init", 1), ("min_block_size", 0)):
         value = getattr(model, name)
         if not isinstance(value, int | np.integer) or value < minimum:
@@ -88,6 +95,10 @@ def _check_nested(model: Any) -> None:
     if model.search != "best":
         raise InputError(
             '`n_blocks="nested"` does not support `search="paper"`', remedy='use `search="best"`'
+        )
+    if model.connected:
+        raise InputError(
+            '`n_blocks="nested"` does not support `connected`', remedy='use `n_blocks="auto"`'
         )
     if model.min_block_size > 1:
         raise InputError(
@@ -110,7 +121,8 @@ def check_placement(model: Any, data: Any, engine: str | Engine) -> None:
         )
     if model.n_blocks in ("auto", "nested"):
         raise InputError(
-            f'`n_blocks="{model.n_blocks}"` needs the whole graph on one machine and does not support {where}',
+            f'`n_blocks="{model.n_blocks}"` needs the whole graph on one machine and does not '
+            f"support {where}",
             remedy='use `search="paper"` with a number of blocks',
         )
     if model.search == "best":
