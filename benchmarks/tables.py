@@ -72,6 +72,13 @@ _FOLDS = {
     "seconds": "{wall:.0f}",
     "CPU seconds": "{cpu:.1f}",
 }
+_LADDER = {
+    "model": "{model} ({settings})",
+    "information": "{information}",
+    "RMSE": "{rmse:.4f}",
+    "log-loss": "{log_loss:.3f}",
+    "CPU seconds": "{cpu:.1f}",
+}
 TABLES: dict[str, Table] = {
     "default-releases": _one(
         "releases",
@@ -224,6 +231,20 @@ TABLES: dict[str, Table] = {
             "absent pairs": "{absent}",
             "k": "{k}",
             "seconds per iteration": "{seconds:.2f}",
+        },
+    ),
+    "recommend-u1": _one("recommend", "u1", _LADDER),
+    "recommend-rankings": _one(
+        "recommend",
+        "rankings",
+        {
+            "protocol": "{protocol}",
+            "model": "{model} ({settings})",
+            "saw": "{information}",
+            "NDCG@10": "{ndcg10:.4f}",
+            "Recall@20": "{recall20:.4f}",
+            "NDCG@100": "{ndcg100:.4f}",
+            "CPU seconds": "{cpu:.1f}",
         },
     ),
     "recommend-folds": _one("recommend", "folds", _FOLDS),

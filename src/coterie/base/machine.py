@@ -33,8 +33,9 @@ def physical_memory() -> int:
 def free_memory() -> int:
     """Return the bytes that this process may still use.
 
-    The smaller of what the machine can give without swapping and what the limit of a container
-    (cgroup) leaves; the main memory where neither is reported.
+    The smallest of what the machine can give without swapping, what the limit of a container
+    (cgroup) leaves, and the limit of the process (`ulimit -v`); the main memory where none is
+    reported.
     """
     known = [physical_memory()]
     try:
@@ -48,7 +49,19 @@ def free_memory() -> int:
                 known.append(max(0, int(a.read()) - int(b.read())))
         except (OSError, ValueError):  # no such file, or "max"
             continue
+    if (address_space := address_space_limit()) is not None:
+        known.append(address_space)
     return min(known)
+
+
+def address_space_limit() -> int | None:
+    """Return the bytes that `ulimit -v` allows this process; None without a limit."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def processor_name() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,6 +29,7 @@ from coterie.cli.session import Session, command, spell_options
 if TYPE_CHECKING:
     import numpy as np
 
+    from coterie.models.hard.description.comparison import ComparedModel
     from coterie.models.hard.estimator import GeneralizedKMeans
 
 _LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
@@ -36,7 +37,8 @@ _LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
 EXAMPLES = """\b
 Examples:
   coterie cluster friends.csv --blocks 10 --out labels.csv --report report.html
-  coterie cluster friends.csv --blocks auto --objective degree-corrected
+  coterie cluster friends.csv --blocks auto --objective auto --compare-models
+  coterie cluster friends.csv --blocks nested --objective degree-corrected --out levels.csv
   coterie cluster ratings.csv --blocks 20,30 --objective ratings --json
 """
 
@@ -62,9 +64,10 @@ def run(
     blocks: Annotated[
         str,
         typer.Option(
-            metavar="K|K,L|auto",
-            help="Number of blocks: one number, two for users and items (--blocks 20,30), or auto "
-            "to choose the number with the shortest description length.",
+            metavar="K|K,L|auto|nested",
+            help="Number of blocks: one number, two for users and items (--blocks 20,30), auto to "
+            "find the blocks with the shortest description length, or nested to find a hierarchy "
+            "of blocks, which can tell apart more and smaller ones.",
         ),
     ],
     objective: Annotated[
@@ -73,8 +76,9 @@ def run(
             "--objective",
             "--kind",
             help="What the input contains and how it is modelled. Graphs: simple, "
-            "degree-corrected (hubs and leaves may share a block), directed, weighted (the third "
-            "column is a count). Ratings: ratings (any scale), binomial (a scale in equal steps), "
+            "degree-corrected (hubs and leaves may share a block), communities (groups that are "
+            "denser inside; with --blocks auto), auto (the one with the shortest description; with "
+            "--blocks auto or nested), directed, weighted (the third column is a count). Ratings: ratings (any scale), binomial (a scale in equal steps), "
             "likes (pairs without a rating count as not liked).",
         ),
     ] = HardObjective.simple,
@@ -101,6 +105,14 @@ def run(
     ] = 0.1,
     iterations: IterationsOption = 300,
     tol: ToleranceOption = 1e-6,
+    compare_models: Annotated[
+        bool,
+        typer.Option(
+            "--compare-models",
+            help="Also describe the graph by every model (one block, simple, degree-corrected, "
+            "communities, nested) and compare the description lengths.",
+        ),
+    ] = False,
     min_block_size: Annotated[
         int, typer.Option(min=0, metavar="N", help="Minimum number of nodes per block.")
     ] = 0,
@@ -184,9 +196,12 @@ def run(
         session.progress("clustering") as callback,
     ):
         model.fit(data, engine=running, callback=callback, **saving)
+        if compare_models:
+            model.compared_models_ = _compare(data, session.seed, running, callback)
     session.interrupted = model.interrupted_
     links = [] if predict_links is None else model.predict_links(predict_links)
-    result = _result(model, data, known, resumed=resume, links=links)
+    result = _result(model, data, known, links=links)
+    compared = getattr(model, "compared_models_", [])
     if out is not None:
         from coterie.data.writers import write_table
 
@@ -202,11 +217,59 @@ def run(
 
         write_page(report, render(model, data, name=Path(graph).name, assumed=session.assumed))
     files = {"labels": out, "picture": plot, "report": report}
-    show_fit(session, result.counts, result.outcome, more=result.further_rows(), files=files)
+    more = [*_level_rows(model), *result.further_rows()]
+    show_fit(session, result.counts, result.outcome, more=more, files=files)
     for sentence in map(spell_options, result.explanation):
         if sentence not in session.assumed:  # otherwise it has been printed
             session.show(sentence)
-    return result.as_json()
+    if compared:
+        session.show(_comparison_table(compared))
+    return {
+        **result.as_json(),
+        **({"levels": _blocks_per_level(model)} if hasattr(model, "levels_") else {}),
+        **({"models": [asdict(row) for row in compared]} if compared else {}),
+    }
+
+
+def _compare(data: Any, seed: int, engine: Any, callback: Any) -> list[ComparedModel]:
+    """Compare the models of a graph."""
+    from coterie.data import Graph
+    from coterie.models.hard.description.comparison import compare_models
+
+    if not isinstance(data, Graph):
+        raise InputError(
+            "--compare-models compares models of a graph in memory", remedy="leave it out"
+        )
+    return compare_models(data, rng=seed, engine=engine, callback=callback)
+
+
+def _comparison_table(rows: list[ComparedModel]) -> Any:
+    """Return the printed table of a comparison of models."""
+    from rich.table import Table
+
+    table = Table("model", "blocks", "description length", "longer by", "odds", box=None)
+    for row in rows:
+        odds = f"{row.odds:.3g}" if row.difference < 700 else "0"
+        table.add_row(
+            row.model,
+            f"{row.n_blocks:,}",
+            f"{row.description_length:,.1f} nats",
+            f"{row.difference:,.1f}",
+            odds,
+        )
+    return table
+
+
+def _blocks_per_level(model: GeneralizedKMeans) -> list[int]:
+    """Return the number of blocks per level of a hierarchy."""
+    return [int(z.max(initial=-1)) + 1 for z in model.levels_]
+
+
+def _level_rows(model: GeneralizedKMeans) -> list[tuple[str, str]]:
+    """Return the row of the printed table about the levels of a hierarchy."""
+    if not hasattr(model, "levels_"):
+        return []
+    return [("levels", ", ".join(f"{k:,}" for k in _blocks_per_level(model)) + " blocks")]
 
 
 @dataclass(frozen=True)
@@ -273,7 +336,6 @@ def _result(
     data: Any,
     known: Truth | None,
     *,
-    resumed: bool,
     links: list[tuple[Any, Any, float]],
 ) -> ClusterResult:
     one_set = hasattr(model, "labels_")
@@ -283,7 +345,7 @@ def _result(
             "edges": data.n_edges if one_set else len(data),
             "blocks": model.n_blocks_,
         },
-        objective=model.objective,
+        objective=model.objective_,
         outcome=FitOutcome(
             entropy=model.entropy_,
             history=model.history_,
@@ -291,10 +353,10 @@ def _result(
             interrupted=model.interrupted_,
             seconds=model.seconds_,
             run_entropies=model.run_entropies_,
-            resumed=resumed,
             hard=True,
             locally_optimal=model.locally_optimal_,
             connected=model.connected,
+            description_length=getattr(model, "description_length_", None),
         ),
         agreement=None if known is None else _agreement(model, known),
         explanation=[] if model.graph_ is None else model.explain(),
@@ -353,7 +415,10 @@ def _labels_table(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:
     import numpy as np
 
     if hasattr(model, "labels_"):
-        return {"node": data.ids, "block": model.labels_}
+        table = {"node": data.ids, "block": model.labels_}
+        for level, labels in enumerate(getattr(model, "levels_", [])[1:], 1):
+            table[f"level_{level}"] = labels
+        return table
     return {
         "side": np.repeat(["user", "item"], [data.n_users, data.n_items]),
         "node": [*data.user_ids.tolist(), *data.item_ids.tolist()],

@@ -176,7 +176,7 @@ def run(
         from coterie.report.soft_report import render
 
         write_page(report, render(model, data, name=Path(graph).name, assumed=session.assumed))
-    result = _result(model, data, seconds, resumed=resume)
+    result = _result(model, data, seconds)
     show_fit(
         session,
         result.counts,
@@ -227,7 +227,7 @@ def _start_of(given: Start | None, data: Any) -> Start:
     return Start.hard if isinstance(data, Graph | Ratings) else Start.random
 
 
-def _result(model: SoftModel, data: Any, seconds: float, *, resumed: bool) -> SoftResult:
+def _result(model: SoftModel, data: Any, seconds: float) -> SoftResult:
     groups = list(model.theta_.shape[:2])
     counts: Counts = (
         {"nodes": data.n_nodes, "edges": data.n_edges, "groups": groups[0]}
@@ -243,7 +243,6 @@ def _result(model: SoftModel, data: Any, seconds: float, *, resumed: bool) -> So
             interrupted=model.interrupted_,
             seconds=seconds,
             run_entropies=[run.entropy for run in model.runs_],
-            resumed=resumed,
         ),
         start=model.init,
         hard_entropy=model.hard_entropy_,
@@ -259,10 +258,12 @@ def _fit(
 ) -> float:
     """Fit the model and return the seconds it took, without compiling."""
     from coterie.base.progress import Progress
+    from coterie.models.smallest_data import worth_compiling_for
 
     with session.progress("soft clustering") as callback:
-        callback(Progress("compiling", 0))
-        model.compile(data, engine)
+        if worth_compiling_for(data):
+            callback(Progress("compiling", 0))
+            model.compile(data, engine)
         with stopwatch() as seconds:
             model.fit(data, engine, callback, **saving)
             taken = seconds()

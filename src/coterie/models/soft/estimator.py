@@ -15,6 +15,7 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
+from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest
 from coterie.models.foreign_data import as_graph
@@ -107,8 +108,8 @@ class SoftModel(Estimator):
             Number of iterations between two checkpoints.
         resume : bool, default=False
             Continue from `checkpoint` if the file exists. The result is the same, bit for bit,
-            as that of a fit that was never stopped. Only an interrupted fit continues: if it has
-            finished, its result is returned, even if `max_iter` is larger now.
+            as that of a fit that was never stopped. A single run that has ended goes on if
+            `max_iter` is larger or `tol` smaller now.
 
         Returns
         -------
@@ -133,7 +134,13 @@ class SoftModel(Estimator):
         check(self, data)
         check_checkpoint_options(checkpoint, checkpoint_every, resume)
         file = RunCheckpoint(KIND, checkpoint, checkpoint_every, self._fingerprint(data))
-        fit = (load_fit(file) if resume else None) or SoftFitState(self._seeds())
+        fit = load_fit(file) if resume else None
+        if fit is None:
+            fit = SoftFitState(self._seeds())
+        else:
+            with file.errors():
+                fit.check(self.n_init, *self._result_sizes(data))
+            fit.continue_last(self._stopping_rule, validated=self._validates(data))
         training_data, held_out = self._hold_out(data, fit.held_out_seed)
         self.interrupted_ = False
         self.hard_entropy_ = None
@@ -142,7 +149,7 @@ class SoftModel(Estimator):
                 rng = np.random.default_rng(seed)
                 init = self._initial(training_data, seed, runner, callback)
                 setup = self._set_up(training_data, runner, rng)
-                trace = self._start(setup, fit, rng, init)
+                trace = self._start(setup, fit, file, rng, init)
                 self.interrupted_ = self._run(setup, trace, fit, file, callback, held_out)
                 if self.interrupted_:
                     break
@@ -164,9 +171,10 @@ class SoftModel(Estimator):
         """
         data = self._own_kind(data)
         tiny = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "absent": self._absent(data)})
-        tiny.fit(smallest_like(data), engine)
-        if isinstance(self.init, str) and self.init == "hard" and isinstance(data, Graph | Ratings):
-            compile_hard_start(data, engine)
+        with always_compiled():
+            tiny.fit(smallest_like(data), engine)
+            if self.init == "hard" and isinstance(data, Graph | Ratings):
+                compile_hard_start(data, engine)
 
     def _seeds(self) -> list[int]:
         """Draw one seed per run, and the seed that chooses the held-out ratings."""
@@ -174,12 +182,29 @@ class SoftModel(Estimator):
 
     def _hold_out(self, data: Data, seed: int) -> tuple[Data, Callable[[SoftState], float] | None]:
         """Return the training data, and a function that scores a state on the held-out ratings."""
-        if not self.validation or not isinstance(data, Ratings):
+        if not self._validates(data) or not isinstance(data, Ratings):
             return data, None
         order = np.random.default_rng(seed).permutation(len(data))
         count = min(max(1, round(self.validation * len(data))), len(data) - 1)
         training, held_out = data.take(np.sort(order[count:])), data.take(np.sort(order[:count]))
         return training, lambda state: held_out_entropy(held_out, state)
+
+    def _validates(self, data: Data) -> bool:
+        """Return whether some of the ratings are held out."""
+        return bool(self.validation) and isinstance(data, Ratings)
+
+    @property
+    def _stopping_rule(self) -> StoppingRule:
+        return StoppingRule(self.max_iter, self.tol, self.patience)
+
+    def _result_sizes(self, data: Data) -> tuple[tuple[int, int], tuple[int, int], int]:
+        """Return the sizes of a result: nodes and groups of both sides, and levels."""
+        groups = self.n_groups if isinstance(self.n_groups, tuple | list) else (self.n_groups,) * 2
+        if isinstance(data, Ratings | ShardedRatings):
+            pair = (int(groups[0]), int(groups[1]))
+            return (data.n_users, data.n_items), pair, len(data.values)
+        values = graph_values(data, self._absent(data))
+        return (data.n_nodes,) * 2, (int(groups[0]),) * 2, len(values)
 
     def _set_up(self, data: Data, engine: Engine, rng: Generator) -> ProblemSetup:
         """Turn the data into the problem that the EM loop solves."""
@@ -220,11 +245,19 @@ class SoftModel(Estimator):
             self.hard_entropy_ = min(start.entropy, lowest)
         return start.labels
 
-    def _start(self, setup: ProblemSetup, fit: SoftFitState, rng: Generator, init: Any) -> EMTrace:
+    def _start(
+        self,
+        setup: ProblemSetup,
+        fit: SoftFitState,
+        file: RunCheckpoint,
+        rng: Generator,
+        init: Any,
+    ) -> EMTrace:
         """Return the unfinished run of a checkpoint, or a new run."""
         unfinished = fit.take_unfinished()
         if unfinished is not None:
-            return unfinished.trace(setup.problem)
+            with file.errors():
+                return unfinished.trace(setup.problem, setup.shape)
         return EMTrace(setup.problem.to_engine(initial_state(setup.shape, init, rng)), rng)
 
     def _run(
@@ -245,7 +278,7 @@ class SoftModel(Estimator):
         interrupted = run_em(
             setup.problem,
             trace,
-            StoppingRule(self.max_iter, self.tol, self.patience),
+            self._stopping_rule,
             callback,
             held_out=held_out,
             after_iteration=save_if_due,
@@ -254,7 +287,7 @@ class SoftModel(Estimator):
             save_fit(file, fit, setup.problem, trace)
         fit.finished.append(run_result(setup, trace, validated=held_out is not None))
         if not interrupted:
-            save_fit(file, fit, setup.problem)
+            save_fit(file, fit, setup.problem, trace)
         return interrupted
 
     def _set_results(self, data: Data, runs: list[SoftRun]) -> None:
