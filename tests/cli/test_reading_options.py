@@ -57,9 +57,7 @@ def arguments(name: str, files: dict[str, Path]) -> list[object]:
 
 
 @pytest.mark.parametrize("name", READING)
-def test_dry_run_shows_the_first_rows_and_writes_nothing(
-    name: str, files: dict[str, Path]
-) -> None:
+def test_dry_run_shows_the_first_rows_and_writes_nothing(name: str, files: dict[str, Path]) -> None:
     if name == "recommend top":
         files["ratings"].write_text("item,rating\nx,4\n")
     result = invoke(*name.split(), *arguments(name, files), "--dry-run")

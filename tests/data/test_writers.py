@@ -193,7 +193,7 @@ def test_full_disk_leaves_no_file(tmp_path, name):
 
 def test_ids_that_look_like_formulas_are_kept_and_mentioned(tmp_path):
     file = tmp_path / "t.csv"
-    with pytest.warns(ImportantWarning, match="1 fields begin with =.*'=cmd"):
+    with pytest.warns(ImportantWarning, match=r"1 field begins with =.*=cmd"):
         write_table(file, {"node": ["=cmd|' /C calc'!A0", "-5", "ann"], "block": [0, 1, 2]})
     assert read_columns(file, ("node", "block"))["node"].tolist()[0] == "=cmd|' /C calc'!A0"
     with warnings.catch_warnings():

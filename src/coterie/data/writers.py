@@ -183,9 +183,10 @@ def _warn_of_formulas(columns: dict[str, np.ndarray]) -> None:
     text = (column for column in columns.values() if column.dtype == object)
     found = [x for column in text for x in column if isinstance(x, str) and _FORMULA.match(x)]
     if found:
+        begin = "field begins" if len(found) == 1 else "fields begin"
         warnings.warn(
-            f"{len(found):,} fields begin with =, +, - or @, such as {found[0][:30]!r}: a "
-            "spreadsheet program may run them as formulas; import the file as text",
+            f"{len(found):,} {begin} with =, +, - or @, such as {found[0][:30]!r}: a spreadsheet "
+            "program may run it as a formula; import the file as text",
             ImportantWarning,
             stacklevel=4,
         )
