@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tools.tutorial_notebooks import wanted
 
 from coterie.base.version import __version__
-from tools.tutorial_notebooks import wanted
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

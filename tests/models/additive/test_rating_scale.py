@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from coterie.models.additive.rating_scale import RatingScale, cut_into_levels
 
 def squared_error(values: np.ndarray, counts: np.ndarray, cuts: tuple[int, ...]) -> float:
     total = 0.0
-    for a, b in zip(cuts[:-1], cuts[1:], strict=True):
+    for a, b in pairwise(cuts):
         mean = np.average(values[a:b], weights=counts[a:b])
         total += float(counts[a:b] @ (values[a:b] - mean) ** 2)
     return total
