@@ -162,7 +162,7 @@ class Session:
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[[Progress], None]]:
-        """Yield a callback that draws a bar on a terminal; elsewhere it writes a line now and then."""
+        """Yield a callback that draws a bar on a terminal, or else writes lines now and then."""
         from coterie.base.progress import silent
         from coterie.cli.plain_progress import PlainProgress
 
