@@ -8,9 +8,9 @@ BIN = $(VENV)/bin
 endif
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary=:all:
 
-.PHONY: demo test docs fuzz lint lowest audit notebooks clean clean-cache
+.PHONY: demo test docs fuzz lint lowest audit notebooks wheel wheel-check clean clean-cache
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.warm
 	$(BIN)/coterie demo
 
 test: $(VENV)/.installed-dev
@@ -56,6 +56,16 @@ audit: $(VENV)/.installed-dev
 notebooks: $(VENV)/.installed-dev
 	$(BIN)/python tools/tutorial_notebooks.py
 
+# A wheel for this platform that carries its compiled kernels, in dist/. Takes some minutes.
+wheel: $(VENV)/.installed
+	$(PIP) hatchling wheel
+	$(BIN)/python tools/build_wheel.py --out dist
+
+# The same, then installed into a new environment, where no command may compile anything.
+wheel-check: $(VENV)/.installed
+	$(PIP) hatchling wheel
+	$(BIN)/python tools/build_wheel.py --out dist --check
+
 clean-cache:
 	find src -name '*.nbi' -delete -o -name '*.nbc' -delete
 
@@ -68,6 +78,11 @@ $(VENV)/pyvenv.cfg:
 $(VENV)/.installed: pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "installing coterie into $(VENV) (about 300 MB of wheels, once) …"
 	$(PIP) --editable .
+	touch $@
+
+# Compiles what the demo needs, on all cores; without it, the demo would do so while it runs.
+$(VENV)/.warm: $(VENV)/.installed
+	$(BIN)/coterie warmup --only demo
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/pyvenv.cfg

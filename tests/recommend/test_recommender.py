@@ -69,7 +69,9 @@ def test_prior_weight_is_the_ratio_of_variances() -> None:
 
 def test_recommend_ranks_unrated_items_by_expected_rating(rec, ratings) -> None:
     users, items = pairs_of(ratings)
-    for user, found in zip(["u3", "u8"], rec.recommend(["u3", "u8"], 5), strict=True):
+    for user, found in zip(
+        ["u3", "u8"], rec.recommend(["u3", "u8"], 5, order="rating"), strict=True
+    ):
         rated = set(items[users == user].tolist())
         free = [item for item in ratings.item_ids.tolist() if item not in rated]
         predicted = rec.predict([user] * len(free), free)
@@ -335,7 +337,7 @@ def test_folding_in_many_users_copies_the_samples_once(fitted, monkeypatch) -> N
         state = with_ratings(fitted["best"]._fitted, new)
         assert len(state.users) == 40 + n_new
         counts.append(len(copies))
-    assert counts[0] == counts[1] == 4 + 3 + 4  # users, the new item, users again
+    assert counts[0] == counts[1] == 5 + 4 + 5  # users, the new item, users again
 
 
 def test_users_added_together_equal_users_added_one_by_one(fitted) -> None:

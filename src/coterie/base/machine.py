@@ -5,6 +5,13 @@ from __future__ import annotations
 import os
 import platform
 
+_CONTAINER_LIMITS = (  # files with the limit and the use of memory: cgroups 2 and 1
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+    ),
+)
 _UNKNOWN_MEMORY = 2**36  # bytes, assumed if the operating system does not report it
 
 
@@ -23,25 +30,28 @@ def physical_memory() -> int:
         return _UNKNOWN_MEMORY
 
 
-def available_memory() -> int:
-    """Return the bytes that a process can still get: free memory, within the limits of the process.
+def free_memory() -> int:
+    """Return the bytes that this process may still use.
 
-    Linux reports free memory (MemAvailable) and the limit of the container (cgroup version 2);
-    elsewhere this is the main memory.
+    The smallest of what the machine can give without swapping, what the limit of a container
+    (cgroup) leaves, and the limit of the process (`ulimit -v`); the main memory where none is
+    reported.
     """
-    limits = [physical_memory()]
+    known = [physical_memory()]
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
-            limits += [1024 * int(x.split()[1]) for x in lines if x.startswith("MemAvailable:")]
-        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as file:
-            limit = file.read().strip()
-        with open("/sys/fs/cgroup/memory.current", encoding="ascii") as file:
-            limits += [int(limit) - int(file.read())] if limit.isdigit() else []
-    except (OSError, ValueError, IndexError):
+            known += [1024 * int(line.split()[1]) for line in lines if "MemAvailable" in line]
+    except (OSError, ValueError):
         pass
+    for limit, used in _CONTAINER_LIMITS:
+        try:
+            with open(limit, encoding="ascii") as a, open(used, encoding="ascii") as b:
+                known.append(max(0, int(a.read()) - int(b.read())))
+        except (OSError, ValueError):  # no such file, or "max"
+            continue
     if (address_space := address_space_limit()) is not None:
-        limits.append(address_space)
-    return max(0, min(limits))
+        known.append(address_space)
+    return min(known)
 
 
 def address_space_limit() -> int | None:

@@ -24,12 +24,14 @@ from coterie.cli.input_options import (
     parse_blocks,
     refuse_report_of_shards,
 )
-from coterie.cli.session import Session, command
+from coterie.cli.session import Session, command, spell_options
 
 if TYPE_CHECKING:
     import numpy as np
 
     from coterie.models.hard.estimator import GeneralizedKMeans
+
+_LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
 
 EXAMPLES = """\b
 Examples:
@@ -102,6 +104,22 @@ def run(
     min_block_size: Annotated[
         int, typer.Option(min=0, metavar="N", help="Minimum number of nodes per block.")
     ] = 0,
+    connected: Annotated[
+        bool,
+        typer.Option(
+            "--connected",
+            help="Keep every block connected: split blocks that fall apart and merge adjacent "
+            "parts again (graphs only).",
+        ),
+    ] = False,
+    predict_links: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="List the N absent edges with the highest probability (graphs only).",
+        ),
+    ] = None,
     runs: RunsOption = 1,
     out: Annotated[
         Path | None,
@@ -111,7 +129,9 @@ def run(
     plot: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.svg", help="Draw the convergence and the block matrix as a picture."
+            metavar="FILE.svg",
+            help="Draw the network (above 3,000 nodes its blocks), the convergence "
+            "and the block matrix as a picture.",
         ),
     ] = None,
     truth: Annotated[
@@ -150,33 +170,42 @@ def run(
         tol=tol,
         n_init=runs,
         min_block_size=min_block_size,
+        connected=connected,
         rng=session.seed,
     )
     check_request(model, engine=engine.value, **saving)
     data = load_data(session, graph, objective, format=format, separator=separator)
     refuse_report_of_shards(report, graph)
     known = None if truth is None else _read_truth(truth, data)
+    if predict_links is not None:
+        _require_graph(data)
     with (
         engine_of(session, engine, scheduler) as running,
         session.progress("clustering") as callback,
     ):
         model.fit(data, engine=running, callback=callback, **saving)
     session.interrupted = model.interrupted_
-    result = _result(model, data, known)
+    links = [] if predict_links is None else model.predict_links(predict_links)
+    result = _result(model, data, known, links=links)
     if out is not None:
         from coterie.data.writers import write_table
 
         write_table(out, _labels_table(model, data))
     if plot is not None:
+        from coterie.data import Graph
         from coterie.report.cluster_plots import write_plot
 
-        write_plot(model, plot, title=Path(graph).name)
+        drawn = data if isinstance(data, Graph) else None
+        write_plot(model, plot, graph=drawn, title=Path(graph).name)
     if report is not None:
         from coterie.report.cluster_report import render
 
         write_page(report, render(model, data, name=Path(graph).name, assumed=session.assumed))
     files = {"labels": out, "picture": plot, "report": report}
-    show_fit(session, result.counts, result.outcome, more=result.agreement_rows(), files=files)
+    show_fit(session, result.counts, result.outcome, more=result.further_rows(), files=files)
+    for sentence in map(spell_options, result.explanation):
+        if sentence not in session.assumed:  # otherwise it has been printed
+            session.show(sentence)
     return result.as_json()
 
 
@@ -205,13 +234,21 @@ class ClusterResult:
     objective: str
     outcome: FitOutcome
     agreement: Agreement | None
+    explanation: list[str]  # what the blocks are, in sentences
+    links: list[tuple[Any, Any, float]]  # absent pairs and their probabilities
 
-    def agreement_rows(self) -> list[tuple[str, str]]:
-        """Return the row of the table about the known labels, if they were given."""
-        if self.agreement is None:
-            return []
-        a = self.agreement
-        return [("truth", f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({a.compared:,} nodes compared)")]
+    def further_rows(self) -> list[tuple[str, str]]:
+        """Return the rows of the table about known labels and predicted links."""
+        rows = []
+        if self.agreement is not None:
+            a = self.agreement
+            rows = [("truth", f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({a.compared:,} nodes compared)")]
+        for place, (source, target, probability) in enumerate(self.links[:_LINKS_SHOWN]):
+            text = f"{source} - {target} (probability {probability:.3g})"
+            rows.append(("links to expect" if place == 0 else "", text))
+        if len(self.links) > _LINKS_SHOWN:
+            rows.append(("", f"{len(self.links) - _LINKS_SHOWN:,} more with --json"))
+        return rows
 
     def as_json(self) -> JsonObject:
         """Return the JSON output of the command."""
@@ -222,10 +259,22 @@ class ClusterResult:
                 "ari": self.agreement.ari,
                 "ami": self.agreement.ami,
             }
+        result["explanation"] = [spell_options(sentence) for sentence in self.explanation]
+        if self.links:
+            result["links"] = [
+                {"source": source, "target": target, "probability": probability}
+                for source, target, probability in self.links
+            ]
         return result
 
 
-def _result(model: GeneralizedKMeans, data: Any, known: Truth | None) -> ClusterResult:
+def _result(
+    model: GeneralizedKMeans,
+    data: Any,
+    known: Truth | None,
+    *,
+    links: list[tuple[Any, Any, float]],
+) -> ClusterResult:
     one_set = hasattr(model, "labels_")
     return ClusterResult(
         counts={
@@ -243,9 +292,23 @@ def _result(model: GeneralizedKMeans, data: Any, known: Truth | None) -> Cluster
             run_entropies=model.run_entropies_,
             hard=True,
             locally_optimal=model.locally_optimal_,
+            connected=model.connected,
         ),
         agreement=None if known is None else _agreement(model, known),
+        explanation=[] if model.graph_ is None else model.explain(),
+        links=links,
     )
+
+
+def _require_graph(data: Any) -> None:
+    """Refuse to predict links of ratings, or of a graph that is not in memory."""
+    from coterie.data import Graph
+
+    if not isinstance(data, Graph):
+        raise InputError(
+            "--predict-links needs a graph in memory, not ratings or shards",
+            remedy="leave it out; for ratings use coterie recommend",
+        )
 
 
 def _read_truth(path: Path, data: Any) -> Truth:

@@ -28,6 +28,7 @@ class FitOutcome:
     run_entropies: Sequence[float]
     hard: bool = False  # hard clustering counts moved nodes and checks local optimality
     locally_optimal: bool | None = None
+    connected: bool = False  # blocks were kept connected
 
     def json_keys(self) -> JsonObject:
         """Return the keys of the JSON output that every fit has."""
@@ -73,6 +74,8 @@ class FitOutcome:
     def _optimality(self) -> str:
         if self.locally_optimal:
             return "yes: moving any single node would not lower the entropy"
+        if self.connected:
+            return "no: moving a single node would lower the entropy, but blocks stay connected"
         return "no: moving a single node would lower the entropy; try --search best or more --runs"
 
 

@@ -31,6 +31,7 @@ app = typer.Typer(
 # A module's `EXAMPLES`, or the paragraphs of its docstring that begin with "Example", end the help.
 _COMMANDS = {
     "anonymize": "anonymize",
+    "app": "app",
     "attack": "attack",
     "benchmark": "benchmark",
     "cluster": "cluster",
@@ -42,9 +43,11 @@ _COMMANDS = {
     "ledger": "ledger",
     "recommend": "recommend",
     "reproduce": "reproduce",
+    "serve": "serve",
     "shard": "shard",
     "sketch": "sketch",
     "soft": "soft",
+    "warmup": "warmup",
 }
 
 
@@ -71,11 +74,13 @@ def _options(
     """
 
 
-def register_commands() -> None:
-    """Add every command to the application; a second call changes nothing."""
+def register_commands(only: str | None = None) -> None:
+    """Add every command, or `only` one, to the application; a second call changes nothing."""
     if app.registered_commands or app.registered_groups:
         return
     for name, module_name in _COMMANDS.items():
+        if only is not None and name != only:
+            continue
         module = import_module(f"coterie.cli.{module_name}")
         if hasattr(module, "app"):
             for info in module.app.registered_commands:
@@ -100,7 +105,9 @@ def main() -> None:
     try:
         _stop_like_ctrl_c()
         _check_streams()
-        register_commands()
+        # The other commands would only cost time, if the first word is the name of one
+        first = sys.argv[1] if len(sys.argv) > 1 else ""
+        register_commands(first if first in _COMMANDS else None)
         app()
     except KeyboardInterrupt:  # before or after a command's own handling
         sys.exit(INTERRUPTED)

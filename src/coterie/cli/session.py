@@ -35,6 +35,7 @@ from coterie.base.progress import Progress
 from coterie.cli.dry_run import preview
 from coterie.cli.file_arguments import check_outputs
 from coterie.cli.reading_options import ReadingOptions, reading_parameters, take_reading_options
+from coterie.kernels.numba.compile_events import watch_compilations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +67,10 @@ _PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
 
 _ADDRESS_SPACE = 1_000_000_000  # bytes; with 0.7 GB, loading and compiling fail
 _COMPILING = "compiling (slow only the first time)"
+_COMPILES_ONCE = (
+    "compiling numerical code for this computer; this happens once "
+    "(`coterie warmup` does it for all commands)"
+)
 _SEED_HELP = "Random seed. The same seed gives the same result, for any number of threads."
 
 
@@ -242,7 +247,7 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
             given.pop("debug"),
             reading=take_reading_options(given, added),
         )
-        with exit_codes(session), remarks(session):
+        with exit_codes(session), remarks(session), compile_notice(session):
             _check_address_space()
             check_outputs(given, names)
             result = preview(session, given) if session.reading.dry_run else run(session, **given)
@@ -300,6 +305,13 @@ def remarks(session: Session) -> Iterator[None]:
                 usual(message, category, *place, **more)
 
         warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
+@contextmanager
+def compile_notice(session: Session) -> Iterator[None]:
+    """Say once why a command waits, as soon as it begins to compile."""
+    with watch_compilations(lambda _: session.say(_COMPILES_ONCE)):
         yield
 
 

@@ -18,7 +18,7 @@ from coterie.data.byte_source import PathLike, place_name
 from coterie.data.edge_table import EdgeTable, array_columns, edge_columns
 from coterie.data.file_format import GRAPHS, TABLES, find_format
 from coterie.data.graph import Graph
-from coterie.data.ids import number_integers, number_text, written_integer
+from coterie.data.ids import number_ids, number_integers, number_text, written_integer
 from coterie.data.ratings import Ratings
 from coterie.data.recognition import Notify, recognised
 from coterie.data.text_layout import WantedColumns
@@ -276,6 +276,62 @@ def read_columns(
         values = columns.numbers(name)
         table[name] = np.empty(0) if values is None else values
     return table
+
+
+def read_bipartite(
+    path: PathLike, *, format: str | None = None, separator: str | None = None
+) -> tuple[Graph, np.ndarray]:
+    """Read a network with two kinds of nodes, one per column.
+
+    Parameters
+    ----------
+    path : path-like
+        A table as text or Parquet; `-` is standard input.
+    format : {"text", "parquet"}, optional
+        The format. By default, it follows from the suffix of the file.
+    separator : str, optional
+        The separator of a text file. By default, it is detected.
+
+    Returns
+    -------
+    graph : Graph
+        The undirected graph.
+    sides : ndarray of bool
+        Whether each node is in the second column.
+
+    Raises
+    ------
+    InputError
+        If an id is in both columns.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "bought.csv"
+    ...     _ = path.write_text("user,item\\nann,tea\\nbob,tea\\n")
+    ...     graph, sides = ct.read_bipartite(path)
+    >>> graph.ids[sides].tolist()
+    ['tea']
+    """
+    table = read_columns(path, ("source", "target"), format=format, separator=separator)
+    first, second = table["source"], table["target"]
+    both = np.intersect1d(first.astype(str), second.astype(str))
+    if len(both):
+        raise InputError(
+            f"the network does not have two sides: {len(both):,} ids are in both columns, for "
+            f"example {both[0]}",
+            path=place_name(path),
+            remedy="release it as a simple network; if the columns number different things, give "
+            "them different ids, such as u1 and i1",
+        )
+    ids, (source, target) = number_ids([first, second])
+    graph = Graph.from_edges(source, target, ids=ids)
+    sides = np.zeros(graph.n_nodes, bool)
+    sides[target] = True
+    return graph, sides
 
 
 class _Reading(NamedTuple):

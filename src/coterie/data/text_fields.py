@@ -88,8 +88,9 @@ def _read_any(block: bytes, layout: Layout) -> TextBlock:
 
     buffer, separator = _as_bytes(block), _as_bytes(layout.separator.encode())
     readers = _readers(layout)
-    starts, ends = np.empty((2, len(readers), _ROWS), np.int32)
-    lines = np.empty(_ROWS, np.int64)
+    capacity = min(_ROWS, block.count(b"\n") + block.count(b"\r"))
+    starts, ends = np.empty((2, len(readers), capacity), np.int32)
+    lines = np.empty(capacity, np.int64)
     columns: list[list[Column]] = [[] for _ in readers]
     breaks: list[tuple[int, int]] = []
     comments: list[tuple[int, str]] = []

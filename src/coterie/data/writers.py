@@ -116,6 +116,8 @@ def write_graph(graph: Graph, path: PathLike) -> None:
             (write_graphml if suffix == ".graphml" else write_gml)(graph, file)
         return
     columns = {name: _writable_column(column) for name, column in edge_columns(graph).items()}
+    if "weight" in columns:
+        columns["weight"] = _whole_numbers(columns["weight"])
     notes = _notes(graph)
     if suffix in (".parquet", ".pq"):
         _write_parquet(path, columns, notes)
@@ -128,6 +130,17 @@ def write_graph(graph: Graph, path: PathLike) -> None:
         file.writelines(f"# isolated: {name}\n" for name in notes.get("isolated", []))
         named = separator != " " or graph.ids.dtype == object
         _write_rows(file, columns, separator, header=named)
+
+
+def _whole_numbers(weights: np.ndarray) -> np.ndarray:
+    """Return weights as integers if all of them are.
+
+    >>> _whole_numbers(np.array([2.0, 3.0])), _whole_numbers(np.array([2.5]))
+    (array([2, 3]), array([2.5]))
+    """
+    if (np.abs(weights) < 2**53).all() and (weights == np.rint(weights)).all():
+        return np.asarray(weights, np.int64)
+    return weights
 
 
 def _notes(graph: Graph) -> dict[str, Any]:

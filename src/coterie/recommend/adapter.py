@@ -23,6 +23,9 @@ class Source(StrEnum):
     BASELINE = "baseline"  # the same for every user and item
     USER = "user"  # how high this user rates in general
     ITEM = "item"  # how high this item is rated in general
+    USER_FEATURES = "features of this user"  # what side information suggests for the user
+    ITEM_FEATURES = "features of this item"
+    TASTE = "taste"  # how well the item fits what this user likes (factors)
     GROUPS = "groups"  # a user group and an item group
 
 
@@ -42,6 +45,7 @@ class Contribution(NamedTuple):
     weight: float
     rating: float
     groups: GroupPair | None = None  # only if the source is GROUPS
+    features: str = ""  # the most important features, if the source is features
 
     @property
     def share(self) -> float:

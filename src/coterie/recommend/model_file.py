@@ -21,13 +21,14 @@ from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
 from coterie.data.writers import atomic_write
 from coterie.models.base import Estimator
-from coterie.recommend.fitted_state import FittedState
+from coterie.models.interaction.estimator import FittedInteractions
+from coterie.recommend.fitted_state import FittedState, liked_level
 from coterie.recommend.id_lookup import IdLookup
 from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import adapter_for, adapter_of_kind, model_class_named
 
-FORMAT = 3
+FORMAT = 4  # 4 adds the interaction model (fitted from the ratings of older files) and features
 OLDEST_FORMAT = 2
 _KEY = "coterie"
 
@@ -45,6 +46,7 @@ def save(state: FittedState, path: str | os.PathLike[str]) -> None:
         "table.levels": table.levels,
         "table.unrated_users": table.unrated[0],
         "table.unrated_items": table.unrated[1],
+        **_interaction_arrays(state),
         **_packed_ids("users", state.users),
         **_packed_ids("items", state.items),
     }
@@ -54,6 +56,7 @@ def save(state: FittedState, path: str | os.PathLike[str]) -> None:
         "estimator": type(state.model).__name__,
         "parameters": _plain_parameters(state.model),
         "format": FORMAT,
+        "liked_level": state.liked_level,
     }
     header["sha256"] = checksum(header, tensors)
     content = write_tensors(tensors, {_KEY: json.dumps(header, sort_keys=True)})
@@ -158,7 +161,18 @@ def _state(
     model = _estimator(header, path)
     if adapter_for(model) is not adapter_class:
         raise ArrayError(f"kind {header['kind']!r} does not belong to {type(model).__name__}")
-    return FittedState(model, adapter, table, users, items)
+    level = header.get("liked_level", liked_level(adapter.values, table))
+    if not isinstance(level, int) or not 0 <= level <= len(adapter.values):
+        raise InputError(f"holds an invalid level of likes: {level!r}", path=path)
+    return FittedState(
+        model,
+        adapter,
+        table,
+        users,
+        items,
+        level,
+        _interactions(tensors, len(items), path),
+    )
 
 
 def _table(
@@ -173,6 +187,31 @@ def _table(
     for array, size in zip(unrated, sizes, strict=False):
         check_array("unrated pairs", array, np.int64, (len(unrated[0]),), low=0, below=size)
     return RatingTable(users, items, levels, n_users, n_items, n_levels, unrated)
+
+
+def _interaction_arrays(state: FittedState) -> dict[str, np.ndarray]:
+    """Return the arrays of the interaction model, none if it was never needed."""
+    if state.interactions is None:
+        return {}
+    return {f"interactions.{k}": v for k, v in state.interactions.to_arrays().items()}
+
+
+def _interactions(
+    tensors: dict[str, np.ndarray], n_items: int, path: str | os.PathLike[str]
+) -> FittedInteractions | None:
+    """Return the interaction model of a file, or None if it has none."""
+    prefix = "interactions."
+    arrays = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+    if not arrays:
+        return None
+    try:
+        return FittedInteractions.from_arrays(arrays, n_items)
+    except KeyError as error:
+        raise InputError(
+            f"the array {error.args[0]!r} of the interaction model is missing", path=path
+        ) from error
+    except InputError as error:
+        raise InputError(str(error), path=path, remedy="save the model again") from error
 
 
 def _plain_parameters(model: Estimator) -> dict[str, Any]:

@@ -33,6 +33,7 @@ class _Round(NamedTuple):
     partners: int  # neighbours tried to find the open triangle with the most common neighbours
     proposals: int  # per edge
     tolerance: float
+    reach: int = 0  # swaps must not split fewer nodes than this off a block; 0: no such rule
 
 
 class RewiringTargets(NamedTuple):
@@ -45,7 +46,11 @@ class RewiringTargets(NamedTuple):
 
 
 # How the figures were chosen: docs/benchmarks/anonymize.md, "Communities".
-_ROUNDS = (_Round(True, 0.8, 5, 12, TOLERANCE), _Round(False, 0.8, 5, 12, 0.45))
+_REACH = 500
+_ROUNDS = (
+    _Round(True, 0.8, 5, 12, TOLERANCE, _REACH),
+    _Round(False, 0.8, 5, 12, 0.45, _REACH),
+)
 _ASSORTATIVITY_WEIGHT = 5.0  # relative to the other errors: .05 is as much as 25 % of triangles
 
 
@@ -196,6 +201,7 @@ def _rewire_in_rounds(
             step.by_node,
             step.partners,
             _TRIES,
+            step.reach,
             key,
         )
     upper = owner < neighbours

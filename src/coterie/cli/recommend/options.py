@@ -28,6 +28,21 @@ class ModelName(StrEnum):
     hard = "hard"
 
 
+class OrderName(StrEnum):
+    """The orders of a ranking."""
+
+    both = "both"
+    interaction = "interaction"
+    rating = "rating"
+
+
+OrderOption = Annotated[
+    OrderName,
+    typer.Option(
+        help="What comes first: both (items that the user will probably interact with and like), "
+        "interaction (will probably interact with), rating (highest expected rating).",
+    ),
+]
 ModelArgument = Annotated[
     str, typer.Argument(metavar="MODEL", help="Model file that `coterie recommend fit` wrote.")
 ]
@@ -43,7 +58,7 @@ GroupsOption = Annotated[
     str | None,
     typer.Option(
         metavar="K|K,L",
-        help="Number of groups, or of user groups and item groups (default: 6,10 for best, 10 for "
+        help="Number of groups, or of user groups and item groups (default: 3,5 for best, 10 for "
         "mmsbm and mcmmsbm, 15 for hard). Example: --groups 10,8",
     ),
 ]
@@ -60,8 +75,8 @@ IterationsOption = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Maximum number of iterations; for best, sweeps per chain. Default for best: 320, "
-        "fewer above 500,000 ratings; for mmsbm and mcmmsbm: 200; for hard: 300.",
+        help="Maximum number of iterations; for best, sweeps per chain. Default for best: 120, "
+        "fewer above two million ratings; for mmsbm and mcmmsbm: 200; for hard: 300.",
     ),
 ]
 RunsOption = Annotated[
@@ -70,7 +85,7 @@ RunsOption = Annotated[
         min=1,
         metavar="N",
         help="Number of random starts. mmsbm and mcmmsbm average them, best averages as many "
-        "chains, hard keeps the best one (default: 1; for best, 10).",
+        "chains, hard keeps the best one (default: 1; for best, 8).",
     ),
 ]
 PriorOption = Annotated[

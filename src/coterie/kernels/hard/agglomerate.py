@@ -13,11 +13,11 @@ rows, to which the cost of a merge is nearly proportional. Only the best few are
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON, TABLE, cell, inner_cell
 from coterie.kernels.hard.score_tables import inner_pairs
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream
 
 WINDOW = 192  # blocks examined per slot, a random run of them if more blocks share the slot

@@ -15,6 +15,7 @@ from coterie.kernels.additive.sweep import Edges
 from coterie.models.additive.chains import (
     ChainInputs,
     ChainKind,
+    chain_data,
     sample_of,
     schedule,
     start_chain,
@@ -87,7 +88,6 @@ def advance_chain(
 ) -> tuple[Chain, float]:
     """Advance one chain; return it with the entropy of its new state."""
     observed = inputs.observed
-    moves = schedule(kind, inputs.presence)
-    advance(chain, observed.edges, observed.level, presence_pairs, moves, sweeps)
+    advance(chain, chain_data(inputs, presence_pairs), schedule(kind, inputs), sweeps)
     nats = entropy(observed.edges, observed.level, chain.z, chain.x, chain.style, chain.cuts)
     return chain, float(nats)

@@ -7,21 +7,28 @@ the engine works (`objectives/`), search (`search/`), describe the result (`resu
 from __future__ import annotations
 
 import time
+import warnings
 from os import PathLike
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
-from coterie.models.base import Estimator
+from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.data_digest import data_digest, digest
+from coterie.models.foreign_data import as_graph, node_names
 from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fit, seed_name
+from coterie.models.hard.connected import connect
+from coterie.models.hard.graph_results import GraphResults
+from coterie.models.hard.memory import check_memory
 from coterie.models.hard.objectives import (
+    OBJECTIVES,
     BlockObjective,
     GaussianObjective,
     ShardedObjective,
@@ -32,14 +39,10 @@ from coterie.models.hard.objectives.interface import Labels, Objective
 from coterie.models.hard.objectives.sharded import distribute
 from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult, auto_k, best, paper
+from coterie.models.hard.search.description_length import description_length
 from coterie.models.hard.search.paper import PaperTrace
-from coterie.models.hard.validation import (
-    block_counts,
-    check_memory,
-    check_request,
-    given_labels,
-)
-from coterie.models.smallest_data import smallest_like
+from coterie.models.hard.validation import block_counts, check_request, given_labels
+from coterie.models.smallest_data import smallest_like, worth_compiling_for
 
 _MAY_CHANGE_ON_RESUME = ("max_iter", "tol", "rng")  # the checkpoint stores rng separately
 _SMALLEST_FIT = {"max_iter": 1, "n_init": 1, "init": "random", "rng": 0}
@@ -56,7 +59,7 @@ class _SearchTask(NamedTuple):
     callback: Callback
 
 
-class GeneralizedKMeans(Estimator):
+class GeneralizedKMeans(GraphResults):
     """Hard clustering of graphs, ratings and points with stochastic block models.
 
     Every node is assigned to exactly one block such that the entropy S, the negative
@@ -97,6 +100,10 @@ class GeneralizedKMeans(Estimator):
         Number of runs; the one with the lowest entropy is kept.
     min_block_size : int, default=0
         Minimum number of nodes per block.
+    connected : bool, default=False
+        Whether every block must be connected (graphs only). Blocks that fall apart are split, and
+        adjacent parts are merged again to the requested number of blocks, or for ``"auto"`` to the
+        shortest description. There are more blocks only if the graph has more components.
     rng : int, numpy.random.Generator or None, default=0
         Seed. The same seed gives the same result for any number of threads. None uses fresh
         entropy from the operating system.
@@ -136,6 +143,8 @@ class GeneralizedKMeans(Estimator):
         Whether Ctrl-C ended the search; the other attributes describe the best result so far.
     seconds_ : float
         Time of the search, without compiling.
+    graph_ : Graph or None
+        The graph that the model was fitted to; None for other data.
     ratings_ : Ratings
         The ratings that the model was fitted to, with the ids that a recommender needs.
 
@@ -180,6 +189,7 @@ class GeneralizedKMeans(Estimator):
         init: str | np.ndarray | tuple[np.ndarray, ...] = "random",
         n_init: int = 1,
         min_block_size: int = 0,
+        connected: bool = False,
         rng: RandomState = 0,
     ) -> None:
         self.n_blocks = n_blocks
@@ -192,6 +202,7 @@ class GeneralizedKMeans(Estimator):
         self.init = init
         self.n_init = n_init
         self.min_block_size = min_block_size
+        self.connected = connected
         self.rng = rng
 
     def fit(
@@ -211,7 +222,9 @@ class GeneralizedKMeans(Estimator):
         Parameters
         ----------
         data : Graph, Ratings, ShardedGraph, ShardedRatings or array of shape (n, n_features)
-            The data that `objective` requires. Shards and the Dask engine require
+            The data that `objective` requires. A networkx or igraph graph or a scipy sparse
+            matrix is accepted as a graph; its weights (edge attribute "weight", or the entries)
+            are read by ``objective="weighted"``. Shards and the Dask engine require
             ``search="paper"``.
         engine : str or Engine, default="local"
             Where the work runs: ``"local"`` (threads of this process), ``"dask"`` (a cluster that
@@ -244,6 +257,22 @@ class GeneralizedKMeans(Estimator):
         >>> ct.GeneralizedKMeans(1).fit(g).labels_
         array([0, 0, 0], dtype=int32)
         """
+        self._fit(self._own_kind(data), engine, callback, checkpoint, checkpoint_every, resume)
+        if self.n_blocks == "auto" and self.graph_ is not None and self.n_blocks_ == 1:
+            for sentence in self.explain():
+                warnings.warn(sentence, AssumptionWarning, stacklevel=2)
+        return self
+
+    def _fit(
+        self,
+        data: Any,
+        engine: str | Engine,
+        callback: Callback,
+        checkpoint: str | PathLike[str] | None,
+        checkpoint_every: int,
+        resume: bool,
+    ) -> Self:
+        """Fit to data of coterie's own types."""
         check_request(
             self,
             data,
@@ -263,6 +292,12 @@ class GeneralizedKMeans(Estimator):
             data = data.load()  # items need rows too, and shards contain those of users only
         if isinstance(data, Ratings):
             self.ratings_ = data
+        self.graph_ = data if isinstance(data, Graph) else None
+        if self.connected and self.graph_ is None:
+            raise InputError(
+                "`connected` blocks need a graph in memory",
+                remedy="leave it out for ratings, points and shards",
+            )
 
         with running_engine(engine) as running:
             objective = objective_for(self.objective, data, self.score, running)
@@ -270,9 +305,10 @@ class GeneralizedKMeans(Estimator):
                 sizes, least = objective.n_elements, self.min_block_size
                 n_blocks = block_counts(self.n_blocks, sizes, least)
                 start = given_labels(self.init, sizes, n_blocks, least)
-                check_memory(n_blocks, self.search)
-            callback(Progress("compiling", 0))
-            self._compile(objective)
+                check_memory(objective, n_blocks, self.search, running.threads)
+            if worth_compiling_for(data):
+                callback(Progress("compiling", 0))
+                self._compile(objective)
 
             began = time.perf_counter()
             if self.n_blocks == "auto":
@@ -309,7 +345,7 @@ class GeneralizedKMeans(Estimator):
         """
         tiny = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "min_block_size": 0})
         tiny.n_blocks = "auto" if self.n_blocks == "auto" else 1
-        tiny.fit(smallest_like(data), engine)
+        tiny._fit(smallest_like(self._own_kind(data)), engine, silent, None, 10, False)
 
     def fit_predict(self, data: Graph | Ratings | np.ndarray, **options: Any) -> np.ndarray:
         """Cluster the data and return the labels.
@@ -340,7 +376,7 @@ class GeneralizedKMeans(Estimator):
 
         Parameters
         ----------
-        data : Graph or Ratings
+        data : Graph, networkx.Graph, igraph.Graph or Ratings
             The data that the model was fitted to.
 
         Returns
@@ -356,12 +392,19 @@ class GeneralizedKMeans(Estimator):
         >>> ct.GeneralizedKMeans(1).fit(g).labels_by_id(g)
         {'ann': 0, 'bob': 0}
         """
-        if isinstance(data, Graph):
-            return dict(zip(data.ids.tolist(), self.labels_.tolist(), strict=True))
+        if not isinstance(data, Ratings):
+            return dict(zip(node_names(data), self.labels_.tolist(), strict=True))
         return (
             dict(zip(data.user_ids.tolist(), self.user_labels_.tolist(), strict=True)),
             dict(zip(data.item_ids.tolist(), self.item_labels_.tolist(), strict=True)),
         )
+
+    def _own_kind(self, data: Any) -> Any:
+        """Return a graph of another library as a `Graph`, for the objectives of graphs."""
+        kind = OBJECTIVES.get(self.objective)
+        if kind is not None and kind.data is not Graph:
+            return data
+        return as_graph(data, weighted=self.objective == "weighted")
 
     def _choose_blocks(
         self, objective: Objective, fit: HardFitState, engine: Engine, callback: Callback
@@ -430,6 +473,8 @@ class GeneralizedKMeans(Estimator):
 
     def _set_results(self, task: _SearchTask, found: SearchResult) -> None:
         """Set the fitted attributes that describe the best clustering."""
+        if self.connected and getattr(self, "graph_", None) is not None:
+            task, found = self._connect(task, found)
         if len(found.labels) == 1:
             self.labels_ = found.labels[0]
         else:
@@ -451,6 +496,20 @@ class GeneralizedKMeans(Estimator):
             objective, state, task.engine, self.min_block_size
         )
 
+    def _connect(self, task: _SearchTask, found: SearchResult) -> tuple[_SearchTask, SearchResult]:
+        """Return the result with connected blocks."""
+        objective = task.objective
+        assert isinstance(objective, BlockObjective) and self.graph_ is not None
+
+        def length(labels: np.ndarray) -> float:
+            return description_length(objective, (labels,), (int(labels.max(initial=0)) + 1,))
+
+        requested = None if self.n_blocks in ("auto", "nested") else task.n_blocks[0]
+        name = getattr(self, "objective_", self.objective)
+        labels = connect(name, self.graph_, found.labels[0], requested, length)
+        count = max(int(labels.max(initial=-1)) + 1, requested or 1)
+        return task._replace(n_blocks=(count,)), found._replace(labels=(labels,))
+
     def _fingerprint(self, data: Any) -> dict[str, Any]:
         """Return what a checkpoint must agree with: the data and the parameters of the run."""
         given = {n: v for n, v in self.get_params().items() if n not in _MAY_CHANGE_ON_RESUME}
@@ -468,7 +527,7 @@ class GeneralizedKMeans(Estimator):
             ring = np.arange(_TINY)
             graph = Graph.from_edges(ring, (ring + 1) % _TINY)
             tiny = make_objective("simple", graph, objective.score)
-        with LocalEngine(1) as engine:
+        with always_compiled(), LocalEngine(1) as engine:
             if isinstance(objective, ShardedObjective):
                 tiny = distribute(tiny, engine)
             model = type(self)(**{**self.get_params(), "max_iter": 1, "min_block_size": 0})

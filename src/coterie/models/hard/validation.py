@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from coterie.base.errors import InputError
-from coterie.base.machine import available_memory
 from coterie.engine import Engine, LocalEngine
 from coterie.engine.checkpoint import check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph
 from coterie.models.hard.objectives.interface import Labels
 
 # Measured memory of a search per pair of blocks: statistics, logarithms, tables of costs, copies
-_BYTES_PER_CELL = {"paper": 100, "best": 200}
 
 
 def check_request(
@@ -61,6 +59,11 @@ def check_options(model: Any) -> None:
         raise InputError(
             '`n_blocks="auto"` cannot start from given labels',
             remedy='give the number of blocks, or set `init="random"`',
+        )
+    if model.connected and model.min_block_size > 0:
+        raise InputError(
+            "`connected` blocks cannot have a minimum size",
+            remedy="leave out `min_block_size` or `connected`",
         )
     for name, minimum in (("max_iter", 0), ("n_init", 1), ("min_block_size", 0)):
         value = getattr(model, name)
@@ -188,30 +191,3 @@ def given_labels(
             )
         labels.append(z.astype(np.int32))
     return tuple(labels)
-
-
-def check_memory(n_blocks: tuple[int, ...], search: str) -> None:
-    """Raise InputError if the tables of all pairs of blocks do not fit into free memory.
-
-    >>> check_memory((10, 20), "best")
-    """
-    rows, columns = (n_blocks * 2)[:2]
-    per_cell = _BYTES_PER_CELL.get(search, 100)
-    needed, available = per_cell * rows * columns, available_memory()
-    if needed > available:
-        raise InputError(
-            f"{' x '.join(f'{n:,}' for n in (rows, columns))} pairs of blocks need about "
-            f"{needed / 1e9:,.1f} GB, and {available / 1e9:,.1f} GB are free",
-            remedy=f"use fewer blocks, for example `n_blocks={_largest(available // per_cell)}`",
-        )
-
-
-def _largest(cells: int) -> int:
-    """Return a round number of blocks with at most half as many pairs.
-
-    >>> _largest(10_000_000)
-    2000
-    """
-    count = int((cells / 2) ** 0.5)
-    digits: int = 10 ** max(0, len(str(count)) - 1)
-    return max(1, count // digits * digits)

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from coterie.base.errors import InputError
-from coterie.cli.session import Session
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _SEPARATORS = ("::", "|", "\t", ";", ",")
 _SAMPLE = 200  # lines used to find the separator
@@ -34,16 +30,21 @@ class Titles(dict[Any, str]):
         return dict.get(self, str(key), default)
 
 
-def read_titles(path: str | Path) -> Titles:
-    """Read ids and titles from a text table: by the names of the columns, or the first two."""
+def read_text_table(path: str | Path) -> str:
+    """Return the text of a file in UTF-8, or else in Latin-1."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from error
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text = content.decode("latin-1")  # the original MovieLens files
+        return content.decode("latin-1")  # the original MovieLens files
+
+
+def read_titles(path: str | Path) -> Titles:
+    """Read ids and titles from a text table: by the names of the columns, or the first two."""
+    text = read_text_table(path)
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     separator = find_title_separator([line for _, line in lines[:_SAMPLE]])
     columns = (0, 1)
@@ -100,15 +101,3 @@ def _fields(line: str, separator: str) -> list[str]:
         return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
     except csv.Error:
         return line.split(separator)
-
-
-def say_coverage(session: Session, titles: Titles, path: Path | None, items: np.ndarray) -> None:
-    """Say how many of a model's items have no title; nothing if all of them have one."""
-    if path is None:
-        return
-    found = sum(str(item) in titles for item in items.tolist())
-    if found < len(items):
-        session.say(
-            f"{path}: {found:,} of the {len(items):,} items of the model have a title",
-            important=found == 0,
-        )
