@@ -320,9 +320,7 @@ def rewire(
             stamp += 2
             divides = (
                 block[a] == block[b]
-                and not _connected_in_block(
-                    indptr, neighbours, block, a, b, seen, stamp - 1, queue
-                )
+                and not _connected_in_block(indptr, neighbours, block, a, b, seen, stamp - 1, queue)
             ) or (
                 block[c] == block[d]
                 and not _connected_in_block(indptr, neighbours, block, c, d, seen, stamp, queue)
