@@ -16,7 +16,6 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, spence
 
 from coterie.kernels.numba.dispatch import lookup_table, njit
 
@@ -43,15 +42,19 @@ def count_tables() -> CountTables:
     >>> float(np.exp(count_tables().partitions[5 * 6 // 2 + 2]).round())  # 5, 4+1, 3+2
     3.0
     """
+    from scipy.special import gammaln  # loaded late: it is slow
+
     i = np.arange(FACTORIALS, dtype=np.float64)
     exact = np.empty((EXACT + 1) * (EXACT + 2) // 2)
     _fill_partitions(exact)
     tables = (gammaln(i + 1), np.log(np.maximum(i, 1.0)), exact, _curve())
-    return CountTables(*map(lookup_table, tables))  # small inputs are not compiled for their size
+    return CountTables(*map(lookup_table, tables))
 
 
 def _curve() -> np.ndarray:
     """Return the two functions of Szekeres' formula on a grid, with slopes for interpolation."""
+    from scipy.special import spence
+
     z = np.linspace(_LOW, _HIGH, _GRID)
     u = np.exp(z)
     v = u.copy()
