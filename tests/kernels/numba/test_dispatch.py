@@ -177,6 +177,16 @@ def test_a_command_says_once_that_it_compiles(tmp_path):
     assert doctor("two", "--quiet") == ("", False)
 
 
+def test_a_command_that_ran_long_without_compiling_recommends_warmup(monkeypatch, capsys):
+    from coterie.cli.session import Session, compile_notice
+
+    for seconds in (1.0, 7.0):
+        monkeypatch.setattr(dispatch, "_total_spent", seconds)
+        with compile_notice(Session()):
+            pass
+    assert capsys.readouterr().err.startswith("7 s were spent in code that is not compiled")
+
+
 def test_functions_of_other_packages_can_call_kernels():
     from numba import njit as numba_njit
 
