@@ -27,10 +27,12 @@ from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fi
 from coterie.models.hard.connected import connect
 from coterie.models.hard.description.choice import (
     DESCRIBED,
+    MODELS,
     choose_description,
     description_length_of_result,
     graph_objective,
 )
+from coterie.models.hard.description.fit import description_length_of
 from coterie.models.hard.description.sampling import PosteriorSamples, draw_samples
 from coterie.models.hard.description.state import KINDS, multigraph
 from coterie.models.hard.graph_results import GraphResults
@@ -47,7 +49,6 @@ from coterie.models.hard.objectives.interface import Labels, Objective
 from coterie.models.hard.objectives.sharded import distribute
 from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult, auto_k, best, paper
-from coterie.models.hard.search.description_length import description_length
 from coterie.models.hard.search.paper import PaperTrace
 from coterie.models.hard.validation import block_counts, check_request, given_labels
 from coterie.models.smallest_data import smallest_like, worth_compiling_for
@@ -456,6 +457,7 @@ class GeneralizedKMeans(GraphResults):
         for name, value in (("n_samples", n_samples), ("n_chains", n_chains), ("thin", thin)):
             if value < 1:
                 raise InputError(f"invalid {name}: {value}", remedy="give at least 1")
+        data = as_graph(data)
         if not hasattr(self, "labels_") or len(self.labels_) != data.n_nodes:
             raise InputError(
                 "the model was not fitted to this graph", remedy="call fit with the same graph"
@@ -633,7 +635,10 @@ class GeneralizedKMeans(GraphResults):
         `optimal` says whether it is locally optimal; None: check.
         """
         if self.connected and getattr(self, "graph_", None) is not None:
-            task, found = self._connect(task, found)
+            task, joined = self._connect(task, found)
+            if not np.array_equal(joined.labels[0], found.labels[0]):
+                optimal = False if optimal is not None else None
+            found = joined
         if len(found.labels) == 1:
             self.labels_ = found.labels[0]
         else:
@@ -665,12 +670,17 @@ class GeneralizedKMeans(GraphResults):
         objective = task.objective
         assert isinstance(objective, BlockObjective) and self.graph_ is not None
 
-        def length(labels: np.ndarray) -> float:
-            return description_length(objective, (labels,), (int(labels.max(initial=0)) + 1,))
+        name = self.objective_
 
-        requested = None if self.n_blocks in ("auto", "nested") else task.n_blocks[0]
-        name = getattr(self, "objective_", self.objective)
+        def length(labels: np.ndarray) -> float:
+            if name in MODELS:  # "communities" has a length of its own
+                return description_length_of(name, objective.sides[0], labels)
+            return description_length_of_result(objective, (labels,))
+
+        requested = None if self.n_blocks == "auto" else task.n_blocks[0]
         labels = connect(name, self.graph_, found.labels[0], requested, length)
+        if requested is None:
+            self.description_length_ = length(labels)
         count = max(int(labels.max(initial=-1)) + 1, requested or 1)
         return task._replace(n_blocks=(count,)), found._replace(labels=(labels,))
 
