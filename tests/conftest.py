@@ -29,7 +29,7 @@ settings.load_profile(os.environ.get("COTERIE_HYPOTHESIS", "fixed"))
 _WAYS_TO_RUN = {
     "no browser": "install chromium and chromedriver: apt-get install chromium chromium-driver",
     "selenium": "pip install '.[dev]'",
-    "COTERIE_DATA": "set COTERIE_DATA to a folder with the files that `coterie datasets list` shows",
+    "COTERIE_DATA": "set COTERIE_DATA to a folder with the files of `coterie datasets list`",
     "POSIX": "run them on Linux or macOS",
     "on Linux": "run them on Linux",
 }
@@ -50,8 +50,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"{count} skipped: {reason}{hint}")
     if any("no browser" in reason for reason in reasons) and shutil.which("chromium"):
         terminalreporter.write_line(
-            "chromium is here, chromedriver is not: with it, `pytest tests/report` runs the browser "
-            "tests"
+            "chromium is here, chromedriver is not: with it, `pytest tests/report` runs the tests "
+            "that need a browser"
         )
 
 

@@ -2242,8 +2242,7 @@ def degrees_description(block: Sequence[int]) -> float:
 def nested_description_length(edges: Sequence[Pair], levels: Sequence[Labels]) -> float:
     """Return the description length of a hierarchy: levels[0] are labels of nodes, levels[l] those
     of the groups of level l - 1. Degree-corrected below, dense multigraphs above."""
-    n, m = len(levels[0]), len(edges)
-    B = len(set(levels[0]))
+    m, B = len(edges), len(set(levels[0]))
     total = description_length(edges, levels[0], "degree-corrected")
     total -= log_choose(B * (B + 1) // 2 + m - 1, m)
     ends = [(levels[0][u], levels[0][v]) for u, v in edges]

@@ -3,8 +3,8 @@
     python tools/tutorial_notebooks.py            # writes docs/notebooks/*.ipynb
     python tools/tutorial_notebooks.py --check    # exit code 1 if one is not current
 
-Text becomes Markdown cells, Python blocks become code cells, and shell blocks become code cells with
-`!`. Outputs are left out: running the notebook makes them.
+Text becomes Markdown cells, Python blocks become code cells, and shell blocks become code cells
+with `!`. Outputs are left out: running the notebook makes them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 TUTORIALS, NOTEBOOKS = ROOT / "docs" / "tutorials", ROOT / "docs" / "notebooks"
 _FENCE = re.compile(r"^```([\w-]*)[^\n]*\n(.*?)^```[ \t]*\n", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"(\]\()(\.\./|(?=[\w-]+\.md))")
 
 
 def cells(page: str) -> list[dict[str, Any]]:
@@ -40,8 +39,8 @@ def cells(page: str) -> list[dict[str, Any]]:
 def shell_cell(text: str) -> str:
     """Return the commands of a console block, without their output.
 
-    >>> shell_cell("$ coterie cluster x.csv \\\\\\n    --blocks 4\\n nodes 3\\n$ head -n 2 x.csv\\na\\n")
-    '!coterie cluster x.csv \\\\\\n    --blocks 4\\n!head -n 2 x.csv\\n'
+    >>> shell_cell("$ coterie demo\\n nodes 3\\n$ head -n 2 x.csv\\na\\n")
+    '!coterie demo\\n!head -n 2 x.csv\\n'
     """
     lines, continues = [], False
     for line in text.splitlines():

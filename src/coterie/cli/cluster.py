@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -43,6 +44,9 @@ Examples:
 """
 
 
+_SAMPLED = ("simple", "degree-corrected", "communities", "auto")  # objectives of --samples
+
+
 class Search(StrEnum):
     """The search for the blocks."""
 
@@ -78,8 +82,9 @@ def run(
             help="What the input contains and how it is modelled. Graphs: simple, "
             "degree-corrected (hubs and leaves may share a block), communities (groups that are "
             "denser inside; with --blocks auto), auto (the one with the shortest description; with "
-            "--blocks auto or nested), directed, weighted (the third column is a count). Ratings: ratings (any scale), binomial (a scale in equal steps), "
-            "likes (pairs without a rating count as not liked).",
+            "--blocks auto or nested), directed, weighted (the third column is a count). "
+            "Ratings: ratings (any scale), binomial (a scale in equal steps), likes (pairs without "
+            "a rating count as not liked).",
         ),
     ] = HardObjective.simple,
     search: Annotated[
@@ -113,6 +118,16 @@ def run(
             "communities, nested) and compare the description lengths.",
         ),
     ] = False,
+    samples: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Draw N partitions from the posterior in each of two chains, to see how certain "
+            "the blocks are: adds the column confidence to --out and a section to --report. "
+            "0: none.",
+        ),
+    ] = 0,
     min_block_size: Annotated[
         int, typer.Option(min=0, metavar="N", help="Minimum number of nodes per block.")
     ] = 0,
@@ -135,7 +150,11 @@ def run(
     runs: RunsOption = 1,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.csv", help="Write the block of every node: columns node,block."),
+        typer.Option(
+            metavar="FILE.csv",
+            help="Write the block of every node: columns node,block; with --blocks nested also "
+            "level_1, level_2, … (the larger blocks), with --samples also confidence.",
+        ),
     ] = None,
     report: ReportOption = None,
     plot: Annotated[
@@ -172,6 +191,11 @@ def run(
 
     count = parse_blocks(blocks)
     saving = checkpoint_arguments(checkpoint, resume)
+    if samples and (count == "nested" or objective.value not in _SAMPLED):
+        raise InputError(
+            f"--samples does not support --blocks {blocks} with --objective {objective.value}",
+            remedy=f"use --blocks auto or a number, and one of {', '.join(_SAMPLED)}",
+        )
     model = GeneralizedKMeans(
         count,
         objective=objective.value,
@@ -196,10 +220,16 @@ def run(
         session.progress("clustering") as callback,
     ):
         model.fit(data, engine=running, callback=callback, **saving)
+        if samples:
+            model.samples_ = model.sample(
+                data, n_samples=samples, rng=session.seed, engine=running, callback=callback
+            )
         if compare_models:
             model.compared_models_ = _compare(data, session.seed, running, callback)
     session.interrupted = model.interrupted_
-    links = [] if predict_links is None else model.predict_links(predict_links)
+    links = []
+    if predict_links is not None:
+        links = model.predict_links(predict_links, samples=getattr(model, "samples_", None))
     result = _result(model, data, known, links=links)
     compared = getattr(model, "compared_models_", [])
     if out is not None:
@@ -217,7 +247,7 @@ def run(
 
         write_page(report, render(model, data, name=Path(graph).name, assumed=session.assumed))
     files = {"labels": out, "picture": plot, "report": report}
-    more = [*_level_rows(model), *result.further_rows()]
+    more = [*_level_rows(model), *_sample_rows(model), *result.further_rows()]
     show_fit(session, result.counts, result.outcome, more=more, files=files)
     for sentence in map(spell_options, result.explanation):
         if sentence not in session.assumed:  # otherwise it has been printed
@@ -227,6 +257,7 @@ def run(
     return {
         **result.as_json(),
         **({"levels": _blocks_per_level(model)} if hasattr(model, "levels_") else {}),
+        **({"samples": _samples_json(model)} if samples else {}),
         **({"models": [asdict(row) for row in compared]} if compared else {}),
     }
 
@@ -258,6 +289,27 @@ def _comparison_table(rows: list[ComparedModel]) -> Any:
             odds,
         )
     return table
+
+
+def _sample_rows(model: GeneralizedKMeans) -> list[tuple[str, str]]:
+    """Return the rows of the printed table about samples from the posterior."""
+    drawn = getattr(model, "samples_", None)
+    if drawn is None:
+        return []
+    sure = f"{100 * float(drawn.confidence_.mean()):.1f} % on average"
+    agree = "chains agree" if drawn.chains_agree else "chains disagree: draw more samples"
+    return [("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f})")]
+
+
+def _samples_json(model: Any) -> JsonObject:
+    """Return the summary of the samples for the JSON output."""
+    drawn = model.samples_
+    return {
+        "drawn": len(drawn.labels_),
+        "mean_confidence": float(drawn.confidence_.mean()),
+        "block_counts": {str(k): share for k, share in drawn.block_counts_.items()},
+        "r_hat": drawn.r_hat_ if math.isfinite(drawn.r_hat_) else None,
+    }
 
 
 def _blocks_per_level(model: GeneralizedKMeans) -> list[int]:
@@ -418,6 +470,8 @@ def _labels_table(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:
         table = {"node": data.ids, "block": model.labels_}
         for level, labels in enumerate(getattr(model, "levels_", [])[1:], 1):
             table[f"level_{level}"] = labels
+        if hasattr(model, "samples_"):
+            table["confidence"] = model.samples_.confidence_
         return table
     return {
         "side": np.repeat(["user", "item"], [data.n_users, data.n_items]),

@@ -167,7 +167,7 @@ class Session:
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[[Progress], None]]:
-        """Yield a callback that draws a bar on a terminal, and writes a line now and then elsewhere."""
+        """Yield a callback that draws a bar on a terminal, or else writes lines now and then."""
         from coterie.base.progress import silent
         from coterie.cli.plain_progress import PlainProgress
 

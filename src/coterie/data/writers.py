@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any
 
 import numpy as np
 
-from coterie.base.errors import InputError
+from coterie.base.errors import ImportantWarning, InputError
 from coterie.data.atomic_files import atomic_write
 from coterie.data.byte_source import PathLike, suffixes
 from coterie.data.dataframes import edge_columns, rating_columns
@@ -21,6 +23,7 @@ from coterie.data.ratings import Ratings
 __all__ = ["atomic_write", "write_graph", "write_ratings", "write_table"]
 
 _ROWS = 1 << 17  # rows converted to text at once
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?!\d)")  # the start of a formula in a spreadsheet program
 
 
 def write_table(path: PathLike, columns: Mapping[str, Any]) -> None:
@@ -171,6 +174,7 @@ def _write_rows(
 ) -> None:
     """Write rows of integers with pyarrow, which is fast; others with csv, which quotes."""
     writer = csv.writer(file, delimiter=separator, lineterminator="\n", quoting=_quoting(columns))
+    _warn_of_formulas(columns)
     if header:
         csv.writer(file, delimiter=separator, lineterminator="\n").writerow(columns)
     length = len(next(iter(columns.values()), ()))
@@ -182,6 +186,23 @@ def _write_rows(
         else:
             lists = (column.tolist() for column in part.values())
             writer.writerows(zip(*lists, strict=True))
+
+
+def _warn_of_formulas(columns: dict[str, np.ndarray]) -> None:
+    """Warn of text that a spreadsheet program would run as a formula.
+
+    It is written as it is, because ids must read back the same.
+    """
+    text = (column for column in columns.values() if column.dtype == object)
+    found = [x for column in text for x in column if isinstance(x, str) and _FORMULA.match(x)]
+    if found:
+        begin = "field begins" if len(found) == 1 else "fields begin"
+        warnings.warn(
+            f"{len(found):,} {begin} with =, +, - or @, such as {found[0][:30]!r}: a spreadsheet "
+            "program may run it as a formula; import the file as text",
+            ImportantWarning,
+            stacklevel=4,
+        )
 
 
 def _quoting(columns: dict[str, np.ndarray]) -> Any:

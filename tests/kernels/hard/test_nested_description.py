@@ -7,6 +7,7 @@ import math
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference import nested_description_length
 
 from coterie.data import Graph
 from coterie.data.generators import degree_corrected_sbm
@@ -21,7 +22,6 @@ from coterie.models.hard.description.state import (
     start_state,
 )
 from coterie.models.hard.label_tools import renumber
-from tests.reference import nested_description_length
 
 KIND = KINDS["degree-corrected"]
 
@@ -102,7 +102,7 @@ def test_merges_and_splits_change_the_length_by_what_they_say():
     state = _state(multigraph(graph.indptr, graph.indices), levels)
     before = state.length()
     occupied = np.flatnonzero(state.blocks.sizes)
-    made, change = moves.split_all(*state.arguments, occupied, np.uint64(3), 3, 4)
+    _, change = moves.split_all(*state.arguments, occupied, np.uint64(3), 3, 4)
     assert math.isclose(before + change, state.length(), abs_tol=1e-6)
     for r, s in ((0, 1), (2, 5), (4, 11)):
         before = state.length()

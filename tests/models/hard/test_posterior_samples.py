@@ -7,12 +7,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.reference import description_length, set_partitions
 
 import coterie as ct
+from coterie.data.generators import planted_partition
 from coterie.kernels.hard import description_moves as moves
 from coterie.models.hard.description.sampling import aligned, r_hat
 from coterie.models.hard.description.state import KINDS, multigraph, start_state
-from tests.reference import description_length, set_partitions
 
 # Two triangles and a tail: several partitions have similar probabilities.
 EDGES = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5)]
@@ -62,7 +63,7 @@ def test_chains_have_the_exact_distribution(model, kind):
 
 
 def test_two_clear_communities_are_certain_and_chains_agree():
-    graph, truth = ct.data.generators.planted_partition(60, 2, p_in=0.5, p_out=0.02, rng=1)
+    graph, truth = planted_partition(60, 2, p_in=0.5, p_out=0.02, rng=1)
     model = ct.GeneralizedKMeans("auto", objective="degree-corrected").fit(graph)
     samples = model.sample(graph, n_samples=40, n_chains=2)
     assert samples.labels_.shape == (80, 60)

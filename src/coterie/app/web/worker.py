@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from coterie.base.errors import CoterieError
@@ -45,7 +46,6 @@ def main() -> None:
     if not line:
         return
     order: JsonObject = json.loads(line)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     send({"event": "started"})
     send(_result(order, send))
 
@@ -58,13 +58,16 @@ def _result(order: JsonObject, send: Any) -> JsonObject:
 
     module, _, name = TASKS[order["task"]].partition(":")
     context = TaskContext(order["settings"], Path(order["folder"]), send)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        context.stop_requested = True
+
+    signal.signal(signal.SIGINT, stop)
     shown = {str(k): str(v) for k, v in order.get("shown", {}).items()}
     try:
         task = getattr(import_module(f"coterie.app.web.tasks.{module}"), name)
         with context.remembered_remarks():
             result = task(context)
-    except KeyboardInterrupt:
-        return {"event": "failed", "message": "stopped before there was a result"}
     except CoterieError as error:
         return {"event": "failed", "message": _readable(str(error), shown)}
     except MemoryError:

@@ -103,8 +103,9 @@ def between_cells(model, rows, r, t, between, pairs, q):
 def cheapest_partners(model, rows, mirror, key, start, stop, window, found, costs):
     """Find, for blocks start..stop-1, the blocks that are cheapest to merge with.
 
-    window: how many blocks are examined per slot. found (OUT): their numbers, the cheapest first, -1 if there is none; costs (OUT): the exact
-    costs. `mirror` holds the rows of the other end (with one node set: rows itself)."""
+    window: how many blocks are examined per slot. found (OUT): their numbers, the cheapest first,
+    -1 if there is none; costs (OUT): the exact costs. `mirror` holds the rows of the other end
+    (with one node set: rows itself)."""
     k, q, few = len(rows.sizes), len(mirror.sizes), found.shape[1]
     affinity = np.zeros(k)
     shared = np.empty(k, np.int64)

@@ -158,7 +158,7 @@ def fill_statistics(kind, graph, blocks):
 @njit(nogil=True, cache=True)
 def whole_length(model, graph, blocks, upper):
     """Return the description length from the statistics; O(K^2)."""
-    labels, sizes, ends, cells, inner, degree_counts, free, scalars = blocks
+    labels, sizes, ends, cells, inner, degree_counts, _, scalars = blocks
     t, kind, B = model.tables, model.kind, scalars[BLOCKS]
     total = log_factorial(t, model.n_nodes) + log_of(t, model.n_nodes) + model.structure[B]
     if kind == COMMUNITIES:
@@ -294,7 +294,7 @@ def forget(scratch, m):
 @njit(nogil=True, cache=True)
 def join_cost(model, blocks, scratch, part, a, b):
     """Return the cost of adding the part, which was taken out of block a, to block b."""
-    labels, sizes, ends, cells, inner, degree_counts, free, scalars = blocks
+    _, sizes, ends, cells, inner, degree_counts, _, scalars = blocks
     m, loops, degree, size, degree_class, block = part
     t, kind, x, touched = model.tables, model.kind, scratch.x, scratch.touched
     own = a == b
@@ -459,8 +459,8 @@ def resized_row(t, upper, A, n):
 @njit(nogil=True, cache=True)
 def shift_part(model, blocks, upper, scratch, part, a, b):
     """Move the part from block a to block b in all statistics; labels are not changed."""
-    labels, sizes, ends, cells, inner, degree_counts, free, scalars = blocks
-    m, loops, degree, size, degree_class, block = part
+    _, sizes, ends, cells, inner, degree_counts, free, scalars = blocks
+    m, loops, degree, size, degree_class, _ = part
     x = scratch.x
     if sizes[b] == 0:  # b is empty: take it off the stack
         i = scalars[FREE] - 1

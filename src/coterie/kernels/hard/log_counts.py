@@ -16,9 +16,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, spence
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.dispatch import lookup_table, njit
 
 FACTORIALS = 1 << 16  # entries of the tables of factorials and logarithms
 EXACT = 1024  # partitions of larger integers are approximated
@@ -43,14 +42,19 @@ def count_tables() -> CountTables:
     >>> float(np.exp(count_tables().partitions[5 * 6 // 2 + 2]).round())  # 5, 4+1, 3+2
     3.0
     """
+    from scipy.special import gammaln  # loaded late: it is slow
+
     i = np.arange(FACTORIALS, dtype=np.float64)
     exact = np.empty((EXACT + 1) * (EXACT + 2) // 2)
     _fill_partitions(exact)
-    return CountTables(gammaln(i + 1), np.log(np.maximum(i, 1.0)), exact, _curve())
+    tables = (gammaln(i + 1), np.log(np.maximum(i, 1.0)), exact, _curve())
+    return CountTables(*map(lookup_table, tables))
 
 
 def _curve() -> np.ndarray:
     """Return the two functions of Szekeres' formula on a grid, with slopes for interpolation."""
+    from scipy.special import spence
+
     z = np.linspace(_LOW, _HIGH, _GRID)
     u = np.exp(z)
     v = u.copy()

@@ -155,9 +155,9 @@ class GeneralizedKMeans(GraphResults):
         The hierarchy (``n_blocks="nested"``): the block of each node per level, from the smallest
         blocks, which are also `labels_`, to the largest. The level with one block is left out.
     description_length_ : float
-        Description length of the result in nats (``n_blocks="auto"`` or ``"nested"``). Of graphs as multigraphs,
-        so the lengths of the objectives ``"simple"``, ``"degree-corrected"`` and
-        ``"communities"`` on one graph can be compared.
+        Description length of the result in nats (``n_blocks="auto"`` or ``"nested"``).
+        Graphs are described as multigraphs, so the lengths of the objectives ``"simple"``,
+        ``"degree-corrected"`` and ``"communities"`` on one graph can be compared.
     description_lengths_ : dict of tuple to float
         The shortest description length in nats of every number of blocks that was tried
         (``n_blocks="auto"``).
@@ -409,7 +409,7 @@ class GeneralizedKMeans(GraphResults):
 
     def sample(
         self,
-        data: Graph,
+        data: Graph | None = None,
         *,
         n_samples: int = 100,
         n_chains: int = 2,
@@ -422,13 +422,13 @@ class GeneralizedKMeans(GraphResults):
         """Draw partitions from the posterior, to see how certain the blocks are.
 
         Each chain starts at the fitted blocks. Moves of single nodes and merges and splits of
-        blocks are drawn with the probabilities of the model, exp(-description length). A hierarchy
-        is sampled on its lowest level, with the flat prior.
+        blocks are drawn with the probabilities of the model, exp(-description length); the number
+        of blocks may change. Hierarchies cannot be sampled.
 
         Parameters
         ----------
-        data : Graph
-            The graph that the model was fitted to.
+        data : Graph, optional
+            The graph that the model was fitted to. By default, the one that it holds.
         n_samples : int, default=100
             Number of samples per chain.
         n_chains : int, default=2
@@ -457,10 +457,16 @@ class GeneralizedKMeans(GraphResults):
         for name, value in (("n_samples", n_samples), ("n_chains", n_chains), ("thin", thin)):
             if value < 1:
                 raise InputError(f"invalid {name}: {value}", remedy="give at least 1")
+        if data is None:
+            data = getattr(self, "graph_", None)
         data = as_graph(data)
-        if not hasattr(self, "labels_") or len(self.labels_) != data.n_nodes:
+        if data is None or len(getattr(self, "labels_", ())) != data.n_nodes:
             raise InputError(
                 "the model was not fitted to this graph", remedy="call fit with the same graph"
+            )
+        if self.n_blocks == "nested":
+            raise InputError(
+                "a hierarchy cannot be sampled", remedy='fit the model with `n_blocks="auto"`'
             )
         if self.objective_ not in KINDS:
             raise InputError(
@@ -669,8 +675,7 @@ class GeneralizedKMeans(GraphResults):
         """Return the result with connected blocks."""
         objective = task.objective
         assert isinstance(objective, BlockObjective) and self.graph_ is not None
-
-        name = self.objective_
+        name = getattr(self, "objective_", self.objective)
 
         def length(labels: np.ndarray) -> float:
             if name in MODELS:  # "communities" has a length of its own

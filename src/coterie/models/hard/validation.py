@@ -101,6 +101,10 @@ def _check_nested(model: Any) -> None:
         raise InputError(
             '`n_blocks="nested"` does not support `search="paper"`', remedy='use `search="best"`'
         )
+    if model.connected:
+        raise InputError(
+            '`n_blocks="nested"` does not support `connected`', remedy='use `n_blocks="auto"`'
+        )
     if model.min_block_size > 1:
         raise InputError(
             '`n_blocks="nested"` does not support `min_block_size`',
@@ -122,7 +126,8 @@ def check_placement(model: Any, data: Any, engine: str | Engine) -> None:
         )
     if model.n_blocks in ("auto", "nested"):
         raise InputError(
-            f'`n_blocks="{model.n_blocks}"` needs the whole graph on one machine and does not support {where}',
+            f'`n_blocks="{model.n_blocks}"` needs the whole graph on one machine and does not '
+            f"support {where}",
             remedy='use `search="paper"` with a number of blocks',
         )
     if model.search == "best":

@@ -15,6 +15,7 @@ from coterie.base.json_values import JsonObject
 from coterie.base.progress import Progress
 
 _LEAST_SECONDS = 0.1  # between two reports
+_BEFORE_A_RESULT = ("compiling", "choosing")  # stages without a state to keep
 
 
 @dataclass
@@ -25,8 +26,19 @@ class TaskContext:
     folder: Path
     send: Callable[[JsonObject], None]
     remarks: list[str] = field(default_factory=list)
+    stop_requested: bool = False  # set by a signal: keep the best result so far
     _last: float = 0.0
     _stage: str = ""
+
+    def progress_of_fit(self, progress: Progress) -> None:
+        """Report progress of a fit, and end it with its best state if a stop was requested.
+
+        The library keeps the best state if its callback raises KeyboardInterrupt. A signal alone
+        could arrive when there is no state yet, or when the fit is over.
+        """
+        self.progress(progress)
+        if self.stop_requested and progress.stage not in _BEFORE_A_RESULT and progress.done > 0:
+            raise KeyboardInterrupt
 
     def progress(self, progress: Progress) -> None:
         """Report progress: a callback of the library. Most reports of one stage are skipped."""

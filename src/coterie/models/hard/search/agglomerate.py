@@ -4,7 +4,7 @@ Kernel: `kernels/hard/agglomerate.py`. Merging single elements into a few blocks
 far lower entropy than moves from a random start, because identical elements are merged first, then
 nearly identical ones, and so on. A level merges disjoint pairs, and only the cheaper ones: a level
 that had to shrink by a fixed ratio would force badly matching blocks together, which later moves
-do not repair. Large data join groups of up to four blocks per level as long as there are many, and
+do not repair. Large data join groups of up to 16 blocks per level as long as there are many, and
 examine fewer partners per block, so that the time grows about linearly.
 """
 
@@ -28,7 +28,7 @@ _ROWS_PER_SHARD = 256
 _WORK = 200_000_000  # blocks examined per level, from 2 M entries of the block matrix on
 _MIN_WINDOW = 12
 _LARGE = 1_500_000  # entries of the data from which a level may join groups of blocks
-_GROUP = 4  # blocks per group
+_GROUP = 16  # blocks per group
 _GROUPS_ABOVE = 4  # … while there are more than this many times the target
 
 
