@@ -21,7 +21,13 @@ from coterie.recommend.explanation import Explanation, explain
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.fold_in import with_ratings
 from coterie.recommend.id_lookup import IdLookup
-from coterie.recommend.interactions import Order, as_order, pairs_of_users, with_interactions
+from coterie.recommend.interactions import (
+    Order,
+    as_order,
+    compile_interactions,
+    pairs_of_users,
+    with_interactions,
+)
 from coterie.recommend.likes import read_as_likes, with_unliked_pairs
 from coterie.recommend.own_items import RankingExplanation, explain_ranking
 from coterie.recommend.ranking import RankedItems, ranked_blocks, top_items
@@ -204,6 +210,7 @@ class Recommender(Estimator):
         model = make_model(self.model) if isinstance(self.model, str) else self.model
         if hasattr(model, "compile"):
             model.compile(ratings, engine)
+        compile_interactions()
         return self
 
     @classmethod
