@@ -104,6 +104,23 @@ TABLES: dict[str, Table] = {
             "CPU seconds": "{cpu:.0f}",
         },
     ),
+    "links": _one(
+        "links",
+        "held-out",
+        {
+            "network": "{network}",
+            "nodes": "{nodes:,}",
+            "edges": "{edges:,}",
+            "blocks": "{blocks}",
+            "common neighbours": "{auc_common_neighbours:.4f} / {ap_common_neighbours:.4f}",
+            "Adamic-Adar": "{auc_adamic_adar:.4f} / {ap_adamic_adar:.4f}",
+            "spectral": "{auc_spectral:.4f} / {ap_spectral:.4f}",
+            "coterie, blocks alone": "{auc_coterie_blocks_alone:.4f} / "
+            "{ap_coterie_blocks_alone:.4f}",
+            "coterie": "{auc_coterie:.4f} / {ap_coterie:.4f}",
+            "CPU seconds of the fit": "{fit_cpu:.1f}",
+        },
+    ),
     "cluster-best": _one(
         "cluster",
         "best",

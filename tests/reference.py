@@ -25,6 +25,7 @@ the move, and a sum is a loop. Graphs are lists of pairs, ratings are lists of (
     7  Queries of PGB
     8  Private sketch: noise, ladder, stream
     9  Draws from a private sketch
+   10  Directions, weights, sides and attributes
 
 "Prost & Yoon" is the paper "Parallel Clustering of Graphs for Anonymization and Recommender
 Systems"; sections, equations and algorithms are cited by their printed numbers. Logarithms are
@@ -820,6 +821,8 @@ class AdditiveSample(NamedTuple):
     item_offsets: np.ndarray  # b_v
     cutpoints: np.ndarray  # C[style, r], R - 1 per style, ascending
     styles: np.ndarray  # style of each user
+    user_factors: np.ndarray | None = None  # p[u, k]
+    item_factors: np.ndarray | None = None  # q[v, k]
 
 
 class PresenceSample(NamedTuple):
@@ -838,8 +841,14 @@ def normal_cdf(x: float) -> float:
 
 
 def additive_location(sample: AdditiveSample, u: int, v: int, without: int | None = None) -> float:
-    """Return f_uv = b_u + b_v + sum_s M^s[g^s_u, h^s_v]; `without` leaves one partition out."""
+    """Return f_uv = b_u + b_v + p_u . q_v + sum_s M^s[g^s_u, h^s_v].
+
+    `without` leaves one partition out.
+    """
     f = sample.user_offsets[u] + sample.item_offsets[v]
+    if sample.user_factors is not None and sample.item_factors is not None:
+        for k in range(sample.user_factors.shape[1]):
+            f += float(sample.user_factors[u, k]) * float(sample.item_factors[v, k])
     for s in range(len(sample.M)):
         if s != without:
             f += sample.M[s, sample.user_labels[s, u], sample.item_labels[s, v]]
@@ -939,11 +948,14 @@ def distribution_of(log_weights: Sequence[float]) -> np.ndarray:
 
 
 def gaussian_effect(
-    residuals: Sequence[float], prior_precision: float, precision: float = 1.0
+    residuals: Sequence[float],
+    prior_precision: float,
+    precision: float = 1.0,
+    prior_mean: float = 0.0,
 ) -> tuple[float, float]:
-    """Return (mean, variance) of an effect with prior N(0, 1/prior_precision), given residuals."""
+    """Return (mean, variance) of an effect with prior N(prior_mean, 1/prior_precision)."""
     total = prior_precision + precision * len(residuals)
-    return precision * sum(residuals) / total, 1 / total
+    return (prior_precision * prior_mean + precision * sum(residuals)) / total, 1 / total
 
 
 def additive_effect_conditional(
@@ -982,15 +994,19 @@ def additive_presence_effect_conditional(
 
 
 def additive_user_offset_conditional(
-    latent: Sequence[tuple[int, int, float]], sample: AdditiveSample, user: int, precision: float
+    latent: Sequence[tuple[int, int, float]],
+    sample: AdditiveSample,
+    user: int,
+    precision: float,
+    prior_mean: float = 0.0,
 ) -> tuple[float, float]:
-    """Return (mean, variance) of b_u: sum(e + b) / (n + lambda), 1 / (n + lambda)."""
+    """Return (mean, variance) of b_u: (sum(e + b) + lambda mu) / (n + lambda), 1 / (n + lambda)."""
     residuals = [
         z - additive_location(sample, u, v) + sample.user_offsets[u]
         for u, v, z in latent
         if u == user
     ]
-    return gaussian_effect(residuals, precision)
+    return gaussian_effect(residuals, precision, prior_mean=prior_mean)
 
 
 def additive_item_offset_conditional(
@@ -1003,6 +1019,44 @@ def additive_item_offset_conditional(
         if v == item
     ]
     return gaussian_effect(residuals, precision)
+
+
+def additive_factor_conditional(
+    latent: Sequence[tuple[int, int, float]],
+    sample: AdditiveSample,
+    node: int,
+    users: bool,
+    prior_mean: Sequence[float],
+    precision: Sequence[float],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (mean, covariance) of the factors of a user or an item, given all else.
+
+    The prior is N(prior_mean, diag(1 / precision)); each z - f + p . q is an observation of p . q
+    with variance 1.
+    """
+    own, others = sample.user_factors, sample.item_factors
+    if not users:
+        own, others = others, own
+    inverse = np.diag(np.array(precision, float))
+    pull = inverse @ np.array(prior_mean, float)
+    for u, v, z in latent:
+        here, there = (u, v) if users else (v, u)
+        if here == node:
+            q = others[there].astype(float)
+            rest = z - additive_location(sample, u, v) + float(own[node].astype(float) @ q)
+            inverse = inverse + np.outer(q, q)
+            pull = pull + q * rest
+    covariance = np.linalg.inv(inverse)
+    return covariance @ pull, covariance
+
+
+def additive_link_conditional(
+    features: np.ndarray, values: np.ndarray, precision: float, link_precision: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (mean, covariance) of w in values = features @ w + N(0, 1 / precision)."""
+    inverse = precision * features.T @ features + link_precision * np.eye(features.shape[1])
+    covariance = np.linalg.inv(inverse)
+    return covariance @ (precision * features.T @ values), covariance
 
 
 def additive_presence_user_offset_conditional(
@@ -1932,6 +1986,143 @@ def join_open_ends(
     return made
 
 
+# 10  Directions, weights, sides and attributes -------------------------------------------------
+
+
+def butterflies(edges: Sequence[tuple[int, int]], first_side: set[int]) -> int:
+    """Cycles of four nodes, two of each side: pairs of the first side times pairs of neighbours."""
+    neighbours: dict[int, set[int]] = {u: set() for u in first_side}
+    for u, v in edges:
+        a, b = (u, v) if u in first_side else (v, u)
+        neighbours[a].add(b)
+    return sum(
+        math.comb(len(neighbours[u] & neighbours[v]), 2)
+        for u, v in itertools.combinations(sorted(first_side), 2)
+    )
+
+
+def mixing(edges: Sequence[tuple[int, int]], codes: Sequence[int], n_codes: int) -> list[list[int]]:
+    """Edge ends per pair of codes."""
+    counts = [[0] * n_codes for _ in range(n_codes)]
+    for u, v in edges:
+        counts[codes[u]][codes[v]] += 1
+        counts[codes[v]][codes[u]] += 1
+    return counts
+
+
+def diversity(values: Sequence[int], label: Sequence[int]) -> int:
+    """l: the number of different values in the class with the fewest."""
+    return min(len({v for v, r in zip(values, label, strict=True) if r == c}) for c in set(label))
+
+
+def closeness(values: Sequence[int], label: Sequence[int], n_codes: int, ordered: bool) -> float:
+    """t: the largest distance of a class from everybody.
+
+    Categories: the share of people whose value must change. Ordered values: the least total
+    distance by which values must be moved, where the whole scale has length 1.
+    """
+    everybody = [sum(v == c for v in values) / len(values) for c in range(n_codes)]
+    worst = 0.0
+    for r in set(label):
+        own = [v for v, c in zip(values, label, strict=True) if c == r]
+        share = [sum(v == c for v in own) / len(own) for c in range(n_codes)]
+        if ordered:
+            carried, moved = 0.0, 0.0
+            for c in range(n_codes - 1):
+                carried += share[c] - everybody[c]
+                moved += abs(carried)
+            distance = moved / (n_codes - 1) if n_codes > 1 else 0.0
+        else:
+            distance = sum(max(s - e, 0.0) for s, e in zip(share, everybody, strict=True))
+        worst = max(worst, distance)
+    return worst
+
+
+def directed_clustering(edges: Sequence[tuple[int, int]], n: int) -> dict[str, float]:
+    """Mean local clustering by triangle type (Fagiolo 2007), by enumeration of all triples."""
+    has = set(edges)
+    sums = dict.fromkeys(("cycles", "middlemen", "two in", "two out"), 0.0)
+    for i in range(n):
+        out = sum((i, j) in has for j in range(n))
+        into = sum((j, i) in has for j in range(n))
+        both = sum((i, j) in has and (j, i) in has for j in range(n))
+        found = dict.fromkeys(sums, 0)
+        for j, k in itertools.permutations([v for v in range(n) if v != i], 2):
+            found["cycles"] += (i, j) in has and (j, k) in has and (k, i) in has
+            found["middlemen"] += (i, j) in has and (k, j) in has and (k, i) in has
+            found["two in"] += (j, i) in has and (j, k) in has and (k, i) in has
+            found["two out"] += (i, j) in has and (j, k) in has and (i, k) in has
+        possible = {
+            "cycles": out * into - both,
+            "middlemen": out * into - both,
+            "two in": into * (into - 1),
+            "two out": out * (out - 1),
+        }
+        for kind, count in found.items():
+            sums[kind] += count / possible[kind] if possible[kind] else 0.0
+    return {kind: total / n for kind, total in sums.items()}
+
+
+# --- drawing -------------------------------------------------------------------------------------
+
+
+def layout_forces(
+    edges: Iterable[Pair], place: np.ndarray, scaling: float, gravity: float
+) -> np.ndarray:
+    """Forces of ForceAtlas2: edges attract by d, pairs repel by mass * mass / d, gravity."""
+    n = len(place)
+    mass = np.ones(n)
+    force = np.zeros((n, 2))
+    for u, v in edges:
+        mass[u] += 1
+        mass[v] += 1
+        force[u] += place[v] - place[u]
+        force[v] += place[u] - place[v]
+    for u in range(n):
+        for v in range(n):
+            if u != v:
+                between = place[u] - place[v]
+                force[u] += scaling * mass[u] * mass[v] * between / (between @ between)
+        force[u] -= gravity * mass[u] * place[u] / math.hypot(*place[u])
+    return force
+
+
+# --- link scores ---------------------------------------------------------------------------------
+
+
+def link_probability(
+    edges: Iterable[Pair], labels: Labels, u: int, v: int, *, model: str = "simple"
+) -> float:
+    """Probability of the pair (u, v) from all other pairs; see models/hard/link_scores.py."""
+    n, ordered = len(labels), model == "directed"
+    others = [e for e in edges if e != (u, v) and (ordered or e != (v, u))]
+    everything = len(others) + (len(list(edges)) != len(others))
+    possible = n * (n - 1) / (1 if ordered else 2)
+    r, s = labels[u], labels[v]
+
+    def between(a: int, b: int) -> bool:
+        cell = (labels[a], labels[b])
+        return cell == (r, s) or (not ordered and cell == (s, r))
+
+    count = sum(between(a, b) for a, b in others)
+    if model in ("simple", "directed"):
+        pairs = sum(
+            between(a, b) and {a, b} != {u, v}
+            if not ordered
+            else between(a, b) and (a, b) != (u, v)
+            for a in range(n)
+            for b in range(n)
+            if (a != b if ordered else a < b)
+        )
+        return (count + everything / possible) / (pairs + 1)
+    degree = [sum((a == w) + (b == w) for a, b in others) for w in range(n)]
+    block_degree = [sum(degree[w] for w in range(n) if labels[w] == c) for c in (r, s)]
+    ends = 2 * everything
+    half_edges = count * (2 if r == s else 1)
+    affinity = (half_edges + 0.3) / (block_degree[0] * block_degree[1] / ends + 0.3)
+    return 1 - math.exp(-(degree[u] + 0.5) * (degree[v] + 0.5) / ends * affinity)
+
+
 # --- rankings -------------------------------------------------------------------------------------
 
 
@@ -1980,3 +2171,92 @@ def average_precision(ranked: list, wanted: set, n: int) -> float:
             hits += 1
             total += hits / place
     return total / min(n, len(wanted))
+
+
+# --- Description length (Peixoto, Physical Review E 95, 012317, 2017) -----------------------------
+
+
+def log_choose(n: int, k: int) -> float:
+    """Return the log of a binomial coefficient."""
+    return math.log(math.comb(n, k))
+
+
+def partitions_into_at_most(n: int, k: int) -> int:
+    """Count the partitions of n into at most k parts: a recursion on the largest part."""
+    ways = [1] + [0] * n
+    for part in range(1, k + 1):  # conjugate: parts of size at most k
+        for total in range(part, n + 1):
+            ways[total] += ways[total - part]
+    return ways[n]
+
+
+def labels_description(sizes: Sequence[int]) -> float:
+    """Return the length of labels: number of groups, their sizes, and who is in which."""
+    sizes = [s for s in sizes if s > 0]
+    n, k = sum(sizes), len(sizes)
+    ways = math.factorial(n)
+    for s in sizes:
+        ways //= math.factorial(s)
+    return math.log(n) + log_choose(n - 1, k - 1) + math.log(ways)
+
+
+def description_length(edges: Sequence[Pair], labels: Labels, model: str) -> float:
+    """Return the description length of a simple graph in nats, by the formulas for multigraphs."""
+    n, m = len(labels), len(edges)
+    blocks = sorted(set(labels))
+    B = len(blocks)
+    sizes = {r: sum(1 for z in labels if z == r) for r in blocks}
+    degree = degrees(edges, n)
+    cells: dict[tuple[int, int], int] = {}
+    for u, v in edges:
+        pair = (min(labels[u], labels[v]), max(labels[u], labels[v]))
+        cells[pair] = cells.get(pair, 0) + 1
+    ends = {r: sum(d for d, z in zip(degree, labels, strict=True) if z == r) for r in blocks}
+    total = labels_description(list(sizes.values()))
+    if model != "communities":
+        total += log_choose(B * (B + 1) // 2 + m - 1, m)
+        for (r, s), e in cells.items():
+            total -= math.log(math.factorial(e)) + (e * math.log(2) if r == s else 0.0)
+    else:
+        inside = sum(e for (r, s), e in cells.items() if r == s)
+        total += inside * math.log(B / 2) - math.log(math.factorial(inside))
+        total -= math.log(math.factorial(m - inside))
+        if B > 1:
+            total += (m - inside) * math.log(B * (B - 1) / 2) + math.log(m + 1)
+    if model == "simple":
+        return total + sum(ends[r] * math.log(sizes[r]) for r in blocks)
+    for r in blocks:
+        total += math.log(math.factorial(ends[r])) + degrees_description(
+            [d for d, z in zip(degree, labels, strict=True) if z == r]
+        )
+    return total - sum(math.log(math.factorial(d)) for d in degree)
+
+
+def degrees_description(block: Sequence[int]) -> float:
+    """Return the length of the degrees of a block: how often each occurs, and who has which."""
+    total = math.log(partitions_into_at_most(sum(block), len(block)))
+    total += math.log(math.factorial(len(block)))
+    return total - sum(math.log(math.factorial(block.count(d))) for d in set(block))
+
+
+def nested_description_length(edges: Sequence[Pair], levels: Sequence[Labels]) -> float:
+    """Return the description length of a hierarchy: levels[0] are labels of nodes, levels[l] those
+    of the groups of level l - 1. Degree-corrected below, dense multigraphs above."""
+    m, B = len(edges), len(set(levels[0]))
+    total = description_length(edges, levels[0], "degree-corrected")
+    total -= log_choose(B * (B + 1) // 2 + m - 1, m)
+    ends = [(levels[0][u], levels[0][v]) for u, v in edges]
+    for labels in levels[1:]:
+        groups = sorted(set(labels))
+        sizes = {r: list(labels).count(r) for r in groups}
+        total += labels_description(list(sizes.values()))
+        ends = [(labels[u], labels[v]) for u, v in ends]
+        for r in groups:
+            for s in groups:
+                if s < r:
+                    continue
+                e = sum(1 for u, v in ends if (min(u, v), max(u, v)) == (r, s))
+                places = sizes[r] * (sizes[r] + 1) // 2 if r == s else sizes[r] * sizes[s]
+                total += log_choose(places + e - 1, e)
+    top = len(set(levels[-1]))
+    return total + log_choose(top * (top + 1) // 2 + m - 1, m)

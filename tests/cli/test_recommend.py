@@ -245,8 +245,19 @@ def test_duplicate_ratings_are_reported_once(tmp_path) -> None:
     assert ct.load_recommender(tmp_path / "m").table_.users.size == 3
 
 
+def test_titles_of_movielens_are_found_although_genres_contain_a_bar(model, tmp_path) -> None:
+    file = tmp_path / "movies.csv"
+    rows = "".join(f'{n},"Film, The ({n})",Adventure|Comedy\n' for n in range(100, 150))
+    file.write_text("movieId,title,genres\n" + rows)
+    result = result_of("recommend", "top", model, "--user", "u3", "-n", 3, "--titles", file)
+    assert all(row["title"] == f"Film, The ({row['item']})" for row in result["items"])
+    file.write_text("1|x|\n2|y|\n")
+    done = coterie("recommend", "top", model, "--user", "u3", "--quiet", "--titles", file)
+    assert "0 of the " in done.stderr and "items of the model have a title" in done.stderr
+
+
 def test_titles_are_read_from_several_formats(tmp_path) -> None:
-    from coterie.cli.recommend.titles import read_titles
+    from coterie.data.titles import read_titles
 
     file = tmp_path / "movies.csv"
     file.write_text('movieId,title\n7,"Twelve, Monkeys"\n')

@@ -337,7 +337,7 @@ def test_folding_in_many_users_copies_the_samples_once(fitted, monkeypatch) -> N
         state = with_ratings(fitted["best"]._fitted, new)
         assert len(state.users) == 40 + n_new
         counts.append(len(copies))
-    assert counts[0] == counts[1] == 4 + 3 + 4  # users, the new item, users again
+    assert counts[0] == counts[1] == 5 + 4 + 5  # users, the new item, users again
 
 
 def test_users_added_together_equal_users_added_one_by_one(fitted) -> None:

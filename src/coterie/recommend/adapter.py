@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from coterie.base.array_checks import ArrayError, check_array
 from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
@@ -22,6 +23,9 @@ class Source(StrEnum):
     BASELINE = "baseline"  # the same for every user and item
     USER = "user"  # how high this user rates in general
     ITEM = "item"  # how high this item is rated in general
+    USER_FEATURES = "features of this user"  # what side information suggests for the user
+    ITEM_FEATURES = "features of this item"
+    TASTE = "taste"  # how well the item fits what this user likes (factors)
     GROUPS = "groups"  # a user group and an item group
 
 
@@ -41,6 +45,7 @@ class Contribution(NamedTuple):
     weight: float
     rating: float
     groups: GroupPair | None = None  # only if the source is GROUPS
+    features: str = ""  # the most important features, if the source is features
 
     @property
     def share(self) -> float:
@@ -105,6 +110,21 @@ class Adapter(Protocol):
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         """Build from what `to_arrays` returned."""
         ...
+
+    def check(self, n_users: int, n_items: int) -> None:
+        """Raise ArrayError if an array does not have the type, shape and range that kernels need.
+
+        Called for every file before its first use: what a file says must not index memory.
+        """
+        ...
+
+
+def check_scale(values: np.ndarray) -> int:
+    """Raise ArrayError unless the values of a scale are finite and rise; return their number."""
+    check_array("values", values, np.float64, (None,))
+    if not len(values) or (np.diff(values) <= 0).any():
+        raise ArrayError("values: not in rising order")
+    return len(values)
 
 
 def nearest_level(values: np.ndarray, ratings: np.ndarray) -> np.ndarray:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from coterie.base.array_checks import ArrayError, check_array
 from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
 from coterie.kernels.additive.predict import Samples, explanations, item_similarities
 from coterie.models.additive import AdditiveBlockModel
-from coterie.models.additive.predict import pair_distributions, with_items, with_users
+from coterie.models.additive.checkpoint import check_cuts
+from coterie.models.additive.predict import (
+    pair_distributions,
+    samples_with_factors,
+    with_items,
+    with_users,
+)
 from coterie.models.additive.rating_scale import RatingScale
-from coterie.recommend.adapter import Contribution, GroupPair, Source
+from coterie.models.additive.side_information import SideInformation
+from coterie.recommend.adapter import Contribution, GroupPair, Source, check_scale
 from coterie.recommend.registry import register_adapter
 
 
@@ -26,11 +34,20 @@ class AdditiveAdapter:
     scale: RatingScale
     samples: Samples
     chain_of_sample: np.ndarray
+    user_side: SideInformation
+    item_side: SideInformation
     kind: ClassVar[str] = "additive"
 
     @classmethod
     def from_model(cls, model: Any, ratings: Ratings) -> Self:
-        return cls(model.scale_, model.samples_, model.chain_of_sample_)
+        features = model.features_
+        return cls(
+            model.scale_,
+            model.samples_,
+            model.chain_of_sample_,
+            SideInformation(features.user_map, model.user_encoding_, model.user_side_),
+            SideInformation(features.item_map, model.item_encoding_, model.item_side_),
+        )
 
     @property
     def values(self) -> np.ndarray:
@@ -50,41 +67,81 @@ class AdditiveAdapter:
         return np.asarray((p @ self.values).reshape(len(users), m))
 
     def with_users(self, nodes: list[NodeRatings]) -> Self:
-        samples = with_users(self.samples, nodes)
-        return type(self)(self.scale, samples, self.chain_of_sample)
+        features = self.user_side.features(nodes)
+        return replace(self, samples=with_users(self.samples, nodes, features))
 
     def with_items(self, nodes: list[NodeRatings]) -> Self:
-        samples = with_items(self.samples, nodes)
-        return type(self)(self.scale, samples, self.chain_of_sample)
+        features = self.item_side.features(nodes)
+        return replace(self, samples=with_items(self.samples, nodes, features))
 
     def contributions(self, user: int, item: int) -> list[Contribution]:
-        """Return the middle of the scale, the two offsets, and each partition of each chain.
+        """Return the middle of the scale, offsets, taste, and each partition of each chain.
 
         The groups of a partition are those that the user and the item are in most often.
         """
         chains = int(self.chain_of_sample[-1]) + 1
         partitions = self.samples.effects.shape[1]
-        offsets = np.zeros(3)
+        offsets = np.zeros(4)
         terms: list[Contribution] = []
         for chain in range(chains):
             own = np.flatnonzero(self.chain_of_sample == chain)
             begin, end = int(own[0]), int(own[-1]) + 1
             shares = explanations(self.samples, self.values, user, item, begin, end)
             shares /= end - begin
-            offsets += shares[:3] / chains
+            offsets += shares[:4] / chains
             for s in range(partitions):
                 i = np.bincount(self.samples.user_labels[begin:end, user, s]).argmax()
                 j = np.bincount(self.samples.item_labels[begin:end, item, s]).argmax()
                 groups = GroupPair(int(i), int(j), chain, s)
-                rating = float(shares[3 + s])
+                rating = float(shares[4 + s])
                 terms.append(Contribution(Source.GROUPS, 1 / chains, rating, groups))
-        middle, of_user, of_item = (float(x) for x in offsets)
+        middle, of_user, of_item, of_taste = (float(x) for x in offsets)
+        taste = [Contribution(Source.TASTE, 1.0, of_taste)] if of_taste else []
+        # Predictions are summed in single precision; the baseline takes up the rounding.
+        predicted = self.distributions(np.array([user]), np.array([item]), "local") @ self.values
+        middle += float(predicted[0]) - float(offsets.sum()) - sum(term.share for term in terms)
+        for_user = self._from_features(user, item, of_user=True)
+        for_item = self._from_features(user, item, of_user=False)
+        of_user -= sum(term.rating for term in for_user)
+        of_item -= sum(term.rating for term in for_item)
         return [
             Contribution(Source.BASELINE, 1.0, middle),
             Contribution(Source.USER, 1.0, of_user),
             Contribution(Source.ITEM, 1.0, of_item),
+            *for_user,
+            *for_item,
+            *taste,
             *terms,
         ]
+
+    def _from_features(self, user: int, item: int, *, of_user: bool) -> list[Contribution]:
+        """Return what side information adds to an offset, with its most important features."""
+        side = self.user_side if of_user else self.item_side
+        node = user if of_user else item
+        if not side.encoding.columns or node >= len(side.rows) or not side.rows[node].any():
+            return []
+        links = self.samples.user_links if of_user else self.samples.item_links
+        total, T = np.zeros(len(side.encoding.columns)), len(links)
+        for t in range(T):
+            parts = explanations(self.samples, self.values, user, item, t, t + 1)
+            offsets = self.samples.user_offsets if of_user else self.samples.item_offsets
+            offset = float(offsets[t, node])
+            rate = parts[1 if of_user else 2] / offset if offset else 0.0
+            total += rate * side.column_effects(node, links[t]) / T
+        named = sorted(zip(total, side.encoding.columns, strict=True), key=lambda x: -abs(x[0]))
+        shown = ", ".join(f"{c.title} {x:+.2f}" for x, c in named[:3] if abs(x) >= 0.005)
+        source = Source.USER_FEATURES if of_user else Source.ITEM_FEATURES
+        return [Contribution(source, 1.0, float(total.sum()), None, shown or "each below 0.01")]
+
+    @property
+    def described_users(self) -> np.ndarray:
+        """Whether each known user has side information."""
+        return np.asarray(self.user_side.rows.any(axis=1))
+
+    @property
+    def described_items(self) -> np.ndarray:
+        """Whether each known item has side information."""
+        return np.asarray(self.item_side.rows.any(axis=1))
 
     def item_membership(self, groups: GroupPair) -> np.ndarray:
         chain = self.chain_of_sample == groups.run
@@ -101,10 +158,60 @@ class AdditiveAdapter:
             "bounds": self.scale.bounds,
             "chain_of_sample": self.chain_of_sample,
             **{f"samples.{name}": array for name, array in self.samples._asdict().items()},
+            **self.user_side.to_arrays("user_side"),
+            **self.item_side.to_arrays("item_side"),
         }
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         scale = RatingScale(arrays["values"], arrays["bounds"])
-        samples = Samples(*(arrays[f"samples.{name}"] for name in Samples._fields))
-        return cls(scale, samples, arrays["chain_of_sample"])
+        of_samples = {
+            name: arrays[f"samples.{name}"]
+            for name in Samples._fields
+            if f"samples.{name}" in arrays
+        }
+        samples = samples_with_factors(of_samples)
+        n, m = samples.user_offsets.shape[1], samples.item_offsets.shape[1]
+        return cls(
+            scale,
+            samples,
+            arrays["chain_of_sample"],
+            SideInformation.from_arrays(arrays, "user_side", n, m),
+            SideInformation.from_arrays(arrays, "item_side", m, n),
+        )
+
+    def check(self, n_users: int, n_items: int) -> None:
+        n_levels = check_scale(self.values)
+        check_array("bounds", self.scale.bounds, np.float64, (n_levels - 1,))
+        if (np.diff(self.scale.bounds) < 0).any():
+            raise ArrayError("bounds: not in rising order")
+        samples = self.samples
+        check_array("effects", samples.effects, np.float32, (None,) * 4)
+        check_array("cuts", samples.cuts, np.float32, (None, None, n_levels + 1))
+        t, partitions, k, l = samples.effects.shape  # noqa: E741
+        n_styles = samples.cuts.shape[1]
+        if not (t and partitions and n_styles) or len(samples.cuts) != t:
+            raise ArrayError("effects: there are no samples, or other ones than in cuts")
+        check_cuts(samples.cuts)
+        labels = (samples.user_labels, n_users, k), (samples.item_labels, n_items, l)
+        for array, n, groups in labels:
+            check_array("labels", array, np.uint8, (t, n, partitions), below=groups)
+        check_array("styles", samples.styles, np.uint8, (t, n_users), below=n_styles)
+        for side, n in (("user", n_users), ("item", n_items)):
+            check_array("offsets", getattr(samples, f"{side}_offsets"), np.float32, (t, n))
+            check_array("spreads", getattr(samples, f"{side}_spreads"), np.float32, (t, n), low=0)
+        check_array("precisions", samples.precisions, np.float32, (t, 2), low=0)
+        chains = check_array("chain_of_sample", self.chain_of_sample, np.int64, (t,), low=0)
+        if chains[0] != 0 or not np.isin(np.diff(chains), (0, 1)).all():
+            raise ArrayError("chain_of_sample: not one chain after another")
+        rank = samples.user_factors.shape[-1]
+        for side, n in (("user", n_users), ("item", n_items)):
+            check_array("factors", getattr(samples, f"{side}_factors"), np.float32, (t, n, rank))
+            links = check_array(
+                "links", getattr(samples, f"{side}_links"), np.float32, (t, None, rank + 1)
+            )
+            information: SideInformation = getattr(self, f"{side}_side")
+            information.check(n, n_items if side == "user" else n_users, links.shape[1])
+        check_array(
+            "factor precisions", samples.factor_precisions, np.float32, (t, 2, rank + 1), low=0
+        )

@@ -72,11 +72,14 @@ class Explanation(NamedTuple):
 def _sentence(contribution: Contribution, examples: str) -> str:
     """Describe the origin of a contribution."""
     groups = contribution.groups
+    if contribution.features:
+        return f"{contribution.source.value}: {contribution.features}"
     if groups is None:
         return {
             Source.BASELINE: "the starting point, the same for every user and item",
             Source.USER: "how high this user rates in general",
             Source.ITEM: "how high this item is rated in general",
+            Source.TASTE: "how well this item fits the taste of this user",
         }[contribution.source]
     if groups.partition is not None:
         return (
@@ -102,8 +105,9 @@ def group_labels(contribution: Contribution) -> tuple[str, str]:
     """
     groups = contribution.groups
     if groups is None:
-        user = "this user" if contribution.source is Source.USER else "any"
-        return user, "this item" if contribution.source is Source.ITEM else "any"
+        of_user = contribution.source in (Source.USER, Source.USER_FEATURES, Source.TASTE)
+        of_item = contribution.source in (Source.ITEM, Source.ITEM_FEATURES, Source.TASTE)
+        return "this user" if of_user else "any", "this item" if of_item else "any"
     prefix = ""
     if groups.partition is not None:
         prefix = f"{groups.run}.{groups.partition}."
@@ -116,11 +120,11 @@ def explain(state: FittedState, user: Any, item: Any, max_reasons: int = 6) -> E
     """Explain the expected rating of a user and an item that the model has seen."""
     table = state.table
     u, v = int(state.users.numbers([user])[0]), int(state.items.numbers([item])[0])
-    for kind, id_, number, counts in (
-        ("user", user, u, table.user_counts),
-        ("item", item, v, table.item_counts),
+    for kind, id_, number, known in (
+        ("user", user, u, state.known_users),
+        ("item", item, v, state.known_items),
     ):
-        if number < 0 or not counts[number].any():
+        if number < 0 or not known[number]:
             raise InputError(
                 f"{kind} {id_!r} has no rating in this model, so there is nothing to explain",
                 remedy="add its ratings with fold_in first",

@@ -50,6 +50,18 @@ class FittedState:
         return cls(model, adapter, table, users, items, liked_level(adapter.values, table))
 
     @property
+    def known_users(self) -> np.ndarray:
+        """Whether the model can predict each user: it has ratings, or features."""
+        rated = np.asarray(self.table.user_counts.any(axis=1))
+        return np.asarray(rated | _described(self.adapter, "described_users", rated))
+
+    @property
+    def known_items(self) -> np.ndarray:
+        """Whether the model can predict each item: it has ratings, or features."""
+        rated = np.asarray(self.table.item_counts.any(axis=1))
+        return np.asarray(rated | _described(self.adapter, "described_items", rated))
+
+    @property
     def likes(self) -> bool:
         """Whether the model was fitted to likes."""
         return len(self.table.unrated[0]) > 0
@@ -59,3 +71,11 @@ def liked_level(values: np.ndarray, table: RatingTable) -> int:
     """Return the lowest level that counts as a like: about half of all ratings do."""
     counts = np.bincount(table.levels, minlength=len(values))
     return int(np.searchsorted(values, like_threshold(values, counts)))
+
+
+def _described(adapter: Adapter, name: str, like: np.ndarray) -> np.ndarray:
+    """Return which nodes have features; models without features have none."""
+    found = np.zeros(len(like), bool)
+    own = getattr(adapter, name, found[:0])
+    found[: len(own)] = own
+    return found

@@ -17,6 +17,7 @@ from coterie.engine import Engine
 from coterie.engine.sharded_data import ShardedRatings
 from coterie.models.base import Estimator
 from coterie.recommend.adapter import Adapter
+from coterie.recommend.described_nodes import with_described_nodes, without_empty_features
 from coterie.recommend.explanation import Explanation, explain
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.fold_in import with_ratings
@@ -151,7 +152,9 @@ class Recommender(Estimator):
         callback : callable, optional
             Called with a `Progress` after each iteration.
         **fit_options : dict
-            Passed to the `fit` method of the model, for example `checkpoint` and `resume`.
+            Passed to the `fit` method of the model: `checkpoint`, `resume`, and for "best"
+            `user_features` and `item_features` (`FeatureTable`). Users and items that have
+            features but no ratings are then predicted from their features.
 
         Returns
         -------
@@ -175,6 +178,8 @@ class Recommender(Estimator):
             raise InputError("there are no ratings to learn from", remedy="give at least one")
         model = make_model(self.model) if isinstance(self.model, str) else _unfitted(self.model)
         adapter_for(model)  # an unusable model is an error before the fit, not after it
+        fit_options = without_empty_features(model, fit_options)
+        rated = with_described_nodes(rated, fit_options)
         training = rated
         if read_as_likes(rated, self.likes):
             rng = model.get_params().get("rng", 0)
@@ -816,9 +821,9 @@ class Recommender(Estimator):
         return number
 
     def _has_ratings(self, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return whether each user and each item has ratings; the number -1 has none."""
-        users = np.append(self.table_.user_counts.any(axis=1), False)
-        items = np.append(self.table_.item_counts.any(axis=1), False)
+        """Return whether each user and each item has ratings or features; -1 has none."""
+        users = np.append(self._fitted.known_users, False)
+        items = np.append(self._fitted.known_items, False)
         return users[u], items[v]
 
     def _pair_numbers(self, users: Any, items: Any) -> tuple[np.ndarray, np.ndarray]:

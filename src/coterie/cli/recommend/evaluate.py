@@ -123,7 +123,8 @@ def run(
     Example: coterie recommend evaluate ratings.csv --folds 5 --report report.html
     """
     from coterie.cli.input_options import load_ratings
-    from coterie.cli.recommend.titles import read_titles
+    from coterie.cli.recommend.title_coverage import say_coverage
+    from coterie.data.titles import read_titles
     from coterie.recommend.evaluation import Evaluation, evaluate, evaluate_split
 
     lengths = _lengths(top)
@@ -173,10 +174,14 @@ def run(
                 engine=engine,
             )
             found = Evaluation.from_folds([tested.metrics], [tested.rankings], tested)
+    if title_of is not None:
+        say_coverage(session, title_of, titles, found.last.recommender.items_.ids)
     if report is not None:
         name = Path(str(ratings or train)).name
         _write_report(report, found, name, title_of, session.assumed)
     _show(session, found)
+    if report is not None:
+        session.show(f"report: {report}")
     return {"model": model.value, "order": order.value, "top": lengths, **found.to_json()}
 
 

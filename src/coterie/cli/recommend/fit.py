@@ -39,6 +39,21 @@ def run(
     prior: PriorOption = None,
     negatives: NegativesOption = None,
     likes: LikesOption = None,
+    user_features: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table of user id and features (numbers, categories, several categories separated "
+            "by |), for --model best. Users without ratings are predicted from it.",
+        ),
+    ] = None,
+    item_features: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The same for items. Example: --item-features movies.csv",
+        ),
+    ] = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
     engine: EngineOption = EngineName.local,
@@ -51,10 +66,16 @@ def run(
     Example: coterie recommend fit ratings.csv --out films.model
     """
     from coterie.cli.input_options import load_ratings, load_shards
+    from coterie.data.features import read_features
+    from coterie.models.smallest_data import worth_compiling_for
     from coterie.recommend.recommender import Recommender
 
     fit_options = checkpoint_arguments(checkpoint, resume)
     estimator = make_estimator(session, model, groups, samples, iterations, runs, prior, negatives)
+    for name, file in (("user_features", user_features), ("item_features", item_features)):
+        if file is not None:
+            fit_options[name] = read_features(file)
+            session.say(f"{file}: {fit_options[name]!r}")
     reading: dict[str, Any] = {"format": format, "separator": separator}
     if Path(ratings).is_dir():
         data = load_shards(ratings, holds="ratings", **reading)
@@ -64,7 +85,9 @@ def run(
         engine_of(session, engine, scheduler) as worker,
         session.progress("recommend") as callback,
     ):
-        recommender = Recommender(estimator, likes=likes).compile(data, worker)
+        recommender = Recommender(estimator, likes=likes)
+        if worth_compiling_for(data):
+            recommender.compile(data, worker)
         with stopwatch() as seconds:
             recommender.fit(data, engine=worker, callback=callback, **fit_options)
             taken = seconds()

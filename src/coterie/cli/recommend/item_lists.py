@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from coterie.base.errors import InputError
-from coterie.cli.recommend.titles import read_text_table
 from coterie.cli.session import Session
+from coterie.data.titles import read_text_table
 from coterie.recommend.id_lookup import IdLookup
 
 _CONDITION = re.compile(r"(?P<column>.+?)\s*(?P<sign>!=|>=|<=|=)\s*(?P<value>.*)", re.DOTALL)

@@ -58,7 +58,7 @@ GroupsOption = Annotated[
     str | None,
     typer.Option(
         metavar="K|K,L",
-        help="Number of groups, or of user groups and item groups (default: 6,10 for best, 10 for "
+        help="Number of groups, or of user groups and item groups (default: 3,5 for best, 10 for "
         "mmsbm and mcmmsbm, 15 for hard). Example: --groups 10,8",
     ),
 ]
@@ -75,8 +75,8 @@ IterationsOption = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Maximum number of iterations; for best, sweeps per chain. Default for best: 320, "
-        "fewer above 500,000 ratings; for mmsbm and mcmmsbm: 200; for hard: 300.",
+        help="Maximum number of iterations; for best, sweeps per chain. Default for best: 120, "
+        "fewer above two million ratings; for mmsbm and mcmmsbm: 200; for hard: 300.",
     ),
 ]
 RunsOption = Annotated[
@@ -85,7 +85,7 @@ RunsOption = Annotated[
         min=1,
         metavar="N",
         help="Number of random starts. mmsbm and mcmmsbm average them, best averages as many "
-        "chains, hard keeps the best one (default: 1; for best, 10).",
+        "chains, hard keeps the best one (default: 1; for best, 8).",
     ),
 ]
 PriorOption = Annotated[

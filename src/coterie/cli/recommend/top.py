@@ -109,7 +109,8 @@ def run(
     Example: coterie recommend top films.model --user 42 -n 5
     """
     from coterie.cli.recommend.item_lists import allowed_items, read_ids
-    from coterie.cli.recommend.titles import Titles, read_titles
+    from coterie.cli.recommend.title_coverage import say_coverage
+    from coterie.data.titles import Titles, read_titles
 
     if users is not None:
         if user is not None or ratings is not None:
@@ -127,6 +128,7 @@ def run(
         _refuse_overwriting(out, inputs)
     recommender = load_model(model)
     title_of = read_titles(titles) if titles is not None else Titles()
+    say_coverage(session, title_of, titles, recommender.items_.ids)
     allowed = allowed_items(session, candidates, items, where or [], recommender.items_)
     options: dict[str, Any] = {
         "order": order.value,

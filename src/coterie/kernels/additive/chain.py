@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from coterie.kernels.additive.factors import (
+    FactorSide,
+    draw_column_precisions,
+    draw_factors,
+    draw_links,
+    prior_means,
+)
 from coterie.kernels.additive.response_styles import draw_styles, log_probabilities, move_cuts
 from coterie.kernels.additive.sweep import (
+    Edges,
     PendingPartition,
     SweepView,
     draw_col_offsets,
@@ -20,6 +27,7 @@ from coterie.kernels.additive.sweep import (
     draw_user_labels,
     subtract,
 )
+from coterie.kernels.numba.dispatch import njit
 
 # The prior of a precision is exp(-_FLOOR * precision): weak, so that unused effects shrink to 0.
 _FLOOR = 0.001
@@ -41,9 +49,28 @@ class Chain(NamedTuple):
     c_user: np.ndarray  # float64, offsets on presence
     c_item: np.ndarray
     precision: np.ndarray  # float64, 7: b_user, b_item, c_user, c_item, M, Q, tau
+    user_factors: np.ndarray  # float32, users x K
+    item_factors: np.ndarray  # float32, items x K
+    user_links: np.ndarray  # float64, features x (K + 1): regression of factors and offset
+    item_links: np.ndarray
+    user_means: np.ndarray  # float64, users x (K + 1): prior means of factors and offset
+    item_means: np.ndarray
+    factor_precision: np.ndarray  # float64, 4 x (K + 1): user, item factors; user, item links
     z: np.ndarray  # float32, rated pairs: latent value
     x: np.ndarray  # float32, rated pairs: residual of the latent value
     y: np.ndarray  # float32, rated and sampled unrated pairs: residual of presence
+
+
+class ChainData(NamedTuple):
+    """What a chain observes: ratings, presence, and features of users and items."""
+
+    rated: Edges
+    level: np.ndarray  # uint8, level of each rating
+    seen: Edges  # rated and sampled unrated pairs
+    by_user: FactorSide
+    by_item: FactorSide
+    user_features: np.ndarray  # float32, users x features, orthogonal columns
+    item_features: np.ndarray
 
 
 class Schedule(NamedTuple):
@@ -55,15 +82,44 @@ class Schedule(NamedTuple):
     styles_every: int  # … and the number of sweeps between two draws
     cut_shrinkage: float  # how strongly a style's cutpoints are pulled to the mean style
     grouped: bool  # whether labels and effects are drawn at all
+    factored: bool  # whether factors are drawn at all
+    user_columns: int  # number of features that the chain uses, the first ones
+    item_columns: int
+    links_from: int  # first sweep that draws links and precisions of factors
 
 
 @njit(nogil=True, cache=True)
 def _draw_offsets(state, chain, rated, seen, tau):
-    p = chain.precision
-    state = draw_row_offsets(state, rated, chain.x, chain.b_user, 1.0, p[0])
-    state = draw_col_offsets(state, rated, chain.x, chain.b_item, 1.0, p[1])
-    state = draw_row_offsets(state, seen, chain.y, chain.c_user, tau, p[2])
-    return draw_col_offsets(state, seen, chain.y, chain.c_item, tau, p[3])
+    p, K = chain.precision, chain.user_factors.shape[1]
+    user_means, item_means = chain.user_means[:, K], chain.item_means[:, K]
+    state = draw_row_offsets(state, rated, chain.x, chain.b_user, user_means, 1.0, p[0])
+    state = draw_col_offsets(state, rated, chain.x, chain.b_item, item_means, 1.0, p[1])
+    if len(chain.y):
+        nothing = np.zeros(max(len(chain.c_user), len(chain.c_item)))
+        state = draw_row_offsets(state, seen, chain.y, chain.c_user, nothing, tau, p[2])
+        state = draw_col_offsets(state, seen, chain.y, chain.c_item, nothing, tau, p[3])
+    return state
+
+
+@njit(nogil=True, cache=True)
+def _draw_factors(state, chain, data):
+    P, Q = chain.user_factors, chain.item_factors
+    precision = chain.factor_precision
+    state = draw_factors(state, data.by_user, chain.x, P, Q, chain.user_means, precision[0])
+    return draw_factors(state, data.by_item, chain.x, Q, P, chain.item_means, precision[1])
+
+
+@njit(nogil=True, cache=True)
+def _draw_regressions(state, chain, features, used, factors, offsets, links, means, side):
+    """Draw the links of one side (0 users, 1 items) and the precisions of its factors."""
+    own, of_links = chain.factor_precision[side], chain.factor_precision[2 + side]
+    own[len(own) - 1] = chain.precision[side]
+    if used > 0:
+        state = draw_links(state, features, used, factors, offsets, own, of_links, links)
+        prior_means(features, used, links, means)
+        nothing = np.zeros(links.shape)
+        state = draw_column_precisions(state, links, nothing, used, _FLOOR, of_links)
+    return draw_column_precisions(state, factors, means, len(factors), _FLOOR, own)
 
 
 @njit(nogil=True, cache=True)
@@ -91,8 +147,9 @@ def _draw_partitions(state, chain, rated, seen, seen_weight):
 @njit(nogil=True, cache=True)
 def _draw_precisions(state, chain, with_effects):
     p = chain.precision
-    state, p[0] = draw_precision(state, chain.b_user, _FLOOR)
-    state, p[1] = draw_precision(state, chain.b_item, _FLOOR)
+    K = chain.user_factors.shape[1]
+    state, p[0] = draw_precision(state, chain.b_user - chain.user_means[:, K], _FLOOR)
+    state, p[1] = draw_precision(state, chain.b_item - chain.item_means[:, K], _FLOOR)
     state, p[2] = draw_precision(state, chain.c_user, _FLOOR)
     state, p[3] = draw_precision(state, chain.c_item, _FLOOR)
     if with_effects:
@@ -103,14 +160,41 @@ def _draw_precisions(state, chain, with_effects):
 
 
 @njit(nogil=True, cache=True)
-def advance(chain, rated, level, seen, schedule, sweeps):
+def advance(chain, data, schedule, sweeps):
     """Run this many sweeps of one chain, in place."""
     state = chain.stream[0]
+    rated, level, seen = data.rated, data.level, data.seen
+    with_factors = schedule.factored and chain.user_factors.shape[1] > 0
     for _ in range(sweeps):
         done = chain.sweeps[0]
         state = draw_latent(state, rated, level, chain.style, chain.cuts, chain.z, chain.x)
         for _again in range(3 if done == 0 else 1):
             state = _draw_offsets(state, chain, rated, seen, chain.precision[6])
+        if with_factors:
+            state = _draw_factors(state, chain, data)
+        if done >= schedule.links_from:
+            state = _draw_regressions(
+                state,
+                chain,
+                data.user_features,
+                schedule.user_columns,
+                chain.user_factors,
+                chain.b_user,
+                chain.user_links,
+                chain.user_means,
+                0,
+            )
+            state = _draw_regressions(
+                state,
+                chain,
+                data.item_features,
+                schedule.item_columns,
+                chain.item_factors,
+                chain.b_item,
+                chain.item_links,
+                chain.item_means,
+                1,
+            )
         if schedule.grouped:
             seen_weight = schedule.seen_weight * chain.precision[6]
             state = _draw_partitions(state, chain, rated, seen, seen_weight)

@@ -1,6 +1,6 @@
 """Normal and gamma draws for the additive block model.
 
-    cdf(x)                     Phi(x)
+    cdf(x), fast_cdf(x)        Phi(x)
     quantile(p)                Phi^-1(p), 0 < p < 1
     normal(state)              a standard normal draw
     between(state, a, b)       a standard normal draw, conditional on a < x < b
@@ -17,8 +17,8 @@ import math
 from statistics import NormalDist
 
 import numpy as np
-from numba import njit
 
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import uniform
 
 _STANDARD = NormalDist()
@@ -47,6 +47,30 @@ def cdf(x):
         low = _CDF[node]
         return low + (place - node) * (_CDF[node + 1] - low)
     return 0.5 * math.erfc(-x * _ROOT_HALF)
+
+
+@njit(inline="always", cache=True, fastmath=True)
+def fast_cdf(x):
+    """Return Phi(x) in float32, accurate to 2e-7, without branches: compilers vectorise it.
+
+    Phi(x) - 1/2 = x P(s) / Q(s) with s = (x / 5.2)^2; a least squares fit, reweighted until the
+    largest error no longer fell.
+    """
+    x = min(max(x, np.float32(-5.2)), np.float32(5.2))
+    s = x * x * np.float32(1.0 / 27.04)
+    p = np.float32(0.3575020190655466)
+    p = p * s + np.float32(3.425637585322989)
+    p = p * s + np.float32(3.1012346913310838)
+    p = p * s + np.float32(3.369661203355159)
+    p = p * s + np.float32(0.8800028113245479)
+    p = p * s + np.float32(0.398942261037158)
+    q = np.float32(18.197609386450697)
+    q = q * s + np.float32(37.686898799293466)
+    q = q * s + np.float32(35.92712195880794)
+    q = q * s + np.float32(20.418893164832465)
+    q = q * s + np.float32(6.7124978163968585)
+    q = q * s + np.float32(1.0)
+    return np.float32(0.5) + x * p / q
 
 
 @njit(cache=True)

@@ -1,75 +1,237 @@
-"""Add a new user or item to a fitted additive block model, with everything else fixed."""
+"""Add new users or items to a fitted additive block model, with everything else fixed."""
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit
 
 from coterie.kernels.additive.distributions import between, normal
+from coterie.kernels.additive.factors import cholesky
 from coterie.kernels.additive.response_styles import exact_style_scores
 from coterie.kernels.additive.sweep import draw_category, label_weights
+from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.random import stream
+
+
+class OtherSide(NamedTuple):
+    """The samples of the side that does not change, and the effects seen from the added nodes."""
+
+    labels: np.ndarray  # uint8, T x nodes x L
+    offsets: np.ndarray  # float32, T x nodes
+    factors: np.ndarray  # float32, T x nodes x K
+    styles: np.ndarray  # uint8, T x nodes; of raters, if items are added
+    effects: np.ndarray  # float32, T x L x own groups x other groups
+    cuts: np.ndarray  # float32, T x S x (R + 1)
+
+
+class Newcomers(NamedTuple):
+    """The ratings of the added nodes, and what is known of them before any rating."""
+
+    number: np.ndarray  # int64, one per node: the seed of its draws
+    ptr: np.ndarray  # int64, nodes + 1
+    other: np.ndarray  # int64, who is at the other end of each rating
+    level: np.ndarray  # uint8
+    features: np.ndarray  # float32, nodes x features
+    links: np.ndarray  # float32, T x features x (K + 1)
+    precisions: np.ndarray  # float32, T: of the offsets
+    factor_precisions: np.ndarray  # float32, T x (K + 1)
+
+
+class Placed(NamedTuple):
+    """Labels, offsets, spreads, styles and factors of the added nodes in every sample."""
+
+    labels: np.ndarray  # uint8, T x nodes x L
+    offsets: np.ndarray  # float32, T x nodes
+    spreads: np.ndarray  # float32, T x nodes
+    styles: np.ndarray  # uint8, T x nodes
+    factors: np.ndarray  # float32, T x nodes x K
 
 
 @njit(nogil=True, cache=True)
-def fold_in(state, levels, labels, offsets, effects, cuts, styles, own_style, precision, sweeps):
-    """Draw a node's labels, offset (and style) for each sample, given its n ratings.
+def fold_in(side, new, own_style, sweeps, begin, end):
+    """Draw labels, offset, factors (and style, of users) of nodes begin..end in each sample.
 
-    IN levels n; labels T x n x L and offsets T x n of the other side; effects T x L x own x other;
-    cuts T x S x (R + 1); styles T x n of the raters, unless the node itself has a style (own_style:
-    it is a user); precision T of the offset. Each sample starts from the previous one.
-    OUT own labels T x L, offsets and their variances T, styles T.
+    Each sample starts from the previous one and makes this many sweeps. The draws of a node depend
+    on its number only, not on the nodes that are added with it.
     """
-    T, L, k, l = effects.shape  # noqa: E741
-    n, S = len(levels), cuts.shape[1]
-    own = np.zeros((T, L), np.uint8)
-    offset = np.float32(0.0)  # as drawn; the result is its conditional mean
-    mean, variance = np.zeros(T, np.float32), np.zeros(T, np.float32)
-    style = np.zeros(T, np.uint8)
-    f, x = np.zeros(n), np.zeros(n)
-    total, count = np.zeros(l), np.zeros(l)
+    T, L, k, l = side.effects.shape  # noqa: E741
+    S, K, count = side.cuts.shape[1], side.factors.shape[2], end - begin
+    placed = Placed(
+        np.zeros((T, count, L), np.uint8),
+        np.zeros((T, count), np.float32),
+        np.zeros((T, count), np.float32),
+        np.zeros((T, count), np.uint8),
+        np.zeros((T, count, K), np.float32),
+    )
+    states = np.empty(count, np.uint64)
+    offset, factors = np.zeros(count), np.zeros((count, K))
+    for p in range(count):
+        states[p] = stream(new.number[begin + p], 0)
+    total, number = np.zeros(l), np.zeros(l)
     label_score, style_score = np.zeros(k), np.zeros(S)
+    moment, mean = np.zeros((K, K)), np.zeros(K + 1)
+    A, pull = np.zeros((K, K)), np.zeros(K)
     for t in range(T):
-        if t > 0:
-            own[t], style[t] = own[t - 1], style[t - 1]
-        bounds = cuts[t].astype(np.float64)
-        M = effects[t].astype(np.float64)
+        bounds = side.cuts[t].astype(np.float64)
+        M = side.effects[t].astype(np.float64)
         M_back = np.ascontiguousarray(M.transpose(0, 2, 1))
-        for e in range(n):
-            f[e] = offset + offsets[t, e]
-            for s in range(L):
-                f[e] += M[s, own[t, s], labels[t, e, s]]
-        for _ in range(sweeps):
-            if own_style:
-                style_score[:] = 0.0
-                exact_style_scores(levels, f, bounds, style_score)
-                state, new = draw_category(state, style_score)
-                style[t] = new
+        _moment(side.factors[t], moment)
+        for p in range(count):
+            node, state = begin + p, states[p]
+            a, b = new.ptr[node], new.ptr[node + 1]
+            others, levels, n = new.other[a:b], new.level[a:b], b - a
+            own, style = placed.labels[t, p], placed.styles[t - 1, p] if t > 0 else np.uint8(0)
+            if t > 0:
+                own[:] = placed.labels[t - 1, p]
+            for i in range(K + 1):
+                mean[i] = 0.0
+                for d in range(new.features.shape[1]):
+                    mean[i] += new.features[node, d] * new.links[t, d, i]
+            if t == 0:
+                offset[p] = mean[K]
+                factors[p] = mean[:K]
+            prior, f, x = new.precisions[t], np.empty(n), np.empty(n)
             for e in range(n):
-                c = bounds[style[t] if own_style else styles[t, e]]
-                state, x[e] = between(state, c[levels[e]] - f[e], c[levels[e] + 1] - f[e])
-            state, noise = normal(state)
-            strength = n + precision[t]
-            fresh = np.float32((x.sum() + n * offset) / strength + noise / np.sqrt(strength))
-            x -= fresh - offset
-            f += fresh - offset
-            offset = fresh
-            for s in range(L):
-                total[:] = 0.0
-                count[:] = 0.0
-                old = own[t, s]
+                f[e] = offset[p] + side.offsets[t, others[e]]
+                for i in range(K):
+                    f[e] += factors[p, i] * side.factors[t, others[e], i]
+                for s in range(L):
+                    f[e] += M[s, own[s], side.labels[t, others[e], s]]
+            _precision(side.factors[t], others, new.factor_precisions[t], A)
+            for _ in range(sweeps):
+                if own_style:
+                    style_score[:] = 0.0
+                    exact_style_scores(levels, f, bounds, style_score)
+                    state, drawn = draw_category(state, style_score)
+                    style = np.uint8(drawn)
                 for e in range(n):
-                    j = labels[t, e, s]
-                    total[j] += x[e] + M[s, old, j]
-                    count[j] += 1.0
-                label_score[:] = 0.0
-                label_weights(total, count, M_back[s], 1.0, label_score)
-                state, new = draw_category(state, label_score)
-                own[t, s] = new
-                if new != old:
+                    c = bounds[style if own_style else side.styles[t, others[e]]]
+                    state, x[e] = between(state, c[levels[e]] - f[e], c[levels[e] + 1] - f[e])
+                state, noise = normal(state)
+                strength = n + prior
+                fresh = (x.sum() + n * offset[p] + prior * mean[K]) / strength
+                fresh += noise / math.sqrt(strength)
+                for e in range(n):
+                    x[e] -= fresh - offset[p]
+                    f[e] += fresh - offset[p]
+                offset[p] = fresh
+                for s in range(L):
+                    total[:] = 0.0
+                    number[:] = 0.0
+                    old = own[s]
                     for e in range(n):
-                        step = M[s, new, labels[t, e, s]] - M[s, old, labels[t, e, s]]
+                        j = side.labels[t, others[e], s]
+                        total[j] += x[e] + M[s, old, j]
+                        number[j] += 1.0
+                    label_score[:] = 0.0
+                    label_weights(total, number, M_back[s], 1.0, label_score)
+                    state, drawn = draw_category(state, label_score)
+                    own[s] = drawn
+                    if drawn != old:
+                        for e in range(n):
+                            j = side.labels[t, others[e], s]
+                            step = M[s, drawn, j] - M[s, old, j]
+                            x[e] -= step
+                            f[e] += step
+                if K > 0:
+                    _pull(side.factors[t], others, x, factors[p], mean, new, t, pull)
+                    _solve(A, pull)
+                    placed.factors[t, p] = pull
+                    for i in range(K):
+                        state, pull[i] = normal(state)
+                    _solve_transposed(A, pull)
+                    for i in range(K):
+                        pull[i] += placed.factors[t, p, i] - factors[p, i]
+                        factors[p, i] += pull[i]
+                    for e in range(n):
+                        step = 0.0
+                        for i in range(K):
+                            step += pull[i] * side.factors[t, others[e], i]
                         x[e] -= step
                         f[e] += step
-        mean[t] = (x.sum() + n * offset) / (n + precision[t])
-        variance[t] = 1.0 / (n + precision[t])
-    return own, mean, variance, style
+            if K > 0:
+                _pull(side.factors[t], others, x, factors[p], mean, new, t, pull)
+                _solve(A, pull)
+                placed.factors[t, p] = pull
+            placed.styles[t, p] = style
+            pulled = x.sum() + n * offset[p] + prior * mean[K]
+            placed.offsets[t, p] = pulled / (n + prior)
+            placed.spreads[t, p] = 1.0 / (n + prior) + _added_variance(A, moment)
+            states[p] = state
+    return placed
+
+
+@njit(nogil=True, cache=True)
+def _moment(factors, moment):
+    """Set moment to the mean of q q' over the nodes of the other side."""
+    n, K = factors.shape
+    moment[:] = 0.0
+    for v in range(n):
+        for i in range(K):
+            for j in range(i + 1):
+                moment[i, j] += factors[v, i] * factors[v, j] / n
+
+
+@njit(nogil=True, cache=True)
+def _precision(factors, others, precision, A):
+    """Set A to the Cholesky factor of diag(precision) + sum q q'."""
+    K = len(A)
+    A[:] = 0.0
+    for e in range(len(others)):
+        q = factors[others[e]]
+        for i in range(K):
+            for j in range(i + 1):
+                A[i, j] += q[i] * q[j]
+    for i in range(K):
+        A[i, i] += precision[i]
+    cholesky(A)
+
+
+@njit(nogil=True, cache=True)
+def _pull(factors, others, x, own, mean, new, t, pull):
+    """Set pull to diag(precision) mean + sum q (x + own . q)."""
+    K = len(pull)
+    for i in range(K):
+        pull[i] = new.factor_precisions[t, i] * mean[i]
+    for e in range(len(others)):
+        q = factors[others[e]]
+        whole = x[e]
+        for i in range(K):
+            whole += own[i] * q[i]
+        for i in range(K):
+            pull[i] += whole * q[i]
+
+
+@njit(nogil=True, cache=True)
+def _solve(A, b):
+    """Replace b by (L L')^-1 b."""
+    for i in range(len(b)):
+        for j in range(i):
+            b[i] -= A[i, j] * b[j]
+        b[i] /= A[i, i]
+    _solve_transposed(A, b)
+
+
+@njit(nogil=True, cache=True)
+def _solve_transposed(A, b):
+    """Replace b by L'^-1 b."""
+    for i in range(len(b) - 1, -1, -1):
+        for j in range(i + 1, len(b)):
+            b[i] -= A[j, i] * b[j]
+        b[i] /= A[i, i]
+
+
+@njit(nogil=True, cache=True)
+def _added_variance(A, moment):
+    """Return the sum of (L L')^-1 * moment: the mean variance of p . q over the other side."""
+    K = len(A)
+    total, column = 0.0, np.zeros(K)
+    for k in range(K):
+        column[:] = 0.0
+        column[k] = 1.0
+        _solve(A, column)
+        for i in range(K):
+            total += column[i] * (moment[i, k] if i >= k else moment[k, i])
+    return total

@@ -1,8 +1,9 @@
 """Predictions, explanations and similarities from the samples of an additive block model.
 
-T samples, L partitions, k x l groups, R levels, S styles. The location of a pair in sample t is
-f = b_u + b_v + sum_s M[t, s, g[t, u, s], h[t, v, s]]. A sample holds the mean and the variance of
-the offsets, conditional on everything else in it, and the variances w are integrated out:
+T samples, L partitions, k x l groups, K factors, R levels, S styles. The location of a pair in
+sample t is f = b_u + b_v + p_u . q_v + sum_s M[t, s, g[t, u, s], h[t, v, s]]. A sample holds the
+means of the offsets and factors, conditional on everything else in it, and w, the variance that
+their distributions add to f; the variances are integrated out:
 P(rating <= r) = Phi((C[style_u, r] - f) / sqrt(1 + w_u + w_v)). Drawn offsets would need many more
 samples if a user has only two or three ratings.
 """
@@ -13,9 +14,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from coterie.kernels.additive.distributions import cdf
+from coterie.kernels.additive.distributions import cdf, fast_cdf
+from coterie.kernels.numba.dispatch import njit
+
+_LEAST = 1e-9  # lower bound of a probability, so that its logarithm is finite
+_MAX_USERS = 2000  # users that similarities between items are averaged over
 
 
 class Samples(NamedTuple):
@@ -31,6 +35,11 @@ class Samples(NamedTuple):
     cuts: np.ndarray  # float32, T x S x (R + 1); the outer ones stand for -inf and inf
     styles: np.ndarray  # uint8, T x users
     precisions: np.ndarray  # float32, T x 2: of the users' and of the items' offsets
+    user_factors: np.ndarray  # float32, T x users x K
+    item_factors: np.ndarray  # float32, T x items x K
+    user_links: np.ndarray  # float32, T x user features x (K + 1): of factors, and of the offset
+    item_links: np.ndarray  # float32, T x item features x (K + 1)
+    factor_precisions: np.ndarray  # float32, T x 2 x (K + 1): of user and of item factors
 
 
 @njit(nogil=True, cache=True)
@@ -42,6 +51,35 @@ def _user_table(samples, t, u, table):
             table[s, j] = samples.effects[t, s, i, j]
 
 
+@njit(nogil=True, cache=True, fastmath=True)
+def _locations(samples, t, u, items, table, where, scales):
+    """Set where and scales, so that Phi(cut * scale - where) is a cumulative probability."""
+    L, K = table.shape[0], samples.user_factors.shape[2]
+    own = samples.user_factors[t, u]
+    labels, factors = samples.item_labels[t], samples.item_factors[t]
+    offsets, spreads = samples.item_offsets[t], samples.item_spreads[t]
+    offset, spread = samples.user_offsets[t, u], np.float32(1.0) + samples.user_spreads[t, u]
+    for p in range(len(items)):
+        v = items[p]
+        f = offset + offsets[v]
+        theirs = factors[v]
+        product = np.float32(0.0)
+        for k in range(K):
+            product += own[k] * theirs[k]
+        for s in range(L):
+            f += table[s, labels[v, s]]
+        scale = np.float32(1.0) / np.sqrt(spread + spreads[v])
+        where[p] = (f + product) * scale
+        scales[p] = scale
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def _add_cumulative(cut, where, scales, below):
+    """Add P(rating <= r), r the level under this cutpoint, to below."""
+    for p in range(len(where)):
+        below[p] += fast_cdf(cut * scales[p] - where[p])
+
+
 @njit(nogil=True, cache=True)
 def distributions(samples, users, items, begin, end):
     """Return P(r | u, v), averaged over the samples, for pairs begin..end: (end - begin) x R.
@@ -50,34 +88,28 @@ def distributions(samples, users, items, begin, end):
     outer loop, because the labels of one sample fit the cache and those of all samples do not.
     """
     T, L, _, l = samples.effects.shape  # noqa: E741
-    R = samples.cuts.shape[2] - 1
-    out = np.zeros((end - begin, R))
+    R, count = samples.cuts.shape[2] - 1, end - begin
+    below = np.zeros((R + 1, count), np.float32)
     table = np.empty((L, l), np.float32)
+    where, scales = np.empty(count, np.float32), np.empty(count, np.float32)
     for t in range(T):
-        item_labels, item_offsets = samples.item_labels[t], samples.item_offsets[t]
-        item_spreads = samples.item_spreads[t]
-        last = -1
-        cuts, offset, spread = samples.cuts[t, 0], np.float32(0.0), 1.0
-        for p in range(begin, end):
-            u, v = users[p], items[p]
-            if u != last:
-                last = u
-                _user_table(samples, t, u, table)
-                offset = samples.user_offsets[t, u]
-                spread = 1.0 + samples.user_spreads[t, u]
-                cuts = samples.cuts[t, samples.styles[t, u]]
-            f = np.float64(offset) + item_offsets[v]
-            for s in range(L):
-                f += table[s, item_labels[v, s]]
-            scale = 1.0 / math.sqrt(spread + item_spreads[v])
-            row = out[p - begin]
-            below = 0.0
+        first = begin
+        while first < end:
+            u, last = users[first], first + 1
+            while last < end and users[last] == u:
+                last += 1
+            a, b = first - begin, last - begin
+            _user_table(samples, t, u, table)
+            _locations(samples, t, u, items[first:last], table, where[a:b], scales[a:b])
+            cuts = samples.cuts[t, samples.styles[t, u]]
             for r in range(R - 1):
-                upto = cdf((cuts[r + 1] - f) * scale)
-                row[r] += upto - below
-                below = upto
-            row[R - 1] += 1.0 - below
-    out /= T
+                _add_cumulative(cuts[r + 1], where[a:b], scales[a:b], below[r + 1, a:b])
+            first = last
+    below[R] = T
+    out = np.empty((count, R))
+    for p in range(count):
+        for r in range(R):
+            out[p, r] = max((below[r + 1, p] - below[r, p]) / T, _LEAST)
     return out
 
 
@@ -97,17 +129,20 @@ def explanations(samples, values, u, v, begin, end):
 
     The difference E(f) - E(0) of a sample's expected ratings is divided in proportion to the parts
     of f (integrated gradients along the straight line from 0 to f). The result is summed over the
-    samples: E(0), the user's offset, the item's offset, then the L partitions.
+    samples: E(0), the user's offset, the item's offset, the factors, then the L partitions.
     """
-    L = samples.effects.shape[1]
-    parts = np.zeros(L + 3)
-    own = np.empty(L + 2)
+    L, K = samples.effects.shape[1], samples.user_factors.shape[2]
+    parts = np.zeros(L + 4)
+    own = np.empty(L + 3)
     for t in range(begin, end):
         own[0] = samples.user_offsets[t, u]
         own[1] = samples.item_offsets[t, v]
+        own[2] = 0.0
+        for k in range(K):
+            own[2] += samples.user_factors[t, u, k] * samples.item_factors[t, v, k]
         for s in range(L):
             i, j = samples.user_labels[t, u, s], samples.item_labels[t, v, s]
-            own[s + 2] = samples.effects[t, s, i, j]
+            own[s + 3] = samples.effects[t, s, i, j]
         f = own.sum()
         cuts = samples.cuts[t, samples.styles[t, u]]
         scale = 1.0 / math.sqrt(1.0 + samples.user_spreads[t, u] + samples.item_spreads[t, v])
@@ -120,12 +155,33 @@ def explanations(samples, values, u, v, begin, end):
 
 
 @njit(nogil=True, cache=True)
+def _factor_covariance(factors):
+    """Return the covariance of the users' factors, from evenly spaced users."""
+    n, K = factors.shape
+    step = max(1, n // _MAX_USERS)
+    mean, C, count = np.zeros(K), np.zeros((K, K)), 0
+    for u in range(0, n, step):
+        count += 1
+        for i in range(K):
+            mean[i] += factors[u, i]
+            for j in range(K):
+                C[i, j] += factors[u, i] * factors[u, j]
+    for i in range(K):
+        for j in range(K):
+            C[i, j] = C[i, j] / count - mean[i] * mean[j] / (count * count)
+    return C
+
+
+@njit(nogil=True, cache=True)
 def item_similarities(samples, v):
-    """Return the correlation of each item's effects with item v's, averaged over samples."""
-    T, L, _, l = samples.effects.shape  # noqa: E741
-    m = samples.item_labels.shape[1]
+    """Return the correlation of each item's effects with item v's, averaged over samples.
+
+    Effects are compared over the user groups of each partition, and over users for the factors.
+    """
+    T, L, k, l = samples.effects.shape  # noqa: E741
+    m, K = samples.item_factors.shape[1:]
     out = np.zeros(m)
-    grouped = 0  # samples with groups: the others have no effects to compare
+    grouped = 0  # samples with groups or factors: the others have no effects to compare
     inner = np.empty((L, l, l))
     for t in range(T):
         for s in range(L):
@@ -134,11 +190,18 @@ def item_similarities(samples, v):
                 M[:, j] -= M[:, j].mean()
             for a in range(l):
                 for b in range(l):
-                    inner[s, a, b] = (M[:, a] * M[:, b]).sum()
-        mine = samples.item_labels[t, v]
+                    inner[s, a, b] = (M[:, a] * M[:, b]).sum() / k
+        C = _factor_covariance(samples.user_factors[t])
+        factors = samples.item_factors[t].astype(np.float64)
+        mine, weights = samples.item_labels[t, v], np.zeros(K)
+        for i in range(K):
+            for j in range(K):
+                weights[i] += C[i, j] * factors[v, j]
         own = 0.0
         for s in range(L):
             own += inner[s, mine[s], mine[s]]
+        for i in range(K):
+            own += weights[i] * factors[v, i]
         grouped += own > 0.0
         for w in range(m):
             cross, other = 0.0, 0.0
@@ -146,6 +209,10 @@ def item_similarities(samples, v):
                 j = samples.item_labels[t, w, s]
                 cross += inner[s, mine[s], j]
                 other += inner[s, j, j]
+            for i in range(K):
+                cross += weights[i] * factors[w, i]
+                for j in range(K):
+                    other += factors[w, i] * C[i, j] * factors[w, j]
             if own > 0.0 and other > 0.0:
                 out[w] += cross / math.sqrt(own * other)
     return out / max(grouped, 1)

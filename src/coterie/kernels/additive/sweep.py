@@ -17,9 +17,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.additive.distributions import between, gamma, normal
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import uniform
 
 
@@ -62,14 +62,17 @@ def draw_latent(state, edges, level, style, cuts, z, x):
 
 
 @njit(nogil=True, cache=True)
-def draw_row_offsets(state, edges, x, b, weight, precision):
-    """Draw b_u ~ N(sum(x + b) w / (n w + precision), 1 / (n w + precision)) and update x."""
+def draw_row_offsets(state, edges, x, b, mean, weight, precision):
+    """Draw b_u ~ N((sum(x + b) w + mean precision) / (n w + precision), 1 / (n w + precision)).
+
+    mean: prior mean of each offset. OUT b, x.
+    """
     for u in range(len(edges.row_ptr) - 1):
         begin, end = edges.row_ptr[u], edges.row_ptr[u + 1]
         total = 0.0
         for e in range(begin, end):
             total += x[e]
-        state, new = _offset(state, total, end - begin, b[u], weight, precision)
+        state, new = _offset(state, total, end - begin, b[u], mean[u], weight, precision)
         step = np.float32(b[u] - new)
         b[u] = new
         for e in range(begin, end):
@@ -78,7 +81,7 @@ def draw_row_offsets(state, edges, x, b, weight, precision):
 
 
 @njit(nogil=True, cache=True)
-def draw_col_offsets(state, edges, x, b, weight, precision):
+def draw_col_offsets(state, edges, x, b, mean, weight, precision):
     """Draw the offsets of items in the same way, also reading the pairs in user order."""
     total, count = np.zeros(len(b)), np.zeros(len(b))
     for e in range(len(x)):
@@ -86,7 +89,7 @@ def draw_col_offsets(state, edges, x, b, weight, precision):
         count[edges.col[e]] += 1.0
     step = np.empty(len(b), np.float32)
     for v in range(len(b)):
-        state, new = _offset(state, total[v], count[v], b[v], weight, precision)
+        state, new = _offset(state, total[v], count[v], b[v], mean[v], weight, precision)
         step[v] = b[v] - new
         b[v] = new
     for e in range(len(x)):
@@ -95,10 +98,11 @@ def draw_col_offsets(state, edges, x, b, weight, precision):
 
 
 @njit(inline="always", cache=True)
-def _offset(state, total, n, old, weight, precision):
+def _offset(state, total, n, old, mean, weight, precision):
     strength = n * weight + precision
+    pull = (total + n * old) * weight + mean * precision
     state, noise = normal(state)
-    return state, (total + n * old) * weight / strength + noise / math.sqrt(strength)
+    return state, pull / strength + noise / math.sqrt(strength)
 
 
 @njit(nogil=True, cache=True)

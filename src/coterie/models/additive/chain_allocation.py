@@ -5,7 +5,8 @@ Their errors consist of a part that all chains of a kind share and of an indepen
 The mean product of the errors of the two chains estimates the squared error of the shared part,
 which is that of many chains; half of their mean squared difference estimates the variance that one
 chain adds. From both, and from the products between kinds, follows the squared error of any mixture
-of chains. The allocation of the n chains to the kinds with the smallest error is used.
+of chains. The allocation of the n chains to the kinds with the smallest error is used, unless its
+gain over offsets alone is less than one standard error: then all chains have offsets only.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from coterie.models.additive.chains import (
     ChainInputs,
     ChainKind,
     Observed,
+    chain_data,
+    chain_inputs,
     observe,
     sample_of,
     schedule,
@@ -35,15 +38,15 @@ from coterie.models.additive.chains import (
 _MIN_RATINGS = 100  # with fewer ratings there is no pilot
 _MAX_PILOT_RATINGS = 200_000  # of a larger table the pilot uses users drawn at random
 _MIN_HELD_OUT = 10_000  # ratings; further folds are held out until there are this many
-_FOLDS, _CHAINS_PER_KIND = 5, 2
-_SWEEPS, _BURN_IN, _KEEP_EVERY = 60, 25, 5
+_FOLDS, _MAX_FOLDS_USED, _CHAINS_PER_KIND = 5, 3, 2
+_SWEEPS, _BURN_IN, _KEEP_EVERY = 45, 20, 5
 
 
 class PilotChain(NamedTuple):
-    """A short chain: its kind, its training ratings, and the held-out pairs that it predicts."""
+    """A short chain: its kind, its inputs, and the held-out pairs that it predicts."""
 
     kind: ChainKind
-    train: Observed
+    inputs: ChainInputs
     users: np.ndarray
     items: np.ndarray
 
@@ -76,9 +79,10 @@ def choose_kinds(
 def possible_kinds(inputs: ChainInputs) -> list[ChainKind]:
     """Return the kinds that settings and ratings allow; kinds that use the most data come first."""
     presence = inputs.presence
-    if presence.weight > 0 and presence.negatives_per_rating > 0 and inputs.shape.levels > 1:
-        return [ChainKind.PRESENCE, ChainKind.RATINGS, ChainKind.OFFSETS]
-    return [ChainKind.RATINGS, ChainKind.OFFSETS]
+    with_presence = presence.weight > 0 and presence.negatives_per_rating > 0
+    grouped = ChainKind.PRESENCE if with_presence and inputs.shape.levels > 1 else ChainKind.RATINGS
+    factored = [ChainKind.FACTORS] if inputs.shape.factors else []
+    return [grouped, *factored, ChainKind.OFFSETS]
 
 
 def pilot_errors(
@@ -92,13 +96,17 @@ def pilot_errors(
     splits = list(_splits(_pilot_ratings(inputs.observed, rng), rng))
     if not splits:
         return None
+    of_splits = [
+        chain_inputs(inputs.shape, train, inputs.presence, inputs.user_side, inputs.item_side)
+        for train, _ in splits
+    ]
     pilots = [
-        PilotChain(kind, train, test.users, test.items)
-        for train, test in splits
+        PilotChain(kind, own, test.users, test.items)
+        for own, test in zip(of_splits, (test for _, test in splits), strict=True)
         for kind in kinds
         for _ in range(_CHAINS_PER_KIND)
     ]
-    task = partial(predict_held_out, inputs=inputs, values=values)
+    task = partial(predict_held_out, values=values)
     predicted = engine.map(task, stream_keys(rng, len(pilots)), pilots)
     per_split = len(kinds) * _CHAINS_PER_KIND
     errors = [
@@ -110,6 +118,8 @@ def pilot_errors(
 
 def best_allocation(errors: np.ndarray, n_chains: int) -> tuple[int, ...]:
     """Return the number of chains of each kind; errors: kinds x 2 chains x held-out ratings.
+
+    The last kind is the simplest one.
 
     >>> wrong = np.array([[1.0, -1.0, 1.0, 1.0]])
     >>> best_allocation(np.array([np.vstack([wrong, wrong]), np.vstack([wrong, wrong]) / 2]), 4)
@@ -125,7 +135,14 @@ def best_allocation(errors: np.ndarray, n_chains: int) -> tuple[int, ...]:
         share = np.array(counts) / n_chains
         return float(share @ product @ share + share @ variance / n_chains)
 
-    return min(_allocations(n_chains, len(errors)), key=squared_error)
+    best = min(_allocations(n_chains, len(errors)), key=squared_error)
+    simplest = (*(0 for _ in errors[1:]), n_chains)
+    mixed = np.array(best) @ mean / n_chains
+    gains = mean[-1] ** 2 - mixed**2
+    standard_error = float(gains.std() / np.sqrt(len(gains)))
+    if squared_error(simplest) - squared_error(best) < standard_error:
+        return simplest
+    return best
 
 
 def _allocations(total: int, kinds: int) -> Iterator[tuple[int, ...]]:
@@ -152,7 +169,7 @@ def _pilot_ratings(observed: Observed, rng: np.random.Generator) -> Observed:
 def _splits(observed: Observed, rng: np.random.Generator) -> Iterator[tuple[Observed, Observed]]:
     """Yield training and test ratings; users and items without training are not tested."""
     n_held_out, folds = 0, np.array_split(rng.permutation(len(observed.level)), _FOLDS)
-    for fold in folds:
+    for fold in folds[:_MAX_FOLDS_USED]:
         if n_held_out >= _MIN_HELD_OUT:
             break
         test = np.zeros(len(observed.level), bool)
@@ -170,17 +187,14 @@ def _subset(observed: Observed, which: np.ndarray) -> Observed:
     return observe(*columns, observed.n_users, observed.n_items)
 
 
-def predict_held_out(
-    key: int, pilot: PilotChain, inputs: ChainInputs, values: np.ndarray
-) -> np.ndarray:
+def predict_held_out(key: int, pilot: PilotChain, values: np.ndarray) -> np.ndarray:
     """Return the expected ratings of the held-out pairs, from one short chain."""
-    train = pilot.train
-    chain, presence_pairs = start_chain(key, pilot.kind, inputs._replace(observed=train))
-    moves = schedule(pilot.kind, inputs.presence)
-    advance(chain, train.edges, train.level, presence_pairs, moves, _BURN_IN)
+    chain, presence_pairs = start_chain(key, pilot.kind, pilot.inputs)
+    moves, data = schedule(pilot.kind, pilot.inputs), chain_data(pilot.inputs, presence_pairs)
+    advance(chain, data, moves, _BURN_IN)
     samples = []
     for _ in range(_BURN_IN, _SWEEPS, _KEEP_EVERY):
-        advance(chain, train.edges, train.level, presence_pairs, moves, _KEEP_EVERY)
-        samples.append(sample_of(chain, train))
+        advance(chain, data, moves, _KEEP_EVERY)
+        samples.append(sample_of(chain, pilot.inputs.observed))
     p = distributions(stack_samples(samples), pilot.users, pilot.items, 0, len(pilot.users))
     return np.asarray(p @ values)

@@ -9,12 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.data.negatives import popular_negative_pairs
-from coterie.kernels.additive.chain import Chain, Schedule
+from coterie.kernels.additive.chain import Chain, ChainData, Schedule
+from coterie.kernels.additive.factors import FactorSide, factor_posterior
 from coterie.kernels.additive.predict import Samples
 from coterie.kernels.additive.sweep import Edges
+from coterie.models.additive.node_features import NodeFeatures, node_features
 
 FAR = 40.0  # the outer cutpoints, which stand for infinity
 _STYLES_FROM, _STYLES_EVERY, _EFFECTS_FROM, _CUT_SHRINKAGE = 15, 3, 10, 100.0
+_LINKS_FROM, _START_FACTOR, _START_PRECISION = 3, 0.1, 10.0
 
 
 class AdditiveShape(NamedTuple):
@@ -25,14 +28,16 @@ class AdditiveShape(NamedTuple):
     item_groups: int
     styles: int
     levels: int
+    factors: int = 0
 
 
 class ChainKind(StrEnum):
-    """The data that a chain uses."""
+    """The parts of the model that a chain has, and the data that it uses."""
 
-    PRESENCE = "presence"  # the ratings, and who rated what
-    RATINGS = "ratings"  # the ratings alone
-    OFFSETS = "offsets"  # the ratings, with user and item offsets only: no groups
+    PRESENCE = "presence"  # groups and factors, from the ratings and who rated what
+    RATINGS = "ratings"  # groups and factors, from the ratings alone
+    FACTORS = "factors"  # factors without groups
+    OFFSETS = "offsets"  # user and item offsets only
 
 
 class PresenceSettings(NamedTuple):
@@ -50,11 +55,17 @@ class Observed(NamedTuple):
     users: np.ndarray  # int64, user of each rating
     items: np.ndarray  # int64, item of each rating
     n_items: int
+    by_item: FactorSide  # the same ratings in item order
 
     @property
     def n_users(self) -> int:
         """Number of users."""
         return len(self.edges.row_ptr) - 1
+
+    @property
+    def by_user(self) -> FactorSide:
+        """The ratings of each user."""
+        return FactorSide(self.edges.row_ptr, self.edges.col, np.arange(len(self.level)))
 
 
 class ChainInputs(NamedTuple):
@@ -63,12 +74,52 @@ class ChainInputs(NamedTuple):
     shape: AdditiveShape
     observed: Observed
     presence: PresenceSettings
+    features: NodeFeatures
+    user_side: np.ndarray  # float64, users x columns of side information
+    item_side: np.ndarray
+
+
+def chain_inputs(
+    shape: AdditiveShape,
+    observed: Observed,
+    presence: PresenceSettings,
+    user_side: np.ndarray | None = None,
+    item_side: np.ndarray | None = None,
+) -> ChainInputs:
+    """Return the inputs of chains, with features computed from these ratings only."""
+    if user_side is None:
+        user_side = np.zeros((observed.n_users, 0))
+    if item_side is None:
+        item_side = np.zeros((observed.n_items, 0))
+    with_presence = presence.weight > 0 and shape.factors > 0 and shape.levels > 1
+    features = node_features(
+        observed.users, observed.items, user_side, item_side, with_presence=with_presence
+    )
+    return ChainInputs(shape, observed, presence, features, user_side, item_side)
+
+
+def chain_data(inputs: ChainInputs, presence_pairs: Edges) -> ChainData:
+    """Return what a chain's sweeps read."""
+    observed, features = inputs.observed, inputs.features
+    return ChainData(
+        observed.edges,
+        observed.level,
+        presence_pairs,
+        observed.by_user,
+        observed.by_item,
+        features.users,
+        features.items,
+    )
 
 
 def observe(users: np.ndarray, items: np.ndarray, level: np.ndarray, n: int, m: int) -> Observed:
     """Sort the ratings of n users and m items for the chains."""
     edges, order = in_user_order(users, items, n)
-    return Observed(edges, level[order], users[order], items[order], m)
+    users, items = users[order], items[order]
+    by_item = np.argsort(items, kind="stable")
+    begins = np.concatenate(([0], np.cumsum(np.bincount(items, minlength=m)))).astype(np.int64)
+    side = FactorSide(begins, users[by_item].astype(np.uint32), by_item)
+    return Observed(edges, level[order], users, items, m, side)
 
 
 def in_user_order(users: np.ndarray, items: np.ndarray, n: int) -> tuple[Edges, np.ndarray]:
@@ -90,7 +141,10 @@ def presence_outcomes(
     count = int(negatives_per_rating * len(observed.level))
     if not count:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    u, v = popular_negative_pairs(rng, observed.users, observed.items, observed.n_items, count)
+    # Items without ratings are not negatives: nobody could rate them yet.
+    rated, place = np.unique(observed.items, return_inverse=True)
+    u, v = popular_negative_pairs(rng, observed.users, place, len(rated), count)
+    v = rated[v]
     users, items = np.r_[observed.users, u], np.r_[observed.items, v]
     y = np.arange(len(users)) < len(observed.users)
     return users, items, y - y.mean()
@@ -106,15 +160,22 @@ def start_cuts(level: np.ndarray, shape: AdditiveShape) -> np.ndarray:
     return np.hstack([-ends, np.outer(stretch, middle), ends])
 
 
-def schedule(kind: ChainKind, presence: PresenceSettings) -> Schedule:
+def schedule(kind: ChainKind, inputs: ChainInputs) -> Schedule:
     """Return when and how strongly a chain of this kind updates its parts."""
+    users, items = inputs.features.user_map, inputs.features.item_map
+    with_presence = kind is ChainKind.PRESENCE
+    with_features = kind in (ChainKind.PRESENCE, ChainKind.FACTORS)
     return Schedule(
-        seen_weight=float(presence.weight) if kind is ChainKind.PRESENCE else 0.0,
+        seen_weight=float(inputs.presence.weight) if with_presence else 0.0,
         effects_from=_EFFECTS_FROM,
         styles_from=_STYLES_FROM,
         styles_every=_STYLES_EVERY,
         cut_shrinkage=_CUT_SHRINKAGE,
-        grouped=kind is not ChainKind.OFFSETS,
+        grouped=kind in (ChainKind.PRESENCE, ChainKind.RATINGS),
+        factored=kind is not ChainKind.OFFSETS,
+        user_columns=users.columns if with_features else users.side_columns,
+        item_columns=items.columns if with_features else items.side_columns,
+        links_from=_LINKS_FROM,
     )
 
 
@@ -131,12 +192,21 @@ def start_chain(key: int, kind: ChainKind, inputs: ChainInputs) -> tuple[Chain, 
     g = rng.integers(0, k, (L, n)).astype(np.uint8)
     h = rng.integers(0, l, (L, m)).astype(np.uint8)
     M, Q = rng.normal(0, 0.02, (L, k, l)), rng.normal(0, 0.01, (L, k, l))
-    if kind is ChainKind.OFFSETS:
+    K = shape.factors
+    user_factors, item_factors = (
+        rng.normal(0, _START_FACTOR, (count, K)).astype(np.float32) for count in (n, m)
+    )
+    if kind in (ChainKind.FACTORS, ChainKind.OFFSETS):
         M[:], Q[:] = 0.0, 0.0
+    if kind is ChainKind.OFFSETS:
+        user_factors[:], item_factors[:] = 0.0, 0.0
     z, y_start = np.zeros(len(observed.level)), np.zeros(len(y))
     for s in range(L):
         z += M[s][g[s][observed.users], h[s][observed.items]]
         y_start += Q[s][g[s][users[order]], h[s][items[order]]]
+    for k in range(K):
+        z += user_factors[observed.users, k] * item_factors[observed.items, k]
+    features = inputs.features
     chain = Chain(
         stream=rng.integers(0, 2**64, 1, dtype=np.uint64),
         sweeps=np.zeros(1, np.int64),
@@ -151,6 +221,13 @@ def start_chain(key: int, kind: ChainKind, inputs: ChainInputs) -> tuple[Chain, 
         c_user=np.zeros(n),
         c_item=np.zeros(m),
         precision=np.array([4.0, 4.0, 10.0, 10.0, 20.0, 100.0, 5.0]),
+        user_factors=user_factors,
+        item_factors=item_factors,
+        user_links=np.zeros((features.user_map.columns, K + 1)),
+        item_links=np.zeros((features.item_map.columns, K + 1)),
+        user_means=np.zeros((n, K + 1)),
+        item_means=np.zeros((m, K + 1)),
+        factor_precision=np.full((4, K + 1), _START_PRECISION),
         z=z.astype(np.float32),
         x=np.zeros(len(z), np.float32),
         y=(y - y_start).astype(np.float32),
@@ -159,31 +236,74 @@ def start_chain(key: int, kind: ChainKind, inputs: ChainInputs) -> tuple[Chain, 
 
 
 def sample_of(chain: Chain, observed: Observed) -> Samples:
-    """Return one sample: the part of a chain's state that predictions need."""
-    users = _offset_posterior(observed.users, chain.x, chain.b_user, chain.precision[0])
-    items = _offset_posterior(observed.items, chain.x, chain.b_item, chain.precision[1])
+    """Return one sample: the part of a chain's state that predictions need.
+
+    Offsets and factors are replaced by their conditional means; their conditional variances add
+    up to the spread of a node.
+    """
+    user_offsets, user_spreads = _offset_posterior(
+        observed.users, chain.x, chain.b_user, chain.user_means[:, -1], chain.precision[0]
+    )
+    item_offsets, item_spreads = _offset_posterior(
+        observed.items, chain.x, chain.b_item, chain.item_means[:, -1], chain.precision[1]
+    )
+    P, Q = chain.user_factors, chain.item_factors
+    if P.shape[1] and P.any():
+        user_factors, more = factor_posterior(
+            observed.by_user,
+            chain.x,
+            P,
+            Q,
+            chain.user_means,
+            chain.factor_precision[0],
+            _second_moment(Q, observed.items),
+        )
+        user_spreads += more
+        item_factors, more = factor_posterior(
+            observed.by_item,
+            chain.x,
+            Q,
+            P,
+            chain.item_means,
+            chain.factor_precision[1],
+            _second_moment(P, observed.users),
+        )
+        item_spreads += more
+    else:
+        user_factors, item_factors = P.copy(), Q.copy()
     return Samples(
         np.ascontiguousarray(chain.g.T),
         np.ascontiguousarray(chain.h.T),
         chain.M.astype(np.float32),
-        users[0],
-        items[0],
-        users[1],
-        items[1],
+        user_offsets.astype(np.float32),
+        item_offsets.astype(np.float32),
+        user_spreads.astype(np.float32),
+        item_spreads.astype(np.float32),
         chain.cuts.astype(np.float32),
         chain.style.copy(),
         chain.precision[:2].astype(np.float32),
+        user_factors,
+        item_factors,
+        chain.user_links.astype(np.float32),
+        chain.item_links.astype(np.float32),
+        chain.factor_precision[:2].astype(np.float32),
     )
 
 
+def _second_moment(factors: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Return the mean of q q' over the ratings."""
+    share = np.bincount(nodes, minlength=len(factors)) / max(len(nodes), 1)
+    return np.asarray((factors.T * share) @ factors, np.float64)
+
+
 def _offset_posterior(
-    nodes: np.ndarray, x: np.ndarray, b: np.ndarray, precision: float
+    nodes: np.ndarray, x: np.ndarray, b: np.ndarray, prior: np.ndarray, precision: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance of each node's offset, conditional on everything else."""
     n = np.bincount(nodes, minlength=len(b))
     variance = 1.0 / (n + precision)
-    mean = (np.bincount(nodes, x, len(b)) + n * b) * variance
-    return mean.astype(np.float32), variance.astype(np.float32)
+    mean = (np.bincount(nodes, x, len(b)) + n * b + precision * prior) * variance
+    return mean, variance
 
 
 def stack_samples(samples: list[Samples]) -> Samples:

@@ -11,24 +11,28 @@ import numpy as np
 from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Ratings
+from coterie.data.features import FeatureEncoding, FeatureTable
 from coterie.engine import Engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.resolve import running_engine
 from coterie.kernels.additive.predict import Samples
+from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.additive.chain_allocation import choose_kinds
 from coterie.models.additive.chains import (
     AdditiveShape,
     ChainInputs,
     Observed,
     PresenceSettings,
+    chain_inputs,
     observe,
     stack_samples,
 )
 from coterie.models.additive.checkpoint import KIND, AdditiveFitState, load_fit
+from coterie.models.additive.node_features import NodeFeatures
 from coterie.models.additive.predict import pair_distributions
 from coterie.models.additive.rating_scale import RatingScale
 from coterie.models.additive.sampling import sample_chains
-from coterie.models.additive.validation import check, group_counts, sampling_plan
+from coterie.models.additive.validation import check, factor_count, group_counts, sampling_plan
 from coterie.models.base import Estimator
 from coterie.models.data_digest import digest
 
@@ -37,26 +41,32 @@ class AdditiveBlockModel(Estimator):
     """Additive block model of ratings, sampled by Markov chains.
 
     There are several partitions; in each of them every user and every item belongs to one group.
-    A pair of groups has an effect on the rating, and the effects of all partitions, plus an offset
-    of the user and of the item, add up to a location on the rating scale. The posterior is sampled
-    by independent chains that run in parallel; predictions average over the samples. This is the
-    most accurate model of the library (`Recommender("best")` uses it).
+    A pair of groups has an effect on the rating. The effects of all partitions, the product of the
+    user's and the item's factors, and an offset of each add up to a location on the rating scale.
+    Factors and offsets are regressed on features: who rated what, and side information if it is
+    given, so that users and items with few or no ratings are predicted from them. The posterior is
+    sampled by independent chains that run in parallel; predictions average over the samples. This
+    is the most accurate model of the library (`Recommender("best")` uses it).
 
     Parameters
     ----------
     n_partitions : int, default=10
         Number of partitions.
-    n_groups : int or (int, int), default=(6, 10)
+    n_groups : int or (int, int), default=(3, 5)
         Number of user groups and of item groups per partition, or one number for both.
+    n_factors : int or "auto", default="auto"
+        Number of factors of the low-rank term, the product of a user's and an item's factors.
+        "auto" grows with the root of the number of ratings, from 4 to 32. Factors that the
+        ratings do not need shrink to 0. 0 leaves the term out.
     n_styles : int, default=8
         Number of response styles, which are ways of using the rating scale. Each user has one.
     n_chains : int or "auto", default="auto"
-        Number of chains. "auto" is 10.
+        Number of chains. "auto" is 8, and 4 for more than two million ratings.
     burn_in : int or "auto", default="auto"
-        Number of sweeps of each chain before its first sample. "auto" is a quarter of `n_sweeps`.
+        Number of sweeps of each chain before its first sample. "auto" is a third of `n_sweeps`.
     n_sweeps : int or "auto", default="auto"
-        Number of sweeps of each chain, including the burn-in. "auto" is 320, and fewer for more
-        than 500,000 ratings.
+        Number of sweeps of each chain, including the burn-in. "auto" is 120, and fewer for more
+        than two million ratings.
     keep_every : int, default=10
         Number of sweeps between two samples. It is increased if the samples would need more than
         256 MB.
@@ -65,9 +75,9 @@ class AdditiveBlockModel(Estimator):
     negatives_per_rating : float, default=1.0
         Number of unrated pairs that are drawn per rating as examples of absence.
     pilot : bool, default=True
-        Choose by held-out ratings how many chains use presence and ratings, ratings alone, or
-        offsets alone. Without a pilot, and with fewer than 100 ratings, all chains use presence
-        and ratings (or ratings alone if `presence` or `negatives_per_rating` is 0).
+        Choose by held-out ratings how many chains have groups and factors, factors alone, or
+        offsets alone. Without a pilot, and with fewer than 100 ratings, all chains have groups and
+        factors.
     rng : int, numpy.random.Generator or None, default=0
         Seed of the random numbers. The same seed gives the same result for any number of threads.
         None uses a fresh seed.
@@ -83,7 +93,8 @@ class AdditiveBlockModel(Estimator):
     chain_of_sample_ : ndarray of shape (n_samples,)
         The chain of each sample.
     mixture_ : dict of str to int
-        Number of chains by the data they use: "presence", "ratings", "offsets".
+        Number of chains of each kind: "presence" or "ratings" (groups and factors, with or without
+        who rated what), "factors" (no groups), "offsets" (offsets only).
     user_labels_ : ndarray of shape (n_partitions, n_users)
         Group of each user in the last sample of the first chain.
     item_labels_ : ndarray of shape (n_partitions, n_items)
@@ -100,6 +111,12 @@ class AdditiveBlockModel(Estimator):
         Whether Ctrl-C stopped the fit.
     ratings_ : Ratings
         The training data.
+    features_ : NodeFeatures
+        The features of users and items: side information, and who rated what.
+    user_encoding_, item_encoding_ : FeatureEncoding
+        How side information is turned into numbers.
+    user_side_, item_side_ : ndarray of shape (n_users or n_items, n_columns)
+        Side information as numbers; no columns if none was given.
 
     See Also
     --------
@@ -109,8 +126,10 @@ class AdditiveBlockModel(Estimator):
     Notes
     -----
     The model descends from ACCAMS [1]_, which also approximates a ratings table by a sum of small
-    co-clusterings. It differs in four points: the posterior is sampled by many chains, the
-    likelihood is ordinal, users have response styles, and who rated what (presence) is used too.
+    co-clusterings. What is different: ACCAMS predicts with a Gaussian likelihood from one set of
+    co-clusterings, found greedily or by one collapsed Gibbs sampler. Here the likelihood is
+    ordinal, users have response styles, a Bayesian low-rank term stands next to the partitions,
+    who rated what and side information are used too, and predictions average over several chains.
 
     References
     ----------
@@ -138,12 +157,18 @@ class AdditiveBlockModel(Estimator):
     n_iter_: int
     interrupted_: bool
     ratings_: Ratings
+    features_: NodeFeatures
+    user_encoding_: FeatureEncoding
+    item_encoding_: FeatureEncoding
+    user_side_: np.ndarray
+    item_side_: np.ndarray
 
     def __init__(
         self,
         n_partitions: int = 10,
         *,
-        n_groups: int | tuple[int, int] = (6, 10),
+        n_groups: int | tuple[int, int] = (3, 5),
+        n_factors: int | str = "auto",
         n_styles: int = 8,
         n_chains: int | str = "auto",
         burn_in: int | str = "auto",
@@ -156,6 +181,7 @@ class AdditiveBlockModel(Estimator):
     ) -> None:
         self.n_partitions = n_partitions
         self.n_groups = n_groups
+        self.n_factors = n_factors
         self.n_styles = n_styles
         self.n_chains = n_chains
         self.burn_in = burn_in
@@ -172,8 +198,10 @@ class AdditiveBlockModel(Estimator):
         engine: str | Engine = "local",
         callback: Callback = silent,
         *,
+        user_features: FeatureTable | None = None,
+        item_features: FeatureTable | None = None,
         checkpoint: str | PathLike[str] | None = None,
-        checkpoint_every: int = 10,
+        checkpoint_every: int = 1,
         resume: bool = False,
     ) -> Self:
         """Sample the model of these ratings.
@@ -189,10 +217,14 @@ class AdditiveBlockModel(Estimator):
             `LocalEngine` or `DaskEngine`.
         callback : callable, optional
             Called with a `Progress` after every round of `keep_every` sweeps.
+        user_features, item_features : FeatureTable, optional
+            Side information about users and items, such as age or genres. Offsets and factors are
+            regressed on it, so that users and items with few or no ratings are predicted from it.
         checkpoint : str or path-like, optional
             File to which the state of the fit is saved. By default nothing is saved.
-        checkpoint_every : int, default=10
-            Number of rounds (of `keep_every` sweeps) between two checkpoints.
+        checkpoint_every : int, default=1
+            Number of rounds (of `keep_every` sweeps) between two checkpoints; fewer are written if
+            writing takes long. The end of the fit is always saved.
         resume : bool, default=False
             Continue from `checkpoint` if the file exists. The result is the same, bit for bit,
             as that of a fit that was never stopped. Only an interrupted fit continues: if it has
@@ -223,8 +255,10 @@ class AdditiveBlockModel(Estimator):
         self.ratings_ = ratings
         self.scale_ = RatingScale.of(ratings)
         self.values_ = self.scale_.values
-        inputs = self._chain_inputs(ratings)
-        fingerprint = self._fingerprint(inputs.observed)
+        inputs = self._chain_inputs(ratings, user_features, item_features)
+        self.features_ = inputs.features
+        self.user_side_, self.item_side_ = inputs.user_side, inputs.item_side
+        fingerprint = self._fingerprint(inputs)
         file = RunCheckpoint(KIND, checkpoint, checkpoint_every, fingerprint)
         with running_engine(engine) as runner:
             state = load_fit(file) if resume else None
@@ -249,7 +283,8 @@ class AdditiveBlockModel(Estimator):
             The engine that `fit` will use.
         """
         few = Ratings.from_arrays([0, 1], [0, 1], [1.0, 2.0])
-        AdditiveBlockModel(n_chains=1, n_sweeps=16, rng=0).fit(few, engine)
+        with always_compiled():
+            AdditiveBlockModel(n_chains=1, n_sweeps=16, rng=0).fit(few, engine)
 
     def predict_proba(
         self, users: object, items: object, *, engine: str | Engine = "local"
@@ -302,8 +337,15 @@ class AdditiveBlockModel(Estimator):
         """Position of the last sample of the first chain, which uses the most data."""
         return int(np.count_nonzero(self.chain_of_sample_ == 0)) - 1
 
-    def _chain_inputs(self, ratings: Ratings) -> ChainInputs:
-        """Return the inputs that all chains share: sizes, ratings and how presence is used."""
+    def _chain_inputs(
+        self,
+        ratings: Ratings,
+        user_features: FeatureTable | None,
+        item_features: FeatureTable | None,
+    ) -> ChainInputs:
+        """Return the inputs that all chains share: sizes, ratings, features, use of presence."""
+        self.user_encoding_ = FeatureEncoding.of(user_features, ratings.user_ids, "user")
+        self.item_encoding_ = FeatureEncoding.of(item_features, ratings.item_ids, "item")
         observed = observe(
             ratings.users.astype(np.int64),
             ratings.items.astype(np.int64),
@@ -312,10 +354,20 @@ class AdditiveBlockModel(Estimator):
             ratings.n_items,
         )
         shape = AdditiveShape(
-            self.n_partitions, *group_counts(self), self.n_styles, len(self.values_)
+            self.n_partitions,
+            *group_counts(self),
+            self.n_styles,
+            len(self.values_),
+            factor_count(self, len(ratings)),
         )
         presence = PresenceSettings(self.presence, self.negatives_per_rating)
-        return ChainInputs(shape, observed, presence)
+        return chain_inputs(
+            shape,
+            observed,
+            presence,
+            self.user_encoding_.encode(user_features, ratings.user_ids),
+            self.item_encoding_.encode(item_features, ratings.item_ids),
+        )
 
     def _new_fit(
         self, inputs: ChainInputs, n_chains: int, engine: Engine, callback: Callback
@@ -328,11 +380,13 @@ class AdditiveBlockModel(Estimator):
         )
         return AdditiveFitState(keys, kinds)
 
-    def _fingerprint(self, observed: Observed) -> dict[str, Any]:
+    def _fingerprint(self, inputs: ChainInputs) -> dict[str, Any]:
         """Return the data and settings that a resumed fit must share with its checkpoint."""
+        observed = inputs.observed
         given = {**self.get_params(), "n_groups": list(group_counts(self))}
         settings = {n: v for n, v in given.items() if not isinstance(v, np.random.Generator)}
-        return {"data": digest([observed.users, observed.items, observed.level]), **settings}
+        data = [observed.users, observed.items, observed.level, inputs.user_side, inputs.item_side]
+        return {"data": digest(data), **settings}
 
     def _set_results(self, state: AdditiveFitState) -> None:
         """Set the fitted attributes; samples are ordered chain after chain."""

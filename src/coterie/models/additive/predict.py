@@ -10,10 +10,11 @@ import numpy as np
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
 from coterie.engine.resolve import running_engine
-from coterie.kernels.additive.fold_in import fold_in
+from coterie.kernels.additive.fold_in import Newcomers, OtherSide, Placed, fold_in
 from coterie.kernels.additive.predict import Samples, distributions
 
-_PAIRS_PER_TASK = 1 << 10
+_PAIRS_PER_TASK = 1 << 12
+_NODES_PER_TASK = 64
 _SWEEPS = 3  # of an added user or item per sample; each sample starts from the previous one
 
 
@@ -40,67 +41,118 @@ def pair_distributions(
     return out
 
 
-def with_users(samples: Samples, users: Sequence[NodeRatings]) -> Samples:
-    """Return samples in which these users are drawn from their ratings, all else fixed."""
-    drawn = [
-        fold_in(
-            np.uint64(user.number),
-            user.levels.astype(np.uint8),
-            samples.item_labels[:, user.others],
-            samples.item_offsets[:, user.others],
-            samples.effects,
-            samples.cuts,
-            samples.styles[:, :0],
-            True,
-            samples.precisions[:, 0],
-            _SWEEPS,
-        )
-        for user in users
-    ]
-    numbers = [user.number for user in users]
-    labels, offsets, spreads, styles = zip(*drawn, strict=True)
-    return samples._replace(
-        user_labels=_with_nodes(samples.user_labels, numbers, labels),
-        user_offsets=_with_nodes(samples.user_offsets, numbers, offsets),
-        user_spreads=_with_nodes(samples.user_spreads, numbers, spreads),
-        styles=_with_nodes(samples.styles, numbers, styles),
+def samples_with_factors(arrays: dict[str, np.ndarray]) -> Samples:
+    """Return samples from their arrays by name; models without factors get none of them."""
+    if "user_factors" in arrays:
+        return Samples(**arrays)
+    T, n = arrays["user_offsets"].shape
+    m = arrays["item_offsets"].shape[1]
+    return Samples(
+        **arrays,
+        user_factors=np.zeros((T, n, 0), np.float32),
+        item_factors=np.zeros((T, m, 0), np.float32),
+        user_links=np.zeros((T, 0, 1), np.float32),
+        item_links=np.zeros((T, 0, 1), np.float32),
+        factor_precisions=np.ones((T, 2, 1), np.float32),
     )
 
 
-def with_items(samples: Samples, items: Sequence[NodeRatings]) -> Samples:
-    """Return samples in which these items are drawn from their ratings, all else fixed."""
-    effects = np.ascontiguousarray(samples.effects.transpose(0, 1, 3, 2))
-    drawn = [
-        fold_in(
-            np.uint64(item.number),
-            item.levels.astype(np.uint8),
-            samples.user_labels[:, item.others],
-            samples.user_offsets[:, item.others],
-            effects,
-            samples.cuts,
-            np.ascontiguousarray(samples.styles[:, item.others]),
-            False,
-            samples.precisions[:, 1],
-            _SWEEPS,
-        )
-        for item in items
-    ]
-    numbers = [item.number for item in items]
-    labels, offsets, spreads, _ = zip(*drawn, strict=True)
+def with_users(
+    samples: Samples,
+    users: Sequence[NodeRatings],
+    features: np.ndarray,
+    engine: str | Engine = "local",
+) -> Samples:
+    """Return samples in which these users are drawn from their ratings, all else fixed.
+
+    `features` holds one row per user.
+    """
+    side = OtherSide(
+        samples.item_labels,
+        samples.item_offsets,
+        samples.item_factors,
+        samples.styles[:, :0],
+        samples.effects,
+        samples.cuts,
+    )
+    new = _newcomers(users, features, samples.user_links, samples, 0)
+    placed = _place(side, new, True, engine)
+    numbers = new.number
     return samples._replace(
-        item_labels=_with_nodes(samples.item_labels, numbers, labels),
-        item_offsets=_with_nodes(samples.item_offsets, numbers, offsets),
-        item_spreads=_with_nodes(samples.item_spreads, numbers, spreads),
+        user_labels=_with_nodes(samples.user_labels, numbers, placed.labels),
+        user_offsets=_with_nodes(samples.user_offsets, numbers, placed.offsets),
+        user_spreads=_with_nodes(samples.user_spreads, numbers, placed.spreads),
+        styles=_with_nodes(samples.styles, numbers, placed.styles),
+        user_factors=_with_nodes(samples.user_factors, numbers, placed.factors),
     )
 
 
-def _with_nodes(
-    array: np.ndarray, numbers: list[int], values: tuple[np.ndarray, ...]
-) -> np.ndarray:
+def with_items(
+    samples: Samples,
+    items: Sequence[NodeRatings],
+    features: np.ndarray,
+    engine: str | Engine = "local",
+) -> Samples:
+    """Return samples in which these items are drawn from their ratings, all else fixed.
+
+    `features` holds one row per item.
+    """
+    side = OtherSide(
+        samples.user_labels,
+        samples.user_offsets,
+        samples.user_factors,
+        samples.styles,
+        np.ascontiguousarray(samples.effects.transpose(0, 1, 3, 2)),
+        samples.cuts,
+    )
+    new = _newcomers(items, features, samples.item_links, samples, 1)
+    placed = _place(side, new, False, engine)
+    numbers = new.number
+    return samples._replace(
+        item_labels=_with_nodes(samples.item_labels, numbers, placed.labels),
+        item_offsets=_with_nodes(samples.item_offsets, numbers, placed.offsets),
+        item_spreads=_with_nodes(samples.item_spreads, numbers, placed.spreads),
+        item_factors=_with_nodes(samples.item_factors, numbers, placed.factors),
+    )
+
+
+def _newcomers(
+    nodes: Sequence[NodeRatings],
+    features: np.ndarray,
+    links: np.ndarray,
+    samples: Samples,
+    side: int,
+) -> Newcomers:
+    """Return the ratings of the added nodes in one piece; side: 0 users, 1 items."""
+    sizes = [len(node.others) for node in nodes]
+    return Newcomers(
+        np.array([node.number for node in nodes], np.int64),
+        np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+        np.concatenate([node.others for node in nodes]).astype(np.int64),
+        np.concatenate([node.levels for node in nodes]).astype(np.uint8),
+        np.ascontiguousarray(features, np.float32),
+        links,
+        np.ascontiguousarray(samples.precisions[:, side]),
+        np.ascontiguousarray(samples.factor_precisions[:, side]),
+    )
+
+
+def _place(side: OtherSide, new: Newcomers, own_style: bool, engine: str | Engine) -> Placed:
+    """Draw the added nodes, some at a time on each thread."""
+    begins = np.arange(0, len(new.number), _NODES_PER_TASK)
+    ends = np.minimum(begins + _NODES_PER_TASK, len(new.number))
+    task = partial(fold_in, side, new, own_style, _SWEEPS)
+    if len(begins) == 1:
+        return Placed(*task(0, int(ends[0])))
+    with running_engine(engine) as runner:
+        parts = runner.map(task, begins, ends)
+    return Placed(*(np.concatenate(part, axis=1) for part in zip(*parts, strict=True)))
+
+
+def _with_nodes(array: np.ndarray, numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return one copy of an array with these nodes (its second axis) set or appended."""
-    size = max(array.shape[1], max(numbers) + 1)
+    size = max(array.shape[1], int(numbers.max()) + 1)
     out = np.zeros((len(array), size, *array.shape[2:]), array.dtype)
     out[:, : array.shape[1]] = array
-    for number, value in zip(numbers, values, strict=True):
-        out[:, number] = value
+    out[:, numbers] = values
     return out

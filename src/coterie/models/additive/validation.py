@@ -11,8 +11,9 @@ from coterie.data import Ratings
 if TYPE_CHECKING:
     from coterie.models.additive.estimator import AdditiveBlockModel
 
-_CHAINS, _SWEEPS, _MIN_SWEEPS = 10, 320, 120
-_FULL_SWEEPS_UP_TO = 500_000  # ratings; above, "auto" lowers the number of sweeps
+_CHAINS, _SWEEPS, _MIN_SWEEPS = 8, 120, 60
+_FULL_WORK_UP_TO = 2_000_000  # ratings; above, "auto" lowers the numbers of chains and sweeps
+_MIN_FACTORS, _MAX_FACTORS = 4, 32
 _MAX_SAMPLE_BYTES = 1 << 28
 
 
@@ -57,19 +58,35 @@ def group_counts(model: AdditiveBlockModel) -> tuple[int, int]:
     return (pair, pair) if isinstance(pair, int) else (pair[0], pair[1])
 
 
+def factor_count(model: AdditiveBlockModel, n_ratings: int) -> int:
+    """Return the number of factors; "auto" grows with the root of the number of ratings.
+
+    >>> from coterie.models.additive import AdditiveBlockModel
+    >>> [factor_count(AdditiveBlockModel(), n) for n in (100, 20_000, 100_000, 10**7)]
+    [4, 9, 20, 32]
+    """
+    grown = int(2.0 * math.sqrt(n_ratings / 1000))
+    automatic = min(max(grown, _MIN_FACTORS), _MAX_FACTORS)
+    count = _resolved("n_factors", model.n_factors, automatic, least=0)
+    if count > 256:
+        raise InputError(f"n_factors={count} is out of range", remedy="use 0 to 256")
+    return count
+
+
 def sampling_plan(model: AdditiveBlockModel, ratings: Ratings) -> SamplingPlan:
     """Resolve "auto" and check the number of chains and sweeps."""
-    shrink = math.sqrt(min(1.0, _FULL_SWEEPS_UP_TO / max(len(ratings), 1)))
-    chains = _resolved("n_chains", model.n_chains, _CHAINS, least=1)
+    shrink = math.sqrt(min(1.0, _FULL_WORK_UP_TO / max(len(ratings), 1)))
+    chains = _resolved("n_chains", model.n_chains, _CHAINS if shrink == 1 else 4, least=1)
     auto_sweeps = max(_MIN_SWEEPS, round(_SWEEPS * shrink))
     sweeps = _resolved("n_sweeps", model.n_sweeps, auto_sweeps, least=1)
-    burn_in = _resolved("burn_in", model.burn_in, sweeps // 4, least=0)
+    burn_in = _resolved("burn_in", model.burn_in, sweeps // 3, least=0)
     if burn_in >= sweeps:
         raise InputError(
             f"burn_in ({burn_in}) must be less than n_sweeps ({sweeps})",
             remedy="decrease `burn_in` or increase `n_sweeps`",
         )
-    sample_bytes = (ratings.n_users + ratings.n_items) * (model.n_partitions + 8) + ratings.n_users
+    per_node = model.n_partitions + 8 + 4 * factor_count(model, len(ratings))
+    sample_bytes = (ratings.n_users + ratings.n_items) * per_node + ratings.n_users
     max_samples = max(1, _MAX_SAMPLE_BYTES // (chains * sample_bytes))
     keep_every = max(model.keep_every, -(-(sweeps - burn_in) // max_samples))
     return SamplingPlan(chains, burn_in, sweeps, keep_every)

@@ -1,0 +1,109 @@
+"""Side information of one side of a fitted additive model, and the features of its nodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from coterie.base.array_checks import ArrayError, check_array
+from coterie.data.features import FeatureColumn, FeatureEncoding
+from coterie.data.ratings import NodeRatings
+from coterie.models.additive.node_features import FeatureMap, PresenceBasis
+
+
+@dataclass(frozen=True)
+class SideInformation:
+    """The side information of known users or items, and how features follow from it."""
+
+    map: FeatureMap
+    encoding: FeatureEncoding
+    rows: np.ndarray  # float64, known nodes x columns of side information
+
+    def features(self, nodes: Sequence[NodeRatings]) -> np.ndarray:
+        """Return the features of nodes with ratings; unknown nodes have average information."""
+        numbers = np.array([node.number for node in nodes])
+        rows = np.tile(self.map.side_center, (len(nodes), 1))
+        known = numbers < len(self.rows)
+        rows[known] = self.rows[numbers[known]]
+        presence = self.map.presence_columns(
+            [node.others[node.others < len(self.map.basis.coordinates)] for node in nodes]
+        )
+        return self.map.values(rows, presence)
+
+    def column_effects(self, node: int, links: np.ndarray) -> np.ndarray:
+        """Return what each column of side information adds to the node's offset in one sample.
+
+        `links` is features x (K + 1) of the sample; the last column belongs to the offset.
+        """
+        weights = self.map.side_rotation @ links[: self.map.side_columns, -1]
+        return np.asarray((self.rows[node] - self.map.side_center) * weights)
+
+    def check(self, n: int, others: int, n_features: int) -> None:
+        """Raise ArrayError unless the arrays fit n nodes, the other side, and the features."""
+        check_array("side information", self.rows, np.float64, (n, len(self.encoding.columns)))
+        check_array("basis", self.map.basis.coordinates, np.float32, (others, None))
+        try:
+            features = self.features([NodeRatings(0, np.zeros(0, np.int64), np.zeros(0, np.uint8))])
+        except (ValueError, IndexError) as error:
+            raise ArrayError(f"side information: {error}") from error
+        if features.shape != (1, n_features) or not np.isfinite(features).all():
+            raise ArrayError(f"side information: {features.shape[1]} features, not {n_features}")
+
+    def to_arrays(self, prefix: str) -> dict[str, np.ndarray]:
+        """Return everything as arrays whose names begin with the prefix."""
+        names = json.dumps([list(column) for column in self.encoding.columns])
+        return {
+            f"{prefix}.rows": self.rows,
+            f"{prefix}.columns": np.frombuffer(names.encode(), np.uint8),
+            f"{prefix}.side_center": self.map.side_center,
+            f"{prefix}.side_rotation": self.map.side_rotation,
+            f"{prefix}.basis": self.map.basis.coordinates,
+            f"{prefix}.smoothing": np.array([self.map.basis.smoothing]),
+            f"{prefix}.center": self.map.center,
+            f"{prefix}.slope": self.map.slope,
+            f"{prefix}.rotation": self.map.rotation,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray], prefix: str, n: int, others: int) -> Self:
+        """Build from what `to_arrays` returned; older files have no features."""
+        if f"{prefix}.rows" not in arrays:
+            return cls(_no_features(others), FeatureEncoding(), np.zeros((n, 0)))
+        own = {name: arrays[f"{prefix}.{name}"] for name in _ARRAYS}
+        columns = json.loads(arrays[f"{prefix}.columns"].tobytes().decode())
+        basis = PresenceBasis(own["basis"], float(own["smoothing"][0]))
+        mapping = FeatureMap(
+            own["side_center"],
+            own["side_rotation"],
+            basis,
+            own["center"],
+            own["slope"],
+            own["rotation"],
+        )
+        encoding = FeatureEncoding(tuple(FeatureColumn(*column) for column in columns))
+        return cls(mapping, encoding, own["rows"])
+
+
+_ARRAYS = (
+    "rows",
+    "side_center",
+    "side_rotation",
+    "basis",
+    "smoothing",
+    "center",
+    "slope",
+    "rotation",
+)
+
+
+def _no_features(others: int) -> FeatureMap:
+    """Return the map of a model without features."""
+    basis = PresenceBasis(np.zeros((others, 0), np.float32), 1.0)
+    nothing = np.zeros(0)
+    return FeatureMap(
+        nothing, np.zeros((0, 0)), basis, np.zeros(1), np.zeros((0, 1)), np.zeros((1, 0))
+    )
