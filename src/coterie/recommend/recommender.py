@@ -516,8 +516,18 @@ class Recommender(Estimator):
         ----------
         users : array-like of ids, optional
             The users. By default, all users of the model.
-        n, order, candidates, exclude, exclude_seen, engine
-            As in `recommend`.
+        n : int, default=10
+            The maximum number of items per user.
+        order : {"both", "interaction", "rating"}, default="both"
+            What comes first, as in `recommend`.
+        candidates : array-like of ids, optional
+            Recommend only these items.
+        exclude : array-like of ids, optional
+            Never recommend these items.
+        exclude_seen : bool, default=True
+            Whether to leave out items that the user has rated.
+        engine : {"local"} or Engine, default="local"
+            Where expected ratings are computed.
 
         Yields
         ------
