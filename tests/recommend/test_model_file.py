@@ -92,7 +92,7 @@ def test_newer_format_is_refused(file) -> None:
 
 def test_older_format_is_refused(file) -> None:
     rewrite_header(file, format=1)
-    assert_refused(file, "reads formats 2 to 3; fit the model again")
+    assert_refused(file, "reads formats 2 to 4; fit the model again")
 
 
 def test_edited_header_is_refused(file) -> None:

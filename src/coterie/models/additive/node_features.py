@@ -2,7 +2,7 @@
 
 Two blocks of columns. The first holds side information that the caller gave (age, genres). The
 second is computed from who rated what: the leading singular vectors of the presence matrix, and how
-many ratings a node has. All columns are centred and orthogonal, the second block also to the first,
+many ratings a node has. All columns are centred over the ratings and orthogonal, the second block also to the first,
 so that a chain draws each regression coefficient alone, and a chain that does not use presence
 reads only the first columns.
 """
@@ -113,8 +113,12 @@ def node_features(
     presence_users = np.column_stack([left * singular**_POWER, np.log1p(by_user)])
     presence_items = np.column_stack([right * singular**_POWER, np.log1p(by_item)])
     rated, used = by_user > 0, by_item > 0
-    user_map = _feature_map(user_side[rated], presence_users[rated], of_users, with_presence)
-    item_map = _feature_map(item_side[used], presence_items[used], of_items, with_presence)
+    user_map = _feature_map(
+        user_side[rated], presence_users[rated], by_user[rated], of_users, with_presence
+    )
+    item_map = _feature_map(
+        item_side[used], presence_items[used], by_item[used], of_items, with_presence
+    )
     user_values = user_map.values(user_side, presence_users)
     item_values = item_map.values(item_side, presence_items)
     user_values[~rated, user_map.side_columns :] = 0.0
@@ -137,13 +141,22 @@ def _singular_vectors(matrix: csr_array, count: int) -> tuple[np.ndarray, np.nda
 
 
 def _feature_map(
-    side: np.ndarray, presence: np.ndarray, basis: PresenceBasis, with_presence: bool
+    side: np.ndarray,
+    presence: np.ndarray,
+    counts: np.ndarray,
+    basis: PresenceBasis,
+    with_presence: bool,
 ) -> FeatureMap:
-    """Centre and rotate both blocks to orthogonal columns; scale each to total variance 1."""
-    side_center = side.mean(axis=0)
+    """Centre and rotate both blocks to orthogonal columns; scale each to total variance 1.
+
+    Columns are centred over ratings, not over nodes: most nodes have few ratings and are rated
+    differently, and a new node should be like one that people do rate.
+    """
+    share = counts / counts.sum()
+    side_center = share @ side
     side_rotation = _orthogonal(side - side_center, 1.0)
     first = (side - side_center) @ side_rotation
-    center = presence.mean(axis=0)
+    center = share @ presence
     scales = np.ones(presence.shape[1])
     vectors = presence[:, 1:-1]  # the first vector mostly repeats the number of ratings
     total = float((vectors**2).sum(axis=1).mean()) if vectors.size else 0.0
