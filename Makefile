@@ -1,12 +1,16 @@
 # Each command does its own set-up: a fresh clone needs Python 3.11, make, and nothing else.
 PYTHON ?= python3
 VENV ?= .venv
+ifeq ($(OS),Windows_NT)
+BIN = $(VENV)/Scripts
+else
 BIN = $(VENV)/bin
+endif
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary=:all:
 
-.PHONY: demo test docs fuzz lint lowest clean clean-cache
+.PHONY: demo test docs fuzz lint lowest audit notebooks wheel wheel-check clean clean-cache
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.warm
 	$(BIN)/coterie demo
 
 test: $(VENV)/.installed-dev
@@ -19,9 +23,13 @@ docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
 
-# The property tests with new random cases: `make test` repeats fixed ones.
+# The property tests with new random cases (`make test` repeats fixed ones), then thousands of damaged
+# files. Kernels with bounds checks need a cache of their own: Numba's does not tell them apart.
+FUZZ_FILES ?= 5000
 fuzz: $(VENV)/.installed-dev
 	COTERIE_HYPOTHESIS=fuzz $(BIN)/python -m pytest -q -m hypothesis
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-bounds \
+	    $(BIN)/python tools/fuzz_files.py --count $(FUZZ_FILES) --seed $$(date +%j)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -39,26 +47,50 @@ lowest: $(VENV)/.installed-dev
 	    --resolution lowest-direct --only-binary :all: --no-binary coterie --editable '.[dev]'
 	NUMBA_CACHE_DIR=$(abspath $(VENV))/lowest/numba $(VENV)/lowest/bin/python -m pytest -q
 
+# The dependencies, compared with the known vulnerabilities of the Python Package Index.
+audit: $(VENV)/.installed-dev
+	$(PIP) pip-audit
+	$(BIN)/python -m pip_audit --progress-spinner off --skip-editable
+
+# The tutorials as notebooks; `make test` checks that they are current.
+notebooks: $(VENV)/.installed-dev
+	$(BIN)/python tools/tutorial_notebooks.py
+
+# A wheel for this platform that carries its compiled kernels, in dist/. Takes some minutes.
+wheel: $(VENV)/.installed
+	$(PIP) hatchling wheel
+	$(BIN)/python tools/build_wheel.py --out dist
+
+# The same, then installed into a new environment, where no command may compile anything.
+wheel-check: $(VENV)/.installed
+	$(PIP) hatchling wheel
+	$(BIN)/python tools/build_wheel.py --out dist --check
+
 clean-cache:
 	find src -name '*.nbi' -delete -o -name '*.nbc' -delete
 
 clean: clean-cache
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
-$(VENV)/bin/python:
+$(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.installed: pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "installing coterie into $(VENV) (about 300 MB of wheels, once) …"
 	$(PIP) --editable .
 	touch $@
 
-$(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
+# Compiles what the demo needs, on all cores; without it, the demo would do so while it runs.
+$(VENV)/.warm: $(VENV)/.installed
+	$(BIN)/coterie warmup --only demo
+	touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "installing coterie and what its tests need into $(VENV) …"
 	$(PIP) --editable '.[dev]'
 	touch $@ $(VENV)/.installed
 
-$(VENV)/.installed-docs: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.installed-docs: pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "installing coterie and what its documentation needs into $(VENV) …"
 	$(PIP) --editable '.[docs]'
 	touch $@ $(VENV)/.installed

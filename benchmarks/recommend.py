@@ -4,9 +4,11 @@
     python benchmarks/recommend.py --only folds --models mmsbm-1,hard --folds 0
     python benchmarks/recommend.py --only shapes --tables 3,4
     python benchmarks/recommend.py --only speed,million
+    python benchmarks/recommend.py --only ranking --seeds 0,1,2         # about 5 minutes
+    python benchmarks/recommend.py --only u1 --models best,myfm,myfm-implicit
 
-Needs MovieLens-100k ($COTERIE_DATA or the cache) and `pip install scikit-surprise myfm mmsbm`; a
-peer that is not installed is left out, and the output says so. The five folds are
+Needs MovieLens-100k ($COTERIE_DATA or the cache) and `pip install -r benchmarks/requirements.txt`;
+a peer that is not installed is left out, and the output says so. The five folds are
 `default_rng(seed).permutation`, split into five parts. CPU seconds are those of the whole process,
 so all threads count. `shapes` uses generated tables (rating_shapes.py), several per shape; tables
 1 and 2 were used while the model was developed, the others were not.
@@ -18,7 +20,7 @@ import argparse
 import resource
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,16 +28,16 @@ import coterie as ct
 from coterie.base.json_values import json_value
 from coterie.base.machine import available_cores
 from coterie.data import Ratings
-from coterie.data.datasets import load
+from coterie.data.datasets import load, path
 from coterie.data.generators import mmsbm_ratings
 from coterie.recommend.evaluation import fold_rows
-from coterie.recommend.metrics import rating_metrics
+from coterie.recommend.metrics import ranking_metrics, rating_metrics
 from coterie.recommend.registry import make_model
 from rating_shapes import CASES, bias_baseline
 from record import Recorder, add_options, show
 
 Prediction = tuple[np.ndarray, np.ndarray | None]  # expected rating, distribution if there is one
-SECTIONS = ("folds", "speed", "million", "shapes")
+SECTIONS = ("folds", "u1", "ranking", "speed", "million", "shapes")
 
 
 def main() -> None:
@@ -50,12 +52,17 @@ def main() -> None:
     parser.add_argument("--seed", default=0, type=int, help="of the folds (default 0)")
     parser.add_argument("--shapes", default=",".join(CASES), help="which generated shapes")
     parser.add_argument("--tables", default="3,4,5", help="which table of each shape")
+    parser.add_argument("--seeds", default="0,1,2", help="of the splits of `ranking`")
     add_options(parser)
     given = parser.parse_args()
     wanted = given.only.split(",")
-    record = Recorder("recommend", given, ["scikit-surprise", "myfm", "mmsbm"])
+    record = Recorder("recommend", given, ["scikit-surprise", "myfm", "mmsbm", "implicit"])
     if "folds" in wanted:
         compare(record, given.models.split(","), numbers(given.folds), given.seed)
+    if "u1" in wanted:
+        official_split(record, given.models.split(","))
+    if "ranking" in wanted:
+        ranking(record, numbers(given.seeds))
     if "speed" in wanted:
         speed(record)
     if "million" in wanted:
@@ -100,20 +107,86 @@ def surprise(name: str) -> Callable[[Ratings, Ratings], Prediction]:
     return run
 
 
-def myfm(train: Ratings, test: Ratings) -> Prediction:
-    """Fit a factorization machine by Gibbs sampling: ids only, rank 10, 200 samples."""
-    from myfm import MyFMRegressor
-    from scipy.sparse import csr_array
+def myfm(
+    *, ordinal: bool = False, implicit: bool = False, side: bool = False, sweeps: int = 200
+) -> Callable[[Ratings, Ratings], Prediction]:
+    """Return a factorization machine of myFM, rank 10, fitted by Gibbs sampling.
 
-    def one_hot(table: Ratings) -> Any:
-        rows = np.repeat(np.arange(len(table)), 2)
-        columns = np.column_stack([table.users, table.items + table.n_users]).ravel()
-        shape = (len(table), table.n_users + table.n_items)
-        return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+    `implicit` adds who rated what, from the training pairs only: for each user the items that the
+    user rated, for each item its users, scaled to length 1. `side` adds age group, sex and
+    occupation of users, and genres of items, of MovieLens-100k. Dates are not used.
+    """
 
-    model = MyFMRegressor(rank=10, random_seed=0)
-    model.fit(one_hot(train), train.ratings, n_iter=200, n_kept_samples=180)
-    return np.clip(model.predict(one_hot(test)), 1, 5), None
+    def run(train: Ratings, test: Ratings) -> Prediction:
+        from myfm import MyFMOrderedProbit, MyFMRegressor, RelationBlock
+        from scipy.sparse import csr_matrix, eye, hstack
+
+        table = csr_matrix(
+            (np.ones(len(train)), (train.users, train.items)), (train.n_users, train.n_items)
+        )
+        blocks_of = []
+        for ids, own, features in (
+            ("users", table, user_features),
+            ("items", csr_matrix(table.T), item_features),
+        ):
+            parts = [eye(own.shape[0], format="csr")]
+            if implicit:
+                size = np.sqrt(np.maximum(np.diff(own.indptr), 1))
+                parts.append(csr_matrix(own.multiply(1 / size[:, None])))
+            if side:
+                parts.append(features(train))
+            blocks_of.append((ids, csr_matrix(hstack(parts))))
+
+        def relations(rows: Ratings) -> list[Any]:
+            return [RelationBlock(getattr(rows, ids), data) for ids, data in blocks_of]
+
+        sizes = [data.shape[1] for _, data in blocks_of]
+        kind = MyFMOrderedProbit if ordinal else MyFMRegressor
+        model = kind(rank=10, random_seed=0)
+        kept = int(0.9 * sweeps)
+        target = train.codes if ordinal else train.ratings
+        options = {"n_iter": sweeps, "n_kept_samples": kept, "group_shapes": sizes}
+        model.fit(None, target, X_rel=relations(train), **options)
+        if ordinal:
+            p = model.predict_proba(None, relations(test))
+            return p @ train.values, p
+        mean = model.predict(None, relations(test))
+        return np.clip(mean, train.values[0], train.values[-1]), None
+
+    return run
+
+
+def user_features(table: Ratings) -> Any:
+    """Age group, sex and occupation of the users of MovieLens-100k, one column per value."""
+    rows = [line.split("|") for line in movielens_file("u.user").splitlines() if line]
+    found = {
+        int(row[0]): [f"age{min(int(row[1]) // 10, 6)}", f"sex{row[2]}", row[3]] for row in rows
+    }
+    return indicator_columns([found[int(id_)] for id_ in table.user_ids])
+
+
+def item_features(table: Ratings) -> Any:
+    """Genres of the items of MovieLens-100k, one column per genre."""
+    rows = [line.split("|") for line in movielens_file("u.item").splitlines() if line]
+    found = {
+        int(row[0]): [f"genre{k}" for k, flag in enumerate(row[5:]) if flag == "1"] for row in rows
+    }
+    return indicator_columns([found[int(id_)] for id_ in table.item_ids])
+
+
+def movielens_file(name: str) -> str:
+    return (path("ml-100k").parent / name).read_text(encoding="latin-1")
+
+
+def indicator_columns(values: list[list[str]]) -> Any:
+    """Return a 0/1 table with one row per list and one column per distinct value."""
+    from scipy.sparse import csr_matrix
+
+    names = sorted({name for row in values for name in row})
+    place = {name: number for number, name in enumerate(names)}
+    pairs = [(number, place[name]) for number, row in enumerate(values) for name in row]
+    rows, columns = np.array(pairs).T
+    return csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(values), len(names)))
 
 
 def pypi_mmsbm(train: Ratings, test: Ratings) -> Prediction:
@@ -146,7 +219,11 @@ PEERS: dict[str, Callable[[Ratings, Ratings], Prediction]] = {
     "knn": surprise("KNNBaseline"),
     "coclustering": surprise("CoClustering"),
     "svd++": surprise("SVDpp"),
-    "myfm": myfm,
+    "myfm": myfm(),
+    "myfm-ordinal": myfm(ordinal=True),
+    "myfm-implicit": myfm(implicit=True, sweeps=512),
+    "myfm-ordinal-implicit": myfm(ordinal=True, implicit=True, sweeps=512),
+    "myfm-side": myfm(implicit=True, side=True, sweeps=512),
     "mmsbm-pypi": pypi_mmsbm,
 }
 
@@ -161,9 +238,25 @@ SETTINGS = {
     "knn": ("Surprise KNNBaseline", "default settings"),
     "coclustering": ("Surprise CoClustering", "default settings"),
     "svd++": ("Surprise SVD++", "default settings"),
-    "myfm": ("myFM", "ids only, rank 10, 200 samples"),
+    "myfm": ("myFM", "rank 10, 200 sweeps"),
+    "myfm-ordinal": ("myFM ordinal", "ordinal probit, rank 10, 200 sweeps"),
+    "myfm-implicit": ("myFM + implicit", "rank 10, 512 sweeps"),
+    "myfm-ordinal-implicit": ("myFM ordinal + implicit", "ordinal probit, rank 10, 512 sweeps"),
+    "myfm-side": ("myFM + implicit + side", "rank 10, 512 sweeps"),
     "mmsbm-pypi": ("mmsbm (PyPI)", "10 x 10 groups, 200 iterations"),
 }
+
+
+WHO_RATED_WHAT = "ids, who rated what (training pairs)"
+INFORMATION = {
+    "best": WHO_RATED_WHAT,
+    "mmsbm-8": WHO_RATED_WHAT,
+    "knn": "ids",
+    "svd++": WHO_RATED_WHAT,
+    "myfm-implicit": WHO_RATED_WHAT,
+    "myfm-ordinal-implicit": WHO_RATED_WHAT,
+    "myfm-side": "ids, who rated what (training pairs), age, sex, occupation, genres",
+}  # all others: ids and ratings only
 
 
 def compare(record: Recorder, names: list[str], folds: list[int], seed: int) -> None:
@@ -184,7 +277,10 @@ def compare(record: Recorder, names: list[str], folds: list[int], seed: int) -> 
         model, settings = SETTINGS[name]
         means = {key: float(np.mean([f[key] for f in figures])) for key in figures[0]}
         spread = float(np.std([f["rmse"] for f in figures]))
-        rows.append({"model": model, "settings": settings, **means, "rmse_sd": spread})
+        saw = INFORMATION.get(name, "ids")
+        rows.append(
+            {"model": model, "settings": settings, "information": saw, **means, "rmse_sd": spread}
+        )
         show(rows[-1])
     every = folds == [0, 1, 2, 3, 4]
     record.add(
@@ -192,12 +288,211 @@ def compare(record: Recorder, names: list[str], folds: list[int], seed: int) -> 
         rows,
         title="Predicting held-out ratings",
         data=f"MovieLens-100k, {'five folds' if every else f'folds {folds}'} of seed {seed}",
-        asked="Predict the held-out ratings from user, item and rating alone; settings as in the "
-        "table. RMSE of the expected rating; MAE of the median where a model predicts a "
+        asked="Predict the held-out ratings; settings and information as in the table. "
+        "RMSE of the expected rating; MAE of the median where a model predicts a "
         "distribution, else of the mean; accuracy of the most likely rating. Seconds per fold, "
         "fit and prediction; CPU seconds add up all threads",
         threads=f"{available_cores()} (coterie); each peer's default",
     )
+
+
+def official_split(record: Recorder, names: list[str]) -> None:
+    """Measure each model on u1.base and u1.test, the split that papers use."""
+    folder = path("ml-100k").parent
+    train = ct.read_ratings(next(folder.glob("u1.base*")))
+    test = ct.read_ratings(folder / "u1.test")
+    both = Ratings.from_arrays(
+        np.concatenate([train.user_ids[train.users], test.user_ids[test.users]]),
+        np.concatenate([train.item_ids[train.items], test.item_ids[test.items]]),
+        np.concatenate([train.ratings, test.ratings]),
+    )
+    begin, test = both.take(np.arange(len(train))), both.take(np.arange(len(train), len(both)))
+    rows = []
+    for name in names:
+        try:
+            found = measured((COTERIE | PEERS)[name], begin, test)
+        except ImportError as error:
+            print(f"{name} is not installed and is left out: {error}")
+            continue
+        model, settings = SETTINGS[name]
+        saw = INFORMATION.get(name, "ids")
+        rows.append({"model": model, "settings": settings, "information": saw, **found})
+        show(rows[-1])
+    record.add(
+        "u1",
+        rows,
+        title="The official split u1 of MovieLens-100k",
+        data="MovieLens-100k, u1.base (80,000 ratings) and u1.test (20,000)",
+        asked="Predict the ratings of u1.test; settings and information as in the table",
+        threads=f"{available_cores()} (coterie); each peer's default",
+    )
+
+
+def ranking(record: Recorder, seeds: list[int]) -> None:
+    """Compare full rankings in three protocols, averaged over the seeds of the splits."""
+    from ranking_peers import METHODS
+
+    ratings = movielens()
+    rows = []
+    for protocol, asked in PROTOCOLS.items():
+        found: dict[str, list[list[float]]] = {}
+        settings: dict[str, str] = {}
+        for seed in seeds:
+            split = ranking_split(ratings, protocol, seed)
+            begin = time.process_time()
+            score = coterie_ranking(ratings, split)
+            cpu = time.process_time() - begin
+            found.setdefault("coterie", []).append([*ranked(score, split), cpu])
+            settings["coterie"] = f"order {split.order}, mmsbm, default settings"
+            for name, (method, what, folds_in) in METHODS.items():
+                if split.fold_in and not folds_in:
+                    continue
+                begin = time.process_time()
+                try:
+                    score = method(split.positive, split.own_positive)
+                except ImportError as error:
+                    print(f"{name} is not installed and is left out: {error}")
+                    continue
+                cpu = time.process_time() - begin
+                found.setdefault(name, []).append([*ranked(score, split), cpu])
+                settings[name] = what
+        for name, figures in found.items():
+            mean, low = np.mean(figures, axis=0), np.min(figures, axis=0)
+            rows.append(
+                {
+                    "protocol": asked,
+                    "model": name,
+                    "settings": settings[name],
+                    "information": "ratings"
+                    if name == "coterie" and protocol == "likes"
+                    else "pairs",
+                    "ndcg10": mean[0],
+                    "recall20": mean[1],
+                    "ndcg100": mean[2],
+                    "ndcg10_least": low[0],
+                    "cpu": mean[3],
+                }
+            )
+            show(rows[-1])
+    record.add(
+        "rankings",
+        rows,
+        title="Full rankings",
+        data=f"MovieLens-100k, splits of seeds {', '.join(map(str, seeds))}",
+        asked="Rank every item that a user has not rated in training; no negatives are sampled. "
+        "Means over the seeds. `pairs`: the method saw the positive pairs of the training part; "
+        "`ratings`: all training ratings. EASE, ItemKNN and popularity are written in "
+        "benchmarks/ranking_peers.py. coterie chooses its settings on pairs held back from the "
+        "training part; the peers' settings are fixed",
+        threads="1 (implicit); BLAS default for the others; CPU seconds of the fit (for coterie, "
+        "of mmsbm and the interaction model)",
+    )
+
+
+PROTOCOLS = {
+    "likes": "likes (4 or more), 20 % of each user's ratings hidden",
+    "likes-only": "the same, with the likes as the only training data",
+    "all": "every rating positive, random 80/20",
+    "strong": "every rating positive, a quarter of the users not in training, folded in with 80 %",
+}
+
+
+class RankingSplit(NamedTuple):
+    """The parts of one split, as tables of users x items, and row numbers of the ratings."""
+
+    positive: Any  # training pairs that count as positive
+    own_positive: Any  # positive pairs that are known of each user at the time of ranking
+    rated: Any  # what each user has rated and what is not ranked
+    wanted: Any  # hidden pairs to be found
+    fit_rows: np.ndarray  # of the ratings that coterie is fitted to
+    fold_in_rows: np.ndarray  # of those that are folded in afterwards
+    order: str
+    likes_only: bool
+    fold_in: bool
+
+
+def ranking_split(ratings: Ratings, protocol: str, seed: int) -> RankingSplit:
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(seed)
+    n = len(ratings)
+    liked = ratings.ratings >= 4
+    if protocol == "all":
+        hidden = np.zeros(n, bool)
+        hidden[rng.permutation(n)[: n // 5]] = True
+    else:
+        of_user = np.flatnonzero(liked) if protocol == "likes-only" else np.arange(n)
+        order = of_user[np.lexsort((rng.random(len(of_user)), ratings.users[of_user]))]
+        counts = np.bincount(ratings.users[order], minlength=ratings.n_users)
+        begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        place = np.arange(len(order)) - begins[ratings.users[order]]
+        hidden = np.zeros(n, bool)
+        hidden[order[place < np.round(0.2 * counts[ratings.users[order]])]] = True
+    outside = np.zeros(n, bool)
+    if protocol == "strong":
+        out = rng.permutation(ratings.n_users)[: ratings.n_users // 4]
+        outside = np.isin(ratings.users, out)
+        hidden &= outside
+    known = ~hidden & (liked if protocol == "likes-only" else True)
+    positive = known & (liked if protocol.startswith("likes") else True)
+    wanted = hidden & (liked if protocol.startswith("likes") else True)
+
+    def table(rows: np.ndarray) -> Any:
+        u, v = ratings.users[rows], ratings.items[rows]
+        return csr_array((np.ones(len(u)), (u, v)), shape=(ratings.n_users, ratings.n_items))
+
+    return RankingSplit(
+        table(positive & ~outside),
+        table(positive),
+        table(known),
+        table(wanted),
+        np.flatnonzero(known & ~outside),
+        np.flatnonzero(known & outside),
+        "both" if protocol == "likes" else "interaction",
+        protocol == "likes-only",
+        protocol == "strong",
+    )
+
+
+def coterie_ranking(ratings: Ratings, split: RankingSplit) -> Callable[[np.ndarray], np.ndarray]:
+    """Fit coterie to the training part and return its scores; they do not depend on the model."""
+    from coterie.recommend.interactions import Order, pairs_of_users
+
+    def part(rows: np.ndarray) -> Ratings:
+        values = np.ones(len(rows)) if split.likes_only else ratings.ratings[rows]
+        users, items = ratings.user_ids[ratings.users[rows]], ratings.item_ids[ratings.items[rows]]
+        return Ratings.from_arrays(users, items, values)
+
+    rec = ct.Recommender(make_model("mmsbm"), likes=split.likes_only or None)
+    rec.fit(part(split.fit_rows))
+    if len(split.fold_in_rows):
+        rec.fold_in(part(split.fold_in_rows))
+    state = rec._ranked(Order(split.order))
+    numbers = rec.items_.numbers(ratings.item_ids)
+
+    def scores(rows: np.ndarray) -> np.ndarray:
+        users = rec.users_.numbers(ratings.user_ids[rows])
+        found = state.interactions.scores(pairs_of_users(state, users), Order(split.order).target)
+        out = np.full((len(rows), ratings.n_items), -1e9)
+        out[:, numbers >= 0] = found[:, numbers[numbers >= 0]]
+        return out
+
+    return scores
+
+
+def ranked(score: Callable[[np.ndarray], np.ndarray], split: RankingSplit) -> list[float]:
+    """Return NDCG@10, Recall@20 and NDCG@100 of the full rankings."""
+    users = np.flatnonzero(np.diff(split.wanted.indptr) > 0)
+    best = []
+    for begin in range(0, len(users), 500):
+        rows = users[begin : begin + 500]
+        scores = np.array(score(rows), np.float64)
+        rated = split.rated[rows].tocoo()
+        scores[rated.row, rated.col] = -np.inf
+        best += list(np.argsort(-scores, axis=1, kind="stable")[:, :100])
+    wanted = [split.wanted[[user]].indices for user in users]
+    at = {n: ranking_metrics(best, wanted, split.wanted.shape[1], n) for n in (10, 20, 100)}
+    return [at[10].ndcg, at[20].recall, at[100].ndcg]
 
 
 def measured(

@@ -72,6 +72,13 @@ _FOLDS = {
     "seconds": "{wall:.0f}",
     "CPU seconds": "{cpu:.1f}",
 }
+_LADDER = {
+    "model": "{model} ({settings})",
+    "information": "{information}",
+    "RMSE": "{rmse:.4f}",
+    "log-loss": "{log_loss:.3f}",
+    "CPU seconds": "{cpu:.1f}",
+}
 TABLES: dict[str, Table] = {
     "default-releases": _one(
         "releases",
@@ -95,6 +102,23 @@ TABLES: dict[str, Table] = {
             "edges named in all": "{named:.1%}",
             "because they are in the data": "{named_bound:.1%}",
             "CPU seconds": "{cpu:.0f}",
+        },
+    ),
+    "links": _one(
+        "links",
+        "held-out",
+        {
+            "network": "{network}",
+            "nodes": "{nodes:,}",
+            "edges": "{edges:,}",
+            "blocks": "{blocks}",
+            "common neighbours": "{auc_common_neighbours:.4f} / {ap_common_neighbours:.4f}",
+            "Adamic-Adar": "{auc_adamic_adar:.4f} / {ap_adamic_adar:.4f}",
+            "spectral": "{auc_spectral:.4f} / {ap_spectral:.4f}",
+            "coterie, blocks alone": "{auc_coterie_blocks_alone:.4f} / "
+            "{ap_coterie_blocks_alone:.4f}",
+            "coterie": "{auc_coterie:.4f} / {ap_coterie:.4f}",
+            "CPU seconds of the fit": "{fit_cpu:.1f}",
         },
     ),
     "cluster-best": _one(
@@ -207,6 +231,20 @@ TABLES: dict[str, Table] = {
             "absent pairs": "{absent}",
             "k": "{k}",
             "seconds per iteration": "{seconds:.2f}",
+        },
+    ),
+    "recommend-u1": _one("recommend", "u1", _LADDER),
+    "recommend-rankings": _one(
+        "recommend",
+        "rankings",
+        {
+            "protocol": "{protocol}",
+            "model": "{model} ({settings})",
+            "saw": "{information}",
+            "NDCG@10": "{ndcg10:.4f}",
+            "Recall@20": "{recall20:.4f}",
+            "NDCG@100": "{ndcg100:.4f}",
+            "CPU seconds": "{cpu:.1f}",
         },
     ),
     "recommend-folds": _one("recommend", "folds", _FOLDS),

@@ -3,16 +3,56 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from tests.support import system_randomness
+
+# The tests check the compiled kernels, as large inputs use them, also in other processes.
+# tests/kernels/test_plain_kernels.py compares them with the plain ones.
+os.environ.setdefault("COTERIE_KERNELS", "compiled")
 
 # `make test` tries the same cases on every machine, so that a red run is the change's own doing;
 # `make fuzz` tries new ones, and what it finds becomes an @example.
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("fuzz", deadline=None)
 settings.load_profile(os.environ.get("COTERIE_HYPOTHESIS", "fixed"))
+
+
+# Words of the reason of a skip -> how to run these tests
+_WAYS_TO_RUN = {
+    "no browser": "install chromium and chromedriver: apt-get install chromium chromium-driver",
+    "selenium": "pip install '.[dev]'",
+    "COTERIE_DATA": "set COTERIE_DATA to a folder with the files of `coterie datasets list`",
+    "POSIX": "run them on Linux or macOS",
+    "on Linux": "run them on Linux",
+}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which tests were skipped, and how to run them."""
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[reason.removeprefix("Skipped: ")] += 1
+    if not reasons:
+        return
+    terminalreporter.section("skipped tests and how to run them")
+    for reason, count in reasons.most_common():
+        ways = [way for words, way in _WAYS_TO_RUN.items() if words in reason]
+        hint = f" → {ways[0]}" if ways and ways[0] not in reason else ""
+        terminalreporter.write_line(f"{count} skipped: {reason}{hint}")
+    if any("no browser" in reason for reason in reasons) and shutil.which("chromium"):
+        terminalreporter.write_line(
+            "chromium is here, chromedriver is not: with it, `pytest tests/report` runs the tests "
+            "that need a browser"
+        )
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +62,39 @@ def data_dir() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("the paper's data sets are not here: set COTERIE_DATA to their folder")
     return Path(folder)
+
+
+# --- No test depends on luck (tests/support/system_randomness.py) -----------------------------
+
+_SHARED = ("class", "module", "package", "session")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "system_randomness: the test reads the operating system's random bits"
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
+    with _randomness_of(item.nodeid, item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Iterator[Any]:
+    """A fixture that tests share is the same, whichever of them is run first."""
+    if fixturedef.scope not in _SHARED:
+        return (yield)
+    parameter = getattr(request, "param_index", 0)
+    with _randomness_of(f"{fixturedef.baseid}::{fixturedef.argname} {parameter}", None):
+        return (yield)
+
+
+def _randomness_of(name: str, item: pytest.Item | None) -> AbstractContextManager[None]:
+    always = os.environ.get(system_randomness.VARIABLE) == system_randomness.SYSTEM
+    if always or (item is not None and item.get_closest_marker("system_randomness")):
+        return nullcontext() if always else system_randomness.system()
+    return system_randomness.seeded(name)

@@ -25,6 +25,7 @@ the move, and a sum is a loop. Graphs are lists of pairs, ratings are lists of (
     7  Queries of PGB
     8  Private sketch: noise, ladder, stream
     9  Draws from a private sketch
+   10  Directions, weights, sides and attributes
 
 "Prost & Yoon" is the paper "Parallel Clustering of Graphs for Anonymization and Recommender
 Systems"; sections, equations and algorithms are cited by their printed numbers. Logarithms are
@@ -1983,3 +1984,279 @@ def join_open_ends(
             made.append((v, b))
             break
     return made
+
+
+# 10  Directions, weights, sides and attributes -------------------------------------------------
+
+
+def butterflies(edges: Sequence[tuple[int, int]], first_side: set[int]) -> int:
+    """Cycles of four nodes, two of each side: pairs of the first side times pairs of neighbours."""
+    neighbours: dict[int, set[int]] = {u: set() for u in first_side}
+    for u, v in edges:
+        a, b = (u, v) if u in first_side else (v, u)
+        neighbours[a].add(b)
+    return sum(
+        math.comb(len(neighbours[u] & neighbours[v]), 2)
+        for u, v in itertools.combinations(sorted(first_side), 2)
+    )
+
+
+def mixing(edges: Sequence[tuple[int, int]], codes: Sequence[int], n_codes: int) -> list[list[int]]:
+    """Edge ends per pair of codes."""
+    counts = [[0] * n_codes for _ in range(n_codes)]
+    for u, v in edges:
+        counts[codes[u]][codes[v]] += 1
+        counts[codes[v]][codes[u]] += 1
+    return counts
+
+
+def diversity(values: Sequence[int], label: Sequence[int]) -> int:
+    """l: the number of different values in the class with the fewest."""
+    return min(len({v for v, r in zip(values, label, strict=True) if r == c}) for c in set(label))
+
+
+def closeness(values: Sequence[int], label: Sequence[int], n_codes: int, ordered: bool) -> float:
+    """t: the largest distance of a class from everybody.
+
+    Categories: the share of people whose value must change. Ordered values: the least total
+    distance by which values must be moved, where the whole scale has length 1.
+    """
+    everybody = [sum(v == c for v in values) / len(values) for c in range(n_codes)]
+    worst = 0.0
+    for r in set(label):
+        own = [v for v, c in zip(values, label, strict=True) if c == r]
+        share = [sum(v == c for v in own) / len(own) for c in range(n_codes)]
+        if ordered:
+            carried, moved = 0.0, 0.0
+            for c in range(n_codes - 1):
+                carried += share[c] - everybody[c]
+                moved += abs(carried)
+            distance = moved / (n_codes - 1) if n_codes > 1 else 0.0
+        else:
+            distance = sum(max(s - e, 0.0) for s, e in zip(share, everybody, strict=True))
+        worst = max(worst, distance)
+    return worst
+
+
+def directed_clustering(edges: Sequence[tuple[int, int]], n: int) -> dict[str, float]:
+    """Mean local clustering by triangle type (Fagiolo 2007), by enumeration of all triples."""
+    has = set(edges)
+    sums = dict.fromkeys(("cycles", "middlemen", "two in", "two out"), 0.0)
+    for i in range(n):
+        out = sum((i, j) in has for j in range(n))
+        into = sum((j, i) in has for j in range(n))
+        both = sum((i, j) in has and (j, i) in has for j in range(n))
+        found = dict.fromkeys(sums, 0)
+        for j, k in itertools.permutations([v for v in range(n) if v != i], 2):
+            found["cycles"] += (i, j) in has and (j, k) in has and (k, i) in has
+            found["middlemen"] += (i, j) in has and (k, j) in has and (k, i) in has
+            found["two in"] += (j, i) in has and (j, k) in has and (k, i) in has
+            found["two out"] += (i, j) in has and (j, k) in has and (i, k) in has
+        possible = {
+            "cycles": out * into - both,
+            "middlemen": out * into - both,
+            "two in": into * (into - 1),
+            "two out": out * (out - 1),
+        }
+        for kind, count in found.items():
+            sums[kind] += count / possible[kind] if possible[kind] else 0.0
+    return {kind: total / n for kind, total in sums.items()}
+
+
+# --- drawing -------------------------------------------------------------------------------------
+
+
+def layout_forces(
+    edges: Iterable[Pair], place: np.ndarray, scaling: float, gravity: float
+) -> np.ndarray:
+    """Forces of ForceAtlas2: edges attract by d, pairs repel by mass * mass / d, gravity."""
+    n = len(place)
+    mass = np.ones(n)
+    force = np.zeros((n, 2))
+    for u, v in edges:
+        mass[u] += 1
+        mass[v] += 1
+        force[u] += place[v] - place[u]
+        force[v] += place[u] - place[v]
+    for u in range(n):
+        for v in range(n):
+            if u != v:
+                between = place[u] - place[v]
+                force[u] += scaling * mass[u] * mass[v] * between / (between @ between)
+        force[u] -= gravity * mass[u] * place[u] / math.hypot(*place[u])
+    return force
+
+
+# --- link scores ---------------------------------------------------------------------------------
+
+
+def link_probability(
+    edges: Iterable[Pair], labels: Labels, u: int, v: int, *, model: str = "simple"
+) -> float:
+    """Probability of the pair (u, v) from all other pairs; see models/hard/link_scores.py."""
+    n, ordered = len(labels), model == "directed"
+    others = [e for e in edges if e != (u, v) and (ordered or e != (v, u))]
+    everything = len(others) + (len(list(edges)) != len(others))
+    possible = n * (n - 1) / (1 if ordered else 2)
+    r, s = labels[u], labels[v]
+
+    def between(a: int, b: int) -> bool:
+        cell = (labels[a], labels[b])
+        return cell == (r, s) or (not ordered and cell == (s, r))
+
+    count = sum(between(a, b) for a, b in others)
+    if model in ("simple", "directed"):
+        pairs = sum(
+            between(a, b) and {a, b} != {u, v}
+            if not ordered
+            else between(a, b) and (a, b) != (u, v)
+            for a in range(n)
+            for b in range(n)
+            if (a != b if ordered else a < b)
+        )
+        return (count + everything / possible) / (pairs + 1)
+    degree = [sum((a == w) + (b == w) for a, b in others) for w in range(n)]
+    block_degree = [sum(degree[w] for w in range(n) if labels[w] == c) for c in (r, s)]
+    ends = 2 * everything
+    half_edges = count * (2 if r == s else 1)
+    affinity = (half_edges + 0.3) / (block_degree[0] * block_degree[1] / ends + 0.3)
+    return 1 - math.exp(-(degree[u] + 0.5) * (degree[v] + 0.5) / ends * affinity)
+
+
+# --- rankings -------------------------------------------------------------------------------------
+
+
+def item_regression(X: np.ndarray, penalty: float) -> np.ndarray:
+    """Ridge regression of every item on all other items: coefficients, other items x item."""
+    m = X.shape[1]
+    B = np.zeros((m, m))
+    for j in range(m):
+        others = [i for i in range(m) if i != j]
+        A = X[:, others].T @ X[:, others] + penalty * np.eye(m - 1)
+        B[others, j] = np.linalg.solve(A, X[:, others].T @ X[:, j])
+    return B
+
+
+def implicit_row(row: np.ndarray, Y: np.ndarray, penalty: float, absent_weight: float):
+    """Weighted ridge regression of one 0/1 row on the factors Y, with every pair written out.
+
+    An observed pair has the target 1 / (1 + a) and the weight 1 + a, which is the loss
+    (x y - 1)^2 + a (x y)^2 up to a constant; an absent one has the target 0 and the weight a.
+    """
+    if not row.any():
+        return np.zeros(Y.shape[1])
+    own_penalty = penalty * (row.sum() + absent_weight * len(row))
+    A, b = own_penalty * np.eye(Y.shape[1]), np.zeros(Y.shape[1])
+    for v, seen in enumerate(row):
+        weight = absent_weight + (1.0 if seen else 0.0)
+        target = 1 / (1 + absent_weight) if seen else 0.0
+        A += weight * np.outer(Y[v], Y[v])
+        b += weight * target * Y[v]
+    return np.linalg.solve(A, b)
+
+
+def reciprocal_rank(ranked: list, wanted: set, n: int) -> float:
+    """1 / place of the first relevant item among the first n, else 0."""
+    for place, item in enumerate(ranked[:n], 1):
+        if item in wanted:
+            return 1 / place
+    return 0.0
+
+
+def average_precision(ranked: list, wanted: set, n: int) -> float:
+    """Mean precision at the places of relevant items, over min(n, number of relevant items)."""
+    total, hits = 0.0, 0
+    for place, item in enumerate(ranked[:n], 1):
+        if item in wanted:
+            hits += 1
+            total += hits / place
+    return total / min(n, len(wanted))
+
+
+# --- Description length (Peixoto, Physical Review E 95, 012317, 2017) -----------------------------
+
+
+def log_choose(n: int, k: int) -> float:
+    """Return the log of a binomial coefficient."""
+    return math.log(math.comb(n, k))
+
+
+def partitions_into_at_most(n: int, k: int) -> int:
+    """Count the partitions of n into at most k parts: a recursion on the largest part."""
+    ways = [1] + [0] * n
+    for part in range(1, k + 1):  # conjugate: parts of size at most k
+        for total in range(part, n + 1):
+            ways[total] += ways[total - part]
+    return ways[n]
+
+
+def labels_description(sizes: Sequence[int]) -> float:
+    """Return the length of labels: number of groups, their sizes, and who is in which."""
+    sizes = [s for s in sizes if s > 0]
+    n, k = sum(sizes), len(sizes)
+    ways = math.factorial(n)
+    for s in sizes:
+        ways //= math.factorial(s)
+    return math.log(n) + log_choose(n - 1, k - 1) + math.log(ways)
+
+
+def description_length(edges: Sequence[Pair], labels: Labels, model: str) -> float:
+    """Return the description length of a simple graph in nats, by the formulas for multigraphs."""
+    n, m = len(labels), len(edges)
+    blocks = sorted(set(labels))
+    B = len(blocks)
+    sizes = {r: sum(1 for z in labels if z == r) for r in blocks}
+    degree = degrees(edges, n)
+    cells: dict[tuple[int, int], int] = {}
+    for u, v in edges:
+        pair = (min(labels[u], labels[v]), max(labels[u], labels[v]))
+        cells[pair] = cells.get(pair, 0) + 1
+    ends = {r: sum(d for d, z in zip(degree, labels, strict=True) if z == r) for r in blocks}
+    total = labels_description(list(sizes.values()))
+    if model != "communities":
+        total += log_choose(B * (B + 1) // 2 + m - 1, m)
+        for (r, s), e in cells.items():
+            total -= math.log(math.factorial(e)) + (e * math.log(2) if r == s else 0.0)
+    else:
+        inside = sum(e for (r, s), e in cells.items() if r == s)
+        total += inside * math.log(B / 2) - math.log(math.factorial(inside))
+        total -= math.log(math.factorial(m - inside))
+        if B > 1:
+            total += (m - inside) * math.log(B * (B - 1) / 2) + math.log(m + 1)
+    if model == "simple":
+        return total + sum(ends[r] * math.log(sizes[r]) for r in blocks)
+    for r in blocks:
+        total += math.log(math.factorial(ends[r])) + degrees_description(
+            [d for d, z in zip(degree, labels, strict=True) if z == r]
+        )
+    return total - sum(math.log(math.factorial(d)) for d in degree)
+
+
+def degrees_description(block: Sequence[int]) -> float:
+    """Return the length of the degrees of a block: how often each occurs, and who has which."""
+    total = math.log(partitions_into_at_most(sum(block), len(block)))
+    total += math.log(math.factorial(len(block)))
+    return total - sum(math.log(math.factorial(block.count(d))) for d in set(block))
+
+
+def nested_description_length(edges: Sequence[Pair], levels: Sequence[Labels]) -> float:
+    """Return the description length of a hierarchy: levels[0] are labels of nodes, levels[l] those
+    of the groups of level l - 1. Degree-corrected below, dense multigraphs above."""
+    m, B = len(edges), len(set(levels[0]))
+    total = description_length(edges, levels[0], "degree-corrected")
+    total -= log_choose(B * (B + 1) // 2 + m - 1, m)
+    ends = [(levels[0][u], levels[0][v]) for u, v in edges]
+    for labels in levels[1:]:
+        groups = sorted(set(labels))
+        sizes = {r: list(labels).count(r) for r in groups}
+        total += labels_description(list(sizes.values()))
+        ends = [(labels[u], labels[v]) for u, v in ends]
+        for r in groups:
+            for s in groups:
+                if s < r:
+                    continue
+                e = sum(1 for u, v in ends if (min(u, v), max(u, v)) == (r, s))
+                places = sizes[r] * (sizes[r] + 1) // 2 if r == s else sizes[r] * sizes[s]
+                total += log_choose(places + e - 1, e)
+    top = len(set(levels[-1]))
+    return total + log_choose(top * (top + 1) // 2 + m - 1, m)

@@ -46,8 +46,11 @@ if TYPE_CHECKING:
     from coterie.base.progress import Progress as Progress
     from coterie.data import Graph as Graph
     from coterie.data import Ratings as Ratings
+    from coterie.data.attributes import Attributes as Attributes
+    from coterie.data.attributes import read_attributes as read_attributes
     from coterie.data.features import FeatureTable as FeatureTable
     from coterie.data.features import read_features as read_features
+    from coterie.data.readers import read_bipartite as read_bipartite
     from coterie.data.readers import read_graph as read_graph
     from coterie.data.readers import read_ratings as read_ratings
     from coterie.data.writers import write_graph as write_graph
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
     from coterie.engine.dask import DaskEngine as DaskEngine
     from coterie.models.additive import AdditiveBlockModel as AdditiveBlockModel
     from coterie.models.align import align as align
+    from coterie.models.hard.description.comparison import compare_models as compare_models
     from coterie.models.hard.estimator import GeneralizedKMeans as GeneralizedKMeans
     from coterie.models.soft.mcmmsbm import MCMMSBM as MCMMSBM
     from coterie.models.soft.mmsbm import MMSBM as MMSBM
@@ -66,10 +70,12 @@ _MODULES = {
     "AdditiveBlockModel": "coterie.models.additive",
     "Anonymizer": "coterie.anonymize.anonymizer",
     "AssumptionWarning": "coterie.base.errors",
+    "Attributes": "coterie.data.attributes",
     "CoterieError": "coterie.base.errors",
     "DaskEngine": "coterie.engine.dask",
     "FeatureTable": "coterie.data.features",
     "GeneralizedKMeans": "coterie.models.hard.estimator",
+    "compare_models": "coterie.models.hard.description.comparison",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
     "LedgerRefusal": "coterie.base.errors",
@@ -87,6 +93,8 @@ _MODULES = {
     "align": "coterie.models.align",
     "load_recommender": "coterie.recommend.model_file",
     "load_sketch": "coterie.anonymize.private.sketch",
+    "read_attributes": "coterie.data.attributes",
+    "read_bipartite": "coterie.data.readers",
     "read_features": "coterie.data.features",
     "read_graph": "coterie.data.readers",
     "read_ratings": "coterie.data.readers",
@@ -108,6 +116,22 @@ def _release_page(summary: Any) -> str:
     return render(summary)
 
 
+def _cluster_report(model: Any, **options: Any) -> str:
+    """Render the report of a hard clustering."""
+    from coterie.report.cluster_report import render
+
+    return render(model, **options)
+
+
+def _cluster_plot(model: Any, **options: Any) -> Any:
+    """Draw a hard clustering with matplotlib."""
+    from coterie.report.cluster_plots import make_figure
+
+    return make_figure(model, **options)
+
+
+renderers.register(renderers.CLUSTER_REPORT, _cluster_report)
+renderers.register(renderers.CLUSTER_PLOT, _cluster_plot)
 renderers.register(renderers.NOTEBOOK, _notebook_fragment)
 renderers.register(renderers.RELEASE, _release_page)
 

@@ -12,6 +12,7 @@ import networkx as nx
 import pytest
 from tests.support.command_line import COMMAND, result_of
 from tests.support.command_line import coterie as call
+from tests.support.system_randomness import process_environment
 
 _MEASURES = {
     "nodes",
@@ -203,7 +204,7 @@ def test_of_four_commands_at_once_only_the_allowed_number_releases(
                 "--policy", "once.toml", "--dataset", "race", "--out", f"race-{i}",
             ],
             cwd=folder,
-            env={**os.environ, "COTERIE_STATE": str(folder / "state")},
+            env={**os.environ, **process_environment(), "COTERIE_STATE": str(folder / "state")},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

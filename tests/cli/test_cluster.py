@@ -57,16 +57,16 @@ def test_best_search_is_locally_optimal_and_an_unfinished_search_is_not(folder: 
     assert "increase --iterations" in printed and "try --search best" in printed
 
 
-def test_a_finished_fit_is_not_continued_and_the_advice_says_so(
+def test_the_advice_to_increase_the_iterations_works_with_resume(
     folder: Path, tmp_path: Path
 ) -> None:
     given = (
         "cluster", folder / "g.txt", "--blocks", 3, "--search", "paper",
         "--checkpoint", tmp_path / "run.ckpt",
     )  # fmt: skip
-    assert "start again" not in coterie(*given, "--iterations", 1).stdout
-    printed = coterie(*given, "--iterations", 20, "--resume").stdout
-    assert "1 (not converged; increase --iterations and start again without --resume)" in printed
+    assert "1 (not converged; increase --iterations)" in coterie(*given, "--iterations", 1).stdout
+    resumed = result_of(*given, "--iterations", 20, "--tol", 0, "--resume")
+    assert resumed["iterations"] == 20
 
 
 def test_table_of_ratings_counts_users_items_and_ratings(folder: Path) -> None:
@@ -144,3 +144,46 @@ def test_killed_and_resumed_run_equals_an_uninterrupted_one(folder: Path, tmp_pa
         for r in (resumed, whole)
     ]
     assert compared[0] == compared[1] and len(whole["history"]) == 1500
+
+
+@pytest.fixture
+def club(tmp_path: Path) -> Path:
+    import networkx
+
+    path = tmp_path / "club.txt"
+    networkx.write_edgelist(networkx.karate_club_graph(), path, data=False)
+    return path
+
+
+def test_predicted_links_are_absent_and_sorted(club: Path) -> None:
+    result = result_of(
+        "cluster", club, "--blocks", 2, "--objective", "degree-corrected", "--predict-links", 25
+    )
+    pairs = {tuple(map(int, line.split())) for line in club.read_text().splitlines()}
+    links = [(link["source"], link["target"]) for link in result["links"]]
+    assert len(set(links)) == 25
+    assert not {pair for a, b in links for pair in ((a, b), (b, a))} & pairs
+    probabilities = [link["probability"] for link in result["links"]]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert all(0 < p < 1 for p in probabilities)
+    printed = coterie("cluster", club, "--blocks", 2, "--predict-links", 25).stdout
+    assert "links to expect" in printed and "5 more with --json" in printed
+
+
+def test_connected_option_and_explanation(club: Path) -> None:
+    plain = result_of("cluster", club, "--blocks", 4)
+    assert plain["explanation"][0].startswith("These blocks are roles, not communities")
+    assert "--objective communities with --blocks auto" in plain["explanation"][0]
+    assert "2 of the 4 blocks are not connected inside" in plain["explanation"][1]
+    connected = result_of("cluster", club, "--blocks", 4, "--connected")
+    assert connected["blocks"] == 4
+    assert not any("not connected" in sentence for sentence in connected["explanation"])
+
+
+def test_too_many_blocks_for_the_memory_are_refused(tmp_path: Path) -> None:
+    """The tables of 200,000 blocks need 7 TB."""
+    path = tmp_path / "path.txt"
+    path.write_text("".join(f"{v} {v + 1}\n" for v in range(200_000)))
+    done = coterie("cluster", path, "--blocks", 200_000)
+    assert done.returncode == 2
+    assert "blocks need tables of about" in done.stderr and "--blocks" in done.stderr

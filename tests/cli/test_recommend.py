@@ -245,8 +245,19 @@ def test_duplicate_ratings_are_reported_once(tmp_path) -> None:
     assert ct.load_recommender(tmp_path / "m").table_.users.size == 3
 
 
+def test_titles_of_movielens_are_found_although_genres_contain_a_bar(model, tmp_path) -> None:
+    file = tmp_path / "movies.csv"
+    rows = "".join(f'{n},"Film, The ({n})",Adventure|Comedy\n' for n in range(100, 150))
+    file.write_text("movieId,title,genres\n" + rows)
+    result = result_of("recommend", "top", model, "--user", "u3", "-n", 3, "--titles", file)
+    assert all(row["title"] == f"Film, The ({row['item']})" for row in result["items"])
+    file.write_text("1|x|\n2|y|\n")
+    done = coterie("recommend", "top", model, "--user", "u3", "--quiet", "--titles", file)
+    assert "0 of the " in done.stderr and "items of the model have a title" in done.stderr
+
+
 def test_titles_are_read_from_several_formats(tmp_path) -> None:
-    from coterie.cli.recommend.titles import read_titles
+    from coterie.data.titles import read_titles
 
     file = tmp_path / "movies.csv"
     file.write_text('movieId,title\n7,"Twelve, Monkeys"\n')
@@ -256,3 +267,147 @@ def test_titles_are_read_from_several_formats(tmp_path) -> None:
     file.write_text("1\n")
     with pytest.raises(ct.InputError, match="line 1"):
         read_titles(file)
+
+
+def test_lists_of_all_users_are_written(model, titles, tmp_path) -> None:
+    import pyarrow.parquet as parquet
+
+    out = tmp_path / "lists.csv"
+    options = ["--users", "all", "-n", 3, "--titles", titles]
+    result = result_of("recommend", "top", model, *options, "--out", out)
+    assert result["users"] == 40 and result["rows"] == 120 and result["out"] == str(out)
+    rows = list(csv.DictReader(out.open()))
+    rec = ct.load_recommender(model)
+    for user in ("u0", "u17"):
+        own = [row for row in rows if row["user"] == user]
+        expected = rec.recommend(user, 3)
+        assert [int(row["item"]) for row in own] == [one.item for one in expected]
+        assert [row["rank"] for row in own] == ["1", "2", "3"]
+        assert [float(row["score"]) for row in own] == pytest.approx([x.score for x in expected])
+        assert [float(row["rating"]) for row in own] == pytest.approx([x.rating for x in expected])
+        assert all(row["title"].startswith("Café") for row in own)
+    result_of("recommend", "top", model, *options, "--out", tmp_path / "lists.parquet")
+    table = parquet.read_table(tmp_path / "lists.parquet").to_pydict()
+    assert table["item"] == [int(row["item"]) for row in rows]
+
+
+def test_lists_of_some_users_and_items(model, tmp_path) -> None:
+    users, wanted, unwanted = tmp_path / "users", tmp_path / "wanted", tmp_path / "unwanted"
+    users.write_text("u3\nu5\n# a comment\nnobody\n")
+    wanted.write_text("\n".join(str(item) for item in range(100, 112)) + "\nnothing\n")
+    unwanted.write_text("100\n101\n")
+    out = tmp_path / "lists.csv"
+    options = ["--candidates", wanted, "--exclude", unwanted, "--rated", "-n", 99]
+    done = coterie("recommend", "top", model, "--users", users, "--out", out, *options)
+    assert done.exit_code == 0, done.output
+    assert "does not know 1 users" in done.output
+    assert "does not know 1 of the 13 candidates" in done.output
+    rows = list(csv.DictReader(out.open()))
+    assert {row["user"] for row in rows} == {"u3", "u5"}
+    assert {int(row["item"]) for row in rows} == set(range(102, 112))
+
+
+def test_orders_of_top(model) -> None:
+    rec = ct.load_recommender(model)
+    for order in ("both", "interaction", "rating"):
+        result = result_of("recommend", "top", model, "--user", "u3", "-n", 4, "--order", order)
+        expected = rec.recommend("u3", 4, order=order)
+        assert [row["item"] for row in result["items"]] == [one.item for one in expected]
+        assert [row["score"] for row in result["items"]] == [one.score for one in expected]
+
+
+def test_items_are_chosen_by_features(model, tmp_path) -> None:
+    features = tmp_path / "films.csv"
+    lines = [
+        f"{100 + j},{'Comedy|Drama' if j % 3 else 'Drama'},{1980 + j if j else ''}"
+        for j in range(30)
+    ]
+    features.write_text("movieId,genres,year\n" + "\n".join(lines) + "\n")
+
+    def items(*conditions: str) -> set[int]:
+        words = [word for condition in conditions for word in ("--where", condition)]
+        command = ["recommend", "top", model, "--user", "u3", "--rated", "-n", 99]
+        found = result_of(*command, "--items", features, *words)
+        return {row["item"] - 100 for row in found["items"]}
+
+    assert items("genres=Comedy") == {j for j in range(30) if j % 3}
+    assert items("genres!=Comedy", "year>=1990") == {12, 15, 18, 21, 24, 27}
+    assert items("year<=1983") == {1, 2, 3}
+
+
+def test_similar_users_are_listed(model) -> None:
+    result = result_of("recommend", "similar", model, "--user", "u3", "-n", 2)
+    expected = ct.load_recommender(model).similar_users("u3", 2)
+    assert [(row["user"], row["likeness"]) for row in result["users"]] == expected
+
+
+def test_explanation_names_the_own_items(model) -> None:
+    result = result_of("recommend", "explain", model, "--user", "u3", "--item", "104")
+    total = sum(own["share"] for own in result["own_items"])
+    assert result["score"] == pytest.approx(total)
+    assert any("Score for interaction and liking" in line for line in result["words"])
+
+
+def test_evaluate_on_splits_and_several_lengths(tmp_path) -> None:
+    from tests.support.small_models import two_tastes
+
+    ratings, file = two_tastes(), tmp_path / "timed.csv"
+    rows = zip(
+        ratings.user_ids[ratings.users],
+        ratings.item_ids[ratings.items],
+        ratings.ratings,
+        ratings.timestamps,
+        strict=True,
+    )
+    lines = [f"{u},{i},{r:g},{t}" for u, i, r, t in rows]
+    file.write_text("user,item,rating,timestamp\n" + "\n".join(lines) + "\n")
+    command = ["recommend", "evaluate", file, *QUICK, "--top", "3,6"]
+    for options in (
+        ["--split", "time", "--test-share", "0.1"],
+        ["--split", "last-n", "--test-last", "2", "--order", "interaction"],
+        ["--split", "random"],
+    ):
+        result = result_of(*command, *options)
+        assert len(result["folds"]) == 1 and list(result["at"]) == ["3", "6"]
+        assert result["ndcg"] == result["at"]["3"]["ndcg"]
+        assert 0 < result["at"]["6"]["hit_rate"] <= 1 and result["novelty"] > 0
+        assert result["at"]["3"]["recall"] <= result["at"]["6"]["recall"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["top", "MODEL", "--users", "all"], "add --out FILE"),
+        (["top", "MODEL", "--users", "all", "--user", "u1", "--out", "x"], "cannot be combined"),
+        (["top", "MODEL", "--users", "all", "--out", "MODEL"], "is also an input"),
+        (["top", "MODEL", "--user", "u1", "--where", "a=b"], "add --items FILE"),
+        (["top", "MODEL", "--user", "u1", "--items", "FEATURES"], "add --where"),
+        (["top", "MODEL", "--user", "u1", "--items", "FEATURES", "--where", "x=1"], "no column"),
+        (["top", "MODEL", "--user", "u1", "--items", "FEATURES", "--where", "b"], "not understood"),
+        (
+            ["top", "MODEL", "--user", "u1", "--items", "FEATURES", "--where", "b>=z"],
+            "not a number",
+        ),
+        (["top", "MODEL", "--user", "u1", "--items", "FEATURES", "--where", "b=9"], "no item"),
+        (["top", "MODEL", "--user", "u1", "--candidates", "EMPTY"], "lists no ids"),
+        (["top", "MODEL", "--user", "u1", "--candidates", "FEATURES"], "knows none of the 2"),
+        (["similar", "MODEL"], "either --item ID or --user ID"),
+        (["similar", "MODEL", "--user", "nobody"], "no user 'nobody'"),
+        (["evaluate", "TABLE", "--split", "time"], "needs the time of each rating"),
+        (["evaluate", "TABLE", "--split", "random", "--test-share", "2"], "between 0 and 1"),
+        (["evaluate", "TABLE", "--test-share", "0.1"], "requires --split"),
+        (["evaluate", "TABLE", "--test-last", "1"], "requires --split last-n"),
+        (["evaluate", "TABLE", "--top", "0"], "not a list of lengths"),
+        (["evaluate", "TABLE", "--top", "ten"], "not a list of lengths"),
+        (["evaluate", "--train", "TABLE", "--test", "TABLE", "--split", "time"], "divides RATINGS"),
+    ],
+)
+def test_bad_ranking_options_exit_with_2(model, table, tmp_path, words, said) -> None:
+    features, empty = tmp_path / "features", tmp_path / "empty"
+    features.write_text("a,b\nx,1\n")
+    empty.write_text("# nothing\n")
+    files = {"MODEL": model, "TABLE": table, "FEATURES": features, "EMPTY": empty}
+    before = model.read_bytes()
+    done = coterie("recommend", *(files.get(word, word) for word in words))
+    assert done.exit_code == 2 and said in done.output.replace("\n", " "), done.output
+    assert model.read_bytes() == before

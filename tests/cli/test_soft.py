@@ -114,3 +114,17 @@ def test_killed_and_resumed_run_equals_an_uninterrupted_one(files: Path, tmp_pat
     assert resumed["entropy"] == whole["entropy"]
     entropies = [[i["entropy"] for i in result["history"]] for result in (resumed, whole)]
     assert entropies[0] == entropies[1]
+
+
+def test_the_default_start_is_a_hard_clustering_and_it_is_compared(files: Path) -> None:
+    given = ("soft", files / "graph.csv", "--groups", 2, "--iterations", 200)
+    result = result_of(*given)
+    hard = result_of("cluster", files / "graph.csv", "--blocks", 2)
+    assert result["init"] == "hard"
+    assert result["hard_entropy"] == pytest.approx(hard["entropy"], rel=0.01)
+    assert result["entropy"] < result["hard_entropy"]
+    random = result_of(*given, "--init", "random")
+    assert random["init"] == "random" and random["hard_entropy"] is None
+    assert result["entropy"] <= random["entropy"] * 1.001
+    printed = coterie(*given).stdout
+    assert "hard clustering" in printed and "mixed memberships lower it by" in printed

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from coterie.base.errors import InputError, MissingDependencyError
+from coterie.base.errors import InputError
 from coterie.cli.datasets import app
 from coterie.data import Graph, Ratings, datasets
 from coterie.data.readers import read_graph, read_ratings
@@ -58,21 +59,15 @@ def test_movielens_has_the_published_counts(data_dir):
     assert isinstance(datasets.load("ml-100k"), Ratings)
 
 
-def test_karate_is_written_from_networkx(nowhere):
+def test_karate_comes_with_the_package(nowhere):
+    networkx = pytest.importorskip("networkx")
     graph = datasets.load("karate")
     assert isinstance(graph, Graph)
     assert (graph.n_nodes, graph.n_edges) == (34, 78)
-    assert datasets.path("karate") == nowhere / "karate.csv"
+    ours = set(zip(*(ends.tolist() for ends in graph.edges()), strict=True))
+    assert ours == {tuple(sorted(edge)) for edge in networkx.karate_club_graph().edges}
+    assert datasets.path("karate", fetch=False).is_relative_to(Path(datasets.__file__).parent)
     assert datasets.titles("karate") is None
-
-
-def test_karate_without_networkx_is_reported(nowhere, monkeypatch):
-    def missing(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr("coterie.data.dataframes.import_module", missing)
-    with pytest.raises(MissingDependencyError, match="pip install networkx"):
-        datasets.path("karate")
 
 
 @pytest.mark.parametrize("name", ["ca-astroph", "as-caida", "ml-100k"])
@@ -119,7 +114,7 @@ def test_datasets_commands(nowhere):
     assert rows["ml-100k"]["checksum_verified"] is False
     assert "not verified" in run(app, ["list"]).stdout
     found = run(app, ["path", "karate"])
-    assert found.stdout.strip() == str(nowhere / "karate.csv")
+    assert found.stdout.strip() == str(datasets.path("karate"))
     assert json.loads(run(app, ["get", "karate", "--json"]).stdout)["counts"]["edges"] == 78
     assert run(app, ["path", "ca-astroph"]).exit_code == 2
     assert run(app, ["path", "nothing"]).exit_code == 2

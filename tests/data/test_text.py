@@ -165,7 +165,7 @@ BAD_GRAPHS = [
     ("1 2\n".encode("utf-16"), {}, "UTF-16"),
     (b"a b\nc \xff\xfe\n", {}, "line 2: .* is not UTF-8"),
     ("1 2\n", {"separator": "\n"}, "separator"),
-    ("1 2\n", {"format": "xlsx"}, "unknown format 'xlsx'"),
+    ("1 2\n", {"format": "dot"}, "unknown format 'dot'"),
     ("1 2\n", {"separator": ","}, "line 1: 1 field"),
 ]
 
@@ -251,9 +251,13 @@ def test_movielens_formats_are_read(file):
     assert csv.timestamps.dtype == np.int64
     dat = read_ratings(file("1::10::5::978300760\n1::11::3::978302109\n"))
     assert (dat.n_users, dat.n_items, dat.values.tolist()) == (1, 2, [3, 5])
-    with pytest.warns(AssumptionWarning, match="timestamps"):
+    with pytest.warns(AssumptionWarning, match="column 4 was not read"):
         dated = read_ratings(file("1,10,5,yesterday\n1,11,3,today\n"))
     assert dated.timestamps is None
+    dated = read_ratings(
+        file("user,item,rating,date\n1,10,5,2026-11-17\n1,11,3,2026-11-18T12:00\n")
+    )
+    assert np.diff(dated.timestamps).tolist() == [36 * 3600 * 10**6]
     likes = read_ratings(file("user,item\nann,x\nbob,y\n"), likes=True)
     assert likes.values.tolist() == [1]
 

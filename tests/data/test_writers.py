@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.base.errors import InputError
+from coterie.base.errors import ImportantWarning, InputError
 from coterie.data import Graph, Ratings
-from coterie.data.readers import read_graph, read_ratings
+from coterie.data.readers import read_columns, read_graph, read_ratings
 from coterie.data.writers import atomic_write, write_graph, write_ratings, write_table
 
 FORMATS = [".csv", ".tsv", ".txt", ".csv.gz", ".parquet", ".graphml", ".gml", ".graphml.gz"]
@@ -189,3 +189,13 @@ def test_full_disk_leaves_no_file(tmp_path, name):
     )
     assert "cannot be written: File too large" in done.stdout
     assert os.listdir(tmp_path) == []
+
+
+def test_ids_that_look_like_formulas_are_kept_and_mentioned(tmp_path):
+    file = tmp_path / "t.csv"
+    with pytest.warns(ImportantWarning, match=r"1 field begins with =.*=cmd"):
+        write_table(file, {"node": ["=cmd|' /C calc'!A0", "-5", "ann"], "block": [0, 1, 2]})
+    assert read_columns(file, ("node", "block"))["node"].tolist()[0] == "=cmd|' /C calc'!A0"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write_table(file, {"node": ["-5", "+1.5", "ann"], "block": [0, 1, 2]})

@@ -13,7 +13,13 @@ from tests import reference
 import coterie as ct
 from coterie.base.errors import InputError
 from coterie.engine import LocalEngine
-from coterie.recommend.evaluation import evaluate, evaluate_split, fold_rows, relevant_items
+from coterie.recommend.evaluation import (
+    evaluate,
+    evaluate_split,
+    fold_rows,
+    relevant_items,
+    split_rows,
+)
 from coterie.recommend.metrics import ranking_metrics, rating_metrics
 
 
@@ -38,7 +44,8 @@ def test_ranking_metrics_equal_the_reference(users: int, n: int, seed: int) -> N
     rng = np.random.default_rng(seed)
     ranked = [rng.permutation(12)[:n] for _ in range(users)]
     relevant = [rng.choice(12, rng.integers(1, 5), replace=False) for _ in range(users)]
-    found = ranking_metrics(ranked, relevant, 12, n)
+    share = rng.random(12)
+    found = ranking_metrics(ranked, relevant, 12, n, share)
     wanted = [set(row.tolist()) for row in relevant]
     lists = [row.tolist() for row in ranked]
     expected = [reference.precision(a, b, n) for a, b in zip(lists, wanted, strict=True)]
@@ -51,6 +58,18 @@ def test_ranking_metrics_equal_the_reference(users: int, n: int, seed: int) -> N
     ]
     assert found.ndcg == pytest.approx(np.mean(gains))
     assert found.coverage == pytest.approx(len({x for a in lists for x in a}) / 12)
+    pairs = list(zip(lists, wanted, strict=True))
+    assert found.hit_rate == pytest.approx(np.mean([bool(set(a) & b) for a, b in pairs]))
+    assert found.mrr == pytest.approx(
+        np.mean([reference.reciprocal_rank(a, b, n) for a, b in pairs])
+    )
+    assert found.map == pytest.approx(
+        np.mean([reference.average_precision(a, b, n) for a, b in pairs])
+    )
+    bits = [-np.log2(share[x]) for a in lists for x in a]
+    assert found.novelty == pytest.approx(np.mean(bits))
+    longer = [np.append(row, rng.permutation(12)) for row in ranked]
+    assert ranking_metrics(longer, relevant, 12, n, share) == found
 
 
 def test_folds_are_a_seeded_permutation_cut_evenly() -> None:
@@ -130,3 +149,75 @@ def test_ranking_passes_over_the_test_ratings_once() -> None:
         assert len(found) == n_users
         counts.append(CountedOperations.operations)
     assert counts[0] == counts[1] > 0
+
+
+@settings(deadline=None)
+@given(st.integers(3, 40), st.integers(1, 3), st.integers(0, 10**6))
+def test_last_ratings_of_each_user_equal_a_plain_loop(n: int, last: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = ct.Ratings.from_arrays(
+        rng.integers(0, 5, n),
+        np.arange(n),
+        rng.integers(1, 6, n),
+        timestamps=rng.integers(0, 6, n),
+    )
+    expected = []
+    for user in range(table.n_users):
+        rows = [row for row in range(len(table)) if table.users[row] == user]
+        rows.sort(key=lambda row: (table.timestamps[row], row))
+        if len(rows) > last:
+            expected += rows[-last:]
+    if not expected:
+        with pytest.raises(InputError, match="0 to test on"):
+            split_rows(table, "last-n", last=last)
+    else:
+        assert split_rows(table, "last-n", last=last).tolist() == sorted(expected)
+
+
+def test_split_by_time_tests_on_the_latest_ratings(ratings) -> None:
+    rows = split_rows(ratings, "time", test_share=0.1)
+    assert len(rows) == 70
+    assert ratings.timestamps[rows].min() > np.delete(ratings.timestamps, rows).max()
+    drawn = split_rows(ratings, "random", test_share=0.1, seed=4)
+    assert len(set(drawn.tolist())) == 70 and drawn.tolist() != rows.tolist()
+    assert drawn.tolist() == split_rows(ratings, "random", test_share=0.1, seed=4).tolist()
+
+
+def test_invalid_splits_are_rejected(ratings) -> None:
+    without_times = replace(ratings, timestamps=None)
+    for split in ("time", "last-n"):
+        with pytest.raises(InputError, match="needs the time of each rating"):
+            split_rows(without_times, split)
+    for share in (0.0, 1.0, -1.0, float("nan")):
+        with pytest.raises(InputError, match="test_share"):
+            split_rows(ratings, "random", test_share=share)
+    with pytest.raises(InputError, match="to learn from"):
+        split_rows(ratings, "random", test_share=1e-6)
+    with pytest.raises(InputError, match="unknown `split`"):
+        split_rows(ratings, "alphabet")
+
+
+def test_evaluation_reports_rankings_of_every_length(ratings) -> None:
+    found = evaluate(
+        lambda: ct.MMSBM(n_groups=2, max_iter=20, rng=0),
+        ratings,
+        split="time",
+        top=[3, 5],
+        order="interaction",
+    )
+    assert list(found.rankings) == [3, 5] and len(found.folds) == 1
+    rows = split_rows(ratings, "time")
+    train = ratings.take(np.setdiff1d(np.arange(len(ratings)), rows))
+    rec = ct.Recommender(ct.MMSBM(n_groups=2, max_iter=20, rng=0)).fit(train)
+    test = ratings.take(rows)
+    wanted: dict = {}
+    for user, item in zip(test.users, test.items, strict=True):
+        wanted.setdefault(test.user_ids[user], set()).add(int(test.item_ids[item]))
+    for n in (3, 5):
+        recalls = []
+        for user, items in wanted.items():
+            best = [one.item for one in rec.recommend(user, n, order="interaction")]
+            recalls.append(reference.recall(best, items, n))
+        assert found.rankings[n].recall == pytest.approx(np.mean(recalls))
+    assert found.to_json()["at"]["5"]["recall"] == found.rankings[5].recall
+    assert found.means.ndcg == found.rankings[3].ndcg

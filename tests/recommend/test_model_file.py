@@ -116,7 +116,7 @@ def test_file_of_format_2_is_read(name: str) -> None:
     expected = EXPECTED[name]
     predicted = rec.predict(["u0", "u3", "nobody"], [10, 13, 11])
     assert predicted.tolist() == pytest.approx(expected["predictions"], rel=1e-6)
-    top = rec.recommend("u1", 3)
+    top = rec.recommend("u1", 3, order="rating")
     assert [found.item for found in top] == [item for item, _ in expected["top"]]
     assert [found.rating for found in top] == pytest.approx([r for _, r in expected["top"]])
 
@@ -153,3 +153,43 @@ def test_no_file_is_left_when_saving_fails(tmp_path) -> None:
     with pytest.raises(InputError, match="neither an integer nor text"):
         rec.save(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_file_without_interaction_model_is_completed_from_its_ratings(fitted, tmp_path) -> None:
+    """Files of format 3 and earlier hold the ratings only."""
+    file = tmp_path / "old"
+    fitted["mmsbm"].save(file)
+    content = file.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["coterie"])
+    tensors = {k: v for k, v in read_tensors(content).items() if not k.startswith("interactions.")}
+    del header["sha256"], header["liked_level"]
+    header["format"] = 3
+    header["sha256"] = checksum(header, tensors)
+    file.write_bytes(write_tensors(tensors, {"coterie": json.dumps(header)}))
+    old = ct.load_recommender(file)
+    assert old.recommend("u4") == fitted["mmsbm"].recommend("u4")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("interactions.seen.factors.items", "arrays of the factors are invalid"),
+        ("interactions.seen.regression.items", "of the item regression is invalid"),
+        ("interactions.popularity", "array 'popularity'"),
+    ],
+)
+def test_invalid_interaction_model_is_refused(file, name: str, message: str) -> None:
+    """Also if somebody recomputed the checksum."""
+    content = file.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["coterie"])
+    tensors = read_tensors(content)
+    for damaged in (tensors[name][:-1], None):
+        changed = {k: v for k, v in tensors.items() if k != name}
+        if damaged is not None:
+            changed[name] = np.ascontiguousarray(damaged)
+        header.pop("sha256", None)
+        header["sha256"] = checksum(header, changed)
+        file.write_bytes(write_tensors(changed, {"coterie": json.dumps(header)}))
+        assert_refused(file, message if damaged is not None else "is missing")

@@ -69,7 +69,9 @@ def test_prior_weight_is_the_ratio_of_variances() -> None:
 
 def test_recommend_ranks_unrated_items_by_expected_rating(rec, ratings) -> None:
     users, items = pairs_of(ratings)
-    for user, found in zip(["u3", "u8"], rec.recommend(["u3", "u8"], 5), strict=True):
+    for user, found in zip(
+        ["u3", "u8"], rec.recommend(["u3", "u8"], 5, order="rating"), strict=True
+    ):
         rated = set(items[users == user].tolist())
         free = [item for item in ratings.item_ids.tolist() if item not in rated]
         predicted = rec.predict([user] * len(free), free)

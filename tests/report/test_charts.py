@@ -26,7 +26,7 @@ from coterie.report.charts import (
     standalone,
     xy,
 )
-from coterie.report.charts.drawing import WIDTH, template
+from coterie.report.charts.drawing import WIDTH, template, text_width
 from coterie.report.charts.network import layout
 from coterie.report.charts.scales import Scale
 
@@ -230,6 +230,19 @@ def test_names_of_bars_are_not_cut(name: str) -> None:
     svg = bars([name, "b"], {"one": [1, 2], "two": [3, float("nan")]}, description="d").svg
     texts = of(parsed(svg), "text", "tick")
     assert name in [t.text for t in texts]
+
+
+def test_a_long_name_is_continued_in_the_next_line_above_its_bars() -> None:
+    name = "200 people known to the attacker, a guess for a sample of 50,000 people"
+    svg = bars([name, name], {"one": [1, 2], "two": [3, 4]}, description="d", names_above=True).svg
+    root = parsed(svg)
+    lines = of(root, "text", "tick")[2:]  # after the legend
+    assert " ".join(t.text or "" for t in lines) == f"{name} {name}"
+    assert len(lines) == 4 and all(text_width(t.text or "") <= WIDTH for t in lines)
+    heights = [float(t.get("y", 0)) for t in lines]
+    rows = [float(r.get("y", 0)) for r in of(root, "rect", "s0") if r.get("rx")]
+    assert heights[0] < heights[1] < rows[0] < heights[2] < heights[3] < rows[1]
+    assert rows[1] + 28 < float((root.get("viewBox") or "").split()[-1])
 
 
 def test_table_of_a_wide_matrix_has_one_row_per_cell() -> None:

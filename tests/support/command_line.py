@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.support.system_randomness import process_environment
+
 COMMAND = (sys.executable, "-m", "coterie")
 _TIMEOUT = 240.0  # seconds; kernels may have to be compiled first
 
@@ -30,7 +32,7 @@ def coterie(
         check=False,
         cwd=folder,
         input=stdin,
-        env={**os.environ, **(environment or {})},
+        env={**os.environ, **process_environment(), **(environment or {})},
     )
 
 
@@ -49,6 +51,7 @@ def started(*arguments: object) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, **process_environment()},
     )
 
 

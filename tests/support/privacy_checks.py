@@ -115,13 +115,15 @@ def largest_ladder_loss(
     )
 
 
-def audited_epsilon(here: np.ndarray, there: np.ndarray, thresholds: np.ndarray) -> float:
+def audited_epsilon(
+    here: np.ndarray, there: np.ndarray, thresholds: np.ndarray, luck: float = 1e-9
+) -> float:
     """Return a lower bound on epsilon from samples of two neighbours, one number per sample.
 
-    The events are "at least t" and "below t". The bound holds with a confidence of 99.9 % over
-    all of them (Clopper-Pearson).
+    The events are "at least t" and "below t". The bound is wrong with a probability of at most
+    `luck` over all of them (Clopper-Pearson).
     """
-    level = 1e-3 / (4 * len(thresholds))
+    level = luck / (4 * len(thresholds))
     bound = 0.0
     for first, second in ((here, there), (there, here)):
         for t in thresholds:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
@@ -18,10 +20,16 @@ from coterie.anonymize.block_settings import (
     first_sufficient,
     possible_settings,
 )
+from coterie.anonymize.draw.bipartite import bipartite_classes, check_sides, find_sides
 from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.draw.clustering import cluster_for_release, default_n_blocks
 from coterie.anonymize.draw.dcsbm import Steps, StubModel, release_classes
 from coterie.anonymize.draw.models import ReleaseModel, build_model, check_model
+from coterie.anonymize.kinds.model import KindModel, assess_kind
+from coterie.anonymize.kinds.network import Network, skeleton_of
+from coterie.anonymize.kinds.node_table import published_node_tables
+from coterie.anonymize.kinds.outcome import KindOutcome
+from coterie.anonymize.kinds.weights import check_weights
 from coterie.anonymize.ledger import Ledger, LedgerEntry, check_dataset_name, fingerprint_of
 from coterie.anonymize.output.audit import AuditRecord, PublishedStatistics
 from coterie.anonymize.output.identity_map import IdentityMap
@@ -46,9 +54,12 @@ from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.base.version import __version__
 from coterie.data import Graph
+from coterie.data.attributes import Attributes
 from coterie.engine import Engine, running_engine
 from coterie.engine.background import BackgroundTask
 from coterie.models.base import Estimator
+
+OBJECTIVES = ("simple", "directed", "weighted", "bipartite")
 
 
 class Anonymizer(Estimator):
@@ -74,6 +85,12 @@ class Anonymizer(Estimator):
         How graphs are drawn. "dcsbm" reproduces degrees, clustering and path lengths, starting
         from a degree-corrected block model [3]_; "sbm" draws from the stochastic block model of
         Prost & Yoon [1]_; "exact-counts" also keeps the number of edges between blocks [2]_.
+    objective : {"simple", "directed", "weighted", "bipartite"}, default="simple"
+        What is released: edges alone, with directions, with weights, or between two sides such as
+        people and items. The graph must be of this kind. All but "simple" need the model "dcsbm".
+    sensitive : sequence of str, default=()
+        Attributes that a class must not disclose: in every class they have several values, in
+        proportions not far from those of everybody, see `Policy`.
     steps : Steps, optional
         Steps of the "dcsbm" model to switch off. The default runs all of them.
     draws : int, default=1
@@ -130,6 +147,8 @@ class Anonymizer(Estimator):
         min_class_size: int = 10,
         max_edge_probability: float = 0.85,
         model: str = "dcsbm",
+        objective: str = "simple",
+        sensitive: Sequence[str] = (),
         steps: Steps | None = None,
         draws: int = 1,
         policy: Policy | None = None,
@@ -141,6 +160,8 @@ class Anonymizer(Estimator):
         self.min_class_size = min_class_size
         self.max_edge_probability = max_edge_probability
         self.model = model
+        self.objective = objective
+        self.sensitive = sensitive
         self.steps = steps
         self.draws = draws
         self.policy = policy
@@ -152,6 +173,8 @@ class Anonymizer(Estimator):
         self,
         graph: Graph,
         *,
+        attributes: Attributes | None = None,
+        sides: np.ndarray | None = None,
         labels: np.ndarray | None = None,
         engine: str | Engine = "local",
         callback: Callback = silent,
@@ -163,7 +186,12 @@ class Anonymizer(Estimator):
         Parameters
         ----------
         graph : Graph
-            The original, undirected and without weights.
+            The original; undirected and without weights unless `objective` says otherwise.
+        attributes : Attributes, optional
+            What is known about each node, to be released too.
+        sides : array of bool, shape (n_nodes,), optional
+            With ``objective="bipartite"``, the side of each node. By default it follows from the
+            edges.
         labels : array of int, shape (n_nodes,), optional
             Blocks to use instead of a clustering.
         engine : str or Engine, default="local"
@@ -192,6 +220,8 @@ class Anonymizer(Estimator):
         return self._release_from(
             None,
             graph,
+            attributes=attributes,
+            sides=sides,
             labels=labels,
             engine=engine,
             callback=callback,
@@ -204,6 +234,8 @@ class Anonymizer(Estimator):
         entropy: SeedSequence | None,
         graph: Graph,
         *,
+        attributes: Attributes | None = None,
+        sides: np.ndarray | None = None,
         labels: np.ndarray | None = None,
         engine: str | Engine = "local",
         callback: Callback = silent,
@@ -212,7 +244,9 @@ class Anonymizer(Estimator):
     ) -> Release:
         """Release with known randomness. Only tests may call this: somebody who knows the entropy
         can draw the same graph again."""
-        self._check(graph)
+        sides = self._check(graph, attributes, sides)
+        network = Network(graph, attributes)
+        graph = skeleton_of(graph)
         run = _RecordedRun(ledger or Ledger(), self.dataset)
         with running_engine(engine) as running, run:
             used_up = self._too_many_releases(run.earlier)
@@ -220,9 +254,11 @@ class Anonymizer(Estimator):
             if impossible:
                 release = self._refuse_without_drawing(graph, impossible)
             else:
-                release = self._release(entropy, graph, labels, running, callback, run)
+                release = self._release(
+                    entropy, graph, network, sides, labels, running, callback, run
+                )
             if release.refused and suggest and labels is None and not used_up:
-                found = self._suggestions(graph, running, callback)
+                found = self._suggestions(graph, network, sides, running, callback)
                 release = release._with_suggestions(found)
             return release
 
@@ -230,12 +266,17 @@ class Anonymizer(Estimator):
         self,
         entropy: SeedSequence | None,
         graph: Graph,
+        network: Network,
+        sides: np.ndarray | None,
         labels: np.ndarray | None,
         engine: Engine,
         callback: Callback,
         run: _RecordedRun,
     ) -> Release:
-        """Make a release that is possible: cluster, draw, measure, attack, decide."""
+        """Make a release that is possible: cluster, draw, measure, attack, decide.
+
+        `graph` is the skeleton of the network.
+        """
         started = time.perf_counter()
         policy = self.policy or Policy()
         input_hash = fingerprint_of(graph)
@@ -264,6 +305,7 @@ class Anonymizer(Estimator):
         leave_out = partial(
             self._leave_out if self.infer_edges and labels is None else _nothing_left_out,
             graph,
+            sides,
             inference_rng,
             policy.edge_probability,
             remembered,
@@ -271,7 +313,7 @@ class Anonymizer(Estimator):
 
         def attempt(
             settings: BlockSettings,
-        ) -> tuple[ReleaseModel, list[PublishedGraph], Utility, Risk]:
+        ) -> _Attempt:
             """Draw and measure, with these blocks."""
             # A3 and the attacks on the controls need only the original: they run in the background.
             with BackgroundTask(partial(leave_out, settings), engine) as left_out:
@@ -285,14 +327,23 @@ class Anonymizer(Estimator):
                     rng=secret,
                     steps=self.steps,
                     core_share=settings.core_share,
+                    sides=sides,
                     engine=engine,
                     callback=callback,
+                )
+                kind_model = KindModel.fit(
+                    network,
+                    model.classes,
+                    min_size=self.min_class_size,
+                    sensitive=tuple(self.sensitive),
+                    sensitive_distance=policy.sensitive_distance,
                 )
                 block = model.classes.block
                 with BackgroundTask(partial(suite.run_controls, block), engine) as controls:
                     callback(Progress("drawing", 0, self.draws))
                     drawn = engine.map(model.draw, secret.spawn(self.draws))
-                    releases = [assign_new_ids(g, secret) for g in drawn]
+                    networks = [kind_model.draw(g, secret) for g in drawn]
+                    releases = [assign_new_ids(g, secret, sides) for g in drawn]
                     utility = assess_utility(graph, before, block, releases, engine, callback)
                     callback(Progress("attacking", 0))
                     risk = assess_risk(
@@ -305,11 +356,29 @@ class Anonymizer(Estimator):
                         left_out=left_out.result(),
                         callback=callback,
                     )
-            return model, releases, utility, risk
+                    identities = [identity for _, identity in releases]
+                    networks = [
+                        drawn_network.renumbered(identity)
+                        for drawn_network, identity in zip(networks, identities, strict=True)
+                    ]
+                    kind = assess_kind(
+                        network,
+                        sides,
+                        kind_model,
+                        model.classes,
+                        list(zip(networks, identities, strict=True)),
+                        attack_rng,
+                        min_size=self.min_class_size,
+                    )
+            return _Attempt(model, releases, networks, utility, risk, kind)
 
-        model, releases, utility, risk = attempt(settings)
+        made = attempt(settings)
         allowed = policy.known_degrees_share
-        if self.model == "dcsbm" and risk.a2.known_degrees.disclosed > allowed:
+        if (
+            self.model == "dcsbm"
+            and sides is None
+            and made.risk.a2.known_degrees.disclosed > allowed
+        ):
             callback(Progress("searching blocks that disclose less", 0))
             found = first_sufficient(
                 graph,
@@ -318,13 +387,14 @@ class Anonymizer(Estimator):
                 ),
                 allowed,
                 policy.edge_probability,
-                lambda tried: self._classes(graph, blocks(tried), tried),
+                lambda tried: self._classes(graph, sides, blocks(tried), tried),
                 lambda tried: leave_out(tried, engine, callback),
             )
             if found is not None:
-                model, releases, utility, risk = attempt(found)
+                made = attempt(found)
+        model, releases, utility, risk = made.model, made.releases, made.utility, made.risk
         classes = model.classes
-        decision = policy.check(risk, run.earlier + self.draws)
+        decision = policy.check(risk, run.earlier + self.draws, made.kind)
         run.decided(refused=decision.refused)
         figures = ReleaseFigures(
             original=graph,
@@ -335,6 +405,8 @@ class Anonymizer(Estimator):
             utility=utility,
             risk=risk,
             decision=decision,
+            objective=self.objective,
+            kind=made.kind,
         )
         record = AuditRecord(
             model=self.model,
@@ -352,9 +424,10 @@ class Anonymizer(Estimator):
             risk=risk,
             decision=decision,
             seconds=time.perf_counter() - started,
+            kind=made.kind,
         )
         return Release(
-            [published for published, _ in releases],
+            [published.graph for published in made.networks],
             utility,
             risk,
             decision,
@@ -365,17 +438,19 @@ class Anonymizer(Estimator):
             run.ledger,
             run.entry,
             summarize_for_owner(figures),
+            made.kind,
+            published_node_tables(made.networks, releases, sides),
         )
 
-    def _check(self, graph: Graph) -> None:
-        """Raise InputError for invalid parameters and for graphs that cannot be released."""
+    def _check(
+        self, graph: Graph, attributes: Attributes | None, sides: np.ndarray | None
+    ) -> np.ndarray | None:
+        """Raise InputError for invalid parameters and for graphs that cannot be released.
+
+        Returns the sides of a bipartite graph, None for others.
+        """
         check_model(self.model)
-        if graph.directed or graph.weights is not None:
-            kind = "directed" if graph.directed else "weighted"
-            raise InputError(
-                f"a {kind} graph cannot be released",
-                remedy="read it as a simple graph, without directions and weights",
-            )
+        self._check_kind(graph, attributes)
         for name, value in (("draws", self.draws), ("min_class_size", self.min_class_size)):
             if value < 1:
                 raise InputError(f"{name}={value} is less than 1")
@@ -386,6 +461,57 @@ class Anonymizer(Estimator):
             raise InputError(
                 f"max_edge_probability={self.max_edge_probability} is not between 0 and 1"
             )
+        if self.objective != "bipartite":
+            return None
+        if sides is None:
+            return find_sides(graph)
+        check_sides(graph, np.asarray(sides, bool))
+        return np.asarray(sides, bool)
+
+    def _check_kind(self, graph: Graph, attributes: Attributes | None) -> None:
+        """Raise InputError if the graph is not of the kind that `objective` says."""
+        if self.objective not in OBJECTIVES:
+            raise InputError(
+                f"unknown objective {self.objective!r}",
+                remedy=f"use one of {', '.join(OBJECTIVES)}",
+            )
+        if graph.directed and graph.weights is not None:
+            raise InputError(
+                "a graph with directions and weights cannot be released",
+                remedy="read it without directions or without weights",
+            )
+        found = "directed" if graph.directed else "weighted"
+        if (graph.directed or graph.weights is not None) and self.objective != found:
+            raise InputError(
+                f"a {found} graph cannot be released with `objective={self.objective!r}`",
+                remedy=f"set `objective={found!r}`, or read it as a simple graph, without "
+                "directions and weights",
+            )
+        missing = {"directed": not graph.directed, "weighted": graph.weights is None}
+        if missing.get(self.objective, False):
+            raise InputError(
+                f"the graph is not {self.objective}",
+                remedy=f"read it with `{self.objective}=True`, or use `objective='simple'`",
+            )
+        if self.objective != "simple" and self.model != "dcsbm":
+            raise InputError(
+                f"the model {self.model!r} draws simple graphs only", remedy="use `model='dcsbm'`"
+            )
+        if graph.weights is not None:
+            check_weights(graph.edge_weights())
+        if attributes is not None and attributes.n_nodes != graph.n_nodes:
+            raise InputError(f"{attributes.n_nodes} rows of attributes for {graph.n_nodes} nodes")
+        for name in self.sensitive:
+            if attributes is None:
+                raise InputError(
+                    f"there is no table with the sensitive column {name!r}",
+                    remedy="give `attributes`",
+                )
+            if len(np.unique(attributes[name].values)) < 2:
+                raise InputError(
+                    f"the sensitive column {name!r} has a single value, so everybody's is known",
+                    remedy="remove the column",
+                )
 
     def _impossible(self, graph: Graph) -> list[str]:
         """Return why no release of this graph is possible with these parameters."""
@@ -416,7 +542,14 @@ class Anonymizer(Estimator):
         decision = PolicyDecision(reasons=reasons, weaker=(self.policy or Policy()).weaker())
         return Release([], None, None, decision, [], summary)
 
-    def _suggestions(self, graph: Graph, engine: Engine, callback: Callback) -> list[str]:
+    def _suggestions(
+        self,
+        graph: Graph,
+        network: Network,
+        sides: np.ndarray | None,
+        engine: Engine,
+        callback: Callback,
+    ) -> list[str]:
         """Look for the parameters that would pass and keep most of the original."""
 
         def attempt(change: Change) -> Trial:
@@ -427,7 +560,13 @@ class Anonymizer(Estimator):
                 "policy": replace(self.policy or Policy(), releases=0),
             }
             trial = type(self)(**parameters)
-            made = trial.release(graph, engine=engine, suggest=False)
+            made = trial.release(
+                network.graph,
+                attributes=network.attributes,
+                sides=sides,
+                engine=engine,
+                suggest=False,
+            )
             return Trial.of(refused=made.refused, utility=made.utility)
 
         space = search_space(
@@ -455,8 +594,18 @@ class Anonymizer(Estimator):
             callback=callback,
         )
 
-    def _classes(self, graph: Graph, labels: np.ndarray, settings: BlockSettings) -> Classes:
+    def _classes(
+        self,
+        graph: Graph,
+        sides: np.ndarray | None,
+        labels: np.ndarray,
+        settings: BlockSettings,
+    ) -> Classes:
         """Return the classes of a release with these blocks."""
+        if sides is not None:
+            return bipartite_classes(
+                graph, labels, sides, self.min_class_size, self.max_edge_probability
+            )
         if self.model != "dcsbm":
             return Classes(labels, labels)
         return release_classes(
@@ -471,6 +620,7 @@ class Anonymizer(Estimator):
     def _leave_out(
         self,
         graph: Graph,
+        sides: np.ndarray | None,
         rng: Generator,
         certainty: float,
         remembered: RememberedLabels,
@@ -483,7 +633,7 @@ class Anonymizer(Estimator):
         def classes(rest: Graph) -> Classes:
             cluster = partial(self._cluster, engine=engine, callback=callback)
             labels = remembered.get(rest, settings.n_blocks, cluster)
-            return self._classes(rest, labels, settings)
+            return self._classes(rest, sides, labels, settings)
 
         # A copy, so that each call leaves the same edges out.
         return leave_edges_out(graph, classes, deepcopy(rng), certainty=certainty)
@@ -499,6 +649,17 @@ def require_name(dataset: str | None, policy: Policy | None) -> None:
             "has no name",
             remedy="set `dataset` to a name, the same each time",
         )
+
+
+class _Attempt(NamedTuple):
+    """Graphs drawn with some blocks, and what was measured of them."""
+
+    model: ReleaseModel
+    releases: list[PublishedGraph]  # skeletons
+    networks: list[Network]
+    utility: Utility
+    risk: Risk
+    kind: KindOutcome | None
 
 
 class _RecordedRun:
@@ -548,6 +709,7 @@ class _RecordedRun:
 
 def _nothing_left_out(
     graph: Graph,
+    sides: np.ndarray | None,
     rng: Generator,
     certainty: float,
     remembered: RememberedLabels,

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
+from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack, SensitiveRisk
 from coterie.anonymize.risk.assessment import AttackComparison, Risk
 from coterie.anonymize.risk.disclosure import DegreeDisclosure
 from coterie.anonymize.risk.intervals import highest_likely_count
@@ -118,6 +119,11 @@ class Policy:
         in a copy with only the names removed.
     releases : int, default=0
         Maximum number of graphs published from one original; 0 sets no limit.
+    sensitive_values : int, default=2
+        Minimum number of different values of a sensitive column in every class (l-diversity).
+    sensitive_distance : float, default=0.4
+        Maximum distance between the values of a sensitive column in a class and in the whole
+        network, from 0 to 1 (t-closeness).
 
     See Also
     --------
@@ -138,6 +144,8 @@ class Policy:
     edge_inference: float = 1.0
     attack_margin: float = 0.01
     releases: int = 0
+    sensitive_values: int = 2
+    sensitive_distance: float = 0.4
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> Policy:
@@ -158,7 +166,17 @@ class Policy:
         InputError
             If the file is not TOML, names an unknown limit or sets an impossible value.
         """
-        return cls.from_text(Path(path).read_text(encoding="utf-8"), path)
+        content = Path(path).read_bytes()
+        encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"not a text file in UTF-8 ({error.reason} at byte {error.start})",
+                path=path,
+                remedy="save the file as UTF-8",
+            ) from error
+        return cls.from_text(text, path)
 
     @classmethod
     def from_text(cls, text: str, path: str | PathLike[str] | None = None) -> Policy:
@@ -211,7 +229,7 @@ class Policy:
                 raise InputError(f"{name} = {value!r} is not {expected}", path=path)
         return cls(**given)
 
-    def check(self, risk: Risk, releases: int) -> PolicyDecision:
+    def check(self, risk: Risk, releases: int, kind: KindOutcome | None = None) -> PolicyDecision:
         """Compare the risk of a release with every limit.
 
         Parameters
@@ -220,6 +238,8 @@ class Policy:
             The risk of the release, as in ``Release.risk``.
         releases : int
             Number of graphs published from the same original, including this release.
+        kind : KindOutcome, optional
+            What was measured of attributes, directions and weights, as in ``Release.kind``.
 
         Returns
         -------
@@ -236,6 +256,10 @@ class Policy:
         if inference is not None and self.edge_inference < 1:
             limits.append(self._inference_limit(inference))
         limits += [self._attack_limit(attack) for attack in risk.a4.comparisons()]
+        if kind is not None:
+            for sensitive in kind.sensitive:
+                limits += self._sensitive_limits(sensitive)
+            limits += [self._network_attack_limit(attack) for attack in kind.attacks]
         last = self._release_limit(releases)
         if last is not None:
             limits.append(last)
@@ -260,7 +284,7 @@ class Policy:
         found = []
         for name, (label, no_limit) in _LIMITS.items():
             value, usual = getattr(self, name), getattr(default, name)
-            less_is_weaker = name == "min_class_size"
+            less_is_weaker = name in ("min_class_size", "sensitive_values")
             off = value <= no_limit if less_is_weaker else value >= no_limit
             if value < usual if less_is_weaker else value > usual:
                 found.append(WeakerLimit(name, label, value, usual, off))
@@ -386,6 +410,46 @@ class Policy:
             label=f"people guessed right: {result.label}",
         )
 
+    def _sensitive_limits(self, found: SensitiveRisk) -> list[Limit]:
+        name = found.column
+        return [
+            Limit(
+                f"values of {name} in a class",
+                found.least_values,
+                self.sensitive_values,
+                found.least_values >= self.sensitive_values,
+                f"a class has {found.least_values} different "
+                f"{'value' if found.least_values == 1 else 'values'} of the sensitive column "
+                f"{name}, the policy requires {self.sensitive_values}",
+                at_least=True,
+                label=f"different values of {name} in every class",
+            ),
+            Limit(
+                f"distance of {name} in a class",
+                found.largest_distance,
+                self.sensitive_distance,
+                found.largest_distance <= self.sensitive_distance,
+                f"the values of the sensitive column {name} in a class differ from those of "
+                f"everybody by {100 * found.largest_distance:.3g} % (the policy allows "
+                f"{100 * self.sensitive_distance:.3g} %)",
+                percent=True,
+                label=f"distance of the values of {name} in a class from everybody's",
+            ),
+        ]
+
+    def _network_attack_limit(self, attack: NetworkAttack) -> Limit:
+        allowed = highest_likely_count(attack.expected + self.attack_margin * attack.naive)
+        return Limit(
+            f"people found, {attack.label}",
+            attack.correct,
+            allowed,
+            attack.correct <= allowed,
+            f"A4: somebody who {attack.label} guesses {attack.correct} people right; luck explains "
+            f"{attack.expected:.1f} and the policy allows {allowed} (in a copy with only the names "
+            f"removed this attack identifies {attack.naive})",
+            label=f"people guessed right by somebody who {attack.label}",
+        )
+
     def _release_limit(self, releases: int) -> Limit | None:
         if not self.releases:
             return None
@@ -408,4 +472,6 @@ _LIMITS: dict[str, tuple[str, float]] = {
     "edge_share": ("share of the edges that may be disclosed by their cells", 1),
     "known_degrees_share": ("share of the edges that may be named if all degrees are known", 1),
     "attack_margin": ("people found beyond luck, as a share of those in an unprotected copy", 1),
+    "sensitive_values": ("different values of sensitive columns in every class", 1),
+    "sensitive_distance": ("distance of sensitive values in a class from everybody's", 1),
 }

@@ -17,14 +17,18 @@ class PublishedGraph(NamedTuple):
     identity: np.ndarray  # int32[n]: the published node of each original node
 
 
-def assign_new_ids(graph: Graph, rng: Generator) -> PublishedGraph:
-    """Renumber the nodes at random.
+def assign_new_ids(graph: Graph, rng: Generator, sides: np.ndarray | None = None) -> PublishedGraph:
+    """Renumber the nodes at random; of two sides, the first one gets the lower numbers.
 
     >>> published = assign_new_ids(Graph.from_edges([0], [1]), np.random.default_rng(0))
     >>> published.graph.n_edges, sorted(published.identity.tolist())
     (1, [0, 1])
     """
-    identity = rng.permutation(graph.n_nodes).astype(np.int32)
+    if sides is None:
+        identity = rng.permutation(graph.n_nodes).astype(np.int32)
+    else:
+        identity = np.empty(graph.n_nodes, np.int32)
+        identity[np.lexsort((rng.random(graph.n_nodes), sides))] = np.arange(graph.n_nodes)
     source, target = graph.edges()
     renumbered = Graph.from_edges(identity[source], identity[target], n_nodes=graph.n_nodes)
     return PublishedGraph(renumbered, identity)

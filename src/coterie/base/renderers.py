@@ -1,4 +1,4 @@
-"""Turn results into HTML without importing the package that draws them.
+"""Turn results into HTML and figures without importing the package that draws them.
 
 Imports go one way, so models and releases cannot import `report`. The root package, which imports
 all others, registers the functions that draw.
@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-Renderer = Callable[[Any], str | None]
+Renderer = Callable[..., Any]
 
 NOTEBOOK = "notebook"  # a fitted model as an HTML fragment
 RELEASE = "release"  # the public summary of a release as a page
+CLUSTER_REPORT = "cluster report"  # a clustering with its data as a page
+CLUSTER_PLOT = "cluster plot"  # a clustering with its graph as a matplotlib figure
 
 _registered: dict[str, Renderer] = {}
 
@@ -22,7 +24,7 @@ def register(kind: str, renderer: Renderer) -> None:
     _registered[kind] = renderer
 
 
-def render(kind: str, result: Any) -> str | None:
-    """Return the result as HTML, or None if no function is registered for its kind."""
+def render(kind: str, result: Any, **options: Any) -> Any:
+    """Return the result as HTML or as a figure; None if no function is registered for its kind."""
     renderer = _registered.get(kind)
-    return None if renderer is None else renderer(result)
+    return None if renderer is None else renderer(result, **options)

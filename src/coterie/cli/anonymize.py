@@ -12,7 +12,8 @@ import typer
 from coterie.base.errors import PolicyRefusedError
 from coterie.base.json_values import JsonObject, as_json
 from coterie.cli.anonymize_private import PrivateOptions, refuse_other_options, run_private
-from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption, load_graph
+from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption
+from coterie.cli.network_input import kind_table, load_network
 from coterie.cli.session import Session, command, spell_options, stopwatch
 
 if TYPE_CHECKING:
@@ -29,12 +30,35 @@ class Model(StrEnum):
     exact_counts = "exact-counts"
 
 
+class ReleaseObjective(StrEnum):
+    simple = "simple"
+    directed = "directed"
+    weighted = "weighted"
+    bipartite = "bipartite"
+
+
 class OutputFormat(StrEnum):
     csv = "csv"
     parquet = "parquet"
     graphml = "graphml"
 
 
+ObjectiveOption = Annotated[
+    ReleaseObjective,
+    typer.Option(
+        help="What the network has: simple (edges alone), directed, weighted (the third column is "
+        "the weight), or bipartite (two kinds of nodes; the first column holds one kind, the "
+        "second the other)."
+    ),
+]
+AttributesOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Table of what is known about each node, released too: a column node, then one "
+        "column per attribute (CSV or Parquet). Example: --attributes staff.csv",
+    ),
+]
 BlocksOption = Annotated[
     int | None,
     typer.Option(
@@ -114,6 +138,16 @@ def run(
             help="With --epsilon: maximum of the total epsilon of the dataset, this one included.",
         ),
     ] = "4",
+    objective: ObjectiveOption = ReleaseObjective.simple,
+    attributes: AttributesOption = None,
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Attribute that classes must not disclose; may be repeated. "
+            "Example: --sensitive diagnosis",
+        ),
+    ] = None,
     blocks: BlocksOption = None,
     model: Annotated[
         Model,
@@ -225,7 +259,7 @@ def run(
         out,
         private,
         dataset=dataset,
-        inputs=[graph, *([] if policy is None else [policy])],
+        inputs=[graph, *(file for file in (policy, attributes) if file is not None)],
         overwrite=overwrite,
         research_truth=research_truth,
     )
@@ -234,6 +268,8 @@ def run(
         min_class_size=min_class_size,
         max_edge_probability=max_edge_probability,
         model=model.value,
+        objective=objective.value,
+        sensitive=tuple(sensitive or ()),
         steps=Steps(rewire=rewire),
         draws=draws,
         policy=limits,
@@ -241,14 +277,23 @@ def run(
         rng=session.seed,
     )
     with stopwatch() as seconds:
-        original = load_graph(session, graph, format=format, separator=separator)
+        network = load_network(
+            session, graph, objective.value, attributes, format=format, separator=separator
+        )
         with session.progress("anonymize") as callback:
             release = anonymizer.release(
-                original, engine=session.engine(), callback=callback, suggest=not force
+                network.graph,
+                attributes=network.attributes,
+                sides=network.sides,
+                engine=session.engine(),
+                callback=callback,
+                suggest=not force,
             )
         written = bool(release.graphs) and (force or not release.refused)
         suggestions = [spell_options(text) for text in release.suggestions]
-        result = release_json(release.decision, suggestions, release.utility, release.risk)
+        result = release_json(
+            release.decision, suggestions, release.utility, release.risk, release.kind
+        )
         if written:
             release.write(
                 out,
@@ -288,6 +333,10 @@ def _print_release(
             session.say(f"not preserved: {what}")
         utility = release.utility
         session.show(measures_table(utility.original, utility.published, utility.degree_ks))
+    if release.kind is not None:
+        for what in release.kind.not_kept():
+            session.say(f"not preserved: {what}")
+        session.show(kind_table(release.kind))
     session.show(_policy_table(release.decision))
     for limit in release.decision.limits:
         if limit.note:

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import FormatOption, SeparatorOption, load_graph
+from coterie.base.json_values import JsonObject, json_value
+from coterie.cli.anonymize import ObjectiveOption, ReleaseObjective
+from coterie.cli.input_options import FormatOption, SeparatorOption
+from coterie.cli.network_input import (
+    OriginalAttributesOption,
+    PublishedAttributesOption,
+    attack_kinds,
+    load_network,
+    require_both,
+)
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -34,6 +42,9 @@ def run(
             "`coterie anonymize --research-truth`.",
         ),
     ],
+    objective: ObjectiveOption = ReleaseObjective.simple,
+    attributes: OriginalAttributesOption = None,
+    published_attributes: PublishedAttributesOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> JsonObject:
@@ -44,20 +55,32 @@ def run(
 
     Example: coterie attack friends.csv release/graph.csv --truth who.csv
     """
+    from coterie.anonymize.kinds.network import skeleton_of
     from coterie.anonymize.output.identity_map import read_identity_map
     from coterie.anonymize.output.json_form import attack_json
     from coterie.anonymize.published_graph import PublishedGraph
     from coterie.anonymize.risk.attack_suite import attack
 
-    known, other = (
-        load_graph(session, path, format=format, separator=separator)
-        for path in (original, published)
-    )
+    require_both(attributes, published_attributes)
+    networks = [
+        load_network(session, path, objective.value, table, format=format, separator=separator)
+        for path, table in ((original, attributes), (published, published_attributes))
+    ]
+    known, other = (skeleton_of(network.graph) for network in networks)
     target = PublishedGraph(other, read_identity_map(truth, known, other))
     with stopwatch() as seconds, session.progress("attack") as callback:
         found = attack(known, target, session.engine(), rng=session.seed, callback=callback)
-        result = {**attack_json(found), "seconds": seconds()}
+        result = attack_json(found)
+        everything = attack_kinds(networks[0], networks[1], target.identity, session.seed)
+        if everything is not None:
+            result["everything_known"] = json_value(vars(everything))
+        result["seconds"] = seconds()
     session.show(_table(found))
+    if everything is not None:
+        session.show(
+            f"Somebody who {everything.label}: {everything.correct:,} of {everything.guesses:,} "
+            f"people guessed right; {everything.naive:,} in a copy without names."
+        )
     session.show(
         "Expected by luck: the right guesses of somebody who picks at random among nodes of "
         "similar degree. A release also discloses its classes; its report counts what they explain."

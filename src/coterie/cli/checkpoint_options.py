@@ -22,8 +22,8 @@ ResumeOption = Annotated[
     typer.Option(
         "--resume",
         help="Continue an interrupted fit from the --checkpoint file; without such a file, start a "
-        "new fit. A fit that has finished does not continue, even if --iterations is larger now: "
-        "its result is returned.",
+        "new fit. A single run that has ended goes on if --iterations is larger or --tol smaller "
+        "now.",
     ),
 ]
 

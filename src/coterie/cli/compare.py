@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import FormatOption, SeparatorOption, load_graph
+from coterie.cli.anonymize import ObjectiveOption, ReleaseObjective
+from coterie.cli.input_options import FormatOption, SeparatorOption
+from coterie.cli.network_input import (
+    OriginalAttributesOption,
+    PublishedAttributesOption,
+    compare_kinds,
+    kind_table,
+    load_network,
+    require_both,
+)
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -43,6 +52,9 @@ def run(
             "`coterie anonymize --research-truth`. Compares the communities person by person.",
         ),
     ] = None,
+    objective: ObjectiveOption = ReleaseObjective.simple,
+    attributes: OriginalAttributesOption = None,
+    published_attributes: PublishedAttributesOption = None,
     format: FormatOption = None,
     separator: SeparatorOption = None,
 ) -> JsonObject:
@@ -53,16 +65,23 @@ def run(
 
     Example: coterie compare friends.csv release/graph.csv --full
     """
+    from coterie.anonymize.kinds.network import skeleton_of
     from coterie.anonymize.output.identity_map import read_identity_map
-    from coterie.anonymize.output.json_form import comparison_json, full_comparison_json
+    from coterie.anonymize.output.json_form import (
+        comparison_json,
+        full_comparison_json,
+        kind_json,
+    )
     from coterie.anonymize.utility.full_measures import compare_fully
     from coterie.anonymize.utility.measures import compare
     from coterie.cli.anonymize import measures_table
 
-    first, second = (
-        load_graph(session, path, format=format, separator=separator)
-        for path in (original, published)
-    )
+    require_both(attributes, published_attributes)
+    networks = [
+        load_network(session, path, objective.value, table, format=format, separator=separator)
+        for path, table in ((original, attributes), (published, published_attributes))
+    ]
+    first, second = (skeleton_of(network.graph) for network in networks)
     identity = None if truth is None else read_identity_map(truth, first, second)
     with stopwatch() as seconds, session.progress("compare") as callback:
         if full:
@@ -73,6 +92,9 @@ def run(
         else:
             found = compare(first, second, session.engine(), identity=identity)
             result = comparison_json(found)
+        kind = compare_kinds(*networks)
+        if kind is not None:
+            result["kind"] = kind_json(kind)
         result["seconds"] = seconds()
     session.show(measures_table(found.original, found.published, found.degree_ks, "two graphs"))
     if full:
@@ -80,6 +102,8 @@ def run(
         session.show(_counts(everything))
     if found.communities is not None:
         session.show(_communities_table(found.communities))
+    if kind is not None:
+        session.show(kind_table(kind))
     return result
 
 

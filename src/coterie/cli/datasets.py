@@ -47,7 +47,7 @@ def list_(session: Session) -> JsonObject:
         path = local_path(dataset)
         counts = ", ".join(f"{n:,} {name.replace('_', '-')}" for name, n in dataset.counts.items())
         what = f"{dataset.about}: {counts}"
-        table.add_row(dataset.name, what, _checksum(dataset), str(path or _absent(dataset)))
+        table.add_row(dataset.name, what, _checksum(dataset), str(path or "not downloaded"))
         rows.append(
             {
                 "name": dataset.name,
@@ -62,10 +62,6 @@ def list_(session: Session) -> JsonObject:
         )
     session.show(table)
     return {"datasets": rows}
-
-
-def _absent(dataset: Dataset) -> str:
-    return "not downloaded" if dataset.address else "written on first use"
 
 
 def _checksum(dataset: Dataset) -> str:

@@ -28,7 +28,7 @@ EXAMPLES = "Example: coterie doctor --json > doctor.json"
 def run(session: Session) -> JsonObject:
     """Check the installation and print versions.
 
-    Shows versions of packages, cores, memory and the compiler's cache, and lists problems with
+    Shows versions of packages, cores, memory and what is compiled, and lists problems with
     their solutions. Add the output to a bug report.
     """
     import os
@@ -38,7 +38,6 @@ def run(session: Session) -> JsonObject:
     import coterie
     from coterie.base.machine import available_cores, physical_memory
 
-    session.say("compiling a small function with Numba …")
     findings: JsonObject = {
         "coterie": coterie.__version__,
         "python": platform.python_version(),
@@ -68,26 +67,29 @@ def _version(module: str) -> str | None:
 
 
 def _numba() -> JsonObject:
-    """Compile a kernel and report whether the cache works."""
-    import os
+    """Compile a kernel, unless it is stored, and report whether results can be stored."""
     import time
 
     import numpy as np
     from numba.core import config
 
+    from coterie.kernels.numba.cache import cache_folder, compiled_files, prebuilt_target
+    from coterie.kernels.numba.dispatch import always_compiled
     from coterie.kernels.numba.random import uniform_block
 
     layer = getattr(config, "THREADING_LAYER", "unknown")  # set when Numba reads its settings
     start = time.perf_counter()
-    uniform_block(np.uint64(1), 8)
-    stats = uniform_block.stats  # type: ignore[attr-defined]
-    cache = stats.cache_path or ""  # empty where Numba found no writable folder
-    folder = cache if os.path.isdir(cache) else os.path.dirname(cache)
+    with always_compiled():
+        uniform_block(np.uint64(1), 8)
+    taken = time.perf_counter() - start
+    folder, shipped = cache_folder(), prebuilt_target()
     return {
-        "compile_seconds": round(time.perf_counter() - start, 3),
-        "cached": bool(stats.cache_hits),
-        "cache_path": cache,
-        "cache_writable": os.access(folder, os.W_OK),
+        "compile_seconds": round(taken, 3),
+        "cached": bool(uniform_block.stats.cache_hits),  # type: ignore[attr-defined]
+        "cache_path": str(folder or ""),
+        "cache_writable": folder is not None,
+        "compiled_kernels": len({name.rsplit(".", 2)[0] for name in compiled_files()}),
+        "prebuilt": shipped.cpu if shipped else None,
         "threading_layer": f"{layer} (not used: coterie has its own threads)",
     }
 
@@ -100,8 +102,8 @@ def _problems(findings: JsonObject) -> list[str]:
     ]
     if not findings["numba"]["cache_writable"]:
         problems.append(
-            f"Numba cannot store compiled kernels in {findings['numba']['cache_path']}: "
-            "set NUMBA_CACHE_DIR to a folder that you can write to"
+            "compiled code cannot be stored, so every command compiles again: set NUMBA_CACHE_DIR "
+            "to a folder that you can write to"
         )
     return problems
 
@@ -113,7 +115,13 @@ def _line(name: str, value: Any) -> str:
     'cached no (compiled now; the next run loads it from the cache)'
     >>> _line("cache_writable", True), _line("pandas", None)
     ('cache_writable yes', 'pandas not installed')
+    >>> _line("compiled_kernels", 3)
+    'compiled_kernels 3 (`coterie warmup` compiles all of them)'
     """
+    if name == "compiled_kernels":
+        return f"compiled_kernels {value} (`coterie warmup` compiles all of them)"
+    if name == "prebuilt":
+        return f"prebuilt {value or 'none (only a wheel made by `make wheel` has them)'}"
     if name == "cached" and not value:
         return "cached no (compiled now; the next run loads it from the cache)"
     if isinstance(value, bool):

@@ -13,28 +13,31 @@ from coterie.cli.session import Session
 
 if TYPE_CHECKING:
     from coterie.data import Graph, Ratings
+    from coterie.data.recognition import Notify
 
 GraphArgument = Annotated[
     str,
     typer.Argument(
         metavar="GRAPH",
-        help="Edge list (text or .gz), Parquet, GraphML or GML file; - reads stdin.",
+        help="Edge list (text, Excel or Parquet), adjacency matrix, GraphML, GML, Pajek, Matrix "
+        "Market or JSON file, also as .gz; - reads stdin.",
     ),
 ]
 DataArgument = Annotated[
     str,
     typer.Argument(
         metavar="GRAPH",
-        help="Edge list (text or .gz), Parquet, GraphML or GML file; a table of user, item and "
-        "rating with --objective ratings; or a folder made by `coterie shard`. - reads stdin.",
+        help="Edge list (text, Excel or Parquet), adjacency matrix, GraphML, GML, Pajek, Matrix "
+        "Market or JSON file, also as .gz; a table of user, item and rating with --objective "
+        "ratings; or a folder made by `coterie shard`. - reads stdin.",
     ),
 ]
 RatingsArgument = Annotated[
     str,
     typer.Argument(
         metavar="RATINGS",
-        help="Table of user, item, rating and optionally timestamp (text, .gz or Parquet), or a "
-        "folder made by `coterie shard`; - reads stdin.",
+        help="Table of user, item, rating and optionally timestamp (text, .gz, Parquet, Excel or "
+        "JSON), or a folder made by `coterie shard`; - reads stdin.",
     ),
 ]
 FormatOption = Annotated[
@@ -42,7 +45,8 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="File format: text, parquet, graphml or gml (default: from the file name).",
+        help="File format: text, parquet, excel, graphml, gml, pajek, mtx (Matrix Market), json or "
+        "matrix (adjacency matrix); default: from the first bytes, then from the file name.",
     ),
 ]
 TableFormatOption = Annotated[
@@ -50,7 +54,8 @@ TableFormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="File format: text or parquet (default: from the file name).",
+        help="File format: text, parquet, excel, json or mtx (default: from the first bytes, then "
+        "from the file name).",
     ),
 ]
 SeparatorOption = Annotated[
@@ -89,6 +94,8 @@ class HardObjective(StrEnum):
 
     simple = "simple"
     degree_corrected = "degree-corrected"
+    communities = "communities"
+    auto = "auto"
     directed = "directed"
     weighted = "weighted"
     ratings = "ratings"
@@ -109,7 +116,8 @@ def load_data(
 ) -> Any:
     """Load the input of a command: a graph or ratings, in memory or in shards."""
     if Path(path).is_dir():
-        return load_shards(path, format=format, separator=separator)
+        options = {**session.reading.for_graph(), **session.reading.for_ratings()}
+        return load_shards(path, format=format, separator=separator, **options)
     if objective.value in _RATINGS:
         return load_ratings(
             session,
@@ -136,18 +144,39 @@ def load_graph(
     weighted: bool = False,
     format: str | None = None,
     separator: str | None = None,
+    notify: Notify | None = None,
 ) -> Graph:
     """Load the graph of a command's argument; remarks about cleaning are printed."""
     from coterie.data.readers import read_graph
 
     return read_graph(
-        path,
+        file_or_dataset(path),
         directed=directed,
         weighted=weighted,
         format=format,
         separator=separator,
         threads=session.threads,
+        on_recognised=notify or _say(session),
+        **session.reading.for_graph(),
     )
+
+
+def file_or_dataset(path: str) -> str:
+    """Return the path of a file; the name of a data set such as karate stands for its file.
+
+    >>> file_or_dataset("karate").endswith("karate.csv"), file_or_dataset("-")
+    (True, '-')
+    """
+    from coterie.data.datasets import REGISTRY, local_path
+
+    if path in REGISTRY and not Path(path).exists():
+        return str(local_path(REGISTRY[path]) or path)
+    return path
+
+
+def _say(session: Session) -> Notify:
+    """Return a function that says in one line what was recognised."""
+    return lambda found: session.say(found.line())
 
 
 def load_shards(path: str, *, holds: str | None = None, **options: Any) -> Any:
@@ -158,7 +187,7 @@ def load_shards(path: str, *, holds: str | None = None, **options: Any) -> Any:
     from coterie.engine.sharded_data import RATINGS, ShardedRatings, open_shards
 
     for name, value in options.items():
-        if value:
+        if value is not None and value is not False:
             raise InputError(
                 f"--{name} applies to files, and this is a folder of shards",
                 path=path,
@@ -182,21 +211,25 @@ def load_ratings(
     merge: bool = True,
     format: str | None = None,
     separator: str | None = None,
+    notify: Notify | None = None,
 ) -> Ratings:
     """Load the ratings of a command's argument; remarks about merging are printed."""
     from coterie.data.readers import read_ratings
 
     if Path(path).is_dir():
         options = {"likes": likes, "format": format, "separator": separator}
+        options |= session.reading.for_ratings()
         loaded: Ratings = load_shards(path, holds="ratings", **options).load()
         return loaded
     return read_ratings(
-        path,
+        file_or_dataset(path),
         likes=likes,
         merge=merge,
         format=format,
         separator=separator,
         threads=session.threads,
+        on_recognised=notify or _say(session),
+        **session.reading.for_ratings(),
     )
 
 
@@ -218,14 +251,14 @@ def parse_groups(text: str) -> int | tuple[int, int]:
 
 
 def parse_blocks(text: str) -> int | tuple[int, int] | str:
-    """Parse "10", "10,5" or "auto" as the value of --blocks.
+    """Parse "10", "10,5", "auto" or "nested" as the value of --blocks.
 
     >>> parse_blocks("10,5"), parse_blocks("auto")
     ((10, 5), 'auto')
     """
-    if text == "auto":
+    if text in ("auto", "nested"):
         return text
-    return _parse_counts("--blocks", text, "give K, K,L for users and items, or auto")
+    return _parse_counts("--blocks", text, "give K, K,L for users and items, auto or nested")
 
 
 def _parse_counts(option: str, text: str, remedy: str) -> int | tuple[int, int]:

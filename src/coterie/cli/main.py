@@ -6,13 +6,15 @@ Command files import nothing heavy at the top, so that `coterie --help` answers 
 from __future__ import annotations
 
 import inspect
+import os
+import signal
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coterie.cli.session import INTERRUPTED
+from coterie.cli.session import BAD_INPUT, INTERRUPTED
 
 if TYPE_CHECKING:
     from typer.models import CommandInfo
@@ -29,6 +31,7 @@ app = typer.Typer(
 # A module's `EXAMPLES`, or the paragraphs of its docstring that begin with "Example", end the help.
 _COMMANDS = {
     "anonymize": "anonymize",
+    "app": "app",
     "attack": "attack",
     "benchmark": "benchmark",
     "cluster": "cluster",
@@ -40,9 +43,11 @@ _COMMANDS = {
     "ledger": "ledger",
     "recommend": "recommend",
     "reproduce": "reproduce",
+    "serve": "serve",
     "shard": "shard",
     "sketch": "sketch",
     "soft": "soft",
+    "warmup": "warmup",
 }
 
 
@@ -69,11 +74,13 @@ def _options(
     """
 
 
-def register_commands() -> None:
-    """Add every command to the application; a second call changes nothing."""
+def register_commands(only: str | None = None) -> None:
+    """Add every command, or `only` one, to the application; a second call changes nothing."""
     if app.registered_commands or app.registered_groups:
         return
     for name, module_name in _COMMANDS.items():
+        if only is not None and name != only:
+            continue
         module = import_module(f"coterie.cli.{module_name}")
         if hasattr(module, "app"):
             for info in module.app.registered_commands:
@@ -96,7 +103,28 @@ def _move_examples_to_the_end(info: CommandInfo) -> None:
 def main() -> None:
     """Run the command line: the entry point of the `coterie` script."""
     try:
-        register_commands()
+        _stop_like_ctrl_c()
+        _check_streams()
+        # The other commands would only cost time, if the first word is the name of one
+        first = sys.argv[1] if len(sys.argv) > 1 else ""
+        register_commands(first if first in _COMMANDS else None)
         app()
     except KeyboardInterrupt:  # before or after a command's own handling
         sys.exit(INTERRUPTED)
+
+
+def _stop_like_ctrl_c() -> None:
+    """Let SIGTERM and SIGHUP do what Ctrl-C does: temporary files are removed, results kept."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
+
+def _check_streams() -> None:
+    """Stop if standard output is closed: a result could not be printed."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  for the rest of the process
+    if sys.stdout is None:
+        sys.stderr.write("coterie: standard output is closed; redirect it to /dev/null instead\n")
+        sys.exit(BAD_INPUT)

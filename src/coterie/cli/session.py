@@ -30,7 +30,12 @@ from coterie.base.errors import (
     PolicyRefusedError,
 )
 from coterie.base.json_values import as_json
+from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
+from coterie.cli.dry_run import preview
+from coterie.cli.file_arguments import check_outputs
+from coterie.cli.reading_options import ReadingOptions, reading_parameters, take_reading_options
+from coterie.kernels.numba.compile_events import watch_compilations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +65,12 @@ _OPTION_NAMES = {
 }
 _PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
 
+_ADDRESS_SPACE = 1_000_000_000  # bytes; with 0.7 GB, loading and compiling fail
 _COMPILING = "compiling (slow only the first time)"
+_COMPILES_ONCE = (
+    "compiling numerical code for this computer; this happens once "
+    "(`coterie warmup` does it for all commands)"
+)
 _SEED_HELP = "Random seed. The same seed gives the same result, for any number of threads."
 
 
@@ -117,6 +127,7 @@ class Session:
     json: bool = False
     quiet: bool = False
     debug: bool = False
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
     interrupted: bool = False  # set by a command that stopped early but kept its results
     assumed: list[str] = field(default_factory=list)  # remarks of the library, for reports
     _said: set[str] = field(default_factory=set)
@@ -137,7 +148,7 @@ class Session:
         """The console on stderr: progress, notes and errors."""
         from rich.console import Console
 
-        return Console(stderr=True, markup=False)
+        return Console(stderr=True, markup=False, emoji=False)
 
     @functools.cached_property
     def output(self) -> Console:
@@ -146,7 +157,7 @@ class Session:
 
         # no markup: titles and ids of the user may contain square brackets
         width = None if sys.stdout.isatty() else 160
-        return Console(highlight=False, markup=False, width=width)
+        return Console(highlight=False, markup=False, emoji=False, width=width)
 
     def engine(self) -> LocalEngine:
         """Return an engine that runs on the threads of this process."""
@@ -156,11 +167,12 @@ class Session:
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[[Progress], None]]:
-        """Yield a callback that draws a bar with entropy and remaining time, on a terminal only."""
+        """Yield a callback that draws a bar on a terminal, or else writes lines now and then."""
         from coterie.base.progress import silent
+        from coterie.cli.plain_progress import PlainProgress
 
         if self.quiet or not sys.stderr.isatty():
-            yield silent
+            yield silent if self.quiet else PlainProgress(title, self.say)
             return
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
@@ -217,10 +229,13 @@ def command(
 
 def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callable[..., None]:
     own = list(inspect.signature(run, eval_str=True).parameters.values())[1:]
+    added = reading_parameters(own)
     shared = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
         for name, (kind, default) in _shared_options(seed_help, unused).items()
     ]
+
+    names = {p.name: _user_name(p) for p in own}
 
     @functools.wraps(run)
     def wrapper(**given: Any) -> None:
@@ -230,9 +245,12 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
             given.pop("json_"),
             given.pop("quiet"),
             given.pop("debug"),
+            reading=take_reading_options(given, added),
         )
-        with exit_codes(session), remarks(session):
-            result = run(session, **given)
+        with exit_codes(session), remarks(session), compile_notice(session):
+            _check_address_space()
+            check_outputs(given, names)
+            result = preview(session, given) if session.reading.dry_run else run(session, **given)
             if session.json:
                 sys.stdout.write(as_json(result) + "\n")
                 sys.stdout.flush()
@@ -240,10 +258,34 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
             raise typer.Exit(INTERRUPTED)
 
     wrapper.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + shared
+        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + added + shared
     )
-    wrapper.__annotations__ = {p.name: p.annotation for p in own + shared}
+    wrapper.__annotations__ = {p.name: p.annotation for p in own + added + shared}
     return wrapper
+
+
+def _check_address_space() -> None:
+    """Stop if `ulimit -v` leaves too little for Numba, which would end without a clear message."""
+    limit = address_space_limit()
+    if limit is not None and limit < _ADDRESS_SPACE:
+        raise InputError(
+            f"out of memory: this shell allows a process {limit / 1e9:.1f} GB of address space, "
+            f"and coterie needs at least {_ADDRESS_SPACE / 1e9:.0f} GB",
+            remedy="raise the limit (ulimit -v unlimited)",
+        )
+
+
+def _user_name(parameter: inspect.Parameter) -> str:
+    """Return what the user calls a parameter: --research-truth, or GRAPH for an argument."""
+    from typer.models import ArgumentInfo, OptionInfo
+
+    for note in getattr(parameter.annotation, "__metadata__", ()):
+        if isinstance(note, ArgumentInfo):
+            return str(note.metavar or parameter.name.upper())
+        if isinstance(note, OptionInfo):
+            long = [name for name in note.param_decls or () if name.startswith("--")]
+            return long[0] if long else "--" + parameter.name.replace("_", "-")
+    return parameter.name
 
 
 @contextmanager
@@ -263,6 +305,13 @@ def remarks(session: Session) -> Iterator[None]:
                 usual(message, category, *place, **more)
 
         warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
+@contextmanager
+def compile_notice(session: Session) -> Iterator[None]:
+    """Say once why a command waits, as soon as it begins to compile."""
+    with watch_compilations(lambda _: session.say(_COMPILES_ONCE)):
         yield
 
 

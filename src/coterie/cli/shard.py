@@ -57,7 +57,7 @@ def run(
         }
         made: GraphSharding | RatingSharding
         if objective is Contents.ratings:
-            made = shard_ratings(data, out, **options)
+            made = shard_ratings(data, out, **options, **_columns(session.reading.for_ratings()))
             loops, what = 0, "ratings"
             contents = (
                 f"{_count(made.n_ratings, 'rating')} by {_count(made.n_users, 'user')} of "
@@ -70,6 +70,7 @@ def run(
                 directed=objective is Contents.directed,
                 weighted=objective is Contents.weighted,
                 **options,
+                **_columns(session.reading.for_graph()),
             )
             loops, what = made.self_loops, "edges"
             contents = f"{_count(made.n_edges, 'edge')} of {_count(made.n_nodes, 'node')}"
@@ -77,6 +78,14 @@ def run(
         session.say(f"{loops:,} self-loops dropped, {made.merged:,} repeated {what} merged")
     session.show(f"{contents} written as {_count(made.shards, 'shard')} to {out}")
     return made._asdict() | {"seconds": seconds()}
+
+
+def _columns(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of reading as arguments of the functions that shard."""
+    header = options.pop("header")
+    renamed = {"timestamp" if name == "time" else name: value for name, value in options.items()}
+    chosen = {name: value for name, value in renamed.items() if value is not None}
+    return {"header": header, "columns_by_name": chosen}
 
 
 def _count(number: int, noun: str) -> str:

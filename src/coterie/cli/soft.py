@@ -55,6 +55,13 @@ class AbsentPairs(StrEnum):
     ignored = "ignored"
 
 
+class Start(StrEnum):
+    """The start of the fit."""
+
+    hard = "hard"
+    random = "random"
+
+
 _SAMPLES = 30  # default of --samples
 
 
@@ -106,6 +113,13 @@ def run(
             "smooth more.",
         ),
     ] = 0.0,
+    init: Annotated[
+        Start | None,
+        typer.Option(
+            help="Start of the fit: hard (cluster the nodes first, one block per group; ends "
+            "lower) or random. Default: hard; random for a graph in shards."
+        ),
+    ] = None,
     runs: RunsOption = 1,
     out: Annotated[
         Path | None,
@@ -143,6 +157,7 @@ def run(
         "tol": tol,
         "prior": prior,
         "n_init": runs,
+        "init": _start_of(init, data).value,
         "absent": absent_pairs.value,
         "rng": session.seed,
     }
@@ -161,8 +176,14 @@ def run(
         from coterie.report.soft_report import render
 
         write_page(report, render(model, data, name=Path(graph).name, assumed=session.assumed))
-    result = _result(model, data, seconds, resumed=resume)
-    show_fit(session, result.counts, result.outcome, files={"memberships": out, "report": report})
+    result = _result(model, data, seconds)
+    show_fit(
+        session,
+        result.counts,
+        result.outcome,
+        more=result.comparison_rows(),
+        files={"memberships": out, "report": report},
+    )
     return result.as_json()
 
 
@@ -172,13 +193,41 @@ class SoftResult:
 
     counts: Counts  # nodes, edges, groups
     outcome: FitOutcome
+    start: str  # "hard" or "random"
+    hard_entropy: float | None  # of the hard clustering at the start, if it can be compared
+
+    def comparison_rows(self) -> list[tuple[str, str]]:
+        """Return the row of the table that compares with the hard clustering."""
+        if self.hard_entropy is None:
+            return []
+        lower = self.hard_entropy - self.outcome.entropy
+        verdict = (
+            f"mixed memberships lower it by {lower:,.2f}"
+            if lower >= 0
+            else f"mixed memberships are {-lower:,.2f} above; increase --iterations"
+        )
+        return [("hard clustering", f"{self.hard_entropy:,.2f} nats; {verdict}")]
 
     def as_json(self) -> JsonObject:
         """Return the JSON output of the command."""
-        return {**self.counts, **self.outcome.json_keys()}
+        return {
+            **self.counts,
+            **self.outcome.json_keys(),
+            "init": self.start,
+            "hard_entropy": self.hard_entropy,
+        }
 
 
-def _result(model: SoftModel, data: Any, seconds: float, *, resumed: bool) -> SoftResult:
+def _start_of(given: Start | None, data: Any) -> Start:
+    """Return the start of the fit; a hard clustering needs the data in memory."""
+    from coterie.data import Graph, Ratings
+
+    if given is not None:
+        return given
+    return Start.hard if isinstance(data, Graph | Ratings) else Start.random
+
+
+def _result(model: SoftModel, data: Any, seconds: float) -> SoftResult:
     groups = list(model.theta_.shape[:2])
     counts: Counts = (
         {"nodes": data.n_nodes, "edges": data.n_edges, "groups": groups[0]}
@@ -194,8 +243,9 @@ def _result(model: SoftModel, data: Any, seconds: float, *, resumed: bool) -> So
             interrupted=model.interrupted_,
             seconds=seconds,
             run_entropies=[run.entropy for run in model.runs_],
-            resumed=resumed,
         ),
+        start=model.init,
+        hard_entropy=model.hard_entropy_,
     )
 
 
@@ -208,10 +258,12 @@ def _fit(
 ) -> float:
     """Fit the model and return the seconds it took, without compiling."""
     from coterie.base.progress import Progress
+    from coterie.models.smallest_data import worth_compiling_for
 
     with session.progress("soft clustering") as callback:
-        callback(Progress("compiling", 0))
-        model.compile(data, engine)
+        if worth_compiling_for(data):
+            callback(Progress("compiling", 0))
+            model.compile(data, engine)
         with stopwatch() as seconds:
             model.fit(data, engine, callback, **saving)
             taken = seconds()

@@ -67,11 +67,41 @@ def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
 @contextmanager
 def _raw(path: PathLike) -> Iterator[io.BufferedReader]:
     if str(path) == "-":
+        if sys.stdin is None:
+            raise InputError("is closed", path=place_name(path), remedy="give a file")
         stdin = sys.stdin.buffer
         yield stdin if isinstance(stdin, io.BufferedReader) else io.BufferedReader(stdin)  # type: ignore[arg-type]
         return
     with open(path, "rb") as file:
         yield file
+
+
+def first_bytes(path: PathLike, size: int = 1 << 14) -> bytes:
+    """Return the first bytes of a file, decompressed; standard input is not consumed.
+
+    Empty if the file cannot be read: the reader that comes next says why.
+    """
+    try:
+        if str(path) == "-":
+            stdin = getattr(sys.stdin, "buffer", None)
+            if not isinstance(stdin, io.BufferedReader):
+                return b""
+            head = stdin.peek(size)
+            return _unpacked_start(head, size) if head.startswith(_GZIP) else head[:size]
+        if not os.path.isfile(path):  # a pipe can be read only once
+            return b""
+        with open_bytes(path) as stream:
+            return stream.read(size)
+    except (InputError, OSError):
+        return b""
+
+
+def _unpacked_start(head: bytes, size: int) -> bytes:
+    """Return the beginning of what gzip compressed, from the beginning of the compressed bytes."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(head, size)
+    except zlib.error:
+        return b""
 
 
 def read_all(path: PathLike) -> io.BytesIO:

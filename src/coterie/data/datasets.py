@@ -1,5 +1,7 @@
 """The data sets of Prost & Yoon: from $COTERIE_DATA, from the cache, or downloaded.
 
+The karate club is a file of the package.
+
 The counts of every file are checked. The registry says which files have a checksum by their
 publisher, and whether a download was compared with it.
 """
@@ -12,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from coterie.base.errors import AssumptionWarning, InputError, MissingDependencyError
+from coterie.base.errors import AssumptionWarning, InputError
 from coterie.data.graph import Graph
 from coterie.data.ratings import Ratings
 
@@ -56,7 +58,7 @@ _DATASETS = (
     ),
     Dataset(
         "karate",
-        "friends in a karate club (comes with networkx)",
+        "friends in a karate club (comes with coterie)",
         ("karate.csv",),
         {"nodes": 34, "edges": 78, "self_loops": 0},
         cite="Zachary: An Information Flow Model for Conflict and Fission, 1977",
@@ -81,9 +83,7 @@ def path(name: str, *, check: bool = True, fetch: bool = True) -> Path:
     dataset = find(name)
     file = local_path(dataset)
     if file is None:
-        if name == "karate":
-            file = _make_karate(dataset)
-        elif fetch:
+        if fetch:
             file = _download(dataset)
         else:
             remedy = f"run `coterie datasets get {name}`, or {_where_to_put(dataset)}"
@@ -130,7 +130,9 @@ def cache_folder() -> Path:
 
 
 def local_path(dataset: Dataset) -> Path | None:
-    """Return where the file exists, in $COTERIE_DATA or in the cache."""
+    """Return where the file exists: in the package, in $COTERIE_DATA or in the cache."""
+    if not dataset.address:
+        return Path(__file__).with_name("files") / dataset.files[0]
     folders = [Path(folder) for folder in (os.environ.get("COTERIE_DATA"),) if folder]
     for folder in (*folders, cache_folder()):
         for file in dataset.files:
@@ -177,24 +179,6 @@ def _download(dataset: Dataset) -> Path:
             stacklevel=3,
         )
     return folder / dataset.member if dataset.member else Path(got)
-
-
-def _make_karate(dataset: Dataset) -> Path:
-    """Write the karate club graph of networkx into the cache."""
-    from coterie.data.dataframes import require
-    from coterie.data.writers import write_graph
-
-    try:
-        networkx = require("networkx")
-    except MissingDependencyError as error:
-        raise MissingDependencyError(
-            "the data set karate is part of networkx, which is not installed",
-            remedy="pip install networkx",
-        ) from error
-    path = cache_folder() / dataset.files[0]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_graph(Graph.from_networkx(networkx.karate_club_graph()), path)
-    return path
 
 
 def _read(dataset: Dataset, path: Path) -> Graph | Ratings:

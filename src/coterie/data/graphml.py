@@ -1,62 +1,153 @@
-"""Read and write GraphML and GML with networkx, which must be installed."""
+"""Read and write GraphML with the XML parser of the standard library."""
 
 from __future__ import annotations
 
-import io
 from typing import IO, Any
-
-import numpy as np
+from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
 
 from coterie.base.errors import InputError
-from coterie.data.byte_source import PathLike, place_name, read_all
-from coterie.data.dataframes import require
+from coterie.data.byte_source import PathLike, open_bytes, place_name
+from coterie.data.edge_table import EdgeTable
 from coterie.data.graph import Graph
-from coterie.data.ids import written_integer
-from coterie.data.networkx_igraph import graph_from_networkx, graph_to_networkx
+
+_REMEDY = "check the file, or export it again"
 
 
-def read_markup(path: PathLike, kind: str, directed: bool, weighted: bool) -> Graph:
-    """Read a graph from a GraphML or GML file; ids are integers if all of them are."""
-    networkx = require("networkx")
-    content = read_all(path)
-    try:
-        network = _parse(networkx, content, kind)
-    except Exception as error:  # the parsers raise many types of errors for malformed files
-        raise InputError(
-            f"networkx cannot read this as {kind}: {error}",
-            path=place_name(path),
-            remedy="check the file, or export it again",
-        ) from error
-    if directed and not network.is_directed():
-        network = network.to_directed()
-    try:
-        graph = graph_from_networkx(network, "weight" if weighted else None, directed=directed)
-    except InputError as error:
-        raise InputError(error.problem, path=place_name(path), remedy=error.remedy) from None
-    return Graph(
-        graph.indptr, graph.indices, _integer_ids(graph.ids), graph.weights, directed, graph.cleaned
-    )
+def read_graphml(path: PathLike) -> EdgeTable:
+    """Read the first graph of a GraphML file; the attribute "weight" of its edges is the weight."""
+    reader = _Reader(path)
+    with open_bytes(path) as stream:
+        reader.parse(stream)
+    return reader.table
 
 
-def write_markup(graph: Graph, file: IO[bytes], kind: str) -> None:
-    """Write a graph as GraphML or GML."""
-    networkx = require("networkx")
-    network = graph_to_networkx(graph)
-    (networkx.write_graphml if kind == "graphml" else networkx.write_gml)(network, file)
+class _Reader:
+    """Collects nodes and edges while expat reads the file. Nothing outside the file is loaded."""
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = path
+        self.table = EdgeTable()
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        self._parser.EntityDeclHandler = self._entity
+        self._graphs = 0
+        self._weight_key: str | None = None
+        self._default_weight = 1.0
+        self._weights: list[float] = []
+        self._has_weights = False
+        self._collecting: list[str] | None = None  # the text of a weight or of a default
+        self._in_key = False
+        self._in_edge = False
+
+    def parse(self, stream: IO[bytes]) -> None:
+        """Read the whole file."""
+        try:
+            while block := stream.read(1 << 20):
+                self._parser.Parse(block, False)
+            self._parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise self._error(f"not well-formed XML: {expat.ErrorString(error.code)}") from None
+        if not self._graphs:
+            raise self._error("there is no graph")
+        if self._has_weights:
+            self.table.weights = self._weights
+
+    def _error(self, problem: str) -> InputError:
+        line = self._parser.CurrentLineNumber
+        return InputError(problem, path=place_name(self.path), line=line, remedy=_REMEDY)
+
+    def _entity(self, *_: Any) -> None:
+        raise self._error("the file defines XML entities, which GraphML does not need")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = tag.rsplit(" ", 1)[-1]
+        table = self.table
+        if name == "graph":
+            self._graphs += 1
+            if self._graphs > 1:
+                raise self._error("there is more than one graph")
+            table.directed = attributes.get("edgedefault") == "directed"
+        elif name == "node":
+            table.nodes.append(self._attribute(attributes, "id", "node"))
+        elif name == "edge":
+            table.sources.append(self._attribute(attributes, "source", "edge"))
+            table.targets.append(self._attribute(attributes, "target", "edge"))
+            self._weights.append(self._default_weight)
+            self._in_edge = True
+        elif name in ("hyperedge", "port"):
+            raise self._error(f"a <{name}> cannot be read: only edges between two nodes")
+        elif name == "key":
+            if attributes.get("attr.name") == "weight" and attributes.get("for") in ("edge", "all"):
+                self._weight_key = attributes.get("id")
+                self._in_key = True
+        elif name == "default" and self._in_key:
+            self._collecting = []
+        elif name == "data" and self._in_edge and attributes.get("key") == self._weight_key:
+            self._collecting = [] if self._weight_key is not None else None
+
+    def _attribute(self, attributes: dict[str, str], name: str, tag: str) -> str:
+        if name not in attributes:
+            raise self._error(f"a <{tag}> has no {name}")
+        return attributes[name]
+
+    def _text(self, text: str) -> None:
+        if self._collecting is not None:
+            self._collecting.append(text)
+
+    def _end(self, tag: str) -> None:
+        name = tag.rsplit(" ", 1)[-1]
+        if name in ("data", "default") and self._collecting is not None:
+            text = "".join(self._collecting).strip()
+            self._collecting = None
+            try:
+                value = float(text)
+            except ValueError:
+                raise self._error(f"the weight {text!r} is not a number") from None
+            self._has_weights = True
+            if name == "default":
+                self._default_weight = value
+            else:
+                self._weights[-1] = value
+        elif name == "key":
+            self._in_key = False
+        elif name == "edge":
+            self._in_edge = False
 
 
-def _parse(networkx: Any, content: io.BytesIO, kind: str) -> Any:
-    """Parse the content; nodes are named by their labels if a GML file has labels."""
-    if kind == "graphml":
-        return networkx.read_graphml(content)
-    lines = content.read().decode("utf-8").splitlines()
-    labelled = any(line.split(None, 1)[:1] == ["label"] for line in lines)
-    return networkx.parse_gml(lines, label="label" if labelled else "id")
+def write_graphml(graph: Graph, file: IO[bytes]) -> None:
+    """Write a graph as GraphML; weights become the attribute "weight" of the edges."""
+    weights = graph.edge_weights() if graph.weights is not None else None
+    sources, targets = graph.edges()
+    ids = [quoteattr(_xml_text(str(name))) for name in graph.ids.tolist()]
+    kind = "directed" if graph.directed else "undirected"
+    lines = [
+        "<?xml version='1.0' encoding='utf-8'?>",
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
+    ]
+    if weights is not None:
+        lines.append('<key id="d0" for="edge" attr.name="weight" attr.type="double"/>')
+    lines.append(f'<graph edgedefault="{kind}">')
+    lines += [f"<node id={name}/>" for name in ids]
+    for place, (u, v) in enumerate(zip(sources.tolist(), targets.tolist(), strict=True)):
+        ends = f"<edge source={ids[u]} target={ids[v]}"
+        if weights is None:
+            lines.append(f"{ends}/>")
+        else:
+            weight = escape(f"{weights[place]:.17g}")
+            lines.append(f'{ends}><data key="d0">{weight}</data></edge>')
+    lines += ["</graph>", "</graphml>", ""]
+    file.write("\n".join(lines).encode())
 
 
-def _integer_ids(names: np.ndarray) -> np.ndarray:
-    """Return the ids as integers if all of them are."""
-    try:
-        return np.array([written_integer(str(name)) for name in names], np.int64)
-    except ValueError:
-        return names
+def _xml_text(name: str) -> str:
+    """Return the id, or raise InputError for a character that XML cannot hold."""
+    for character in name:
+        if ord(character) < 32 and character not in "\t\n\r":
+            raise InputError(
+                f"the id {name!r} has a character that GraphML cannot hold",
+                remedy="write CSV or Parquet instead",
+            )
+    return name

@@ -46,6 +46,7 @@ def read_parquet(
             )
         places = [int(np.flatnonzero(layout.slot == i)[0]) for i in range(len(layout.names))]
         columns = ParquetColumns(name, layout, len(fields))
+        columns.column_names, columns.format = fields, "parquet"
         _read_notes(columns, table.schema_arrow.metadata or {})
         names = [fields[place] for place in places]
         if consume is None:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from typing import Any
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from coterie.base.errors import AssumptionWarning, ImportantWarning, InputError
 from coterie.data.adjacency_builder import WeightConflictError, build_rows, cut_edges
-from coterie.data.byte_source import PathLike, place_name, suffixes
+from coterie.data.adjacency_matrix import MATRIX, MAYBE, OTHER, matrix_edges, matrix_shape
+from coterie.data.byte_source import PathLike, place_name
+from coterie.data.edge_table import EdgeTable, array_columns, edge_columns
+from coterie.data.file_format import GRAPHS, TABLES, find_format
 from coterie.data.graph import Graph
-from coterie.data.ids import number_integers, number_text, written_integer
+from coterie.data.ids import number_ids, number_integers, number_text, written_integer
 from coterie.data.ratings import Ratings
+from coterie.data.recognition import Notify, recognised
 from coterie.data.text_layout import WantedColumns
-from coterie.data.text_reader import Columns, read_text
-
-_FORMATS = {
-    "text": (".txt", ".csv", ".tsv", ".edges", ".edgelist", ".dat", ".data"),
-    "parquet": (".parquet", ".pq"),
-    "graphml": (".graphml",),
-    "gml": (".gml",),
-}
-_ALIASES = {"csv": "text", "tsv": "text", "edgelist": "text"}
+from coterie.data.text_reader import Columns, TextSample, read_rows, read_text, text_rows
 
 
 def read_graph(
@@ -33,7 +32,12 @@ def read_graph(
     weighted: bool = False,
     format: str | None = None,
     separator: str | None = None,
+    header: bool | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
     threads: int | None = None,
+    on_recognised: Notify | None = None,
 ) -> Graph:
     """Read a graph from a file.
 
@@ -44,22 +48,31 @@ def read_graph(
     Parameters
     ----------
     path : path-like
-        An edge list as text (one edge per line: source, target and optionally weight) or Parquet,
-        or a GraphML or GML file (with networkx). Text can be compressed with gzip. `-` is
-        standard input. Lines that begin with # or % are comments, except `# nodes: N`, which says
+        An edge list as text (one edge per line: source, target and optionally weight), Parquet or
+        Excel; a GraphML, GML, Pajek, Matrix Market or JSON (node-link) file; or an adjacency
+        matrix as text or Excel. Every format can be compressed with gzip. `-` is standard input.
+        Lines of text that begin with # or % are comments, except `# nodes: N`, which says
         that the ids are 0..N-1, and `# isolated: ID`, which adds a node without edges.
     directed : bool, default=False
         Whether edges have a direction.
     weighted : bool, default=False
         Whether to read weights from the third column (of GraphML and GML: from the attribute
         "weight"). The weights of repeated edges are added.
-    format : {"text", "parquet", "graphml", "gml"}, optional
-        The format. By default, it follows from the suffix of the file; unknown suffixes are text.
+    format : str, optional
+        "text", "parquet", "excel", "graphml", "gml", "pajek", "mtx", "json" or "matrix". By
+        default, it follows from the first bytes of the file, then from its suffix; anything else
+        is text.
     separator : str, optional
         The separator of a text file: any character, "::", "tab" or "whitespace". By default, it
         is detected.
+    header : bool, optional
+        Whether the first line of a table has the names of the columns. By default, it is detected.
+    source, target, weight : str, optional
+        The names of the columns. By default, columns are found by known names, then by their order.
     threads : int, optional
         The number of threads. By default, all cores.
+    on_recognised : callable, optional
+        Called with what was recognised in the file (`coterie.data.recognition.Recognised`).
 
     Returns
     -------
@@ -86,23 +99,23 @@ def read_graph(
     ...     ct.read_graph(f"{folder}/edges.txt")
     Graph(4 nodes, 2 edges)
     """
-    kind = _format(path, format)
-    if kind in ("graphml", "gml"):
-        from coterie.data.graphml import read_markup
-
-        graph = read_markup(path, kind, directed, weighted)
-    else:
-        wanted = WantedColumns(("source", "target"), ("weight",) if weighted else ())
-        columns = _columns(path, kind, wanted, separator, threads)
-        graph = _graph(columns, directed, weighted, threads)
-        if columns.header is not None:
-            _remark(_header_note(columns))
-        if not weighted and columns.n_fields > 2:
-            warnings.warn(  # part of the data is left out, so commands say it even if quiet
-                f"{columns.name}: column 3 was not read; set `weighted` if it holds weights",
-                ImportantWarning,
-                stacklevel=2,
-            )
+    kind = find_format(path, format, GRAPHS)
+    chosen = _chosen(source=source, target=target, weight=weight)
+    wanted = WantedColumns(
+        ("source", "target"), ("weight",) if weighted else (), chosen=_of(chosen, weighted)
+    )
+    reading = _Reading(path, kind, format is not None, separator, header, threads)
+    columns = _graph_columns(reading, wanted, directed=directed, weighted=weighted)
+    noted = None if on_recognised is None else recognised(columns, reading.kind, "")
+    graph = _graph(columns, directed, weighted, threads)
+    if columns.header is not None:
+        _remark(_header_note(columns))
+    if not weighted and columns.n_fields > 2 and "weight" not in chosen:
+        _say_unread(columns)
+    if on_recognised is not None and noted is not None:
+        shape = "directed graph" if directed else "graph"
+        counts = f"{shape} of {graph.n_nodes:,} nodes and {graph.n_edges:,} edges"
+        on_recognised(replace(noted, format=columns.format, contents=counts))
     if any(graph.cleaned):
         _remark(f"{place_name(path)}: {graph.cleaned}")
     return graph
@@ -113,9 +126,15 @@ def read_ratings(
     *,
     format: str | None = None,
     separator: str | None = None,
+    header: bool | None = None,
     likes: bool = False,
     merge: bool = True,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    time: str | None = None,
     threads: int | None = None,
+    on_recognised: Notify | None = None,
 ) -> Ratings:
     """Read ratings from a file.
 
@@ -125,21 +144,29 @@ def read_ratings(
     Parameters
     ----------
     path : path-like
-        A table of user, item, rating and optionally timestamp, as text or Parquet. Columns are
-        found by their names if the header has known names such as "userId" and "movieId", else by
-        their order. Text can be compressed with gzip. `-` is standard input.
-    format : {"text", "parquet"}, optional
-        The format. By default, it follows from the suffix of the file; unknown suffixes are text.
+        A table of user, item, rating and optionally timestamp, as text, Parquet, Excel or JSON, or
+        a Matrix Market file (rows are users, columns are items). Columns are found by their names
+        if the header has known names such as "userId" and "movieId", else by their order. A fourth
+        column without a known name is a timestamp only if it holds numbers or dates. Every format
+        can be compressed with gzip. `-` is standard input.
+    format : {"text", "parquet", "excel", "json", "mtx"}, optional
+        The format. By default, it follows from the first bytes of the file, then from its suffix.
     separator : str, optional
         The separator of a text file: any character, "::", "tab" or "whitespace". By default, it
         is detected.
+    header : bool, optional
+        Whether the first line has the names of the columns. By default, it is detected.
     likes : bool, default=False
         Whether to read only user and item; every pair gets the rating 1.
     merge : bool, default=True
         Whether only the last rating of a pair counts: the one with the latest timestamp, or
         without timestamps, the one on the last line. If False, every rating counts.
+    user, item, rating, time : str, optional
+        The names of the columns. By default, columns are found by known names, then by their order.
     threads : int, optional
         The number of threads. By default, all cores.
+    on_recognised : callable, optional
+        Called with what was recognised in the file (`coterie.data.recognition.Recognised`).
 
     Returns
     -------
@@ -162,8 +189,15 @@ def read_ratings(
     Ratings(2 users, 1 items, 2 ratings, values 3..4.5)
     """
     numbers = () if likes else ("rating",)
-    wanted = WantedColumns(("user", "item"), numbers, () if likes else ("timestamp",))
-    columns = _columns(path, _format(path, format, "text", "parquet"), wanted, separator, threads)
+    times = () if likes else ("timestamp",)
+    chosen = _chosen(user=user, item=item, rating=rating, timestamp=time)
+    if likes and ("rating" in chosen or "timestamp" in chosen):
+        raise InputError("likes have no rating and no time", remedy="leave out `rating` and `time`")
+    wanted = WantedColumns(("user", "item"), numbers, times, tuple(chosen.items()))
+    kind = find_format(path, format, TABLES)
+    reading = _Reading(path, kind, format is not None, separator, header, threads)
+    columns = _table_columns(reading, wanted)
+    noted = None if on_recognised is None else recognised(columns, kind, "")
     if columns.rows == 0:
         raise InputError(
             "there are no ratings",
@@ -173,18 +207,30 @@ def read_ratings(
     user_ids, [users] = _numbered(columns, "user")
     item_ids, [items] = _numbered(columns, "item")
     values = np.ones(columns.rows) if likes else columns.numbers("rating")
-    times = columns.numbers("timestamp")
-    if times is None and "timestamp" in columns.pieces:
-        _remark(f"{columns.name}: the timestamps are not numbers and were not read")
+    stamps = columns.numbers("timestamp")
+    if stamps is None and "timestamp" in columns.pieces:
+        _remark(f"{columns.name}: the timestamps are neither numbers nor dates and were not read")
+    if columns.column_names is None and not likes and not _no_fourth_column_left(columns):
+        _remark(f"{columns.name}: column 4 was not read: it holds neither numbers nor dates")
     ratings = Ratings.from_numbers(
-        users, items, values, user_ids, item_ids, timestamps=times, merge=merge
+        users, items, values, user_ids, item_ids, timestamps=stamps, merge=merge
     )
     if columns.header is not None:
         _remark(_header_note(columns))
     if n := ratings.duplicates:
         plural = "s" * (n > 1)
         _remark(f"{columns.name}: {n:,} earlier rating{plural} of a pair replaced by later ones")
+    if on_recognised is not None and noted is not None:
+        scale = "" if likes else f" ({len(ratings.values):,} distinct values)"
+        what = "likes" if likes else "ratings"
+        counts = f"{len(ratings):,} {what}{scale} by {ratings.n_users:,} users of "
+        on_recognised(replace(noted, contents=f"{counts}{ratings.n_items:,} items"))
     return ratings
+
+
+def _no_fourth_column_left(columns: Columns) -> bool:
+    """Return whether a table without a header has no fourth column, or it was read as times."""
+    return columns.n_fields < 4 or "timestamp" in columns.layout.names
 
 
 def read_columns(
@@ -206,8 +252,8 @@ def read_columns(
         What the id columns hold, for example `("user", "item")` or `("node", "block")`.
     numbers : tuple of str, default=()
         What the column of numbers holds, for example `("rating",)`.
-    format : {"text", "parquet"}, optional
-        The format. By default, it follows from the suffix of the file.
+    format : {"text", "parquet", "excel", "json", "mtx"}, optional
+        The format. By default, it follows from the first bytes of the file, then from its suffix.
     separator : str, optional
         The separator of a text file. By default, it is detected.
     threads : int, optional
@@ -219,7 +265,9 @@ def read_columns(
         The columns by the names in `ids` and `numbers`. Each id column is int64 or text.
     """
     wanted = WantedColumns(ids, numbers)
-    columns = _columns(path, _format(path, format, "text", "parquet"), wanted, separator, threads)
+    kind = find_format(path, format, TABLES)
+    reading = _Reading(path, kind, format is not None, separator, None, threads)
+    columns = _table_columns(reading, wanted)
     table: dict[str, np.ndarray] = {}
     for name in ids:
         names, [rows] = _numbered(columns, name)
@@ -230,34 +278,224 @@ def read_columns(
     return table
 
 
-def _format(path: PathLike, format: str | None, *allowed: str) -> str:
-    """Return the format of a file: as given, else by its suffix, else text."""
-    kinds = allowed or tuple(_FORMATS)
-    if format is not None:
-        kind = _ALIASES.get(format.lower(), format.lower())
-        if kind not in kinds:
-            raise InputError(f"unknown format {format!r}", remedy=f"use one of {', '.join(kinds)}")
-        return kind
-    suffix = suffixes(path)[-1:] or [""]
-    kind = next((kind for kind, ends in _FORMATS.items() if suffix[0] in ends), "text")
-    if kind not in kinds:
+def read_bipartite(
+    path: PathLike, *, format: str | None = None, separator: str | None = None
+) -> tuple[Graph, np.ndarray]:
+    """Read a network with two kinds of nodes, one per column.
+
+    Parameters
+    ----------
+    path : path-like
+        A table as text or Parquet; `-` is standard input.
+    format : {"text", "parquet"}, optional
+        The format. By default, it follows from the suffix of the file.
+    separator : str, optional
+        The separator of a text file. By default, it is detected.
+
+    Returns
+    -------
+    graph : Graph
+        The undirected graph.
+    sides : ndarray of bool
+        Whether each node is in the second column.
+
+    Raises
+    ------
+    InputError
+        If an id is in both columns.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "bought.csv"
+    ...     _ = path.write_text("user,item\\nann,tea\\nbob,tea\\n")
+    ...     graph, sides = ct.read_bipartite(path)
+    >>> graph.ids[sides].tolist()
+    ['tea']
+    """
+    table = read_columns(path, ("source", "target"), format=format, separator=separator)
+    first, second = table["source"], table["target"]
+    both = np.intersect1d(first.astype(str), second.astype(str))
+    if len(both):
         raise InputError(
-            f"a {kind} file cannot hold this table",
-            path=path,
-            remedy=f"give a {' or '.join(kinds)} file",
+            f"the network does not have two sides: {len(both):,} ids are in both columns, for "
+            f"example {both[0]}",
+            path=place_name(path),
+            remedy="release it as a simple network; if the columns number different things, give "
+            "them different ids, such as u1 and i1",
         )
-    return kind
+    ids, (source, target) = number_ids([first, second])
+    graph = Graph.from_edges(source, target, ids=ids)
+    sides = np.zeros(graph.n_nodes, bool)
+    sides[target] = True
+    return graph, sides
 
 
-def _columns(
-    path: PathLike, kind: str, wanted: WantedColumns, separator: str | None, threads: int | None
-) -> Columns:
-    """Read the wanted columns of a text or Parquet file."""
-    if kind == "parquet":
+class _Reading(NamedTuple):
+    """A file and how it is to be read."""
+
+    path: PathLike
+    kind: str
+    is_given: bool  # the user named the format
+    separator: str | None
+    header: bool | None
+    threads: int | None
+
+
+def _chosen(**columns: str | None) -> dict[str, str]:
+    """Return the columns that the user named, by what they hold."""
+    return {what: name for what, name in columns.items() if name is not None}
+
+
+def _of(chosen: dict[str, str], weighted: bool) -> tuple[tuple[str, str], ...]:
+    """Return the chosen columns of an edge list; a weight requires a weighted graph."""
+    if "weight" in chosen and not weighted:
+        raise InputError(
+            "a column of weights was chosen for a graph without weights",
+            remedy="set `weighted`, or leave out `weight`",
+        )
+    return tuple(chosen.items())
+
+
+def _table_columns(reading: _Reading, wanted: WantedColumns) -> Columns:
+    """Read the wanted columns of a table."""
+    path = reading.path
+    if reading.kind == "parquet":
         from coterie.data.parquet import read_parquet
 
         return read_parquet(path, wanted)
-    return read_text(path, wanted, separator=separator, threads=threads)
+    if reading.kind == "excel":
+        from coterie.data.excel import read_sheet
+
+        return read_rows(path, read_sheet(path), wanted, header=reading.header)
+    if reading.kind == "json":
+        from coterie.data.json_graph import json_rows, load_json
+
+        rows = json_rows(load_json(path), path)
+        return read_rows(path, rows, wanted, header=reading.header)
+    if reading.kind == "mtx":
+        from coterie.data.matrix_market import read_matrix
+
+        matrix, _ = read_matrix(path)
+        coordinates = np.asarray(matrix.row) + 1, np.asarray(matrix.col) + 1
+        if len(wanted.ids) != 2:
+            raise InputError("a matrix cannot hold this table", path=place_name(path))
+        return array_columns(path, wanted, coordinates, np.asarray(matrix.data, np.float64))
+    return read_text(
+        path, wanted, separator=reading.separator, header=reading.header, threads=reading.threads
+    )
+
+
+def _graph_columns(
+    reading: _Reading, wanted: WantedColumns, *, directed: bool, weighted: bool
+) -> Columns:
+    """Read the edges of a graph from any format."""
+    path, kind = reading.path, reading.kind
+    document = {
+        "graphml": ("graphml", "read_graphml"),
+        "gml": ("gml", "read_gml"),
+        "pajek": ("pajek", "read_pajek"),
+        "mtx": ("matrix_market", "read_matrix_market"),
+        "json": ("json_graph", "read_json_graph"),
+    }
+    if kind in document:
+        module, function = document[kind]
+        table = getattr(import_module(f"coterie.data.{module}"), function)(path)
+        if isinstance(table, EdgeTable):
+            _refuse_chosen(reading, wanted)
+            columns: Columns = edge_columns(path, table, directed=directed, weighted=weighted)
+            columns.format = kind
+            return columns
+        return _rows_or_matrix(reading, table, wanted, directed=directed, weighted=weighted)
+    if kind == "excel":
+        from coterie.data.excel import read_sheet
+
+        sheet = read_sheet(path)
+        return _rows_or_matrix(reading, sheet, wanted, directed=directed, weighted=weighted)
+    if kind == "parquet":
+        return _table_columns(reading, wanted)
+    if kind == "matrix":
+        return _matrix_columns(reading, text_rows(path, reading.separator), directed, weighted)
+
+    def look(sample: TextSample) -> None:
+        shape = matrix_shape(sample.rows, sample.complete)
+        if shape.verdict == OTHER:
+            return
+        if shape.verdict == MAYBE or not os.path.isfile(path):
+            raise InputError(
+                "this can be an adjacency matrix or a list of edges with weights",
+                path=place_name(path),
+                remedy="set `format` to matrix or text",
+            )
+        raise _MatrixFound
+
+    ask = None if reading.is_given or wanted.chosen else look
+    try:
+        return read_text(
+            path,
+            wanted,
+            separator=reading.separator,
+            header=reading.header,
+            threads=reading.threads,
+            on_sample=ask,
+        )
+    except _MatrixFound:
+        return _matrix_columns(reading, text_rows(path, reading.separator), directed, weighted)
+
+
+class _MatrixFound(Exception):  # noqa: N818  not an error: ends reading as an edge list
+    """The file is an adjacency matrix."""
+
+
+def _refuse_chosen(reading: _Reading, wanted: WantedColumns) -> None:
+    if wanted.chosen:
+        raise InputError(
+            f"a {reading.kind} file has no columns to choose",
+            path=place_name(reading.path),
+            remedy=f"leave out `{wanted.chosen[0][0]}`",
+        )
+
+
+def _rows_or_matrix(
+    reading: _Reading,
+    rows: list[list[str]],
+    wanted: WantedColumns,
+    *,
+    directed: bool,
+    weighted: bool,
+) -> Columns:
+    """Read a table of edges, or an adjacency matrix, that another format holds."""
+    if not wanted.chosen and matrix_shape(rows, True).verdict == MATRIX:
+        return _matrix_columns(reading, rows, directed, weighted)
+    columns = read_rows(reading.path, rows, wanted, header=reading.header)
+    columns.format = reading.kind
+    return columns
+
+
+def _matrix_columns(
+    reading: _Reading, rows: list[list[str]], directed: bool, weighted: bool
+) -> Columns:
+    shape = matrix_shape(rows, True)
+    table = matrix_edges(reading.path, rows, shape, directed=directed)
+    columns = edge_columns(reading.path, table, directed=directed, weighted=weighted)
+    suffix = "" if reading.kind in ("text", "matrix") else f" in {reading.kind}"
+    columns.format = f"adjacency matrix{suffix}"
+    return columns
+
+
+def _say_unread(columns: Columns) -> None:
+    """Say, even if commands are quiet, that part of the data is left out."""
+    is_table = columns.unit != "edge"
+    unread = "column 3 was not read" if is_table else "the weights were not read"
+    remedy = "set `weighted` if it holds weights" if is_table else "set `weighted` to read them"
+    warnings.warn(
+        f"{columns.name}: {unread}; {remedy}",
+        ImportantWarning,
+        stacklevel=3,
+    )
 
 
 def _numbered(columns: Columns, *names: str) -> tuple[np.ndarray, list[np.ndarray]]:

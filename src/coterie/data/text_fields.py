@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from coterie.base.lazy_modules import pyarrow_compute as pc
 from coterie.data.text_layout import Layout
 
 _ROWS = 1 << 15  # rows split at once: the bounds of their fields fit into the cache
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I)
 
 Column = Any  # a numpy array of numbers, or a dictionary-encoded pyarrow array of text
@@ -84,8 +88,9 @@ def _read_any(block: bytes, layout: Layout) -> TextBlock:
 
     buffer, separator = _as_bytes(block), _as_bytes(layout.separator.encode())
     readers = _readers(layout)
-    starts, ends = np.empty((2, len(readers), _ROWS), np.int32)
-    lines = np.empty(_ROWS, np.int64)
+    capacity = min(_ROWS, block.count(b"\n") + block.count(b"\r"))
+    starts, ends = np.empty((2, len(readers), capacity), np.int32)
+    lines = np.empty(capacity, np.int64)
     columns: list[list[Column]] = [[] for _ in readers]
     breaks: list[tuple[int, int]] = []
     comments: list[tuple[int, str]] = []
@@ -98,7 +103,7 @@ def _read_any(block: bytes, layout: Layout) -> TextBlock:
         try:
             for slot, reader in enumerate(readers):
                 bounds = starts[slot, :count], ends[slot, :count]
-                fields = _ColumnFields(buffer, *bounds, lines, layout.quoting)
+                fields = _ColumnFields(buffer, *bounds, lines, layout.quoting, layout.decimal_comma)
                 if count:
                     columns[slot].append(reader(fields, layout.names[slot]))
         except _FaultError as found:
@@ -137,6 +142,7 @@ class _ColumnFields(NamedTuple):
     ends: np.ndarray
     lines: np.ndarray
     quoting: bool
+    decimal_comma: bool = False
 
     def text(self, row: int) -> str:
         """Return one field as text."""
@@ -196,6 +202,8 @@ def _read_numbers(fields: _ColumnFields, name: str) -> Column:
     if values is not None:
         return values.astype(np.float64)
     strings = fields.strings()
+    if fields.decimal_comma:
+        strings = _with_points(fields, strings, name)
     try:
         numbers = pc.cast(strings, pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
@@ -206,6 +214,20 @@ def _read_numbers(fields: _ColumnFields, name: str) -> Column:
         problem = f"the {name} {fields.text(row)!r} is not finite"
         raise _FaultError(Fault(int(fields.lines[row]), problem, "fix or remove the line"))
     return numbers
+
+
+def _with_points(fields: _ColumnFields, strings: pa.Array, name: str) -> pa.Array:
+    """Replace decimal commas by points; "1,000" could also be a thousand and is a fault."""
+    texts = strings.to_pylist()
+    for row, field in enumerate(texts):
+        if _THOUSANDS.fullmatch(field):
+            problem = f"the {name} {field!r} can be read in two ways: a decimal comma or a thousand"
+            remedy = "write a decimal point, or leave out the comma"
+            raise _FaultError(Fault(int(fields.lines[row]), problem, remedy))
+    return pa.array(
+        [text.replace(",", ".") if DECIMAL_COMMA.fullmatch(text) else text for text in texts],
+        pa.string(),
+    )
 
 
 def _numbers_one_by_one(fields: _ColumnFields, texts: list[str], name: str) -> np.ndarray:
@@ -227,7 +249,24 @@ def _read_times(fields: _ColumnFields, name: str) -> Column:
     try:
         return _read_numbers(fields, name)
     except _FaultError:
+        return _read_dates(fields)
+
+
+def _read_dates(fields: _ColumnFields) -> Column:
+    """Return dates such as 2026-11-17 or 2026-11-17T08:30 in microseconds; else an empty column."""
+    try:
+        texts = fields.strings().to_pylist()
+    except _FaultError:
         return np.empty(0)
+    if not all(is_date(text) for text in texts):
+        return np.empty(0)
+    try:
+        parsed = [datetime.fromisoformat(text) for text in texts]
+    except ValueError:
+        return np.empty(0)
+    start = datetime(1970, 1, 1, tzinfo=UTC)
+    aware = [time if time.tzinfo else time.replace(tzinfo=UTC) for time in parsed]
+    return np.array([(time - start) // timedelta(microseconds=1) for time in aware], np.int64)
 
 
 def is_number(field: str) -> bool:
@@ -237,6 +276,29 @@ def is_number(field: str) -> bool:
     [True, True, True, False, False, False]
     """
     return field.isascii() and _NUMBER.fullmatch(field) is not None
+
+
+def is_quantity(field: str) -> bool:
+    """Return whether a field is a number, also with a decimal comma."""
+    return is_number(field) or DECIMAL_COMMA.fullmatch(field) is not None
+
+
+def is_date(field: str) -> bool:
+    """Return whether a field is a date, or a date and time, in ISO form.
+
+    >>> is_date("2026-11-17"), is_date("2026-11-17T08:30:00Z"), is_date("train")
+    (True, True, False)
+    """
+    return _DATE.fullmatch(field) is not None
+
+
+def count_lines(block: bytes) -> int:
+    """Return the number of line ends.
+
+    >>> count_lines(b"a\\r\\nb\\rc\\n")
+    3
+    """
+    return block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
 
 
 def _rest_of_line(block: bytes, place: int) -> tuple[str, int]:
@@ -259,7 +321,9 @@ def _layout_fault(status: int, line: int, column: int, content: str, layout: Lay
             line,
             f"{column} field{'s' * (column != 1)}, but {needed} are needed"
             f" ({', '.join(layout.names)}): {shown}",
-            "fix or remove the line, or set `separator`",
+            "add a column of ratings, or set `likes` for pairs without ratings"
+            if "rating" in layout.names and column == 2
+            else "fix or remove the line, or set `separator`",
         )
     name = layout.names[layout.slot[column]] if layout.slot[column] >= 0 else "field"
     if status == text.EMPTY:

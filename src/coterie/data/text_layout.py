@@ -40,6 +40,12 @@ class WantedColumns(NamedTuple):
     ids: tuple[str, ...]
     numbers: tuple[str, ...] = ()
     times: tuple[str, ...] = ()  # optional
+    chosen: tuple[tuple[str, str], ...] = ()  # wanted column -> its name in the file
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns, the optional ones last."""
+        return (*self.ids, *self.numbers, *self.times)
 
 
 class Layout(NamedTuple):
@@ -50,6 +56,7 @@ class Layout(NamedTuple):
     names: tuple[str, ...]  # of the wanted ones, in order
     n_ids: int
     n_numbers: int
+    decimal_comma: bool = False  # numbers are written as 4,5
 
     @property
     def quoting(self) -> bool:
@@ -103,7 +110,12 @@ def find_separator(lines: list[str], columns: int) -> str:
 
     best = max(_SEPARATORS, key=n_fitting)
     enough = sample and n_fitting(best) >= max(len(sample) / 2, n_fitting(WHITESPACE))
-    return best if enough else WHITESPACE
+    if enough:
+        return best
+    # With too few columns for any separator, the error should count the fields that there are.
+    if columns > 2 and sample and not n_fitting(WHITESPACE):
+        return find_separator(lines, columns - 1)
+    return WHITESPACE
 
 
 def header_roles(fields: list[str], ids: int = 2) -> dict[str, int] | None:
@@ -117,7 +129,14 @@ def header_roles(fields: list[str], ids: int = 2) -> dict[str, int] | None:
     for column, name in enumerate(plain):
         if name in _ROLE_OF:
             roles.setdefault(_ROLE_OF[name], column)
+    known = [name for name in plain if name in _ROLE_OF]
     id_roles = [role for role in ("first", "second") if role in roles]
+    repeated = [name for name in known if known.count(name) > 1]
+    if repeated and len(known) == len(plain):
+        raise InputError(
+            f"two columns of the header have the name {repeated[0]!r}",
+            remedy="give every column its own name",
+        )
     return roles if len(id_roles) >= ids and len(roles) >= 2 else None
 
 
@@ -125,6 +144,8 @@ def make_layout(
     separator: str, fields: list[str], roles: dict[str, int] | None, wanted: WantedColumns
 ) -> Layout:
     """Find the wanted columns by their names if the header has known names, else by their order."""
+    if wanted.chosen:
+        return _chosen_layout(separator, fields, wanted)
     named = roles or {}
     if len(wanted.ids) == 1:
         columns = [named.get("second", named.get("first", 0))]
@@ -148,3 +169,56 @@ def make_layout(
     slot = np.full(max(columns) + 1, -1, np.int64)
     slot[columns] = np.arange(len(columns))
     return Layout(separator, slot, names, len(wanted.ids), len(wanted.numbers))
+
+
+def _chosen_layout(separator: str, fields: list[str], wanted: WantedColumns) -> Layout:
+    """Find the columns that the user named; the others by their known names."""
+    roles = header_roles(fields, 1) or {}
+    role_of = dict(zip(wanted.ids, ("first", "second"), strict=False))
+    role_of |= dict.fromkeys(wanted.numbers, "number") | dict.fromkeys(wanted.times, "time")
+    chosen = dict(wanted.chosen)
+    found: dict[str, int] = {}
+    for name in wanted.names:
+        if name in chosen:
+            found[name] = column_of(fields, chosen[name])
+    for name in wanted.names:
+        if name not in found and roles.get(role_of[name]) not in (None, *found.values()):
+            found[name] = roles[role_of[name]]
+    missing = [name for name in (*wanted.ids, *wanted.numbers) if name not in found]
+    if missing:
+        raise InputError(
+            f"which of the columns {_listed(fields)} is the {missing[0]}?",
+            remedy=f"set `{missing[0]}` to the name of a column",
+        )
+    columns = [found[name] for name in wanted.names if name in found]
+    if len(set(columns)) < len(columns):
+        raise InputError("one column is chosen twice", remedy="choose different columns")
+    slot = np.full(max(columns) + 1, -1, np.int64)
+    slot[columns] = np.arange(len(columns))
+    names = tuple(name for name in wanted.names if name in found)
+    return Layout(separator, slot, names, len(wanted.ids), len(wanted.numbers))
+
+
+def column_of(fields: list[str], name: str) -> int:
+    """Return the column with this name in the header; case matters only if it has to.
+
+    >>> column_of(["Person A", "Person B"], "person b")
+    1
+    """
+    for same in (str, str.casefold):
+        places = [n for n, field in enumerate(fields) if same(field) == same(name)]
+        if len(places) == 1:
+            return places[0]
+        if places:
+            raise InputError(
+                f"{len(places)} columns have the name {name!r}", remedy="rename one of them"
+            )
+    raise InputError(
+        f"there is no column {name!r}; the first line has {_listed(fields)}",
+        remedy="use one of these names",
+    )
+
+
+def _listed(fields: list[str]) -> str:
+    shown = ", ".join(map(repr, fields[:10]))
+    return shown + (f" and {len(fields) - 10} more" if len(fields) > 10 else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -15,7 +16,17 @@ from coterie.base.machine import physical_memory
 from coterie.data.byte_source import PathLike, line_blocks, open_bytes, place_name
 from coterie.data.ids import integers_as_text
 from coterie.data.ordered_threads import in_order
-from coterie.data.text_fields import Column, Fault, TextBlock, is_number, read_block
+from coterie.data.text_fields import (
+    DECIMAL_COMMA,
+    Column,
+    Fault,
+    TextBlock,
+    count_lines,
+    is_date,
+    is_number,
+    is_quantity,
+    read_block,
+)
 from coterie.data.text_layout import (
     Layout,
     WantedColumns,
@@ -27,6 +38,8 @@ from coterie.data.text_layout import (
 )
 
 _NODES = re.compile(r"#\s*nodes:\s*(\d+)\s*")
+_PROOF_LINES = 200  # lines that show whether the first one is a header
+_SHOWN_ROWS = 5
 _ISOLATED = re.compile(r"#\s*isolated:\s*(\S.*?)\s*")
 
 
@@ -45,6 +58,10 @@ class Columns:
         self.isolated: list[str] = []  # `# isolated: ID`
         # The first line, if it was read as a header with unknown names
         self.header: str | None = None
+        self.column_names: list[str] | None = None  # of the header, known or not
+        self.first_line_is_data = False  # although it could be a header
+        self.format = "text"
+        self.first_rows: list[tuple[str, ...]] = []  # as understood, for --dry-run
         self._breaks: list[tuple[int, int]] = []
         self._integers = dict.fromkeys(layout.names, True)
 
@@ -149,6 +166,7 @@ class _FileStart(NamedTuple):
     first_line: int
     rest: Iterator[bytes]
     sample: list[str]
+    complete: bool = True  # the sample has all lines
 
 
 def _read_start(blocks: Iterator[bytes]) -> _FileStart:
@@ -156,7 +174,9 @@ def _read_start(blocks: Iterator[bytes]) -> _FileStart:
     comments: list[tuple[int, str]] = []
     line = 0
     for block in blocks:
-        place = 0
+        place = len(block) - len(block.lstrip(b"\r\n \t"))  # blank lines, all at once
+        place = max(block.rfind(b"\n", 0, place), block.rfind(b"\r", 0, place)) + 1
+        line += count_lines(block[:place])
         while place < len(block):
             match = re.compile(rb"[^\r\n]*(\r\n|\r|\n)?").match(block, place)
             raw = block[place : match.end()] if match else block[place:]
@@ -165,8 +185,10 @@ def _read_start(blocks: Iterator[bytes]) -> _FileStart:
             if content and content[0] not in "#%":
                 ahead = block[place : place + (1 << 16)].decode(errors="replace").splitlines()
                 more = [text for text in ahead if text.strip() and text.strip()[0] not in "#%"]
-                rest = chain([block[place:]], blocks)
-                return _FileStart(comments, raw, line, rest, [content, *more])
+                following = next(blocks, b"")
+                complete = len(block) - place <= 1 << 16 and not following
+                rest = chain([block[place:], following], blocks)
+                return _FileStart(comments, raw, line, rest, [content, *more], complete)
             if content:
                 comments.append((line, content))
             line += 1
@@ -178,59 +200,125 @@ def read_text(
     wanted: WantedColumns,
     *,
     separator: str | None = None,
+    header: bool | None = None,
     threads: int | None = None,
     consume: Callable[[Columns], None] | None = None,
+    on_sample: Callable[[TextSample], None] | None = None,
 ) -> Columns:
     """Read the wanted columns of a text file with any separator, header and comments.
 
-    The first line is a header if its names are known, or if it has text in a column of numbers.
-    Whether all ids are numbers is known only at the end of the file, so the decision about an
-    ambiguous first line is made there. `consume` is called after every block and may `take` what
-    was read.
+    The first line is a header if `header` says so, if its names are known, or if it has text in a
+    column of numbers. Whether all ids are numbers is known only at the end of the file, so the
+    decision about an ambiguous first line is made there. `consume` is called after every block and
+    may `take` what was read. `on_sample` is called with the first lines and may raise an error.
     """
     name = place_name(path)
-    separator = resolve_separator(separator)
+    request = _Request(name, wanted, resolve_separator(separator), header, on_sample)
     with open_bytes(path) as stream:
-        columns = _read_stream(stream, name, wanted, separator, threads, consume)
+        columns = _read_stream(stream, request, threads, consume)
         if consume is not None:
             consume(columns)
         return columns
 
 
+def text_rows(path: PathLike, separator: str | None) -> list[list[str]]:
+    """Return all fields of a text file without its comments."""
+    separator = resolve_separator(separator)
+    with open_bytes(path) as stream:
+        start = _read_start(line_blocks(stream, place_name(path)))
+        content = b"".join([start.first, *start.rest]).decode("utf-8", errors="replace")
+    lines = [line for line in content.splitlines() if line.strip() and line.strip()[0] not in "#%"]
+    if separator is None:
+        separator = find_separator(lines, 2)
+    return [split(line, separator) for line in lines]
+
+
+def read_rows(
+    path: PathLike,
+    rows: list[list[str]],
+    wanted: WantedColumns,
+    *,
+    header: bool | None = None,
+    on_sample: Callable[[TextSample], None] | None = None,
+) -> Columns:
+    """Read the wanted columns of a table that another format holds, as if it were a CSV file."""
+    lines = (",".join(map(_quoted, row)) for row in rows)
+    content = "".join(f"{line}\n" for line in lines).encode()
+    request = _Request(place_name(path), wanted, ",", header, on_sample)
+    return _read_stream(io.BytesIO(content), request, 1, None)
+
+
+def _quoted(cell: str) -> str:
+    """Return a cell of a CSV file; one that looks like a comment is quoted too."""
+    if any(mark in cell for mark in ',"\r\n#%') or cell != cell.strip():
+        return '"' + cell.replace('"', '""').replace("\r", " ").replace("\n", " ") + '"'
+    return cell
+
+
+class TextSample(NamedTuple):
+    """The first lines of a text file, divided into fields."""
+
+    rows: list[list[str]]
+    separator: str
+    complete: bool  # these are all lines of the file
+
+
+class _Request(NamedTuple):
+    """What is asked of a text file."""
+
+    name: str
+    wanted: WantedColumns
+    separator: str | None
+    header: bool | None
+    on_sample: Callable[[TextSample], None] | None
+
+
 def _read_stream(
     stream: IO[bytes],
-    name: str,
-    wanted: WantedColumns,
-    separator: str | None,
+    request: _Request,
     threads: int | None,
     consume: Callable[[Columns], None] | None,
 ) -> Columns:
     """Read the wanted columns from an open file."""
+    name, wanted = request.name, request.wanted
     start = _read_start(line_blocks(stream, name))
     n_needed = len(wanted.ids) + len(wanted.numbers)
+    separator = request.separator
     if separator is None:
         separator = find_separator(start.sample, n_needed)
-    fields = split(start.sample[0], separator) if start.sample else []
-    roles = header_roles(fields, len(wanted.ids))
+    sample = [split(line, separator) for line in start.sample[:_PROOF_LINES]]
+    if request.on_sample is not None and start.sample:
+        rows = [split(line, separator) for line in start.sample]
+        request.on_sample(TextSample(rows, separator, start.complete))
+    fields = sample[0] if sample else []
     try:
+        roles = header_roles(fields, len(wanted.ids)) if request.header is not False else None
+        wanted = _without_text_as_times(wanted, sample, roles)
         layout = make_layout(separator, fields, roles, wanted)
     except InputError as error:
         raise InputError(
             error.problem, path=name, line=start.first_line + 1, remedy=error.remedy
         ) from None
+    layout = layout._replace(decimal_comma=_has_decimal_commas(sample, layout))
     columns = Columns(name, layout, len(fields))
     for line, comment in start.comments:
         columns.read_comment(comment, line)
     if not start.sample:
         return columns
     ambiguous = None
-    if roles is None:
+    is_header = roles is not None or request.header is True or bool(wanted.chosen)
+    if not is_header and request.header is None and _text_above_numbers(sample, layout):
+        columns.header = start.sample[0]
+        is_header = True
+    if is_header:
+        columns.column_names = fields
+    else:
         first = read_block(start.first, layout)
-        if first.fault is not None and not first.fault.header:
+        if first.fault is not None and not (first.fault.header and request.header is None):
             raise fault_error(first.fault, name, start.first_line)
         if first.fault is not None:
-            columns.header = start.sample[0]
-        elif _all_numbers(first, layout):
+            columns.header, columns.column_names = start.sample[0], fields
+        elif _all_numbers(first, layout) or request.header is False:
             columns.add(first, start.first_line)
         else:
             ambiguous = first
@@ -242,9 +330,65 @@ def _read_stream(
             consume(columns)
     if ambiguous is not None:
         _decide_first_line(columns, ambiguous, start)
-    elif columns.header is not None and columns.rows == 0:
+    elif columns.header is not None and columns.rows == 0 and not is_header:
         raise fault_error(first.fault, name, start.first_line)  # type: ignore[arg-type]
+    columns.first_rows = _as_understood(sample[columns.column_names is not None :], layout)
     return columns
+
+
+def _as_understood(rows: list[list[str]], layout: Layout) -> list[tuple[str, ...]]:
+    """Return the wanted fields of the first rows."""
+    places = [int(np.flatnonzero(layout.slot == n)[0]) for n in range(len(layout.names))]
+    return [
+        tuple(row[place] for place in places)
+        for row in rows[:_SHOWN_ROWS]
+        if len(row) > max(places)
+    ]
+
+
+def _text_above_numbers(sample: list[list[str]], layout: Layout) -> bool:
+    """Return whether the first line has text above a column of numbers: then it is a header.
+
+    Columns of ids are left out, because a text id may stand above numbers by chance; the whole file
+    decides about them.
+    """
+    if len(sample) < 3:
+        return False
+    head, rows = sample[0], sample[1:]
+    for column, field in enumerate(head):
+        is_id = column < len(layout.slot) and 0 <= layout.slot[column] < layout.n_ids
+        values = [row[column] for row in rows if column < len(row)]
+        if is_id or not field or is_quantity(field) or len(values) < len(rows):
+            continue
+        if all(map(is_quantity, values)):
+            return True
+    return False
+
+
+def _without_text_as_times(
+    wanted: WantedColumns, sample: list[list[str]], roles: dict[str, int] | None
+) -> WantedColumns:
+    """Return the wanted columns without times if the column in their place holds words."""
+    if roles is not None or not wanted.times or wanted.chosen:
+        return wanted
+    place = len(wanted.ids) + len(wanted.numbers)
+    values = [row[place] for row in sample[1:] or sample if len(row) > place]
+    if values and not all(is_quantity(value) or is_date(value) for value in values):
+        return wanted._replace(times=())
+    return wanted
+
+
+def _has_decimal_commas(sample: list[list[str]], layout: Layout) -> bool:
+    """Return whether numbers of the sample are written with a decimal comma, as in 4,5."""
+    if layout.separator == ",":
+        return False
+    numeric = [
+        row[column]
+        for row in sample
+        for column in np.flatnonzero(layout.slot >= layout.n_ids).tolist()
+        if column < len(row)
+    ]
+    return any(DECIMAL_COMMA.fullmatch(field) for field in numeric)
 
 
 def _first_ids(block: TextBlock, layout: Layout) -> list[str]:
@@ -264,5 +408,7 @@ def _decide_first_line(columns: Columns, ambiguous: TextBlock, start: _FileStart
     for name, field in zip(names, _first_ids(ambiguous, columns.layout), strict=True):
         if columns.rows and columns.integers(name) and not is_number(field):
             columns.header = start.sample[0]
+            columns.column_names = split(start.sample[0], columns.layout.separator)
             return
     columns.put_first(ambiguous, start.first_line)
+    columns.first_line_is_data = True

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any
 
 import numpy as np
 
-from coterie.base.errors import InputError
+from coterie.base.errors import ImportantWarning, InputError
 from coterie.data.atomic_files import atomic_write
 from coterie.data.byte_source import PathLike, suffixes
 from coterie.data.dataframes import edge_columns, rating_columns
@@ -21,6 +23,7 @@ from coterie.data.ratings import Ratings
 __all__ = ["atomic_write", "write_graph", "write_ratings", "write_table"]
 
 _ROWS = 1 << 17  # rows converted to text at once
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?!\d)")  # the start of a formula in a spreadsheet program
 
 
 def write_table(path: PathLike, columns: Mapping[str, Any]) -> None:
@@ -82,7 +85,7 @@ def write_graph(graph: Graph, path: PathLike) -> None:
     graph : Graph
         The graph.
     path : path-like
-        The file: .csv, .tsv, .parquet, .graphml (or .gml, both with networkx), or else text with
+        The file: .csv, .tsv, .parquet, .graphml, .gml, or else text with
         one edge per line, separated by a blank. Text, GraphML and GML are compressed if the name
         ends with .gz. `-` writes CSV to standard output. A file appears complete or not at all.
 
@@ -106,12 +109,15 @@ def write_graph(graph: Graph, path: PathLike) -> None:
     """
     suffix = _suffix(path)
     if suffix in (".graphml", ".gml"):
-        from coterie.data.graphml import write_markup
+        from coterie.data.gml import write_gml
+        from coterie.data.graphml import write_graphml
 
         with _binary_output(path) as file:
-            write_markup(graph, file, suffix[1:])
+            (write_graphml if suffix == ".graphml" else write_gml)(graph, file)
         return
     columns = {name: _writable_column(column) for name, column in edge_columns(graph).items()}
+    if "weight" in columns:
+        columns["weight"] = _whole_numbers(columns["weight"])
     notes = _notes(graph)
     if suffix in (".parquet", ".pq"):
         _write_parquet(path, columns, notes)
@@ -124,6 +130,17 @@ def write_graph(graph: Graph, path: PathLike) -> None:
         file.writelines(f"# isolated: {name}\n" for name in notes.get("isolated", []))
         named = separator != " " or graph.ids.dtype == object
         _write_rows(file, columns, separator, header=named)
+
+
+def _whole_numbers(weights: np.ndarray) -> np.ndarray:
+    """Return weights as integers if all of them are.
+
+    >>> _whole_numbers(np.array([2.0, 3.0])), _whole_numbers(np.array([2.5]))
+    (array([2, 3]), array([2.5]))
+    """
+    if (np.abs(weights) < 2**53).all() and (weights == np.rint(weights)).all():
+        return np.asarray(weights, np.int64)
+    return weights
 
 
 def _notes(graph: Graph) -> dict[str, Any]:
@@ -157,6 +174,7 @@ def _write_rows(
 ) -> None:
     """Write rows of integers with pyarrow, which is fast; others with csv, which quotes."""
     writer = csv.writer(file, delimiter=separator, lineterminator="\n", quoting=_quoting(columns))
+    _warn_of_formulas(columns)
     if header:
         csv.writer(file, delimiter=separator, lineterminator="\n").writerow(columns)
     length = len(next(iter(columns.values()), ()))
@@ -168,6 +186,23 @@ def _write_rows(
         else:
             lists = (column.tolist() for column in part.values())
             writer.writerows(zip(*lists, strict=True))
+
+
+def _warn_of_formulas(columns: dict[str, np.ndarray]) -> None:
+    """Warn of text that a spreadsheet program would run as a formula.
+
+    It is written as it is, because ids must read back the same.
+    """
+    text = (column for column in columns.values() if column.dtype == object)
+    found = [x for column in text for x in column if isinstance(x, str) and _FORMULA.match(x)]
+    if found:
+        begin = "field begins" if len(found) == 1 else "fields begin"
+        warnings.warn(
+            f"{len(found):,} {begin} with =, +, - or @, such as {found[0][:30]!r}: a spreadsheet "
+            "program may run it as a formula; import the file as text",
+            ImportantWarning,
+            stacklevel=4,
+        )
 
 
 def _quoting(columns: dict[str, np.ndarray]) -> Any:

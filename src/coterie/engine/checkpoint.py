@@ -8,24 +8,30 @@ step, so the file is complete at any moment. It contains no pickle, so loading i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import BitGenerator, Generator
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from coterie.base.array_checks import file_errors
+from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
 from coterie.base.json_values import json_value
 from coterie.base.progress import Iteration
 from coterie.data.writers import atomic_write
 
 FORMAT = "coterie-checkpoint"
-VERSION = 2  # 1: before parameters were renamed
+VERSION = 3  # 1: before parameters were renamed; 2: without a checksum
+
+
+REMEDY = "start again without `resume`, or use another `checkpoint`"
 
 
 def save_checkpoint(
@@ -49,7 +55,8 @@ def save_checkpoint(
         "kind": kind,
         "facts": json.dumps(json_value(facts, exact=True)),
     }
-    content = save({name: np.ascontiguousarray(a) for name, a in arrays.items()}, header)
+    stored = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    content = save(stored, {**header, "sha256": checksum(header, stored)})
     with atomic_write(path, "wb") as file:
         file.write(content)
 
@@ -58,7 +65,7 @@ def load_checkpoint(
     path: str | PathLike[str], kind: str
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return the arrays and the facts of a checkpoint of this kind."""
-    remedy = "start again without `resume`, or use another `checkpoint`"
+    remedy = REMEDY
     if not Path(path).is_file():
         raise InputError("checkpoint not found", path=path, remedy=remedy)
     try:
@@ -81,7 +88,13 @@ def load_checkpoint(
             path=path,
             remedy=remedy,
         )
-    return arrays, json.loads(header["facts"])
+    if header.pop("sha256", None) != checksum(header, arrays):
+        raise InputError("damaged checkpoint: the checksum is wrong", path=path, remedy=remedy)
+    with file_errors(path, "checkpoint", remedy):
+        facts = json.loads(header["facts"])
+        if not isinstance(facts, dict):
+            raise TypeError("the facts are not an object")
+    return arrays, facts
 
 
 def require_same(
@@ -94,10 +107,11 @@ def require_same(
         ...
     coterie.base.errors.InputError: run.ckpt: the checkpoint was made with k=3, this fit has 4; ...
     """
-    for name, value in seen.items():
-        if value != given.get(name):
+    for name in {**seen, **given}:
+        if seen.get(name) != given.get(name):
             raise InputError(
-                f"the checkpoint was made with {name}={value!r}, this fit has {given.get(name)!r}",
+                f"the checkpoint was made with {name}={seen.get(name)!r}, this fit has "
+                f"{given.get(name)!r}",
                 path=path,
                 remedy="use the same data and settings, or start again without `resume`",
             )
@@ -119,6 +133,21 @@ def check_checkpoint_options(
         raise InputError(
             f"invalid checkpoint_every: {every}", remedy="give an integer of at least 1"
         )
+    if checkpoint is not None and Path(checkpoint).exists() and not _is_checkpoint(checkpoint):
+        raise InputError(
+            "the file exists and is not a checkpoint, so it is not replaced",
+            path=checkpoint,
+            remedy="use another `checkpoint`, or delete the file",
+        )
+
+
+def _is_checkpoint(path: str | PathLike[str]) -> bool:
+    """Return whether the header of a file says that it is a checkpoint of coterie."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return (file.metadata() or {}).get("format") == FORMAT
+    except (SafetensorError, OSError):
+        return False
 
 
 class Checkpoint(NamedTuple):
@@ -156,8 +185,13 @@ class RunCheckpoint:
         if self.path is None or not Path(self.path).exists():
             return None
         arrays, facts = load_checkpoint(self.path, self.kind)
-        require_same(self.path, facts.pop("fingerprint"), self.fingerprint)
+        with self.errors():
+            require_same(self.path, dict(facts.pop("fingerprint")), self.fingerprint)
         return Checkpoint(arrays, facts)
+
+    def errors(self) -> AbstractContextManager[None]:
+        """Return a context in which errors about the content of the file name the file."""
+        return file_errors(self.path or "", "checkpoint", REMEDY)
 
 
 def numbered(prefix: str, arrays: Iterable[np.ndarray]) -> dict[str, np.ndarray]:
@@ -177,7 +211,33 @@ def in_order(arrays: Mapping[str, np.ndarray], prefix: str) -> list[np.ndarray]:
 
 def iterations(rows: Iterable[Sequence[Any]]) -> list[Iteration]:
     """Return the history of a fit from the rows that a checkpoint stores."""
-    return [Iteration(*row) for row in rows]
+    return [_iteration(*row) for row in rows]
+
+
+def _iteration(iteration: Any, seconds: Any, entropy: Any, moved: Any = None) -> Iteration:
+    """Return one entry of a history, with the types that a fit expects."""
+    moves = None if moved is None else int(moved)
+    return Iteration(int(iteration), float(seconds), float(entropy), moves)
+
+
+def saved_seeds(values: Iterable[Any]) -> list[int]:
+    """Return seeds from a checkpoint, which must be integers of at least 0."""
+    seeds = [int(value) for value in values]
+    if any(not 0 <= seed < 2**128 for seed in seeds):
+        raise ValueError("a seed is out of range")
+    return seeds
+
+
+_BIT_GENERATORS: dict[str, Callable[[], BitGenerator]] = {
+    kind.__name__: kind
+    for kind in (
+        np.random.PCG64,
+        np.random.PCG64DXSM,
+        np.random.Philox,
+        np.random.SFC64,
+        np.random.MT19937,
+    )
+}
 
 
 def generator_state(rng: Generator) -> dict[str, Any]:
@@ -192,7 +252,16 @@ def generator_state(rng: Generator) -> dict[str, Any]:
 
 
 def generator_from(state: Mapping[str, Any]) -> Generator:
-    """Return a generator that continues from a saved state."""
-    bits = getattr(np.random, state["bit_generator"])()
+    """Return a generator that continues from a saved state.
+
+    >>> generator_from({"bit_generator": "seed"})
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown random generator 'seed'
+    """
+    name = state["bit_generator"]
+    if name not in _BIT_GENERATORS:  # a file must not decide what is called
+        raise ValueError(f"unknown random generator {name!r}")
+    bits = _BIT_GENERATORS[name]()
     bits.state = dict(state)
     return Generator(bits)

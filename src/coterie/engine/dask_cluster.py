@@ -38,6 +38,7 @@ def local_cluster(workers: int) -> Any:
             threads_per_worker=1,
             processes=True,
             memory_limit=0,
-            dashboard_address=":0",
+            host="127.0.0.1",  # the dashboard has no password: nothing listens to the network
+            dashboard_address="127.0.0.1:0",
             silence_logs="ERROR",
         )

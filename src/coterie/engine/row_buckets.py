@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -22,6 +24,11 @@ WEIGHTED = np.dtype([*EDGE.descr, ("weight", np.float64), ("turned", np.int8)])
 RATING = np.dtype([*EDGE.descr, ("code", np.int32), ("time", np.float64)])
 _GUESS_BITS = 16  # leading bits of a row number that are looked up in a table that fits the cache
 _PLACE_MASK = 2**32 - 1  # the low bits of a sort key: the position of the entry
+_BUCKETS = ".buckets-"  # beginning of the name of the temporary folder
+_LEFTOVER = re.compile(
+    r"\.buckets-.*|shard-\d+\.safetensors|(nodes|users|items)\.parquet|manifest\.json"
+    r"|\..*\.part"
+)
 _NO_CHANNELS, _NO_WEIGHTS = np.zeros(0, np.int32), np.zeros(0)
 
 
@@ -36,14 +43,32 @@ class Buckets:
         self._guess = (np.searchsorted(cuts, heads, side="right") - 1).astype(np.int32)
 
     def __enter__(self) -> Self:
-        if self.folder.exists() and any(self.folder.iterdir()):
+        if self.folder.exists() and any(self._foreign_entries()):
             raise InputError(
                 "the folder is not empty", path=self.folder, remedy="use a new or empty folder"
             )
         self._created = not self.folder.exists()
+        self._clear()  # what a killed process left
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._temporary = Path(tempfile.mkdtemp(prefix=".buckets-", dir=self.folder))
+        self._temporary = Path(tempfile.mkdtemp(prefix=_BUCKETS, dir=self.folder))
         return self
+
+    def _foreign_entries(self) -> Iterator[Path]:
+        """Return what is in the folder and was not left there by a process that was killed.
+
+        A process deletes its buckets last, so without buckets nothing is a leftover.
+        """
+        entries = list(self.folder.iterdir())
+        killed = any(path.name.startswith(_BUCKETS) for path in entries)
+        return (path for path in entries if not (killed and _LEFTOVER.fullmatch(path.name)))
+
+    def _clear(self) -> None:
+        """Delete the files and folders that sharding writes."""
+        for path in list(self.folder.iterdir()) if self.folder.exists() else []:
+            if path.name.startswith(_BUCKETS):
+                shutil.rmtree(path, ignore_errors=True)
+            elif _LEFTOVER.fullmatch(path.name):
+                path.unlink()
 
     def place(self, entries: np.ndarray) -> None:
         """Append each entry to the file of its row block."""
@@ -86,8 +111,7 @@ class Buckets:
     ) -> None:
         shutil.rmtree(self._temporary, ignore_errors=True)
         if error is not None:
-            for path in list(self.folder.iterdir()):
-                path.unlink()
+            self._clear()
             if self._created:
                 self.folder.rmdir()
 

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pyarrow import parquet
 
+from coterie.base.array_checks import ArrayError, check_array, file_errors
 from coterie.base.errors import InputError
 from coterie.base.machine import physical_memory
 from coterie.data import Ratings
-from coterie.engine.shard_storage import ShardRef, load_shard, read_manifest
+from coterie.engine.shard_storage import (
+    MANIFEST,
+    ShardLimits,
+    ShardRef,
+    load_shard,
+    read_manifest,
+)
 from coterie.kernels.hard.row_blocks import RowBlock
 
 GRAPH, RATINGS = "graph", "ratings"
@@ -36,7 +45,7 @@ class ShardedGraph:
     @cached_property
     def ids(self) -> np.ndarray:
         """Original ids of the nodes, read when first needed."""
-        return read_ids(self.folder, "nodes")
+        return read_ids(self.folder, "nodes", self.n_nodes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +66,12 @@ class ShardedRatings:
     @cached_property
     def user_ids(self) -> np.ndarray:
         """Original ids of the users, read when first needed."""
-        return read_ids(self.folder, "users")
+        return read_ids(self.folder, "users", self.n_users)
 
     @cached_property
     def item_ids(self) -> np.ndarray:
         """Original ids of the items, read when first needed."""
-        return read_ids(self.folder, "items")
+        return read_ids(self.folder, "items", self.n_items)
 
     def load(self) -> Ratings:
         """Load all ratings into the memory of this process, user by user."""
@@ -91,24 +100,76 @@ def open_shards(folder: str | Path) -> ShardedGraph | ShardedRatings:
     """Open a folder that `coterie shard` has written."""
     folder = Path(folder)
     shards, whole = read_manifest(folder, RowBlock)
-    try:
-        cuts = np.array(whole["cuts"], np.int64)
+    with file_errors(folder / MANIFEST, "manifest", "shard the input again"):
         if whole["holds"] == GRAPH:
-            sizes = {name: whole[name] for name in ("n_nodes", "n_edges", "directed", "weighted")}
-            weights = None if whole.get("weights") is None else np.array(whole["weights"])
-            return ShardedGraph(folder, shards, cuts, weights=weights, **sizes)
-        sizes = {name: whole[name] for name in ("n_users", "n_items", "n_ratings")}
-        return ShardedRatings(folder, shards, cuts, values=np.array(whole["values"]), **sizes)
-    except KeyError as error:
-        raise InputError(
-            f"the manifest has no entry {error}", path=folder, remedy="shard the input again"
-        ) from error
+            return _sharded_graph(folder, shards, whole)
+        return _sharded_ratings(folder, shards, whole)
 
 
-def read_ids(folder: Path, name: str) -> np.ndarray:
+def _sharded_graph(folder: Path, shards: list[ShardRef], whole: dict[str, Any]) -> ShardedGraph:
+    n, edges = _count(whole, "n_nodes"), _count(whole, "n_edges")
+    directed, weighted = whole["directed"], whole["weighted"]
+    if not (isinstance(directed, bool) and isinstance(weighted, bool)):
+        raise ArrayError("directed and weighted must be true or false")
+    weights = None
+    if whole.get("weights") is not None:
+        weights = _rising("weights", whole["weights"])
+    largest = float(weights[-1]) if weights is not None and len(weights) else None
+    cuts = _cuts(whole["cuts"], n, len(shards))
+    limited = _limited(shards, cuts, n, 2 if directed else 0, largest)
+    return ShardedGraph(folder, limited, cuts, n, edges, directed, weighted, weights)
+
+
+def _sharded_ratings(folder: Path, shards: list[ShardRef], whole: dict[str, Any]) -> ShardedRatings:
+    users, items, ratings = (_count(whole, name) for name in ("n_users", "n_items", "n_ratings"))
+    values = _rising("values", whole["values"])
+    cuts = _cuts(whole["cuts"], users, len(shards))
+    limited = _limited(shards, cuts, items, len(values), None)
+    return ShardedRatings(folder, limited, cuts, users, items, ratings, values)
+
+
+def _count(whole: dict[str, Any], name: str) -> int:
+    value = whole[name]
+    if type(value) is not int or not 0 <= value < 2**48:
+        raise ArrayError(f"{name}: {value!r} is not a count")
+    return value
+
+
+def _rising(name: str, numbers: Any) -> np.ndarray:
+    array = check_array(name, np.array(numbers, np.float64), np.float64, (None,))
+    if (np.diff(array) <= 0).any():
+        raise ArrayError(f"{name}: not in rising order")
+    return array
+
+
+def _cuts(given: Any, rows: int, shards: int) -> np.ndarray:
+    cuts = check_array("cuts", np.array(given, np.int64), np.int64, (shards + 1,))
+    if cuts[0] != 0 or cuts[-1] != rows or (np.diff(cuts) < 0).any():
+        raise ArrayError("cuts: the shards do not cover the rows")
+    return cuts
+
+
+def _limited(
+    shards: list[ShardRef], cuts: np.ndarray, columns: int, levels: int, weight: float | None
+) -> list[ShardRef]:
+    """Return the shards with what the manifest says about each."""
+    return [
+        ref._replace(limits=ShardLimits(int(low), int(high - low), columns, levels, weight))
+        for ref, (low, high) in zip(shards, pairwise(cuts), strict=True)
+    ]
+
+
+def read_ids(folder: Path, name: str, count: int) -> np.ndarray:
     """Read a column of ids: int64 or text."""
     try:
         column = parquet.read_table(folder / f"{name}.parquet").column(0)
-    except (OSError, ValueError) as error:
+        ids = np.asarray(column.to_numpy())
+    except (OSError, ValueError, IndexError) as error:
         raise InputError(f"the ids of the {name} cannot be read ({error})", path=folder) from error
-    return np.asarray(column.to_numpy())
+    if len(ids) != count:
+        raise InputError(
+            f"{len(ids):,} ids of the {name}, but the manifest has {count:,}",
+            path=folder,
+            remedy="shard the input again",
+        )
+    return ids

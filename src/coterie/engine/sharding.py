@@ -7,7 +7,7 @@ files, which fits into memory, is sorted, cleaned and written as a shard.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +15,8 @@ import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Progress, silent
-from coterie.data.byte_source import PathLike, suffixes
+from coterie.data.byte_source import PathLike
+from coterie.data.file_format import find_format
 from coterie.data.ordered_threads import in_order
 from coterie.data.parquet import read_parquet
 from coterie.data.text_layout import WantedColumns
@@ -74,22 +75,25 @@ def shard_graph(
     directed: bool = False,
     weighted: bool = False,
     separator: str | None = None,
+    header: bool | None = None,
+    columns_by_name: Mapping[str, str] | None = None,
     threads: int | None = None,
     callback: Callback = silent,
 ) -> GraphSharding:
     """Cut an edge list into shards of rows; return the counts.
 
     The rules are those of `read_graph`: self-loops are dropped, repeats merged, and an undirected
-    pair in both directions is one edge.
+    pair in both directions is one edge. `columns_by_name` names the columns "source", "target" and
+    "weight" of the file.
     """
     if directed and weighted:
         raise InputError(
             "shards do not support graphs that are both directed and weighted",
             remedy="set `directed` or `weighted`, not both",
         )
-    reader = _Reader(
-        path, WantedColumns(("source", "target"), ("weight",) * weighted), separator, threads
-    )
+    chosen = tuple((columns_by_name or {}).items())
+    wanted = WantedColumns(("source", "target"), ("weight",) * weighted, chosen=chosen)
+    reader = _Reader(path, wanted, separator, header, threads)
     counter = IdCounter()
     columns = reader.read(lambda pieces: counter.add_all(pieces["source"] + pieces["target"]))
     callback(Progress("ids counted", 1, 3))
@@ -143,16 +147,19 @@ def shard_ratings(
     *,
     shards: int | None = None,
     separator: str | None = None,
+    header: bool | None = None,
+    columns_by_name: Mapping[str, str] | None = None,
     threads: int | None = None,
     callback: Callback = silent,
 ) -> RatingSharding:
     """Cut ratings into shards of users; return the counts.
 
-    Of several ratings of a pair the last one counts.
+    Of several ratings of a pair the last one counts. `columns_by_name` names the columns "user",
+    "item", "rating" and "timestamp" of the file.
     """
-    reader = _Reader(
-        path, WantedColumns(("user", "item"), ("rating",), ("timestamp",)), separator, threads
-    )
+    chosen = tuple((columns_by_name or {}).items())
+    wanted = WantedColumns(("user", "item"), ("rating",), ("timestamp",), chosen)
+    reader = _Reader(path, wanted, separator, header, threads)
     users, items, distinct = IdCounter(), IdCounter(), IdCounter()
 
     def count(pieces: Pieces) -> None:
@@ -210,7 +217,12 @@ class _Reader:
     """A file that can be read twice, block by block."""
 
     def __init__(
-        self, path: PathLike, wanted: WantedColumns, separator: str | None, threads: int | None
+        self,
+        path: PathLike,
+        wanted: WantedColumns,
+        separator: str | None,
+        header: bool | None,
+        threads: int | None,
     ) -> None:
         if str(path) == "-":
             raise InputError(
@@ -218,7 +230,11 @@ class _Reader:
                 remedy="write it to a file first",
             )
         self.path, self.wanted = path, wanted
-        self.options: dict[str, Any] = {"separator": separator, "threads": threads}
+        self.options: dict[str, Any] = {
+            "separator": separator,
+            "header": header,
+            "threads": threads,
+        }
 
     def read(self, use: Callable[[Pieces], None]) -> Columns:
         """Call `use` with the pieces of every block."""
@@ -228,7 +244,7 @@ class _Reader:
             if any(pieces.values()):
                 use(pieces)
 
-        if suffixes(self.path)[-1:] in ([".parquet"], [".pq"]):
+        if find_format(self.path, None, ("text", "parquet")) == "parquet":
             return read_parquet(self.path, self.wanted, consume=consume)
         return read_text(self.path, self.wanted, **self.options, consume=consume)
 

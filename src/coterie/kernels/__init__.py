@@ -1,4 +1,4 @@
-"""Numba code only: arrays in, arrays out. Kernels import nothing from the rest of coterie.
+"""Code for Numba: arrays in, arrays out. Kernels import nothing from the rest of coterie.
 
 The folders mirror the packages that use them: `kernels/hard` belongs to `models/hard`, and the
 header of each file names the module that calls it. Some kernels return statistics; others update

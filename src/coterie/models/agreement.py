@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln
+
+from coterie.base.special_functions import gammaln
 
 _SPREAD = 15.0  # standard deviations of the hypergeometric distribution that are summed
 

@@ -6,7 +6,6 @@ import copy
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from coterie.base.errors import InputError
 
@@ -28,6 +27,8 @@ def matching(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             f"{len(first)} and {len(second)} nodes cannot be matched",
             remedy="align two clusterings of the same nodes",
         )
+    from scipy.optimize import linear_sum_assignment  # here: loading it takes long
+
     of_a, of_b = linear_sum_assignment(first.T @ second, maximize=True)
     matched = of_b[np.argsort(of_a)]
     return np.concatenate([matched, np.setdiff1d(np.arange(second.shape[1]), matched)])

@@ -77,4 +77,5 @@ class Estimator:
 
     def _repr_html_(self) -> str | None:
         """Return a small report of a fitted model; Jupyter shows the repr if this is None."""
-        return renderers.render(renderers.NOTEBOOK, self)
+        fragment: str | None = renderers.render(renderers.NOTEBOOK, self)
+        return fragment

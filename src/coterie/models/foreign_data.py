@@ -1,4 +1,4 @@
-"""Name the types of other libraries in errors, and say how to convert them."""
+"""Graphs and matrices of other libraries: convert them, or say in an error how to."""
 
 from __future__ import annotations
 
@@ -16,6 +16,45 @@ _CONVERSIONS = {
     ("numpy", Ratings): "ct.Ratings.from_numpy(matrix)",
     ("pandas", Ratings): "ct.Ratings.from_pandas(frame)",
 }
+
+
+def as_graph(data: Any, *, weighted: bool = False) -> Any:
+    """Return a networkx, igraph or scipy graph as a `Graph`; anything else unchanged.
+
+    `weighted`: read the edge attribute "weight", or the entries of a matrix.
+
+    >>> import networkx
+    >>> as_graph(networkx.path_graph(["ann", "bob"])).ids
+    array(['ann', 'bob'], dtype=object)
+    """
+    package = _package(data)
+    if package == "networkx" and hasattr(data, "nodes"):
+        return Graph.from_networkx(data, weight="weight" if weighted else None)
+    if package == "igraph" and hasattr(data, "vcount"):
+        return Graph.from_igraph(data, weight="weight" if weighted else None)
+    if package == "scipy" and hasattr(data, "tocoo"):
+        return Graph.from_scipy(data, weighted=weighted)
+    return data
+
+
+def node_names(data: Any) -> list[Any]:
+    """Return the nodes of a graph as its library names them, in the order of their numbers.
+
+    >>> node_names(Graph.from_edges(["ann"], ["bob"]))
+    ['ann', 'bob']
+    """
+    if _package(data) == "networkx":
+        return list(data.nodes)
+    return list(as_graph(data).ids.tolist())
+
+
+def _package(data: Any) -> str:
+    """Return the library that defines the type of the data, or a type that it inherits from."""
+    for kind in type(data).__mro__:
+        package = kind.__module__.partition(".")[0]
+        if package in ("networkx", "igraph", "scipy"):
+            return package
+    return type(data).__module__.partition(".")[0]
 
 
 def type_name(kind: type) -> str:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from coterie.base.array_checks import ArrayError, check_array
 from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
@@ -109,6 +110,21 @@ class Adapter(Protocol):
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         """Build from what `to_arrays` returned."""
         ...
+
+    def check(self, n_users: int, n_items: int) -> None:
+        """Raise ArrayError if an array does not have the type, shape and range that kernels need.
+
+        Called for every file before its first use: what a file says must not index memory.
+        """
+        ...
+
+
+def check_scale(values: np.ndarray) -> int:
+    """Raise ArrayError unless the values of a scale are finite and rise; return their number."""
+    check_array("values", values, np.float64, (None,))
+    if not len(values) or (np.diff(values) <= 0).any():
+        raise ArrayError("values: not in rising order")
+    return len(values)
 
 
 def nearest_level(values: np.ndarray, ratings: np.ndarray) -> np.ndarray:

@@ -7,11 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from coterie.base.array_checks import ArrayError, check_array
 from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
 from coterie.kernels.additive.predict import Samples, explanations, item_similarities
 from coterie.models.additive import AdditiveBlockModel
+from coterie.models.additive.checkpoint import check_cuts
 from coterie.models.additive.predict import (
     pair_distributions,
     samples_with_factors,
@@ -20,7 +22,7 @@ from coterie.models.additive.predict import (
 )
 from coterie.models.additive.rating_scale import RatingScale
 from coterie.models.additive.side_information import SideInformation
-from coterie.recommend.adapter import Contribution, GroupPair, Source
+from coterie.recommend.adapter import Contribution, GroupPair, Source, check_scale
 from coterie.recommend.registry import register_adapter
 
 
@@ -176,4 +178,40 @@ class AdditiveAdapter:
             arrays["chain_of_sample"],
             SideInformation.from_arrays(arrays, "user_side", n, m),
             SideInformation.from_arrays(arrays, "item_side", m, n),
+        )
+
+    def check(self, n_users: int, n_items: int) -> None:
+        n_levels = check_scale(self.values)
+        check_array("bounds", self.scale.bounds, np.float64, (n_levels - 1,))
+        if (np.diff(self.scale.bounds) < 0).any():
+            raise ArrayError("bounds: not in rising order")
+        samples = self.samples
+        check_array("effects", samples.effects, np.float32, (None,) * 4)
+        check_array("cuts", samples.cuts, np.float32, (None, None, n_levels + 1))
+        t, partitions, k, l = samples.effects.shape  # noqa: E741
+        n_styles = samples.cuts.shape[1]
+        if not (t and partitions and n_styles) or len(samples.cuts) != t:
+            raise ArrayError("effects: there are no samples, or other ones than in cuts")
+        check_cuts(samples.cuts)
+        labels = (samples.user_labels, n_users, k), (samples.item_labels, n_items, l)
+        for array, n, groups in labels:
+            check_array("labels", array, np.uint8, (t, n, partitions), below=groups)
+        check_array("styles", samples.styles, np.uint8, (t, n_users), below=n_styles)
+        for side, n in (("user", n_users), ("item", n_items)):
+            check_array("offsets", getattr(samples, f"{side}_offsets"), np.float32, (t, n))
+            check_array("spreads", getattr(samples, f"{side}_spreads"), np.float32, (t, n), low=0)
+        check_array("precisions", samples.precisions, np.float32, (t, 2), low=0)
+        chains = check_array("chain_of_sample", self.chain_of_sample, np.int64, (t,), low=0)
+        if chains[0] != 0 or not np.isin(np.diff(chains), (0, 1)).all():
+            raise ArrayError("chain_of_sample: not one chain after another")
+        rank = samples.user_factors.shape[-1]
+        for side, n in (("user", n_users), ("item", n_items)):
+            check_array("factors", getattr(samples, f"{side}_factors"), np.float32, (t, n, rank))
+            links = check_array(
+                "links", getattr(samples, f"{side}_links"), np.float32, (t, None, rank + 1)
+            )
+            information: SideInformation = getattr(self, f"{side}_side")
+            information.check(n, n_items if side == "user" else n_users, links.shape[1])
+        check_array(
+            "factor precisions", samples.factor_precisions, np.float32, (t, 2, rank + 1), low=0
         )

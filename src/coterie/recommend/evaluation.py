@@ -1,9 +1,9 @@
-"""Evaluate predictions of ratings that a model has not seen: in k folds, or on a test table."""
+"""Evaluate a model on ratings that it has not seen: in folds, on one split, or on a test table."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from coterie.data import Ratings
 from coterie.engine import Engine
 from coterie.engine.resolve import running_engine
 from coterie.models.base import Estimator
+from coterie.recommend.interactions import Order, as_order
 from coterie.recommend.metrics import (
     METRIC_NAMES,
     Metrics,
@@ -25,12 +26,15 @@ from coterie.recommend.metrics import (
 from coterie.recommend.ranking import top_items
 from coterie.recommend.recommender import Recommender
 
+SPLITS = ("random", "time", "last-n")
+
 
 @dataclass(frozen=True, eq=False)
 class FoldResult:
     """One training table, the recommender fitted to it, and its predictions of the test table."""
 
     metrics: Metrics
+    rankings: dict[int, RankingMetrics]  # by the length of the rankings
     recommender: Recommender
     train: Ratings
     levels: np.ndarray  # positions of the test ratings in the recommender's values
@@ -44,16 +48,23 @@ class Evaluation:
     folds: list[Metrics]
     means: Metrics
     spreads: Metrics
+    rankings: dict[int, RankingMetrics]  # means over the folds, by the length of the rankings
     last: FoldResult
 
     @classmethod
-    def from_folds(cls, folds: list[Metrics], last: FoldResult) -> Evaluation:
+    def from_folds(
+        cls, folds: list[Metrics], rankings: list[dict[int, RankingMetrics]], last: FoldResult
+    ) -> Evaluation:
         """Summarize the metrics of the folds."""
         columns = {name: np.array([getattr(m, name) for m in folds]) for name in METRIC_NAMES}
         return cls(
             folds,
             Metrics(**{name: float(column.mean()) for name, column in columns.items()}),
             Metrics(**{name: float(column.std()) for name, column in columns.items()}),
+            {
+                n: RankingMetrics(*np.mean([fold[n] for fold in rankings], axis=0).tolist())
+                for n in rankings[0]
+            },
             last,
         )
 
@@ -63,6 +74,7 @@ class Evaluation:
             **asdict(self.means),
             "spread": asdict(self.spreads),
             "folds": [asdict(metrics) for metrics in self.folds],
+            "at": {str(n): found._asdict() for n, found in self.rankings.items()},
         }
 
 
@@ -84,13 +96,17 @@ def evaluate(
     ratings: Ratings,
     *,
     folds: int = 5,
+    split: str = "folds",
+    test_share: float = 0.2,
+    test_last: int = 1,
     seed: int = 0,
-    top: int = 10,
+    top: int | Sequence[int] = 10,
+    order: str = "both",
     likes: bool | None = None,
     engine: str | Engine = "local",
     callback: Callback = silent,
 ) -> Evaluation:
-    """Cross-validate the model that `make` returns.
+    """Evaluate the model that `make` returns, in folds or on one split of the ratings.
 
     >>> from coterie.models.soft.mmsbm import MMSBM
     >>> rng = np.random.default_rng(0)
@@ -99,13 +115,78 @@ def evaluate(
     >>> len(result.folds), result.means.rmse > 0
     (2, True)
     """
-    metrics = []
+    if split == "folds":
+        parts = fold_rows(len(ratings), folds, seed)
+    else:
+        parts = [split_rows(ratings, split, test_share=test_share, last=test_last, seed=seed)]
+    metrics, rankings = [], []
     with running_engine(engine) as runner:
-        for number, (train, test) in enumerate(_splits(ratings, folds, seed)):
-            callback(Progress(f"fold {number + 1} of {folds}", number, folds))
-            last = evaluate_split(make(), train, test, top=top, likes=likes, engine=runner)
+        for number, rows in enumerate(parts):
+            callback(Progress(f"fold {number + 1} of {len(parts)}", number, len(parts)))
+            rest = np.ones(len(ratings), bool)
+            rest[rows] = False
+            last = evaluate_split(
+                make(),
+                ratings.take(np.flatnonzero(rest)),
+                ratings.take(rows),
+                top=top,
+                order=order,
+                likes=likes,
+                engine=runner,
+            )
             metrics.append(last.metrics)
-    return Evaluation.from_folds(metrics, last)
+            rankings.append(last.rankings)
+    return Evaluation.from_folds(metrics, rankings, last)
+
+
+def split_rows(
+    ratings: Ratings, split: str, *, test_share: float = 0.2, last: int = 1, seed: int = 0
+) -> np.ndarray:
+    """Return the test rows of one split, in increasing order.
+
+    "random" draws a share of all ratings, "time" takes the share with the latest timestamps, and
+    "last-n" takes the `last` latest ratings of each user who has more than that. Equal times are
+    ordered as in the data.
+
+    >>> table = Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5], timestamps=[30, 20, 10])
+    >>> split_rows(table, "time", test_share=0.3), split_rows(table, "last-n")
+    (array([0]), array([0]))
+    """
+    if split not in SPLITS:
+        raise InputError(
+            f"unknown `split`: {split!r}", remedy=f"use one of {', '.join(map(repr, SPLITS))}"
+        )
+    n, times = len(ratings), ratings.timestamps
+    if split != "random" and times is None:
+        raise InputError(
+            f"`split={split}` needs the time of each rating, and the table has none",
+            remedy="add a column with timestamps, or use `split=random`",
+        )
+    if split == "last-n":
+        if last < 1:
+            raise InputError(f"`test_last` must be at least 1, not {last}")
+        assert times is not None
+        order = np.lexsort((times, ratings.users))
+        counts = np.bincount(ratings.users, minlength=ratings.n_users)
+        ends = np.cumsum(counts)[ratings.users[order]]
+        chosen = (np.arange(n) >= ends - last) & (counts[ratings.users[order]] > last)
+        rows = order[chosen]
+    else:
+        if not 0 < test_share < 1:
+            raise InputError(f"`test_share` must be between 0 and 1, not {test_share:g}")
+        count = round(test_share * n)
+        if split == "random":
+            order = np.random.default_rng(seed).permutation(n)
+        else:
+            assert times is not None
+            order = np.argsort(times, kind="stable")
+        rows = order[n - count :]
+    if not 0 < len(rows) < n:
+        raise InputError(
+            f"the split leaves {n - len(rows):,} ratings to learn from, {len(rows):,} to test on",
+            remedy="change the share or the number of test ratings, or give more ratings",
+        )
+    return np.sort(rows)
 
 
 def evaluate_split(
@@ -113,13 +194,18 @@ def evaluate_split(
     train: Ratings,
     test: Ratings,
     *,
-    top: int = 10,
+    top: int | Sequence[int] = 10,
+    order: str = "both",
     likes: bool | None = None,
     engine: Engine,
 ) -> FoldResult:
     """Fit a model to one table and test its predictions on the other."""
     if not len(test):
         raise InputError("there are no ratings to test on", remedy="give at least one rating")
+    lengths = [top] if isinstance(top, int) else list(top)
+    if not lengths or min(lengths) < 1:
+        raise InputError(f"the lengths of rankings must be at least 1, not {lengths}")
+    wanted = as_order(order)
     clock, cpu = time.perf_counter(), time.process_time()
     recommender = Recommender(model, likes=likes).fit(train, engine=engine)
     fit_seconds, fit_cpu = time.perf_counter() - clock, time.process_time() - cpu
@@ -128,31 +214,46 @@ def evaluate_split(
     p = recommender.predict_proba(users, items, engine=engine)
     predict_seconds = time.perf_counter() - clock
     levels = recommender.adapter_.levels(test.ratings)
+    rankings = _rankings(recommender, test, lengths, wanted, engine)
     metrics = Metrics(
         **rating_metrics(p, recommender.values_, levels, test.ratings)._asdict(),
         entropy=float(getattr(recommender.model_, "entropy_", np.nan)),
         fit_seconds=fit_seconds,
         fit_cpu_seconds=fit_cpu,
         predict_seconds=predict_seconds,
-        **_ranking(recommender, test, top, engine)._asdict(),
+        **rankings[lengths[0]]._asdict(),
     )
-    return FoldResult(metrics, recommender, train, levels, p)
+    return FoldResult(metrics, rankings, recommender, train, levels, p)
 
 
-def _ranking(recommender: Recommender, test: Ratings, top: int, engine: Engine) -> RankingMetrics:
-    """Rank, for each test user, the items that the user did not rate in training.
+def _rankings(
+    recommender: Recommender, test: Ratings, lengths: list[int], order: Order, engine: Engine
+) -> dict[int, RankingMetrics]:
+    """Rank, for each test user, all items that the user did not rate in training.
 
-    A test rating is relevant if it is at least the mean training rating; every like is relevant.
+    Every test rating is relevant for the order "interaction" and for likes; for the other orders,
+    those from `liked_from_` on.
     """
+    every = recommender.likes_ or order is Order.INTERACTION
+    users, relevant = relevant_items(test, -np.inf if every else recommender.liked_from_)
     table = recommender.table_
-    threshold = 0.0 if recommender.likes_ else float(recommender.values_ @ table.everybody)
-    users, relevant = relevant_items(test, threshold)
     item_numbers = recommender.items_.numbers(test.item_ids)
     user_numbers = recommender.users_.numbers(test.user_ids[users])
-    found = top_items(recommender.adapter_, table, user_numbers, top, True, engine)
-    return ranking_metrics(
-        [best for best, _ in found], [item_numbers[own] for own in relevant], table.n_items, top
+    found = top_items(
+        recommender._ranked(order, engine), user_numbers, max(lengths), order=order, engine=engine
     )
+    having = np.bincount(table.items, minlength=table.n_items)
+    popularity = having / max(int((np.bincount(table.users) > 0).sum()), 1)
+    return {
+        n: ranking_metrics(
+            [ranked.items for ranked in found],
+            [item_numbers[own] for own in relevant],
+            table.n_items,
+            n,
+            popularity,
+        )
+        for n in lengths
+    }
 
 
 def relevant_items(test: Ratings, threshold: float) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -169,11 +270,3 @@ def relevant_items(test: Ratings, threshold: float) -> tuple[np.ndarray, list[np
     if not len(users):
         return users, []
     return users, np.split(test.items[rows], begins[1:])
-
-
-def _splits(ratings: Ratings, folds: int, seed: int) -> Iterator[tuple[Ratings, Ratings]]:
-    """Yield the training and the test table of each fold."""
-    for rows in fold_rows(len(ratings), folds, seed):
-        rest = np.ones(len(ratings), bool)
-        rest[rows] = False
-        yield ratings.take(np.flatnonzero(rest)), ratings.take(rows)

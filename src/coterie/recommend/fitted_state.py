@@ -9,6 +9,7 @@ import numpy as np
 
 from coterie.data import Ratings
 from coterie.models.base import Estimator
+from coterie.models.interaction.estimator import FittedInteractions, like_threshold
 from coterie.recommend.adapter import Adapter
 from coterie.recommend.id_lookup import IdLookup
 from coterie.recommend.rating_table import RatingTable
@@ -24,6 +25,8 @@ class FittedState:
     table: RatingTable
     users: IdLookup
     items: IdLookup
+    liked_level: int  # the lowest level that counts as a like in rankings
+    interactions: FittedInteractions | None = None  # fitted when a ranking first needs it
 
     @classmethod
     def from_model(cls, model: Any, training: Ratings, rated: Ratings) -> Self:
@@ -43,7 +46,8 @@ class FittedState:
             len(adapter.values),
             (training.users[unliked].astype(np.int64), training.items[unliked].astype(np.int64)),
         )
-        return cls(model, adapter, table, IdLookup(rated.user_ids), IdLookup(rated.item_ids))
+        users, items = IdLookup(rated.user_ids), IdLookup(rated.item_ids)
+        return cls(model, adapter, table, users, items, liked_level(adapter.values, table))
 
     @property
     def known_users(self) -> np.ndarray:
@@ -61,6 +65,12 @@ class FittedState:
     def likes(self) -> bool:
         """Whether the model was fitted to likes."""
         return len(self.table.unrated[0]) > 0
+
+
+def liked_level(values: np.ndarray, table: RatingTable) -> int:
+    """Return the lowest level that counts as a like: about half of all ratings do."""
+    counts = np.bincount(table.levels, minlength=len(values))
+    return int(np.searchsorted(values, like_threshold(values, counts)))
 
 
 def _described(adapter: Adapter, name: str, like: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from coterie.data import Ratings
 from coterie.data.negatives import negatives_of_one
 from coterie.data.ratings import NodeRatings
 from coterie.recommend.fitted_state import FittedState
+from coterie.recommend.interactions import with_added_items
 from coterie.recommend.likes import NEGATIVES_PER_LIKE
 from coterie.recommend.rating_table import RatingTable
 
@@ -40,7 +41,14 @@ def with_ratings(state: FittedState, ratings: Ratings) -> FittedState:
         adapter = adapter.with_items(_ratings_of_items(table, new_items, len(users), state.likes))
         placed = np.unique(u[v >= known_items])
         adapter = adapter.with_users(_ratings_of_users(table, placed, len(items), state.likes))
-    return replace(state, adapter=adapter, table=table, users=users, items=items)
+    return replace(
+        state,
+        adapter=adapter,
+        table=table,
+        users=users,
+        items=items,
+        interactions=with_added_items(state, table, known_items),
+    )
 
 
 def _ratings_of_users(

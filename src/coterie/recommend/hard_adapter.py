@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from coterie.base.array_checks import ArrayError, check_array
 from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
@@ -20,6 +21,7 @@ from coterie.recommend.adapter import (
     Contribution,
     GroupPair,
     Source,
+    check_scale,
     nearest_level,
     with_rows,
 )
@@ -106,3 +108,12 @@ class HardAdapter:
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         return cls(arrays["values"], arrays["users"], arrays["items"], arrays["counts"])
+
+    def check(self, n_users: int, n_items: int) -> None:
+        n_levels = check_scale(self.values)
+        check_array("counts", self.counts, np.float64, (None, None, n_levels), low=0)
+        if self.counts.sum() <= 0:
+            raise ArrayError("counts: all are 0")
+        k, l, _ = self.counts.shape  # noqa: E741
+        check_array("users", self.users, np.int32, (n_users,), low=0, below=k)
+        check_array("items", self.items, np.int32, (n_items,), low=0, below=l)

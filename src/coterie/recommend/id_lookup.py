@@ -14,6 +14,8 @@ class IdLookup:
     >>> lookup = IdLookup(np.array([30, 10, 20]))
     >>> lookup.numbers([10, 99, "20"])
     array([ 1, -1,  2])
+    >>> lookup.numbers(["--20", "-", ""])
+    array([-1, -1, -1])
     """
 
     def __init__(self, ids: np.ndarray) -> None:
@@ -48,7 +50,7 @@ class IdLookup:
         """Return the number of one id; "20" also finds the integer id 20, and 20 the text "20"."""
         if self.ids.dtype.kind in "iu":
             if isinstance(id_, str):
-                id_ = int(id_) if str(id_).lstrip("-").isdecimal() else None
+                id_ = int(id_) if id_.removeprefix("-").isdecimal() else None
         elif isinstance(id_, int | np.integer) and id_ not in self._number_of_id:
             id_ = str(id_)
         return self._number_of_id.get(id_, -1)

@@ -10,7 +10,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Metrics:
-    """The figures of one fold, or their means or standard deviations over the folds."""
+    """The figures of one fold, or their means or standard deviations over the folds.
+
+    The figures of rankings are those of `RankingMetrics` at the first length that was requested.
+    """
 
     rmse: float
     mae: float
@@ -23,7 +26,11 @@ class Metrics:
     ndcg: float
     precision: float
     recall: float
+    hit_rate: float
+    mrr: float
+    map: float
     coverage: float
+    novelty: float
 
 
 METRIC_NAMES = tuple(field.name for field in fields(Metrics))
@@ -39,12 +46,16 @@ class RatingMetrics(NamedTuple):
 
 
 class RankingMetrics(NamedTuple):
-    """Quality of rankings, averaged over the users with a relevant item."""
+    """Quality of the first n of rankings, averaged over the users with a relevant item."""
 
-    ndcg: float  # normalized discounted cumulative gain of the first n
+    ndcg: float  # normalized discounted cumulative gain
     precision: float  # share of the first n that are relevant
     recall: float  # share of the relevant items among the first n
+    hit_rate: float  # share of users with a relevant item among the first n
+    mrr: float  # mean reciprocal rank of the first relevant item, 0 if it is not among them
+    map: float  # mean of the precisions at the relevant items, over min(n, relevant items)
     coverage: float  # share of all items that appear in any ranking
+    novelty: float  # mean of -log2(share of users who have the item), in bits
 
 
 def rating_metrics(
@@ -87,29 +98,45 @@ def ndcg(gains: np.ndarray, all_gains: np.ndarray, n: int) -> float:
 
 
 def ranking_metrics(
-    ranked: list[np.ndarray], relevant: list[np.ndarray], n_items: int, n: int
+    ranked: list[np.ndarray],
+    relevant: list[np.ndarray],
+    n_items: int,
+    n: int,
+    popularity: np.ndarray | None = None,
 ) -> RankingMetrics:
     """Compare each user's ranking with the items that are relevant for that user.
 
+    `popularity` is the share of users who have each item; without it, novelty is NaN. Users
+    without a relevant item do not count.
+
     >>> m = ranking_metrics([np.array([3, 1])], [np.array([1])], 4, 2)
-    >>> m.precision, m.recall, m.coverage
-    (0.5, 1.0, 0.5)
+    >>> m.precision, m.recall, m.mrr, m.map, m.coverage
+    (0.5, 1.0, 0.5, 0.5, 0.5)
     """
-    totals = np.zeros(3)
-    counted = 0
-    shown: set[int] = set()
-    for best, wanted in zip(ranked, relevant, strict=True):
-        shown.update(best.tolist())
+    rows = []
+    shown = np.zeros(n_items, bool)
+    surprise, places = 0.0, 0
+    for whole, wanted in zip(ranked, relevant, strict=True):
+        best = whole[:n]
+        shown[best] = True
         if not len(wanted):
             continue
         hits = np.isin(best, wanted).astype(float)
-        totals += (
-            ndcg(hits, np.ones(len(wanted)), n),
-            hits[:n].sum() / n,
-            hits[:n].sum() / len(wanted),
+        at = np.flatnonzero(hits)
+        rows.append(
+            (
+                ndcg(hits, np.ones(len(wanted)), n),
+                hits.sum() / n,
+                hits.sum() / len(wanted),
+                float(len(at) > 0),
+                1 / (at[0] + 1) if len(at) else 0.0,
+                float((np.arange(1, len(at) + 1) / (at + 1)).sum() / min(n, len(wanted))),
+            )
         )
-        counted += 1
-    mean = totals / max(counted, 1)
-    return RankingMetrics(
-        float(mean[0]), float(mean[1]), float(mean[2]), len(shown) / max(n_items, 1)
-    )
+        if popularity is not None:
+            surprise -= float(np.log2(np.maximum(popularity[best], 1e-12)).sum())
+            places += len(best)
+    means = np.mean(rows, axis=0) if rows else np.zeros(6)
+    novelty = surprise / max(places, 1) if popularity is not None else float("nan")
+    coverage = float(shown.sum() / max(n_items, 1))
+    return RankingMetrics(*(float(mean) for mean in means), coverage, novelty)  # type: ignore[call-arg]

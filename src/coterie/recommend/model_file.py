@@ -16,17 +16,19 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
+from coterie.base.array_checks import ArrayError, check_array, file_errors
 from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
 from coterie.data.writers import atomic_write
 from coterie.models.base import Estimator
-from coterie.recommend.fitted_state import FittedState
+from coterie.models.interaction.estimator import FittedInteractions
+from coterie.recommend.fitted_state import FittedState, liked_level
 from coterie.recommend.id_lookup import IdLookup
 from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.recommender import Recommender
-from coterie.recommend.registry import adapter_of_kind, model_class_named
+from coterie.recommend.registry import adapter_for, adapter_of_kind, model_class_named
 
-FORMAT = 4  # 4 adds factors and features of the additive model; older files have none
+FORMAT = 4  # 4 adds the interaction model (fitted from the ratings of older files) and features
 OLDEST_FORMAT = 2
 _KEY = "coterie"
 
@@ -44,6 +46,7 @@ def save(state: FittedState, path: str | os.PathLike[str]) -> None:
         "table.levels": table.levels,
         "table.unrated_users": table.unrated[0],
         "table.unrated_items": table.unrated[1],
+        **_interaction_arrays(state),
         **_packed_ids("users", state.users),
         **_packed_ids("items", state.items),
     }
@@ -53,6 +56,7 @@ def save(state: FittedState, path: str | os.PathLike[str]) -> None:
         "estimator": type(state.model).__name__,
         "parameters": _plain_parameters(state.model),
         "format": FORMAT,
+        "liked_level": state.liked_level,
     }
     header["sha256"] = checksum(header, tensors)
     content = write_tensors(tensors, {_KEY: json.dumps(header, sort_keys=True)})
@@ -96,7 +100,7 @@ def load_recommender(path: str | os.PathLike[str]) -> Recommender:
     header = _header(content, path)
     try:
         tensors = read_tensors(content)
-    except SafetensorError as error:
+    except (SafetensorError, ValueError, KeyError, MemoryError, OverflowError) as error:
         raise InputError(
             f"was truncated or changed ({error})", path=path, remedy="save the model again"
         ) from error
@@ -107,7 +111,8 @@ def load_recommender(path: str | os.PathLike[str]) -> Recommender:
             path=path,
             remedy="save the model again",
         )
-    return Recommender._from_state(_state(header, tensors, path))
+    with file_errors(path, "model file", "save the model again"):
+        return Recommender._from_state(_state(header, tensors, path))
 
 
 def _header(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -117,7 +122,7 @@ def _header(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
         outer = json.loads(content[8 : 8 + length]) if length <= len(content) else None
         header: dict[str, Any] = json.loads(outer["__metadata__"][_KEY])  # type: ignore[index]
         version = int(header["format"])
-    except (ValueError, TypeError, KeyError, UnicodeDecodeError):
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         raise InputError(
             "is not a saved model of coterie, or was truncated",
             path=path,
@@ -151,16 +156,62 @@ def _state(
     }
     adapter = adapter_class.from_arrays(arrays)
     users, items = _unpacked_ids("users", tensors), _unpacked_ids("items", tensors)
-    table = RatingTable(
-        tensors["table.users"],
-        tensors["table.items"],
-        tensors["table.levels"],
-        len(users),
-        len(items),
-        len(adapter.values),
-        (tensors["table.unrated_users"], tensors["table.unrated_items"]),
+    adapter.check(len(users), len(items))
+    table = _table(tensors, len(users), len(items), len(adapter.values))
+    model = _estimator(header, path)
+    if adapter_for(model) is not adapter_class:
+        raise ArrayError(f"kind {header['kind']!r} does not belong to {type(model).__name__}")
+    level = header.get("liked_level", liked_level(adapter.values, table))
+    if not isinstance(level, int) or not 0 <= level <= len(adapter.values):
+        raise InputError(f"holds an invalid level of likes: {level!r}", path=path)
+    return FittedState(
+        model,
+        adapter,
+        table,
+        users,
+        items,
+        level,
+        _interactions(tensors, len(items), path),
     )
-    return FittedState(_estimator(header, path), adapter, table, users, items)
+
+
+def _table(
+    tensors: dict[str, np.ndarray], n_users: int, n_items: int, n_levels: int
+) -> RatingTable:
+    """Return the rated pairs, after checking that every number is in range."""
+    users, items, levels = (tensors[f"table.{name}"] for name in ("users", "items", "levels"))
+    unrated = (tensors["table.unrated_users"], tensors["table.unrated_items"])
+    sizes = (n_users, n_items, n_levels)
+    for array, size in zip((users, items, levels), sizes, strict=True):
+        check_array("table", array, np.int64, (len(users),), low=0, below=size)
+    for array, size in zip(unrated, sizes, strict=False):
+        check_array("unrated pairs", array, np.int64, (len(unrated[0]),), low=0, below=size)
+    return RatingTable(users, items, levels, n_users, n_items, n_levels, unrated)
+
+
+def _interaction_arrays(state: FittedState) -> dict[str, np.ndarray]:
+    """Return the arrays of the interaction model, none if it was never needed."""
+    if state.interactions is None:
+        return {}
+    return {f"interactions.{k}": v for k, v in state.interactions.to_arrays().items()}
+
+
+def _interactions(
+    tensors: dict[str, np.ndarray], n_items: int, path: str | os.PathLike[str]
+) -> FittedInteractions | None:
+    """Return the interaction model of a file, or None if it has none."""
+    prefix = "interactions."
+    arrays = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+    if not arrays:
+        return None
+    try:
+        return FittedInteractions.from_arrays(arrays, n_items)
+    except KeyError as error:
+        raise InputError(
+            f"the array {error.args[0]!r} of the interaction model is missing", path=path
+        ) from error
+    except InputError as error:
+        raise InputError(str(error), path=path, remedy="save the model again") from error
 
 
 def _plain_parameters(model: Estimator) -> dict[str, Any]:
@@ -184,7 +235,12 @@ def _estimator(header: dict[str, Any], path: str | os.PathLike[str]) -> Estimato
         renamed.get(name, name): tuple(value) if isinstance(value, list) else value
         for name, value in header["parameters"].items()
     }
-    return model_class(**parameters)
+    model = model_class()
+    if unknown := set(parameters) - set(model.get_params()):
+        raise InputError(
+            f"has an unknown parameter {min(unknown)!r}", path=path, remedy="upgrade coterie"
+        )
+    return model.set_params(**parameters)
 
 
 def _packed_ids(side: str, lookup: IdLookup) -> dict[str, np.ndarray]:
@@ -206,8 +262,17 @@ def _packed_ids(side: str, lookup: IdLookup) -> dict[str, np.ndarray]:
 def _unpacked_ids(side: str, tensors: dict[str, np.ndarray]) -> IdLookup:
     """Return the ids that `_packed_ids` packed."""
     if f"{side}.ids" in tensors:
-        return IdLookup(tensors[f"{side}.ids"])
-    text, ends = tensors[f"{side}.text"].tobytes(), tensors[f"{side}.ends"].tolist()
-    ids = np.empty(len(ends), object)
-    ids[:] = [text[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
+        ids = check_array(side, tensors[f"{side}.ids"], np.int64, (None,))
+        n_distinct = len(np.unique(ids))
+    else:
+        text = check_array(side, tensors[f"{side}.text"], np.uint8, (None,)).tobytes()
+        ends = check_array(side, tensors[f"{side}.ends"], np.int64, (None,), low=0)
+        if (np.diff(ends) < 0).any() or (len(ends) and ends[-1] != len(text)):
+            raise ArrayError(f"{side}: the ids do not follow each other")
+        ids = np.empty(len(ends), object)
+        places = ends.tolist()
+        ids[:] = [text[a:b].decode() for a, b in zip([0, *places], places, strict=False)]
+        n_distinct = len(set(ids.tolist()))
+    if n_distinct != len(ids):
+        raise ArrayError(f"{side}: an id occurs twice")
     return IdLookup(ids)

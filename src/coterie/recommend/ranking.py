@@ -2,48 +2,127 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.engine import Engine
-from coterie.recommend.adapter import Adapter
-from coterie.recommend.rating_table import RatingTable
+from coterie.recommend.fitted_state import FittedState
+from coterie.recommend.interactions import Order, pairs_of_users
 
-_MAX_SCORES = 1 << 20  # in memory at once
+_MAX_SCORES = 1 << 21  # in memory at once
+
+
+class RankedItems(NamedTuple):
+    """The best items of one user, the best first."""
+
+    items: np.ndarray  # numbers
+    ratings: np.ndarray  # expected ratings
+    scores: np.ndarray  # what they are ordered by
 
 
 def top_items(
-    adapter: Adapter,
-    table: RatingTable,
+    state: FittedState,
     users: np.ndarray,
     n: int,
-    exclude_seen: bool,
+    *,
+    order: Order = Order.BOTH,
+    exclude_seen: bool = True,
+    allowed: np.ndarray | None = None,
     engine: str | Engine = "local",
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return, for each user number, the numbers and expected ratings of the n best items.
+) -> list[RankedItems]:
+    """Return, for each user number, the n best items; see `ranked_blocks`."""
+    blocks = ranked_blocks(
+        state,
+        users,
+        n,
+        order=order,
+        exclude_seen=exclude_seen,
+        allowed=allowed,
+        engine=engine,
+    )
+    return [ranked for block in blocks for ranked in block]
 
-    The number -1 stands for an unknown user. Equal ratings are ranked by item number, so that a
-    ranking is reproducible.
+
+def ranked_blocks(
+    state: FittedState,
+    users: np.ndarray,
+    n: int,
+    *,
+    order: Order = Order.BOTH,
+    exclude_seen: bool = True,
+    allowed: np.ndarray | None = None,
+    engine: str | Engine = "local",
+) -> Iterator[list[RankedItems]]:
+    """Yield the n best items of each user, for one block of users after the other.
+
+    The number -1 stands for an unknown user. `allowed` (bool per item) limits the items. Equal
+    scores are ranked by item number, so that a ranking is reproducible.
     """
     if n < 1:
         raise InputError(f"n must be at least 1, not {n}")
-    rated_items = np.flatnonzero(table.item_counts.any(axis=1))
+    table = state.table
+    shown = np.asarray(table.item_counts.any(axis=1))
+    if allowed is not None:
+        shown = np.asarray(shown & allowed)
+    candidates = np.flatnonzero(shown)
     has_ratings = np.append(table.user_counts.any(axis=1), False)[users]
-    fallback = table.item_distributions(rated_items) @ adapter.values
-    found = []
+    fallback = table.item_distributions(np.arange(table.n_items)) @ state.adapter.values
     step = max(1, _MAX_SCORES // max(table.n_items, 1))
     for begin in range(0, len(users), step):
         block, known = users[begin : begin + step], has_ratings[begin : begin + step]
-        scores = np.tile(fallback, (len(block), 1))
-        if known.any():
-            scores[known] = adapter.scores(block[known], engine)[:, rated_items]
+        if order is Order.RATING:
+            scores = np.tile(fallback[candidates], (len(block), 1))
+            if known.any():
+                scores[known] = state.adapter.scores(block[known], engine)[:, candidates]
+        else:
+            scores = _interaction_scores(state, block, order, engine)[:, candidates]
+        best = []
         for user, score in zip(block, scores, strict=True):
             if exclude_seen and user >= 0:
                 own = table.items[table.rows_of_user(int(user))]
-                score[np.searchsorted(rated_items, own)] = -np.inf
-            best = _largest(score, n)
-            found.append((rated_items[best], score[best]))
-    return found
+                score[np.searchsorted(candidates, own[shown[own]])] = -np.inf
+            best.append(_largest(score, n))
+        if order is Order.RATING:
+            ratings = [score[own] for score, own in zip(scores, best, strict=True)]
+        else:
+            chosen = [candidates[own] for own in best]
+            ratings = _expected_ratings(state, block, known, chosen, fallback, engine)
+        yield [
+            RankedItems(candidates[own], rating, score[own])
+            for own, rating, score in zip(best, ratings, scores, strict=True)
+        ]
+
+
+def _interaction_scores(
+    state: FittedState, users: np.ndarray, order: Order, engine: str | Engine
+) -> np.ndarray:
+    """Return the scores of all items by the interaction model: users x items."""
+    assert state.interactions is not None  # the Recommender fits it before it ranks
+    pairs = pairs_of_users(state, users)
+    return state.interactions.scores(pairs, order.target)
+
+
+def _expected_ratings(
+    state: FittedState,
+    users: np.ndarray,
+    known: np.ndarray,
+    chosen: list[np.ndarray],
+    fallback: np.ndarray,
+    engine: str | Engine,
+) -> list[np.ndarray]:
+    """Return the expected ratings of the chosen items of each user."""
+    lengths = [len(items) for items in chosen]
+    items = np.concatenate([np.empty(0, np.int64), *chosen]).astype(np.int64)
+    ratings = fallback[items]
+    by_model = np.repeat(known, lengths)
+    if by_model.any():
+        who = np.repeat(users, lengths)[by_model]
+        p = state.adapter.distributions(who, items[by_model], engine)
+        ratings[by_model] = p @ state.adapter.values
+    return np.split(ratings, np.cumsum(lengths)[:-1])
 
 
 def _largest(score: np.ndarray, n: int) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -21,8 +22,10 @@ from coterie.recommend.explanation import Explanation, explain
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.fold_in import with_ratings
 from coterie.recommend.id_lookup import IdLookup
+from coterie.recommend.interactions import Order, as_order, pairs_of_users, with_interactions
 from coterie.recommend.likes import read_as_likes, with_unliked_pairs
-from coterie.recommend.ranking import top_items
+from coterie.recommend.own_items import RankingExplanation, explain_ranking
+from coterie.recommend.ranking import RankedItems, ranked_blocks, top_items
 from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.registry import adapter_for, fits_shards, make_model
 
@@ -31,11 +34,23 @@ class NotFittedError(InputError, AttributeError):
     """A Recommender was used before `fit`."""
 
 
-class Recommendation(NamedTuple):
-    """An item and its expected rating (of likes: the probability of a like)."""
-
+class _ItemAndRating(NamedTuple):
     item: Any
     rating: float
+
+
+class Recommendation(_ItemAndRating):
+    """An item and its expected rating (of likes: the probability of a like).
+
+    It is a tuple (item, rating). The attribute `score` is what the ranking is ordered by.
+    """
+
+    score: float
+
+    def __new__(cls, item: Any, rating: float, score: float = float("nan")) -> Self:
+        found = super().__new__(cls, item, rating)
+        found.score = score
+        return found
 
 
 class Recommender(Estimator):
@@ -72,6 +87,8 @@ class Recommender(Estimator):
         What the model has learned, as arrays.
     table_ : RatingTable
         The ratings that users gave.
+    liked_from_ : float
+        The rating from which on an item counts as liked in rankings: about half of all ratings do.
 
     See Also
     --------
@@ -170,7 +187,8 @@ class Recommender(Estimator):
         in_shards = isinstance(ratings, ShardedRatings) and training is rated and fits_shards(model)
         data = ratings if in_shards else training
         model.fit(data, engine=engine, callback=callback, **fit_options)  # type: ignore[attr-defined]
-        self._state = FittedState.from_model(model, training, rated)
+        state = FittedState.from_model(model, training, rated)
+        self._state = with_interactions(state, engine, callback)
         return self
 
     def compile(self, ratings: Ratings, engine: str | Engine = "local") -> Self:
@@ -246,6 +264,12 @@ class Recommender(Estimator):
     def likes_(self) -> bool:
         """Whether it was fitted to likes."""
         return self._fitted.likes
+
+    @property
+    def liked_from_(self) -> float:
+        """The rating from which on an item counts as liked in rankings."""
+        state = self._fitted
+        return float(state.adapter.values[state.liked_level])
 
     def __repr__(self) -> str:
         likes = "" if self.likes is None else f", likes={self.likes}"
@@ -401,31 +425,45 @@ class Recommender(Estimator):
         users: Any,
         n: int = 10,
         *,
+        order: str = "both",
+        candidates: Any = None,
+        exclude: Any = None,
         exclude_seen: bool = True,
         engine: str | Engine = "local",
     ) -> Any:
-        """Return the items with the highest expected ratings for one or more users.
+        """Return the best items for one or more users.
 
         Parameters
         ----------
         users : id or array-like of ids
-            One user, or several. An unknown user gets the items that are rated highest in general.
+            One user, or several. An unknown user gets the most popular items, or with
+            ``order="rating"`` those that are rated highest in general.
         n : int, default=10
             The maximum number of items per user.
+        order : {"both", "interaction", "rating"}, default="both"
+            What comes first: items that the user will probably interact with and like, items that
+            the user will probably interact with, or items with the highest expected rating. For
+            likes, "both" and "interaction" are the same.
+        candidates : array-like of ids, optional
+            Recommend only these items. By default, every item with a rating. Unknown items are
+            left out with a warning; if all are unknown, it is an error.
+        exclude : array-like of ids, optional
+            Never recommend these items. Unknown items are ignored.
         exclude_seen : bool, default=True
             Whether to leave out items that the user has rated.
         engine : {"local"} or Engine, default="local"
-            Where the computation runs.
+            Where expected ratings are computed.
 
         Returns
         -------
         list of Recommendation, or list of such lists
-            Named tuples (item, rating), the best first. One list per user if several were given.
+            Named tuples (item, rating), the best first, each with the attribute `score`. One list
+            per user if several were given.
 
         Raises
         ------
         InputError
-            If `n` is less than 1.
+            If `n` is less than 1, `order` is unknown, or no candidate is known.
 
         Examples
         --------
@@ -434,19 +472,80 @@ class Recommender(Estimator):
         >>> rec = ct.Recommender(ct.MMSBM(n_groups=2)).fit(ratings)
         >>> [found.item for found in rec.recommend(2)]
         [8]
+        >>> rec.recommend(2, exclude=[8])
+        []
         """
-        state = self._fitted
+        wanted = as_order(order)
+        state = self._ranked(wanted, engine)
         single = np.ndim(users) == 0
-        numbers = state.users.numbers([users] if single else users)
-        found = top_items(state.adapter, state.table, numbers, n, exclude_seen, engine)
-        lists = [
-            [
-                Recommendation(item, float(rating))
-                for item, rating in zip(state.items.ids[best].tolist(), ratings, strict=True)
-            ]
-            for best, ratings in found
-        ]
+        found = top_items(
+            state,
+            state.users.numbers([users] if single else users),
+            n,
+            order=wanted,
+            exclude_seen=exclude_seen,
+            allowed=self._allowed(candidates, exclude),
+            engine=engine,
+        )
+        lists = [_recommendations(state, ranked) for ranked in found]
         return lists[0] if single else lists
+
+    def recommend_in_blocks(
+        self,
+        users: Any = None,
+        n: int = 10,
+        *,
+        order: str = "both",
+        candidates: Any = None,
+        exclude: Any = None,
+        exclude_seen: bool = True,
+        engine: str | Engine = "local",
+    ) -> Iterator[dict[Any, list[Recommendation]]]:
+        """Yield the best items of many users, for one block of users after the other.
+
+        It needs the memory of one block only, so that lists of all users can be written to a file.
+
+        Parameters
+        ----------
+        users : array-like of ids, optional
+            The users. By default, all users of the model.
+        n, order, candidates, exclude, exclude_seen, engine
+            As in `recommend`.
+
+        Yields
+        ------
+        dict from user id to list of Recommendation
+            The users of one block.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=2)).fit(ratings)
+        >>> for block in rec.recommend_in_blocks():
+        ...     print({user: [found.item for found in best] for user, best in block.items()})
+        {1: [], 2: [8]}
+        """
+        wanted = as_order(order)
+        state = self._ranked(wanted, engine)
+        ids = state.users.ids if users is None else np.asarray(users)
+        given = ids.tolist()
+        begin = 0
+        for block in ranked_blocks(
+            state,
+            state.users.numbers(ids),
+            n,
+            order=wanted,
+            exclude_seen=exclude_seen,
+            allowed=self._allowed(candidates, exclude),
+            engine=engine,
+        ):
+            names = given[begin : begin + len(block)]
+            begin += len(block)
+            yield {
+                user: _recommendations(state, ranked)
+                for user, ranked in zip(names, block, strict=True)
+            }
 
     def fold_in(self, ratings: Any, y: Any = None) -> Self:
         """Add new users, new items, or new ratings of known ones, without refitting.
@@ -510,6 +609,90 @@ class Recommender(Estimator):
         +3.67  user group 0 rates item group 0 (such as 7, 8) 3.67 on average; weight 100%
         """
         return explain(self._fitted, user, item)
+
+    def explain_ranking(self, user: Any, item: Any, *, order: str = "both") -> RankingExplanation:
+        """Explain the place of an item in a ranking by the items that the user has.
+
+        Parameters
+        ----------
+        user : hashable
+            The id of a user with ratings.
+        item : hashable
+            The id of an item of the model.
+        order : {"both", "interaction"}, default="both"
+            The order of the ranking. A ranking by rating is explained by `explain`.
+
+        Returns
+        -------
+        RankingExplanation
+            The shares of the user's own items, which add up to the score; its method `words`
+            returns them as text.
+
+        Raises
+        ------
+        InputError
+            If the user has no ratings, the item is unknown, or the order is "rating".
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2, 2, 3], [7, 8, 7, 8, 7], [5, 5, 5, 4, 5])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=1)).fit(ratings)
+        >>> found = rec.explain_ranking(3, 8)
+        >>> [own.item for own in found.own_items], found.score > 0
+        ([7], True)
+        """
+        wanted = as_order(order)
+        return explain_ranking(self._ranked(wanted), user, item, wanted)
+
+    def similar_users(self, user: Any, n: int = 10) -> list[tuple[Any, float]]:
+        """Return the users whose items are most similar to those of a user.
+
+        Users are compared by the cosine of their factors in the interaction model: users who have,
+        and like, items that occur together.
+
+        Parameters
+        ----------
+        user : hashable
+            The id of a user with ratings.
+        n : int, default=10
+            The maximum number of users.
+
+        Returns
+        -------
+        list of (user, similarity)
+            The most similar first; a similarity is at most 1.
+
+        Raises
+        ------
+        InputError
+            If the user has no ratings, or `n` is less than 1.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2, 2], [7, 8, 7, 8], [5, 1, 5, 1])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=1)).fit(ratings)
+        >>> [(other, round(similarity, 3)) for other, similarity in rec.similar_users(1)]
+        [(2, 1.0)]
+        """
+        if n < 1:
+            raise InputError(f"n must be at least 1, not {n}")
+        state = self._ranked(Order.BOTH)
+        number = int(state.users.numbers([user])[0])
+        if number < 0 or not state.table.user_counts[number].any():
+            raise InputError(
+                f"user {user!r} has no rating in this model",
+                remedy="add the user's ratings with fold_in first",
+            )
+        assert state.interactions is not None
+        similarity = state.interactions.user_similarity(
+            pairs_of_users(state, np.arange(len(state.users))), number
+        )
+        similarity[~state.table.user_counts.any(axis=1)] = -2
+        similarity[number] = -2
+        order = [u for u in np.argsort(-similarity, kind="stable")[:n] if similarity[u] > -2]
+        return list(zip(state.users.ids[order].tolist(), similarity[order].tolist(), strict=True))
 
     def similar_items(self, item: Any, n: int = 10) -> list[tuple[Any, float]]:
         """Return the items that are most similar to an item according to the model.
@@ -584,6 +767,42 @@ class Recommender(Estimator):
 
         save(self._fitted, path)
 
+    def _ranked(self, order: Order, engine: str | Engine = "local") -> FittedState:
+        """Return the state; with an interaction model, fitted now if the order needs one."""
+        state = self._fitted
+        if order is not Order.RATING and state.interactions is None:
+            state = with_interactions(state, engine)
+            self._state = state
+        return state
+
+    def _allowed(self, candidates: Any, exclude: Any) -> np.ndarray | None:
+        """Return which items may be recommended, None if all may."""
+        if candidates is None and exclude is None:
+            return None
+        allowed = np.ones(len(self.items_), bool)
+        if candidates is not None:
+            given = list(candidates)
+            numbers = self.items_.numbers(given)
+            known = numbers[numbers >= 0]
+            if not len(known):
+                raise InputError(
+                    f"the model knows none of the {len(given):,} `candidates`",
+                    remedy="check the ids",
+                )
+            if len(known) < len(given):
+                warnings.warn(
+                    f"the model does not know {len(given) - len(known):,} of the {len(given):,} "
+                    "candidates; they are left out",
+                    AssumptionWarning,
+                    stacklevel=3,
+                )
+            allowed[:] = False
+            allowed[known] = True
+        if exclude is not None:
+            numbers = self.items_.numbers(list(exclude))
+            allowed[numbers[numbers >= 0]] = False
+        return allowed
+
     def _rated_item(self, item: Any) -> int:
         """Return the number of an item that has ratings."""
         number = int(self.items_.numbers([item])[0])
@@ -610,6 +829,19 @@ class Recommender(Estimator):
                 f"{len(u)} users and {len(v)} items", remedy="give one item for each user"
             )
         return u, v
+
+
+def _recommendations(state: FittedState, ranked: RankedItems) -> list[Recommendation]:
+    """Return a ranking with the ids of its items."""
+    return [
+        Recommendation(item, rating, score)
+        for item, rating, score in zip(
+            state.items.ids[ranked.items].tolist(),
+            ranked.ratings.tolist(),
+            ranked.scores.tolist(),
+            strict=True,
+        )
+    ]
 
 
 def _unfitted(model: Estimator) -> Estimator:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from coterie.base.array_checks import ArrayError, check_array
 from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
@@ -20,6 +21,7 @@ from coterie.recommend.adapter import (
     Contribution,
     GroupPair,
     Source,
+    check_scale,
     nearest_level,
     rating_offsets,
     with_rows,
@@ -166,3 +168,16 @@ class SoftAdapter:
             for number in range(count)
         ]
         return cls(arrays["values"], runs, float(arrays["prior"][0]))
+
+    def check(self, n_users: int, n_items: int) -> None:
+        n_levels = check_scale(self.values)
+        if not self.runs:
+            raise ArrayError("theta: missing")
+        if not 0 <= self.prior < np.inf:
+            raise ArrayError(f"prior: the value is {self.prior}")
+        for users, items, theta in self.runs:
+            check_array("theta", theta, np.float64, (None, None, None), low=0)
+            k, l, _ = theta.shape  # noqa: E741
+            check_array("theta", theta, np.float64, (k, l, n_levels))
+            check_array("users", users, np.float64, (n_users, k), low=0)
+            check_array("items", items, np.float64, (n_items, l), low=0)

@@ -1,4 +1,4 @@
-"""A picture of a clustering: its convergence and its block matrix in one SVG file."""
+"""A picture of a clustering: the network, the convergence and the block matrix in one SVG file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from coterie.data import Graph
+from coterie.report.charts.drawing import WIDTH
+from coterie.report.charts.network import HEIGHT, block_picture
+from coterie.report.charts.network_drawing import MOST_NODES, largest_blocks, picture_of
+
+_SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "coterie", "font.size": 9.0}
+_COLOURS = ("#1c5d87", "#c2571a", "#2c7a4b", "#7a4a9e", "#a33b54", "#6b6f1d", "#5a6270")
+_NAMED = 12  # nodes with a name in the drawing of the network
 _INK = "#1d3557"
 _ACCENT = "#e07a1f"
 
 
-def write_plot(model: Any, path: str | PathLike[str], *, title: str = "") -> None:
-    """Draw the convergence and the block matrix of a fitted GeneralizedKMeans.
+def write_plot(
+    model: Any, path: str | PathLike[str], *, graph: Graph | None = None, title: str = ""
+) -> None:
+    """Draw a fitted GeneralizedKMeans: the network, the convergence and the block matrix.
 
     Parameters
     ----------
@@ -21,26 +31,134 @@ def write_plot(model: Any, path: str | PathLike[str], *, title: str = "") -> Non
         The fitted model.
     path : str or path-like
         The SVG file to write; it appears complete or not at all.
+    graph : Graph, optional
+        The graph that the model was fitted to. Its nodes are drawn in the colours of their blocks;
+        above 3,000 nodes the blocks are drawn. By default there is no drawing of the network.
     title : str, default=""
         A title above the picture.
     """
     from matplotlib import rc_context
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
 
     from coterie.data.atomic_files import atomic_write
 
-    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "coterie", "font.size": 9.0}
-    with rc_context(settings):
-        figure = Figure(figsize=(10.5, 4.4), layout="constrained")
-        FigureCanvasSVG(figure)
-        left, right = figure.subplots(1, 2, width_ratios=(1.25, 1.0))
-        _convergence(left, model)
-        _matrix(figure, right, model)
-        if title:
-            figure.suptitle(title, color=_INK, fontweight="bold", fontsize=11)
+    with rc_context(_SETTINGS):
+        figure = make_figure(model, graph=graph, title=title)
         with atomic_write(Path(path), "wb") as file:
             figure.savefig(file, format="svg", metadata={"Date": None})
+
+
+def make_figure(model: Any, *, graph: Graph | None = None, title: str = "") -> Any:
+    """Make the matplotlib figure that `write_plot` writes.
+
+    Parameters
+    ----------
+    model : GeneralizedKMeans
+        The fitted model.
+    graph : Graph, optional
+        The graph that the model was fitted to, to draw it.
+    title : str, default=""
+        A title above the picture.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure; a notebook shows it, and `savefig` writes it in any format.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(_SETTINGS):
+        figure = Figure(figsize=(10.5, 4.4 if graph is None else 11.0), layout="constrained")
+        charts: Any = figure
+        if graph is not None:
+            parts: Any = figure.subfigures(2, 1, height_ratios=(1.5, 1.0))
+            _network(parts[0].subplots(), model, graph)
+            charts = parts[1]
+        left, right = charts.subplots(1, 2, width_ratios=(1.25, 1.0))
+        _convergence(left, model)
+        _matrix(charts, right, model)
+        if title:
+            figure.suptitle(title, color=_INK, fontweight="bold", fontsize=11)
+    return figure
+
+
+def _network(axes: Any, model: Any, graph: Graph) -> None:
+    """Draw the nodes in the colours of their blocks, or the blocks of a large network."""
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+    labels = np.asarray(model.labels_)
+    if graph.n_nodes > MOST_NODES:
+        axes.set_title("The blocks with the most edges", loc="left", color=_INK)
+        _blocks(axes, graph, labels)
+    elif graph.n_nodes:
+        axes.set_title("Nodes in the colours of their blocks", loc="left", color=_INK)
+        _nodes(axes, graph, labels)
+
+
+def _nodes(axes: Any, graph: Graph, labels: np.ndarray) -> None:
+    from matplotlib.collections import LineCollection
+
+    picture = picture_of(graph, labels)
+    place = picture.place
+    ends = np.stack([place[picture.source], place[picture.target]], axis=1)
+    faint = float(np.clip(60 / max(len(ends), 1) ** 0.6, 0.08, 0.5))
+    axes.add_collection(
+        LineCollection(list(ends), colors="#565d6b", linewidths=0.5, alpha=faint, zorder=1)
+    )
+    order = np.argsort(-picture.degree, kind="stable")
+    colours = np.array(_COLOURS)[picture.style % len(_COLOURS)]
+    faces = np.where(picture.style < len(_COLOURS), colours, "#ffffff")
+    size = np.clip(1500 / len(place), 4, 40)
+    axes.scatter(
+        *place[order].T,
+        s=size * picture.radius[order],
+        c=faces[order],
+        edgecolors=colours[order],
+        linewidths=0.8,
+        zorder=2,
+    )
+    for node in picture.hubs[:_NAMED]:
+        axes.annotate(
+            _plain(graph.ids[node]),
+            place[node],
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7.5,
+            fontweight="bold",
+            color="#1d2330",
+            zorder=3,
+        )
+
+
+def _blocks(axes: Any, graph: Graph, labels: np.ndarray) -> None:
+    from matplotlib.collections import LineCollection
+    from matplotlib.patches import Circle
+
+    blocks, sizes, density = largest_blocks(graph, labels)
+    if not len(blocks):
+        return
+    picture = block_picture(sizes, density)
+    ends = np.stack([picture.place[picture.first], picture.place[picture.second]], axis=1)
+    axes.add_collection(
+        LineCollection(
+            list(ends), colors="#565d6b", linewidths=picture.strength, alpha=0.4, zorder=1
+        )
+    )
+    for i, block in enumerate(blocks.tolist()):
+        axes.add_patch(
+            Circle(picture.place[i], picture.radius[i], fc=_COLOURS[0], ec="#ffffff", zorder=2)
+        )
+        axes.annotate(
+            str(block), picture.place[i], ha="center", va="center", color="#ffffff", zorder=3
+        )
+    axes.set_xlim(0, WIDTH)
+    axes.set_ylim(HEIGHT, 0)
+
+
+def _plain(name: Any) -> str:
+    """Return a node's name as text without the signs that matplotlib reads as mathematics."""
+    return str(name)[:24].replace("$", r"\$")
 
 
 def _convergence(axes: Any, model: Any) -> None:
@@ -54,7 +172,8 @@ def _convergence(axes: Any, model: Any) -> None:
     axes.set_xlabel("iteration")
     axes.locator_params(axis="x", integer=True)
     axes.set_ylabel("entropy S (nats)", color=_INK)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    digits = 0 if np.ptp(entropy) > 20 else 2  # ticks must differ
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.{digits}f}")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     axes.annotate(

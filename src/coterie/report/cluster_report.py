@@ -21,7 +21,9 @@ from coterie.report.charts import (
     short,
     xy,
 )
+from coterie.report.charts.network_drawing import STYLES
 from coterie.report.cluster_summary import ClusterSummary, summarize
+from coterie.report.description_sections import description_sections
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
 from coterie.report.shared_sections import count
 
@@ -61,19 +63,22 @@ def render(
             model, data, name=name, titles=titles, assumed=assumed
         )
         return write(cluster_ratings_report.compose(summary))
-    return write(compose(summarize(model, data, name=name, assumed=assumed)))
+    summary_of_graph = summarize(model, data, name=name, assumed=assumed)
+    return write(compose(summary_of_graph, description_sections(model, data)))
 
 
-def compose(summary: ClusterSummary) -> Page:
-    """Compose the page from a summary."""
+def compose(summary: ClusterSummary, more: Sequence[Section] = ()) -> Page:
+    """Compose the page from a summary, with more sections before the list of blocks."""
     return Page(
         "cluster report",
         f"{summary.blocks:,} blocks in {summary.fit.name}",
         _verdict(summary),
         _facts(summary),
         [
+            _network(summary),
             _structure(summary),
             _sizes(summary),
+            *more,
             _listed(summary),
             *summary.fit.closing_sections(),
         ],
@@ -89,7 +94,9 @@ def _verdict(summary: ClusterSummary) -> Verdict:
         saved = 1 - summary.fit.entropy / summary.entropy_without_blocks
         text += f", {100 * saved:.0f} % less than without blocks"
     tone = "warn" if summary.fit.converged is False else ""
-    return Verdict(text + ".", tone, "", summary.fit.next_steps())
+    # Sentences name parameters between backticks, for Python and the command line alike.
+    said = [sentence.replace("`", "") for sentence in summary.explanation]
+    return Verdict(text + ".", tone, "", [*said, *summary.fit.next_steps()])
 
 
 def _facts(summary: ClusterSummary) -> list[Fact]:
@@ -100,6 +107,35 @@ def _facts(summary: ClusterSummary) -> list[Fact]:
         count("blocks", summary.blocks, f"{empty:,} more stayed empty" if empty else ""),
         *summary.fit.facts(),
     ]
+
+
+def _network(summary: ClusterSummary) -> Section:
+    if summary.network is None:
+        return Section("The network")
+    left_out = summary.network.left_out
+    colours = (
+        " Different blocks may share a colour where they are far apart."
+        if summary.blocks > STYLES
+        else ""
+    )
+    return Section(
+        "The network",
+        figures=[
+            Figure(
+                "Nodes in the colours of their blocks",
+                summary.network.chart,
+                "Connected nodes attract each other, all others repel each other; the layout "
+                "does not use the blocks. A larger circle has more edges; the nodes with the most "
+                f"edges are named. Point at a node to see its name and block.{colours}"
+                + (
+                    f" {left_out:,} of the {summary.edges:,} edges, at random, are not drawn."
+                    if left_out
+                    else ""
+                ),
+                wide=True,
+            )
+        ],
+    )
 
 
 def _structure(summary: ClusterSummary) -> Section:

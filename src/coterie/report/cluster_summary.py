@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from coterie.data import Graph
+from coterie.models.hard.explanation import explain
 from coterie.models.hard.label_tools import x_log_x
 from coterie.report.block_matrix import BlockMatrix, arrange, share
+from coterie.report.charts import Chart, network_drawing
+from coterie.report.charts.network_drawing import MOST_NODES, picture_of
 from coterie.report.fit_summary import FitSummary, summarize_fit
 
 _DRAWN = 30  # blocks in the drawing of the block graph
@@ -48,6 +51,14 @@ class ListedBlock:
 
 
 @dataclass(frozen=True)
+class NetworkSection:
+    """The drawing of the network, and the number of edges that it leaves out."""
+
+    chart: Chart
+    left_out: int
+
+
+@dataclass(frozen=True)
 class ClusterSummary:
     """Everything that the report of a clustered graph shows."""
 
@@ -64,6 +75,8 @@ class ClusterSummary:
     matrix: BlockMatrix
     drawn: DrawnBlocks
     listed: tuple[ListedBlock, ...]
+    explanation: tuple[str, ...]  # what the blocks are, in sentences
+    network: NetworkSection | None  # None for a network that is too large to draw
 
     @property
     def counted(self) -> str:
@@ -97,7 +110,24 @@ def summarize(
         matrix=arrange(edges, pairs, sizes, directed=graph.directed),
         drawn=_most_connected(edges, pairs, sizes),
         listed=_largest(graph, labels, sizes, edges, pairs),
+        explanation=tuple(
+            explain(
+                graph,
+                labels,
+                getattr(model, "objective_", getattr(model, "objective", "simple")),
+                chosen=not isinstance(getattr(model, "n_blocks", None), int),
+            )
+        ),
+        network=_network(graph, labels),
     )
+
+
+def _network(graph: Graph, labels: np.ndarray) -> NetworkSection | None:
+    """Draw the nodes, unless they are too many."""
+    if not 0 < graph.n_nodes <= MOST_NODES:
+        return None
+    picture = picture_of(graph, labels)
+    return NetworkSection(network_drawing(graph, labels, picture=picture), picture.left_out)
 
 
 def _one_block(model: Any, edges: np.ndarray, pairs: np.ndarray, directed: bool) -> float | None:

@@ -46,6 +46,7 @@ class Figure(NamedTuple):
     chart: Chart
     caption: str = ""
     extension: bool = False
+    wide: bool = False  # over all columns
 
 
 class Panel(NamedTuple):

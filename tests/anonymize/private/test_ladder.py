@@ -123,12 +123,12 @@ def sampler_fit(ladder: Ladder, epsilon: Fraction, sampler=draw, count: int = 4_
 @pytest.mark.parametrize("ladder", LADDERS)
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(5, 2)])
 def test_samples_follow_the_law(ladder: Ladder, epsilon: Fraction) -> None:
-    assert sampler_fit(ladder, epsilon) > 1e-6
+    assert sampler_fit(ladder, epsilon) > 1e-9
 
 
 def test_mutant_sampler_without_the_half_is_caught() -> None:
     mutant = lambda ladder, epsilon: draw(ladder, 2 * epsilon)  # noqa: E731
-    assert sampler_fit(LADDERS[0], Fraction(1), mutant) < 1e-6
+    assert sampler_fit(LADDERS[0], Fraction(1), mutant) < 1e-9
 
 
 def test_parts_of_the_sampler_add_up_to_the_law() -> None:

@@ -33,6 +33,8 @@ from coterie.kernels.anonymize import private_counts, private_noise
 # scale 20 is that of the degrees at epsilon 1, 5 / 2 that of the stream
 SCALES = [Fraction(1, 7), Fraction(1), Fraction(5, 2), Fraction(20), Fraction(2_000_000_000, 99)]
 
+LUCK = 1e-9  # p-values below it are no accident; a chi-square test is not exact so far out
+
 
 class WordsOf:
     """Random words that can be replayed, in reads of any size."""
@@ -86,20 +88,20 @@ def test_discrete_laplace_follows_its_law(scale: Fraction) -> None:
     samples = noise.discrete_laplace(scale, 200_000)
     reach = math.ceil(8 * scale) + 2
     law = lambda z: discrete_laplace_probability(z, float(scale))  # noqa: E731
-    assert fit_to_law(samples, law, -reach, reach) > 1e-6
+    assert fit_to_law(samples, law, -reach, reach) > LUCK
 
 
 @pytest.mark.parametrize("scale", SCALES[:-1])
 def test_geometric_noise_follows_its_law(scale: Fraction) -> None:
     samples = noise.geometric_noise(scale, 200_000)
     law = lambda z: geometric_probability(z, float(scale))  # noqa: E731
-    assert fit_to_law(samples, law, 0, math.ceil(10 * scale) + 2) > 1e-6
+    assert fit_to_law(samples, law, 0, math.ceil(10 * scale) + 2) > LUCK
 
 
 def test_the_check_of_the_law_notices_a_scale_that_is_five_percent_off() -> None:
     samples = noise.discrete_laplace(Fraction(20), 300_000)
     law = lambda z: discrete_laplace_probability(z, 21.0)  # noqa: E731
-    assert fit_to_law(samples, law, -160, 160) < 1e-6
+    assert fit_to_law(samples, law, -160, 160) < LUCK
 
 
 def test_dropping_words_at_the_end_of_a_read_would_bias_the_law() -> None:
@@ -113,19 +115,20 @@ def test_dropping_words_at_the_end_of_a_read_would_bias_the_law() -> None:
         return out
 
     law = lambda z: discrete_laplace_probability(z, 1.0)  # noqa: E731
-    assert fit_to_law(forgetful(50_000), law, -8, 8) < 1e-6
+    assert fit_to_law(forgetful(50_000), law, -8, 8) < LUCK
 
 
 @pytest.mark.parametrize("exponent", [Fraction(1, 40), Fraction(3, 7), Fraction(1), Fraction(9, 4)])
 def test_scalar_samplers_follow_their_laws(exponent: Fraction) -> None:
     kept = np.array([noise.keep_with_probability_exp(exponent) for _ in range(8_000)], int)
     probability = math.exp(-exponent)
-    assert fit_to_law(kept, lambda z: probability if z else 1 - probability, 0, 1) > 1e-6
+    assert fit_to_law(kept, lambda z: probability if z else 1 - probability, 0, 1) > LUCK
     samples = np.array([noise.geometric(exponent) for _ in range(8_000)])
     law = lambda z: geometric_probability(z, 1 / float(exponent))  # noqa: E731
-    assert fit_to_law(samples, law, 0, math.ceil(8 / exponent) + 2) > 1e-6
+    assert fit_to_law(samples, law, 0, math.ceil(8 / exponent) + 2) > LUCK
 
 
+@pytest.mark.system_randomness
 def test_opendp_has_the_same_law() -> None:
     """An independent implementation: OpenDP's discrete Laplace."""
     opendp = pytest.importorskip("opendp.prelude")
@@ -135,11 +138,11 @@ def test_opendp_has_the_same_law() -> None:
     ours = noise.discrete_laplace(Fraction(5, 2), 100_000)
     law = lambda z: discrete_laplace_probability(z, 2.5)  # noqa: E731
     for samples in (theirs, ours):
-        assert fit_to_law(samples, law, -24, 24) > 1e-6
+        assert fit_to_law(samples, law, -24, 24) > LUCK
     values = np.arange(-12, 13)
     a, b = ([int((x == z).sum()) for z in values] for x in (theirs, ours))
     spread = np.sqrt(np.add(a, b))
-    assert np.all(np.abs(np.subtract(a, b)) <= 5 * spread)
+    assert np.all(np.abs(np.subtract(a, b)) <= 7 * spread)  # 25 values: 6e-11 by luck
 
 
 def test_answers_are_cut_to_a_public_range() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from numpy.random import default_rng
@@ -175,11 +176,43 @@ def test_the_first_round_keeps_how_many_neighbours_everybody_has_in_each_block(
     assert (last.degrees == before.degrees).all()
     assert (block_matrix(last, classes.block) == block_matrix(before, classes.block)).all()
     assert measure(last).global_clustering > measure(before).global_clustering
-    monkeypatch.setattr(rewiring, "_ROUNDS", rewiring._ROUNDS[:1])
+    for rounds in ("_ROUNDS", "_SPARSE_ROUNDS"):
+        monkeypatch.setattr(rewiring, rounds, getattr(rewiring, rounds)[:1])
     only_first = rewire_within_communities(edges, classes.block, cells, targets, default_rng(2))
     first = _graph(only_first, graph.n_nodes)
     assert first.cleaned == (0, 0, 0) and not np.array_equal(first.indices, before.indices)
     assert (_profiles(first, classes.block) == _profiles(before, classes.block)).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rewiring_within_communities_divides_no_block(seed: int) -> None:
+    """Sparse blocks of 25 people, connected before; closing triangles alone would divide them."""
+    rng = default_rng(seed)
+    block = np.repeat(np.arange(8), 25).astype(np.int32)
+    network = nx.Graph()
+    for b in range(8):
+        tree = nx.random_labeled_tree(25, seed=10 * seed + b)
+        network.add_edges_from((25 * b + u, 25 * b + v) for u, v in tree.edges)
+        network.add_edges_from((25 * b + rng.integers(0, 25, (15, 2))).tolist())
+    network.add_edges_from(rng.integers(0, 200, (40, 2)).tolist())
+    network.remove_edges_from(list(nx.selfloop_edges(network)))
+    graph = Graph.from_edges(*np.array(network.edges).T, n_nodes=200)
+    targets = rewiring.RewiringTargets(np.array([2.0, 3, 5]), np.full(3, 0.8), 0.6, 0.1)
+    edges = Wired(*graph.edges(), 0)
+    cells = cell_room(Classes(block, block), graph.degrees, 1.0)
+
+    def divided(made: Wired) -> int:
+        whole = nx.Graph(zip(made.source.tolist(), made.target.tolist(), strict=True))
+        whole.add_nodes_from(range(200))
+        parts = [whole.subgraph(range(25 * b, 25 * b + 25)) for b in range(8)]
+        return sum(nx.number_connected_components(part) > 1 for part in parts)
+
+    made = rewire_within_communities(edges, block, cells, targets, default_rng(seed))
+    assert divided(edges) == divided(made) == 0
+    clustering = [measure(_graph(e, 200)).global_clustering for e in (edges, made)]
+    assert clustering[1] > 2 * clustering[0]
+    free = rewire(edges, block, cells, targets, default_rng(seed))
+    assert divided(free) > 4
 
 
 def test_the_same_seed_gives_the_same_graph(people: tuple[Graph, Classes]) -> None:

@@ -26,7 +26,7 @@ from coterie.anonymize.draw.degrees import (
     mean_degrees,
     redraw_degrees,
 )
-from coterie.anonymize.draw.reconnection import reconnect
+from coterie.anonymize.draw.reconnection import reconnect, reconnect_within_blocks
 from coterie.anonymize.draw.rewiring import (
     RewiringTargets,
     rewire_within_communities,
@@ -68,7 +68,8 @@ class Steps:
     rewire : bool, default=True
         Swap edges until clustering and assortativity match the original.
     reconnect : bool, default=True
-        Reconnect components that rewiring split off the largest one.
+        Connect the members of each block with each other, and reconnect components that
+        rewiring split off the largest one.
 
     See Also
     --------
@@ -167,6 +168,8 @@ class StubModel:
     def draw(self, rng: Generator, engine: Engine | None = None) -> Graph:
         """Draw a graph; all that node v of it shares with the original v is the class."""
         edges, cells = self._wire(self._new_degrees(rng), rng)
+        if self.steps.reconnect:
+            edges = reconnect_within_blocks(edges, self.classes.block, cells, rng)
         if self.steps.rewire:
             edges = rewire_within_communities(edges, self.classes.block, cells, self.targets, rng)
         if self.steps.reconnect:

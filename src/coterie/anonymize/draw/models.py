@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
+from coterie.anonymize.draw.bipartite import BipartiteModel
 from coterie.anonymize.draw.class_limits import limit_cells
 from coterie.anonymize.draw.classes import ClassCells, Classes, merge_small_blocks
 from coterie.anonymize.draw.dcsbm import Steps, StubModel
@@ -53,6 +54,7 @@ def build_model(
     rng: Generator,
     steps: Steps | None = None,
     core_share: float = np.inf,
+    sides: np.ndarray | None = None,
     engine: Engine | None = None,
     callback: Callback = silent,
 ) -> ReleaseModel:
@@ -60,8 +62,11 @@ def build_model(
 
     Every class has at least `min_size` nodes. Where possible, no original edge is in a cell with
     an edge probability or a density of `limit` or more. For `core_share` see `release_classes`.
+    With `sides` (bool per node), edges join the two sides only, whatever the name.
     """
     check_model(name)
+    if sides is not None:
+        return BipartiteModel.fit(graph, labels, sides, min_size=min_size, limit=limit, rng=rng)
     if name == "dcsbm":
         return StubModel.fit(
             graph,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from coterie.anonymize.draw.calibration import RingSettings
 from coterie.anonymize.draw.rewiring import RewiringTargets
+from coterie.anonymize.kinds.outcome import KindOutcome
 from coterie.anonymize.output.release_folder import make_private_folder
 from coterie.anonymize.policy import Limit, PolicyDecision
 from coterie.anonymize.risk.assessment import PublicationLevel, Risk, publication_levels
@@ -47,6 +48,7 @@ class AuditRecord:
     risk: Risk
     decision: PolicyDecision
     seconds: float
+    kind: KindOutcome | None = None  # directions, weights, sides and attributes
     suggestions: list[str] | None = None  # None if nothing was tried
 
     @property

@@ -12,6 +12,7 @@ from typing import Any
 from coterie.anonymize.baselines.benchmark import BenchmarkRow
 from coterie.anonymize.baselines.pgb_queries import QUERY_NAMES
 from coterie.anonymize.baselines.private_benchmark import PrivateBenchmarkRow
+from coterie.anonymize.kinds.outcome import KindOutcome
 from coterie.anonymize.ledger import exact_text
 from coterie.anonymize.output.audit import AuditRecord, Publication, PublishedStatistics
 from coterie.anonymize.policy import Limit, PolicyDecision
@@ -28,10 +29,15 @@ from coterie.base.json_values import JsonObject, json_value
 
 
 def release_json(
-    decision: PolicyDecision, suggestions: list[str], utility: Utility | None, risk: Risk | None
+    decision: PolicyDecision,
+    suggestions: list[str],
+    utility: Utility | None,
+    risk: Risk | None,
+    kind: KindOutcome | None = None,
 ) -> JsonObject:
     """Return the JSON of `coterie anonymize`; utility and risk are {} if nothing was drawn."""
     return {
+        **({} if kind is None else {"kind": kind_json(kind)}),
         "refused": decision.refused,
         "reasons": decision.reasons,
         "advice": suggestions,
@@ -69,6 +75,7 @@ def audit_json(record: AuditRecord, publication: Publication) -> JsonObject:
         "limits": [_limit_json(limit) for limit in record.limits],
         "weaker_limits": [limit._asdict() for limit in record.decision.weaker],
         "seconds": record.seconds,
+        **({} if record.kind is None else {"kind": kind_json(record.kind)}),
         **advice,
         "releases_of_this_dataset": publication.releases,
         "forced": publication.forced,
@@ -76,6 +83,29 @@ def audit_json(record: AuditRecord, publication: Publication) -> JsonObject:
             None if publication.research_truth is None else str(publication.research_truth)
         ),
         "folder": str(publication.folder),
+    }
+
+
+def kind_json(kind: KindOutcome) -> JsonObject:
+    """Return what was measured of directions, weights, sides and attributes."""
+    return {
+        "measures": [
+            {
+                "name": m.name,
+                "original": m.original,
+                "published": m.published,
+                "tolerance": m.tolerance,
+                "relative": m.relative,
+                "kept": m.kept,
+            }
+            for m in kind.measures
+        ],
+        "distances": [
+            {"name": d.name, "distance": d.value, "tolerance": d.tolerance, "kept": d.kept}
+            for d in kind.distances
+        ],
+        "sensitive": [json_value(vars(s)) for s in kind.sensitive],
+        "attacks": [json_value(vars(a)) for a in kind.attacks],
     }
 
 

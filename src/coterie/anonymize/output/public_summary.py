@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.kinds.outcome import KindOutcome
 from coterie.anonymize.output.public_figures import (
     MIN_GROUP,
     PublicRounding,
@@ -99,6 +100,15 @@ class PublicMeasure(NamedTuple):
     error: float = 0.0  # of `original`, by rounding
 
 
+class PublicKindRow(NamedTuple):
+    """A measure of directions, weights, sides or attributes."""
+
+    name: str
+    original: float | None  # None if it is not shown
+    published: float | None  # a distance of distributions is that of original and release
+    kept: bool
+
+
 @dataclass(frozen=True)
 class PublicUtility:
     """The utility of a release, with rounded figures of the original."""
@@ -161,6 +171,8 @@ class PublicSummary:
     levels: list[PublicationLevel] = field(default_factory=list)
     attacks: list[PublicAttack] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    objective: str = "simple"
+    kind: list[PublicKindRow] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -180,6 +192,8 @@ class ReleaseFigures:
     utility: Utility
     risk: Risk
     decision: PolicyDecision
+    objective: str = "simple"
+    kind: KindOutcome | None = None
 
 
 def summarize(figures: ReleaseFigures, min_class_size: int) -> PublicSummary:
@@ -221,6 +235,8 @@ def summarize(figures: ReleaseFigures, min_class_size: int) -> PublicSummary:
             *(remark.format(group=rounding.group) for remark in _PUBLIC_REMARKS),
             *_block_remark(risk, rounding),
         ],
+        objective=figures.objective,
+        kind=_kind_rows(figures.kind, rounding),
     )
 
 
@@ -255,7 +271,28 @@ def summarize_for_owner(figures: ReleaseFigures) -> OwnerSummary:
         levels=publication_levels(risk),
         attacks=_attacks(risk),
         remarks=[*_OWNER_REMARKS, *_block_remark(risk, None)],
+        objective=figures.objective,
+        kind=_kind_rows(figures.kind, None),
     )
+
+
+def _kind_rows(kind: KindOutcome | None, rounding: PublicRounding | None) -> list[PublicKindRow]:
+    """Return what was measured besides the skeleton; without figures of the original in public.
+
+    The release can be measured by everybody, so its figures disclose nothing.
+    """
+    if kind is None:
+        return []
+    rows = [
+        PublicKindRow(m.name, m.original if rounding is None else None, m.published, m.kept)
+        for m in kind.measures
+    ]
+    for d in kind.distances:
+        shown = d.value
+        if rounding is not None:
+            shown = rounding.at_most_share(max(d.value, rounding.share_step / 2))
+        rows.append(PublicKindRow(f"distance of the {d.name}", None, shown, d.kept))
+    return rows
 
 
 # --- measures --------------------------------------------------------------------------------

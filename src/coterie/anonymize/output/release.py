@@ -9,6 +9,8 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
+from coterie.anonymize.kinds.node_table import NodeTable
+from coterie.anonymize.kinds.outcome import KindOutcome
 from coterie.anonymize.ledger import Ledger, LedgerEntry
 from coterie.anonymize.output.audit import AuditRecord, Publication, written_audit
 from coterie.anonymize.output.identity_map import IdentityMap, write_identity_map
@@ -69,6 +71,12 @@ class Release:
         and if the policy refused the release.
     owner_summary : OwnerSummary or None
         What the private report shows, with exact figures. None if nothing could be drawn.
+    kind : KindOutcome or None
+        What was measured of directions, weights, sides and attributes: `measures`, `distances`,
+        `sensitive` and `attacks`. None for a simple graph without attributes.
+    node_tables : list of dict
+        One table per draw with the columns `node`, `side` and the attributes; empty if there are
+        neither sides nor attributes.
 
     Attributes
     ----------
@@ -109,6 +117,8 @@ class Release:
     ledger: Ledger | None = field(repr=False, default=None)
     ledger_entry: LedgerEntry | None = field(repr=False, default=None)
     owner_summary: OwnerSummary | None = field(repr=False, default=None)
+    kind: KindOutcome | None = field(repr=False, default=None)
+    node_tables: list[NodeTable] = field(repr=False, default_factory=list)
 
     @property
     def graph(self) -> Graph | None:
@@ -150,7 +160,8 @@ class Release:
     ) -> Path:
         """Write the folder to publish, and the private files of the owner.
 
-        The folder contains graph.csv (graph-2.csv … for more draws) and report.html. The private
+        The folder contains graph.csv (graph-2.csv … for more draws) and report.html, and nodes.csv
+        (nodes-2.csv …) if nodes have attributes or sides. The private
         folder contains audit.json and the owner's report.html with exact figures; only the owner
         can read it. Every place is checked before anything is written, and the new folder appears
         whole or not at all.
@@ -221,7 +232,9 @@ class Release:
         entry = self.ledger_entry or self._open_entry(self.record, books, forced)
         try:
             # Without room for the release there is no audit, and without an audit no release.
-            with staged_folder(folders, self.graphs, page, format=format) as publish:
+            with staged_folder(
+                folders, self.graphs, page, format=format, tables=self.node_tables
+            ) as publish:
                 publication = Publication(
                     dataset=entry.dataset,
                     ledger_entry=entry.id,

@@ -24,11 +24,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+import numpy as np
+
 from coterie.anonymize.ledger import state_folder
 from coterie.base.errors import ImportantWarning, InputError
 from coterie.data import Graph
 from coterie.data.atomic_files import atomic_write
-from coterie.data.writers import write_graph
+from coterie.data.writers import write_graph, write_table
 
 FORMATS = ("csv", "parquet", "graphml")
 PRIVATE_MARK = "DO-NOT-PUBLISH.txt"
@@ -103,11 +105,12 @@ def staged_folder(
     *,
     format: str = "csv",
     more: Mapping[str, bytes] | None = None,
+    tables: Sequence[Mapping[str, np.ndarray]] = (),
 ) -> Iterator[Callable[[], None]]:
     """Prepare graph.csv (graph-2.csv … for more draws) and report.html next to their place.
 
-    `more` are further files by name. The files are moved when the function that this yields is
-    called; otherwise they are deleted.
+    `tables` are written as nodes.csv, nodes-2.csv and so on; `more` are further files by name. The
+    files are moved when the function that this yields is called; otherwise they are deleted.
     """
     folder = folders.publish
     made = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
@@ -122,6 +125,10 @@ def staged_folder(
         for number, graph in enumerate(graphs, 1):
             stem = "graph" if number == 1 else f"graph-{number}"
             write_graph(graph, made / f"{stem}.{format}")
+        for number, table in enumerate(tables, start=1):
+            stem = "nodes" if number == 1 else f"nodes-{number}"
+            suffix = "parquet" if format == "parquet" else "csv"
+            write_table(made / f"{stem}.{suffix}", table)
         with atomic_write(made / "report.html") as file:
             file.write(page)
         for name, content in (more or {}).items():

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import lsq_linear
 
 _HIGHEST = 0.97  # clustering of a degree bin
 _MODEL_ERROR = 0.01  # relative error of a sum that bins alone cause
@@ -75,6 +74,8 @@ def estimate_profile(
     data, goal = np.array(rows), np.array(goals)
     weight = np.ones(len(data))
     for _ in range(_ROBUST_ROUNDS):
+        from scipy.optimize import lsq_linear  # here: loading it takes long
+
         fitted = lsq_linear(
             np.vstack([data * weight[:, None], prior]),
             np.r_[goal * weight, np.zeros(len(prior))],

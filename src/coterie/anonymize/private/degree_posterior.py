@@ -13,8 +13,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
-from scipy.linalg import solveh_banded
-from scipy.signal import lfilter
 
 _TINY = 1e-300
 # How far neighbouring counts differ: as counts of random events do, and by a share of the count.
@@ -94,6 +92,8 @@ def smooth_tail(noisy: np.ndarray, n_nodes: int, rate: float) -> np.ndarray:
         bands[1, 1 : n - 1] -= 2 * weight
         bands[1, 2:n] -= 2 * weight
         bands[0, 2:n] += weight
+        from scipy.linalg import solveh_banded  # here: loading it takes long
+
         fitted = np.clip(falling_fit(solveh_banded(bands, precision * values)), 0, n_nodes)
     return join_plateaus(fitted)
 
@@ -184,6 +184,8 @@ def sample_posterior(
 
 def _discounted(values: np.ndarray, rate: float) -> np.ndarray:
     """Return L with L(d) = sum over k <= d of values[k] exp(-rate (d - k))."""
+    from scipy.signal import lfilter  # here: loading it takes long
+
     return np.asarray(lfilter([1.0], [1.0, -np.exp(-rate)], values))
 
 

@@ -20,7 +20,9 @@ from coterie.base.randomness import RandomState
 from coterie.data import Graph
 from coterie.data.atomic_files import atomic_write
 from coterie.kernels.anonymize.private_noise import fill_noise
+from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.base import Estimator
+from coterie.models.smallest_data import worth_compiling_for
 
 
 class PrivateSketch(Estimator):
@@ -132,8 +134,10 @@ class PrivateSketch(Estimator):
         dataset = _required_name(self.dataset)
         ids = declared_ids(nodes)
         private = on_node_list(graph, ids)
-        callback(Progress("compiling", 0))
-        _compile()
+        if worth_compiling_for(graph):
+            callback(Progress("compiling", 0))
+            with always_compiled():
+                _compile()
         ledger = Ledger(self.ledger)
         with ExitStack() as stack:
             file = None

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from scipy.spatial import cKDTree
 
 from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
 from coterie.anonymize.risk.expected_hits import ExpectedHits
@@ -223,6 +222,8 @@ def match_fingerprints(
             for prints, block in zip((here, there), blocks, strict=True)
         )
     who = np.arange(len(here)) if people is None else people
+    from scipy.spatial import cKDTree  # here: loading it takes long
+
     tree = cKDTree(there, balanced_tree=False)
     far, nearest = tree.query(here[who], k=min(2, len(there)))
     far, nearest = far.reshape(len(who), -1), nearest.reshape(len(who), -1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammainccinv
 
 NORMAL_95 = 1.959963984540054  # 95 % of a normal distribution are within so many deviations
 
@@ -32,6 +31,8 @@ def highest_likely_count(mean: float, probability: float = 0.01) -> int:
     (0, 18)
     """
     count = 0
+    from scipy.special import gammainccinv  # here: loading it takes long
+
     while mean > 0 and mean > gammainccinv(count + 1, 1 - probability):
         count += 1
     return count

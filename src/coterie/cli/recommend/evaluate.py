@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,8 @@ from coterie.cli.recommend.options import (
     ModelName,
     ModelOption,
     NegativesOption,
+    OrderName,
+    OrderOption,
     PriorOption,
     RunsOption,
     SamplesOption,
@@ -32,6 +35,14 @@ if TYPE_CHECKING:
     from coterie.data import Ratings
     from coterie.models.base import Estimator
     from coterie.recommend.evaluation import Evaluation
+
+
+class SplitName(StrEnum):
+    """Ways to divide ratings into one training and one test table."""
+
+    random = "random"
+    time = "time"
+    last_n = "last-n"
 
 
 @command
@@ -59,14 +70,38 @@ def run(
     test: Annotated[
         str | None, typer.Option(metavar="FILE", help="Table to test on, with --train.")
     ] = None,
-    top: Annotated[
-        int,
+    split: Annotated[
+        SplitName | None,
+        typer.Option(
+            help="Test on one split instead of folds: random (a share of all ratings), time (the "
+            "latest share), last-n (the latest ratings of each user). time and last-n need "
+            "timestamps.",
+        ),
+    ] = None,
+    test_share: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Share of the ratings to test on, with --split random or time (default: 0.2).",
+        ),
+    ] = None,
+    test_last: Annotated[
+        int | None,
         typer.Option(
             min=1,
             metavar="N",
-            help="Length of the rankings for NDCG, precision, recall and coverage.",
+            help="Number of ratings per user to test on, with --split last-n (default: 1).",
         ),
-    ] = 10,
+    ] = None,
+    top: Annotated[
+        str,
+        typer.Option(
+            metavar="N,…",
+            help="Length of the rankings for NDCG, precision, recall, hit rate, MRR, MAP, coverage "
+            "and novelty; several lengths are separated by commas. Example: --top 10,20,100",
+        ),
+    ] = "10",
+    order: OrderOption = OrderName.both,
     model: ModelOption = ModelName.best,
     groups: GroupsOption = None,
     samples: SamplesOption = None,
@@ -82,17 +117,26 @@ def run(
 ) -> JsonObject:
     """Measure how well a model predicts unseen ratings.
 
-    Give RATINGS for cross-validation, or --train and --test.
+    Give RATINGS for cross-validation or one --split, or --train and --test. Rankings compare all
+    items that a user has not rated in training; none are sampled.
 
     Example: coterie recommend evaluate ratings.csv --folds 5 --report report.html
     """
     from coterie.cli.input_options import load_ratings
-    from coterie.cli.recommend.titles import read_titles
+    from coterie.cli.recommend.title_coverage import say_coverage
+    from coterie.data.titles import read_titles
     from coterie.recommend.evaluation import Evaluation, evaluate, evaluate_split
 
+    lengths = _lengths(top)
     files = (train is not None) + (test is not None)
     if files == 1 or (ratings is None) == (files == 0):
         raise InputError("give RATINGS to divide into folds, or both --train FILE and --test FILE")
+    if split is not None and files:
+        raise InputError("--split divides RATINGS; it cannot be combined with --train and --test")
+    if test_share is not None and split not in (SplitName.random, SplitName.time):
+        raise InputError("--test-share requires --split random or --split time")
+    if test_last is not None and split is not SplitName.last_n:
+        raise InputError("--test-last requires --split last-n")
     estimator = make_estimator(session, model, groups, samples, iterations, runs, prior, negatives)
     title_of = None if titles is None else read_titles(titles)  # errors come before the work
 
@@ -108,23 +152,52 @@ def run(
                 unfitted,
                 read(ratings),
                 folds=folds,
+                split="folds" if split is None else split.value,
+                test_share=0.2 if test_share is None else test_share,
+                test_last=test_last or 1,
                 seed=session.seed,
-                top=top,
+                top=lengths,
+                order=order.value,
                 likes=likes,
                 engine=engine,
                 callback=callback,
             )
         else:
             assert train is not None and test is not None
-            split = evaluate_split(
-                unfitted(), read(train), read(test), top=top, likes=likes, engine=engine
+            tested = evaluate_split(
+                unfitted(),
+                read(train),
+                read(test),
+                top=lengths,
+                order=order.value,
+                likes=likes,
+                engine=engine,
             )
-            found = Evaluation.from_folds([split.metrics], split)
+            found = Evaluation.from_folds([tested.metrics], [tested.rankings], tested)
+    if title_of is not None:
+        say_coverage(session, title_of, titles, found.last.recommender.items_.ids)
     if report is not None:
         name = Path(str(ratings or train)).name
         _write_report(report, found, name, title_of, session.assumed)
     _show(session, found)
-    return {"model": model.value, **found.to_json()}
+    if report is not None:
+        session.show(f"report: {report}")
+    return {"model": model.value, "order": order.value, "top": lengths, **found.to_json()}
+
+
+def _lengths(text: str) -> list[int]:
+    """Return the lengths of the rankings.
+
+    >>> _lengths("10,20")
+    [10, 20]
+    """
+    try:
+        found = list(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError:
+        found = []
+    if not found or min(found) < 1:
+        raise InputError(f"--top {text!r} is not a list of lengths", remedy="use --top 10,20")
+    return found
 
 
 def _write_report(
@@ -153,6 +226,8 @@ def _write_report(
 def _show(session: Session, found: Evaluation) -> None:
     from rich.table import Table
 
+    from coterie.recommend.metrics import RankingMetrics
+
     several = len(found.folds) > 1
     table = Table(box=None)
     table.add_column("")
@@ -167,3 +242,9 @@ def _show(session: Session, found: Evaluation) -> None:
         digits = 1 if name == "entropy" else 4
         table.add_row(name.replace("_", " "), *(f"{cell:,.{digits}f}" for cell in cells))
     session.show(table)
+    if len(found.rankings) > 1:
+        lengths = Table("rankings", *(f"first {n}" for n in found.rankings), box=None)
+        for name in RankingMetrics._fields:
+            cells = [f"{getattr(ranking, name):,.4f}" for ranking in found.rankings.values()]
+            lengths.add_row(name.replace("_", " "), *cells)
+        session.show(lengths)

@@ -27,22 +27,26 @@ def run(
 ) -> JsonObject:
     """Explain the prediction for a user and an item.
 
-    The contributions of groups and offsets add up to the expected rating.
+    The contributions of groups and offsets add up to the expected rating. The shares of the user's
+    own items add up to the score of the item in the lists of `top`.
 
     Example: coterie recommend explain films.model --user 42 --item 7
     """
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
-    from coterie.cli.recommend.titles import Titles, read_titles
+    from coterie.cli.recommend.title_coverage import say_coverage
+    from coterie.data.titles import Titles, read_titles
     from coterie.recommend.explanation import group_labels
 
     recommender = load_model(model)
     title_of = read_titles(titles) if titles is not None else Titles()
+    say_coverage(session, title_of, titles, recommender.items_.ids)
     check_known(recommender, user, item)
     explanation = recommender.explain(
         id_as_in_data(recommender.users_, user), id_as_in_data(recommender.items_, item)
     )
-    lines = explanation.words(title_of)
+    ranking = recommender.explain_ranking(explanation.user, explanation.item)
+    lines = [*explanation.words(title_of), *ranking.words(title_of)]
     for line in lines:
         session.show(Text(line))
     contributions = []
@@ -61,5 +65,7 @@ def run(
         "item": explanation.item,
         "rating": explanation.rating,
         "contributions": contributions,
+        "score": ranking.score,
+        "own_items": [{"item": own.item, "share": own.share} for own in ranking.own_items],
         "words": lines,
     }

@@ -67,6 +67,7 @@ def run(
     """
     from coterie.cli.input_options import load_ratings, load_shards
     from coterie.data.features import read_features
+    from coterie.models.smallest_data import worth_compiling_for
     from coterie.recommend.recommender import Recommender
 
     fit_options = checkpoint_arguments(checkpoint, resume)
@@ -84,7 +85,9 @@ def run(
         engine_of(session, engine, scheduler) as worker,
         session.progress("recommend") as callback,
     ):
-        recommender = Recommender(estimator, likes=likes).compile(data, worker)
+        recommender = Recommender(estimator, likes=likes)
+        if worth_compiling_for(data):
+            recommender.compile(data, worker)
         with stopwatch() as seconds:
             recommender.fit(data, engine=worker, callback=callback, **fit_options)
             taken = seconds()

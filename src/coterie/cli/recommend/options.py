@@ -28,6 +28,21 @@ class ModelName(StrEnum):
     hard = "hard"
 
 
+class OrderName(StrEnum):
+    """The orders of a ranking."""
+
+    both = "both"
+    interaction = "interaction"
+    rating = "rating"
+
+
+OrderOption = Annotated[
+    OrderName,
+    typer.Option(
+        help="What comes first: both (items that the user will probably interact with and like), "
+        "interaction (will probably interact with), rating (highest expected rating).",
+    ),
+]
 ModelArgument = Annotated[
     str, typer.Argument(metavar="MODEL", help="Model file that `coterie recommend fit` wrote.")
 ]

@@ -1,4 +1,4 @@
-"""`coterie recommend similar`: items that are similar according to the model."""
+"""`coterie recommend similar`: items or users that are similar according to the model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.cli.recommend.options import (
     CountOption,
@@ -23,24 +24,45 @@ from coterie.cli.session import Session, command
 def run(
     session: Session,
     model: ModelArgument,
-    item: Annotated[str, typer.Option(metavar="ID", help="Id of the item.")],
+    item: Annotated[
+        str | None, typer.Option(metavar="ID", help="Id of the item to compare with.")
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option(metavar="ID", help="Id of the user to compare with, instead.")
+    ] = None,
     n: CountOption = 10,
     titles: TitlesOption = None,
 ) -> JsonObject:
-    """List the items that are most similar to an item.
+    """List the items that are most similar to an item, or the users most similar to a user.
 
-    Items are similar if the same groups of users like them. A similarity is at most 1.
+    Items are similar if the same groups of users like them; users are similar if they have, and
+    like, items that occur together. A similarity is at most 1.
 
     Example: coterie recommend similar films.model --item 7 -n 5
     """
     from rich.table import Table
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
-    from coterie.cli.recommend.titles import Titles, read_titles
+    from coterie.cli.recommend.title_coverage import say_coverage
+    from coterie.data.titles import Titles, read_titles
 
+    if (item is None) == (user is None):
+        raise InputError("give either --item ID or --user ID")
     recommender = load_model(model)
     title_of = read_titles(titles) if titles is not None else Titles()
-    check_known(recommender, item=item)
+    say_coverage(session, title_of, titles, recommender.items_.ids)
+    check_known(recommender, user=user, item=item)
+    if user is not None:
+        wanted = id_as_in_data(recommender.users_, user)
+        found = recommender.similar_users(wanted, n)
+        rows: list[JsonObject] = [{"user": other, "likeness": x} for other, x in found]
+        session.show(Text(f"Users similar to {wanted}:"))
+        table = Table("user", "similarity", box=None)
+        for row in rows:
+            table.add_row(Text(str(row["user"])), f"{row['likeness']:.3f}")
+        session.show(table)
+        return {"user": wanted, "users": rows}
+    assert item is not None
     wanted = id_as_in_data(recommender.items_, item)
     items = [
         item_row(other, title_of, likeness=similarity)

@@ -1,7 +1,8 @@
-"""`coterie recommend top`: the best items for a user, known or new."""
+"""`coterie recommend top`: the best items for a user, known or new, or for all users."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,13 +13,15 @@ from coterie.cli.input_options import SeparatorOption, TableFormatOption
 from coterie.cli.recommend.options import (
     CountOption,
     ModelArgument,
+    OrderName,
+    OrderOption,
     TitlesOption,
     check_known,
     id_as_in_data,
     item_row,
     load_model,
 )
-from coterie.cli.session import Session, command
+from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
     from coterie.recommend.recommender import Recommender
@@ -33,7 +36,56 @@ def run(
     user: Annotated[
         str | None, typer.Option(metavar="ID", help="Id of the user to recommend items to.")
     ] = None,
+    users: Annotated[
+        str | None,
+        typer.Option(
+            metavar="all|FILE",
+            help="Recommend to all users of the model, or to the users listed in a file, one id "
+            "per line; requires --out. Example: --users all --out lists.parquet",
+        ),
+    ] = None,
     n: CountOption = 10,
+    order: OrderOption = OrderName.both,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the lists to this table (.csv, .csv.gz or .parquet): user, rank, item, "
+            "score, rating.",
+        ),
+    ] = None,
+    candidates: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Recommend only the items listed in this file, one id per line. Unknown items "
+            "are left out, with a message.",
+        ),
+    ] = None,
+    exclude: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Never recommend the items listed in this file, one id per line."
+        ),
+    ] = None,
+    items: Annotated[
+        Path | None,
+        typer.Option(
+            "--items",
+            metavar="FILE",
+            help="Table of item features for --where: a header, and the item ids in the first "
+            "column. Several values in one cell are separated by |.",
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Recommend only items with this feature: COLUMN=VALUE, COLUMN!=VALUE, "
+            "COLUMN>=NUMBER or COLUMN<=NUMBER; may be repeated, all must hold. Requires --items. "
+            'Example: --where genres=Comedy --where "year>=1990"',
+        ),
+    ] = None,
     ratings: Annotated[
         str | None,
         typer.Option(
@@ -49,30 +101,131 @@ def run(
     format: TableFormatOption = None,
     separator: SeparatorOption = None,
 ) -> JsonObject:
-    """Rank items for a user.
+    """Rank items for a user, or for all users.
 
-    Items that the user has not rated are ranked by their expected ratings.
+    Items that the user has not rated are ranked by how probably the user will interact with them
+    and like them; --order chooses another order.
 
     Example: coterie recommend top films.model --user 42 -n 5
     """
-    from coterie.cli.recommend.titles import Titles, read_titles
+    from coterie.cli.recommend.item_lists import allowed_items, read_ids
+    from coterie.cli.recommend.title_coverage import say_coverage
+    from coterie.data.titles import Titles, read_titles
 
-    if user is None and ratings is None:
+    if users is not None:
+        if user is not None or ratings is not None:
+            raise InputError("--users cannot be combined with --user or --ratings")
+        if out is None:
+            raise InputError("--users requires a file for the lists", remedy="add --out FILE")
+    elif user is None and ratings is None:
         raise InputError(
-            "no user given", remedy="add --user ID, or --ratings FILE with ratings of a new user"
+            "no user given",
+            remedy="add --user ID, --ratings FILE with ratings of a new user, or --users all",
         )
+    if out is not None:
+        inputs = [model, candidates, exclude, items, ratings, titles]
+        inputs += [users] if users not in (None, "all") else []
+        _refuse_overwriting(out, inputs)
     recommender = load_model(model)
     title_of = read_titles(titles) if titles is not None else Titles()
+    say_coverage(session, title_of, titles, recommender.items_.ids)
+    allowed = allowed_items(session, candidates, items, where or [], recommender.items_)
+    options: dict[str, Any] = {
+        "order": order.value,
+        "candidates": allowed,
+        "exclude": None if exclude is None else read_ids(exclude),
+        "exclude_seen": not rated,
+    }
+    if users is not None:
+        assert out is not None
+        wanted = None if users == "all" else _known_users(session, recommender, users)
+        return _write_lists(session, recommender, wanted, n, out, title_of, options)
     who: Any = id_as_in_data(recommender.users_, user) if user is not None else _NEW_USER
     if ratings is not None:
         _fold_in(session, recommender, who, ratings, format, separator)
     else:
         check_known(recommender, user=user)
     with session.engine() as engine:
-        found = recommender.recommend(who, n, exclude_seen=not rated, engine=engine)
-    items = [item_row(item, title_of, rating=rating) for item, rating in found]
-    _show(session, who, items, recommender.likes_)
-    return {"user": who, "items": items}
+        found = recommender.recommend(who, n, engine=engine, **options)
+    rows = [item_row(best.item, title_of, rating=best.rating, score=best.score) for best in found]
+    if out is not None:
+        _write(out, [(who, found)], title_of)
+    _show(session, who, rows, recommender.likes_, order)
+    return {"user": who, "order": order.value, "items": rows}
+
+
+def _refuse_overwriting(out: Path, inputs: list[Any]) -> None:
+    """Refuse an output that is one of the inputs."""
+    for given in inputs:
+        if given is not None and Path(given).exists() and out.exists() and out.samefile(given):
+            raise InputError("--out is also an input", path=out, remedy="name another file")
+
+
+def _known_users(session: Session, recommender: Recommender, path: str) -> list[Any]:
+    """Return the users that a file lists, with the types that they have in the data."""
+    from coterie.cli.recommend.item_lists import read_ids
+
+    given = read_ids(Path(path))
+    numbers = recommender.users_.numbers(given)
+    known: list[Any] = recommender.users_.ids[numbers[numbers >= 0]].tolist()
+    if not known:
+        raise InputError(f"the model knows none of the {len(given):,} users", path=path)
+    if len(known) < len(given):
+        session.say(f"the model does not know {len(given) - len(known):,} users; they are left out")
+    return known
+
+
+def _write_lists(
+    session: Session,
+    recommender: Recommender,
+    users: list[Any] | None,
+    n: int,
+    out: Path,
+    titles: dict[Any, str],
+    options: dict[str, Any],
+) -> JsonObject:
+    """Write the lists of many users to a file, with progress."""
+    from coterie.base.progress import Progress
+
+    total = len(recommender.users_) if users is None else len(users)
+    lists: list[tuple[Any, Any]] = []
+    with (
+        session.engine() as engine,
+        session.progress("recommend") as callback,
+        stopwatch() as seconds,
+    ):
+        for block in recommender.recommend_in_blocks(users, n, engine=engine, **options):
+            lists += block.items()
+            callback(Progress("users", len(lists), total))
+        taken = seconds()
+    rows = _write(out, lists, titles)
+    session.show(f"{rows:,} rows for {len(lists):,} users in {out} ({taken:.1f} s)")
+    return {
+        "users": len(lists),
+        "rows": rows,
+        "order": options["order"],
+        "seconds": taken,
+        "out": str(out),
+    }
+
+
+def _write(out: Path, lists: list[tuple[Any, Any]], titles: dict[Any, str]) -> int:
+    """Write one row per user and item; return the number of rows."""
+    from coterie.data.writers import write_table
+
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("user", "rank", "item", "score", "rating")
+    }
+    for user, found in lists:
+        columns["user"] += [user] * len(found)
+        columns["rank"] += range(1, len(found) + 1)
+        columns["item"] += [best.item for best in found]
+        columns["score"] += [best.score for best in found]
+        columns["rating"] += [best.rating for best in found]
+    if titles:
+        columns["title"] = [titles.get(item, "") for item in columns["item"]]
+    write_table(out, columns)
+    return len(columns["user"])
 
 
 def _fold_in(
@@ -110,7 +263,9 @@ def _fold_in(
     recommender.fold_in(Ratings.from_arrays(users, items, values))
 
 
-def _show(session: Session, who: Any, items: list[JsonObject], likes: bool) -> None:
+def _show(
+    session: Session, who: Any, items: list[JsonObject], likes: bool, order: OrderName
+) -> None:
     from rich.table import Table
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
@@ -120,8 +275,11 @@ def _show(session: Session, who: Any, items: list[JsonObject], likes: bool) -> N
     titled = any("title" in row for row in items)
     if titled:
         table.add_column("title")
+    if order is not OrderName.rating:
+        table.add_column("score", justify="right")
     table.add_column("P(like)" if likes else "rating", justify="right")
     for row in items:
         title = [Text(row.get("title", ""))] if titled else []
-        table.add_row(Text(str(row["item"])), *title, f"{row['rating']:.2f}")
+        score = [f"{row['score']:.2f}"] if order is not OrderName.rating else []
+        table.add_row(Text(str(row["item"])), *title, *score, f"{row['rating']:.2f}")
     session.show(table)

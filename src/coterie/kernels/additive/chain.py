@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.additive.factors import (
     FactorSide,
@@ -28,6 +27,7 @@ from coterie.kernels.additive.sweep import (
     draw_user_labels,
     subtract,
 )
+from coterie.kernels.numba.dispatch import njit
 
 # The prior of a precision is exp(-_FLOOR * precision): weak, so that unused effects shrink to 0.
 _FLOOR = 0.001

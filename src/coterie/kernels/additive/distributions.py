@@ -17,8 +17,8 @@ import math
 from statistics import NormalDist
 
 import numpy as np
-from numba import njit
 
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import uniform
 
 _STANDARD = NormalDist()

@@ -16,9 +16,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.additive.distributions import gamma, normal
+from coterie.kernels.numba.dispatch import njit
 
 _BLOCK = 512  # pairs whose products are added in float32 before they go to float64
 

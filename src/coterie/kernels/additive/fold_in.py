@@ -6,12 +6,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.additive.distributions import between, normal
 from coterie.kernels.additive.factors import cholesky
 from coterie.kernels.additive.response_styles import exact_style_scores
 from coterie.kernels.additive.sweep import draw_category, label_weights
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import stream
 
 

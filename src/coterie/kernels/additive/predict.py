@@ -14,9 +14,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.additive.distributions import cdf, fast_cdf
+from coterie.kernels.numba.dispatch import njit
 
 _LEAST = 1e-9  # lower bound of a probability, so that its logarithm is finite
 _MAX_USERS = 2000  # users that similarities between items are averaged over

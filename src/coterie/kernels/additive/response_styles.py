@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.additive.distributions import cdf, density, gamma
 from coterie.kernels.additive.sweep import draw_category
+from coterie.kernels.numba.dispatch import njit
 
 _LEAST = 1e-9  # lower bound of a probability: one odd rating must not decide a style
 _GAP = 1e-3  # minimum distance of two cutpoints, so that every level stays possible

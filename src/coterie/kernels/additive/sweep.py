@@ -17,9 +17,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.additive.distributions import between, gamma, normal
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import uniform
 
 

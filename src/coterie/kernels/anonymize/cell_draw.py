@@ -8,9 +8,9 @@ rows, columns, counts   int64: cell c is the pair of blocks (rows[c], columns[c]
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.graphs.pairs import EMPTY, contains, insert, pair_within
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream
 
 

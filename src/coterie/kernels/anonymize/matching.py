@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 
 class MatchingRows(NamedTuple):
@@ -56,7 +57,8 @@ def _best_candidate(v, here, there, matching, score, touched):
         return -1, 0.0
     if count == 1:
         return best, np.inf
-    spread = np.sqrt(max(squares / count - (total / count) ** 2, 0.0))
+    mean = total / count
+    spread = np.sqrt(max(squares / count - mean * mean, 0.0))
     return best, (first - second) / spread if spread > 0.0 else 0.0
 
 

@@ -14,10 +14,12 @@ z = x_t x_u w_rs.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 _SMALL = 0.03125  # below this z, four terms of the series of z / (1 + z) are exact to 1e-6
 _LONGEST_STEP = 1.0  # of log x and log w
@@ -64,9 +66,13 @@ def _row(types, x, moments, y, s):
         if z < _SMALL:
             below = moments[t]
             a = y * (below[0] + n * x[t])
-            b = y * y * (below[1] + n * x[t] ** 2)
-            c = y**3 * (below[2] + n * x[t] ** 3)
-            d = y**4 * (below[3] + n * x[t] ** 4)
+            x2, y2 = (
+                x[t] * x[t],
+                y * y,
+            )  # powers would be rounded differently
+            b = y2 * (below[1] + n * x2)
+            c = y * y2 * (below[2] + n * (x[t] * x2))
+            d = y2 * y2 * (below[3] + n * (x2 * x2))
             return expected + a - b + c - d, slope + a - 2 * b + 3 * c - 4 * d
         p = z / (1.0 + z)
         expected += n * p
@@ -79,7 +85,7 @@ def _step(missing, slope):
     """Return exp of a Newton step of bounded length."""
     if slope <= 0.0:
         return 1.0
-    return np.exp(min(max(missing / slope, -_LONGEST_STEP), _LONGEST_STEP))
+    return math.exp(min(max(missing / slope, -_LONGEST_STEP), _LONGEST_STEP))
 
 
 @njit(nogil=True, cache=True)
@@ -107,7 +113,7 @@ def improve_fit(types, cells, x, w):
                 if cells.other[i] == r:  # nobody is connected to themselves
                     z = y * x[t]
                     e -= z / (1.0 + z)
-                    v = 2.0 * (v - z / (1.0 + z) ** 2)
+                    v = 2.0 * (v - z / ((1.0 + z) * (1.0 + z)))
                 expected += e
                 slope += v
             of_degrees += types.people[t] * abs(types.degree[t] - expected)
@@ -126,7 +132,7 @@ def improve_fit(types, cells, x, w):
             if r == s:
                 z = y * x[t]
                 e = 0.5 * (e - z / (1.0 + z))
-                v = 0.5 * (v - z / (1.0 + z) ** 2)
+                v = 0.5 * (v - z / ((1.0 + z) * (1.0 + z)))
             expected += types.people[t] * e
             slope += types.people[t] * v
         of_cells += abs(cells.edges[c] - expected)

@@ -6,7 +6,8 @@ Used by `anonymize/private/stream_partition.py` and `anonymize/private/exact_cou
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 _FRACTION_BITS = 16  # scores are integers, in units of 2^-16: comparisons are exact
 

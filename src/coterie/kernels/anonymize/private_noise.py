@@ -15,7 +15,8 @@ No product overflows if t < 2^34 and s < 2^42: see `_quotient`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 _LARGEST_WORD = np.int64(2**63 - 1)
 _LONGEST_RUN = np.int64(2**48)  # more would take days; the noise is then beyond every limit

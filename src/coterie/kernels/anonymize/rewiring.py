@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.anonymize.wiring import count_in_cell, has_room
 from coterie.kernels.graphs.pairs import (
@@ -28,6 +27,7 @@ from coterie.kernels.graphs.pairs import (
     remove_with,
     slot_of,
 )
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream, uniform
 
 
@@ -186,6 +186,40 @@ def _partner_with_most_common(state, indptr, neighbours, table, w, a, tries):
 
 
 @njit(nogil=True, cache=True)
+def _connected_in_block(indptr, neighbours, block, u, v, seen, stamp, queue):
+    """Return whether a path inside their block leads from u to v.
+
+    True as well if u reaches as many nodes as `queue` has room for: so large a part is no fragment.
+    """
+    seen[u] = stamp
+    queue[0] = u
+    filled, at = 1, 0
+    while at < filled:
+        x = queue[at]
+        at += 1
+        for slot in range(indptr[x], indptr[x + 1]):
+            w = neighbours[slot]
+            if w == v:
+                return True
+            if seen[w] != stamp and block[w] == block[u]:
+                if filled == len(queue):
+                    return True
+                seen[w] = stamp
+                queue[filled] = w
+                filled += 1
+    return False
+
+
+@njit(nogil=True, cache=True)
+def _swap_ends(indptr, neighbours, a, b, c, d):
+    """Replace (a, b), (c, d) by (a, d), (c, b) in the rows."""
+    _replace(indptr, neighbours, a, b, d)
+    _replace(indptr, neighbours, c, d, b)
+    _replace(indptr, neighbours, b, a, c)
+    _replace(indptr, neighbours, d, c, a)
+
+
+@njit(nogil=True, cache=True)
 def rewire(
     indptr,
     neighbours,
@@ -202,6 +236,7 @@ def rewire(
     by_node,
     partners,
     tries,
+    reach,
     key,
 ):
     """Return (swaps accepted, swaps proposed); `neighbours` and `sums` change in place.
@@ -213,6 +248,8 @@ def rewire(
     by_node   the share of open triangles whose middle is a random node; the others have a random
               edge. The first raises the clustering of low degrees, the second that of hubs.
     partners  neighbours tried to find the open triangle with the most common neighbours
+    reach     a swap must not divide a connected part of a block, unless the part that remains has
+              this many nodes; 0: swaps may divide blocks
     """
     n_slots = len(neighbours)
     table = new_table(n_slots // 2)
@@ -224,6 +261,8 @@ def rewire(
     energy = _energy(goals, sums, products)
     too_clustered = _too_clustered(goals, sums)
     state = stream(key, 3)
+    seen, queue = np.zeros(len(indptr) - 1, np.int64), np.empty(max(reach, 1), np.int32)
+    stamp = 0
     accepted = made = 0
     while made < proposals and energy > tolerance:
         made += 1
@@ -276,6 +315,19 @@ def rewire(
         after = _energy(goals, change, products + moved)
         if after >= energy:
             continue
+        if reach > 0:
+            _swap_ends(indptr, neighbours, a, b, c, d)
+            stamp += 2
+            divides = (
+                block[a] == block[b]
+                and not _connected_in_block(indptr, neighbours, block, a, b, seen, stamp - 1, queue)
+            ) or (
+                block[c] == block[d]
+                and not _connected_in_block(indptr, neighbours, block, c, d, seen, stamp, queue)
+            )
+            _swap_ends(indptr, neighbours, a, d, c, b)
+            if divides:
+                continue
         accepted += 1
         energy = after
         products += moved
@@ -283,10 +335,7 @@ def rewire(
         too_clustered = _too_clustered(goals, sums)
         _remove_edge(indptr, neighbours, table, support, a, b)
         _remove_edge(indptr, neighbours, table, support, c, d)
-        _replace(indptr, neighbours, a, b, d)
-        _replace(indptr, neighbours, c, d, b)
-        _replace(indptr, neighbours, b, a, c)
-        _replace(indptr, neighbours, d, c, a)
+        _swap_ends(indptr, neighbours, a, b, c, d)
         _add_edge(indptr, neighbours, table, support, a, d)
         _add_edge(indptr, neighbours, table, support, c, b)
         count_in_cell(cells, a, b, -1)

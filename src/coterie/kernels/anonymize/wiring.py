@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.graphs.pairs import contains, insert, new_table, pair_key, remove
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream, uniform
 
 _TRIES = 20000  # edges tried per pair of stubs that found no partner on the ring …

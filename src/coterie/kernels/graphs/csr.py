@@ -15,7 +15,8 @@ A bucket fits into the cache, so only filling the buckets accesses memory at ran
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 _DIGIT = 11  # bits sorted per pass
 _DIGITS = 1 << _DIGIT

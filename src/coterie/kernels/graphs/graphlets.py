@@ -10,7 +10,8 @@ other (ties by number), so that no node has more than sqrt(2m) forward neighbour
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 
 @njit(nogil=True, cache=True)

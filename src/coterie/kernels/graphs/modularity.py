@@ -17,8 +17,8 @@ integers, so results are the same on every machine. O(edges) per pass.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream
 
 

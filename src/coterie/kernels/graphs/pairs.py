@@ -11,8 +11,8 @@ The numbering uses integer arithmetic only, without a square root, so it is alwa
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import mix
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)

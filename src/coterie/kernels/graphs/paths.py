@@ -8,7 +8,8 @@ Used by `anonymize/utility/paths.py`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 WORDS = 4
 SOURCES = 64 * WORDS  # half a cache line: one pass over the edges serves 256 sources

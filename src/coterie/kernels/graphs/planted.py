@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import stream, uniform
 
 _FAR = 4.0e18  # a gap longer than any cell

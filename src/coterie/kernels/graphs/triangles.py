@@ -6,7 +6,8 @@ Used by `anonymize/draw`, `anonymize/utility` and `anonymize/risk`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 
 @njit(nogil=True, cache=True)
@@ -53,6 +54,25 @@ def triangles(indptr, indices):
                     count[u] += 1
                     count[v] += 1
                     count[w] += 1
+    return count
+
+
+@njit(nogil=True, cache=True)
+def edge_triangles(indptr, indices, source, target):
+    """Return the number of triangles of each of these edges (int64); the rows must be sorted."""
+    count = np.zeros(len(source), np.int64)
+    for e in range(len(source)):
+        i, end = indptr[source[e]], indptr[source[e] + 1]
+        j, other_end = indptr[target[e]], indptr[target[e] + 1]
+        while i < end and j < other_end:
+            if indices[i] < indices[j]:
+                i += 1
+            elif indices[i] > indices[j]:
+                j += 1
+            else:
+                count[e] += 1
+                i += 1
+                j += 1
     return count
 
 

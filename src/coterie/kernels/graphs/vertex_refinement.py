@@ -6,8 +6,8 @@ Used by `anonymize/risk/attacks.py`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import mix
 
 # Separates a node's own colour from its neighbours': otherwise two joined leaves equal an isolate.

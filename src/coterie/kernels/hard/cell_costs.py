@@ -18,10 +18,12 @@ models and can cache it on disk.
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import lookup_table, njit
 
 BERNOULLI = 0  # simple and directed graphs, likes
 POISSON = 1  # weighted graphs
@@ -31,14 +33,15 @@ TABLE = 1 << 16  # for larger counts the rounding of g(d) would affect a move th
 SERIES = 1.0 / 64.0  # the five terms of `short_tail` are exact to 1e-13 below it
 
 
+@functools.cache
 def g_table() -> np.ndarray:
-    """Return g(0) .. g(TABLE - 1), float64.
+    """Return g(0) .. g(TABLE - 1), float64; one array for all models.
 
     >>> g_table()[:2].tolist()
     [0.0, 0.0]
     """
     x = np.arange(TABLE, dtype=np.float64)
-    return x * np.log(np.maximum(x, 1.0))
+    return lookup_table(x * np.log(np.maximum(x, 1.0)))
 
 
 @njit(inline="always", cache=True)

@@ -8,12 +8,11 @@ and puts it into the better one: S never rises, whatever the plan was.
 
 from __future__ import annotations
 
-from numba import njit
-
 from coterie.kernels.hard.cell_costs import PLAIN, gain, inner_gain, widen
 from coterie.kernels.hard.score_tables import inner_pairs, new_inner_pairs
 from coterie.kernels.hard.scores import MIN_GAIN
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY, edge_slots, profile, shift
+from coterie.kernels.numba.dispatch import njit
 
 
 @njit(nogil=True, cache=True)

@@ -17,12 +17,11 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON, cell, inner_cell
 from coterie.kernels.hard.score_tables import JOIN, LONE, PARTS, SLOPE, inner_pairs
 from coterie.kernels.hard.scores import best_label
 from coterie.kernels.hard.statistics import TWO_SETS, edge_slots, profile
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 
 EPSILON = 0.5

@@ -9,7 +9,8 @@ Used by `models/hard/objectives/gaussian.py`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 MIN_GAIN = 1e-9
 

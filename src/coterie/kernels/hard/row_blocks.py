@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.hard.statistics import edge_slots, has_degree_slot, shift
+from coterie.kernels.numba.dispatch import njit
 
 
 class RowBlock(NamedTuple):

@@ -20,7 +20,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.hard.cell_costs import (
     BERNOULLI,
@@ -54,6 +53,7 @@ from coterie.kernels.hard.statistics import (
     profile,
     shift,
 )
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 
 MIN_GAIN = 1e-9  # a move must gain more: on a tie a node stays

@@ -20,10 +20,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.hard.cell_costs import PLAIN
 from coterie.kernels.hard.statistics import ONE_WAY
+from coterie.kernels.numba.dispatch import njit
 
 
 class SparseRows(NamedTuple):

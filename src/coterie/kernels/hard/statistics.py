@@ -23,9 +23,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.hard.cell_costs import PLAIN
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.prefetch import prefetch
 
 ONE_WAY = 0  # one node set, undirected

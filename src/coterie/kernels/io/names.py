@@ -10,8 +10,8 @@ Used by `engine/text_ids.py`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.prefetch import prefetch_row
 
 _HALF = np.uint64(32)

@@ -12,7 +12,8 @@ blocks, then one block at a time. O(entries), plus the sorting of long rows.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 _SHORT = 32  # rows up to this length are sorted by insertion, the fastest method for them
 

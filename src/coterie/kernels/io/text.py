@@ -14,7 +14,8 @@ Blanks around a field are removed. A quoted field starts after its quote: buffer
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 DONE, FULL, COMMENT, SHORT, EMPTY, QUOTE = range(6)
 

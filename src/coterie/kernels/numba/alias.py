@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import uniform
 
 
@@ -28,7 +28,9 @@ def alias_tables(weights):
     keep, other = np.ones((n, k)), np.empty((n, k), np.int32)
     small, large = np.empty(k, np.int64), np.empty(k, np.int64)
     for u in range(n):
-        total = weights[u].sum()
+        total = 0.0
+        for i in range(k):
+            total += weights[u, i]
         n_small = n_large = 0
         for i in range(k):
             other[u, i] = i

@@ -11,7 +11,8 @@ is a hash of (key, i), so streams with different keys are independent for all pr
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)

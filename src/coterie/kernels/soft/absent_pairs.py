@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.numba.alias import draw
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import stream, uniform
 from coterie.kernels.soft.em import FAST, IMPOSSIBLE, add_log, credit, dot, expect
 

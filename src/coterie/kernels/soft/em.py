@@ -25,8 +25,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.prefetch import prefetch_row
 
 # The compiler may reorder sums, so that dot products use vector registers; NaN and inf keep their

@@ -9,9 +9,9 @@ Letters as in `kernels/soft/em.py`. A draw from an alias table is O(1), an obser
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.numba.alias import draw
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import stream
 from coterie.kernels.soft.em import FAST, IMPOSSIBLE, EMStats, credit, dot, expect
 

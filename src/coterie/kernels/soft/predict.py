@@ -6,8 +6,8 @@ Letters as in `kernels/soft/em.py`: memberships h_u, h_v, and theta R × k × l.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.soft.em import FAST, IMPOSSIBLE, dot, expect
 
 

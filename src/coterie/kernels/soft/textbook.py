@@ -8,8 +8,11 @@ It exists to reproduce the paper's timings. `kernels/soft/em.py` computes the sa
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 
 @njit(nogil=True, cache=True)
@@ -30,7 +33,7 @@ def accumulate(users, items, levels, h_u, h_v, theta):
                 total += x[i, j]
         if total <= 0.0:
             total = 1e-300
-        entropy -= np.log(total)
+        entropy -= math.log(total)
         for i in range(k):
             for j in range(m):
                 share = x[i, j] / total

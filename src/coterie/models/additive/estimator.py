@@ -16,6 +16,7 @@ from coterie.engine import Engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.resolve import running_engine
 from coterie.kernels.additive.predict import Samples
+from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.additive.chain_allocation import choose_kinds
 from coterie.models.additive.chains import (
     AdditiveShape,
@@ -200,7 +201,7 @@ class AdditiveBlockModel(Estimator):
         user_features: FeatureTable | None = None,
         item_features: FeatureTable | None = None,
         checkpoint: str | PathLike[str] | None = None,
-        checkpoint_every: int = 10,
+        checkpoint_every: int = 1,
         resume: bool = False,
     ) -> Self:
         """Sample the model of these ratings.
@@ -221,8 +222,9 @@ class AdditiveBlockModel(Estimator):
             regressed on it, so that users and items with few or no ratings are predicted from it.
         checkpoint : str or path-like, optional
             File to which the state of the fit is saved. By default nothing is saved.
-        checkpoint_every : int, default=10
-            Number of rounds (of `keep_every` sweeps) between two checkpoints.
+        checkpoint_every : int, default=1
+            Number of rounds (of `keep_every` sweeps) between two checkpoints; fewer are written if
+            writing takes long. The end of the fit is always saved.
         resume : bool, default=False
             Continue from `checkpoint` if the file exists. The result is the same, bit for bit,
             as that of a fit that was never stopped. Only an interrupted fit continues: if it has
@@ -281,7 +283,8 @@ class AdditiveBlockModel(Estimator):
             The engine that `fit` will use.
         """
         few = Ratings.from_arrays([0, 1], [0, 1], [1.0, 2.0])
-        AdditiveBlockModel(n_chains=1, n_sweeps=16, rng=0).fit(few, engine)
+        with always_compiled():
+            AdditiveBlockModel(n_chains=1, n_sweeps=16, rng=0).fit(few, engine)
 
     def predict_proba(
         self, users: object, items: object, *, engine: str | Engine = "local"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 
+from coterie.base.array_checks import ArrayError
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.engine import Engine
 from coterie.engine.checkpoint import RunCheckpoint
@@ -19,8 +20,12 @@ from coterie.models.additive.chains import (
     schedule,
     start_chain,
 )
-from coterie.models.additive.checkpoint import AdditiveFitState, save_fit
+from coterie.models.additive.checkpoint import AdditiveFitState, check_fit, save_fit
 from coterie.models.additive.validation import SamplingPlan
+
+# If a save takes longer than _QUICK seconds, the next one waits for this many times its duration
+_SAVING_SHARE = 20.0
+_QUICK = 0.5
 
 
 def sample_chains(
@@ -36,10 +41,18 @@ def sample_chains(
     One round advances every chain by `plan.keep_every` sweeps. After the burn-in each round keeps
     one sample per chain.
     """
+    if not len(fit.keys) == len(fit.kinds) == plan.n_chains:
+        with file.errors():
+            raise ArrayError(f"chains: {len(fit.keys)} instead of {plan.n_chains}")
     started = engine.map(partial(start_chain, inputs=inputs), fit.keys, fit.kinds)
     chains, presence_pairs = zip(*started, strict=True)
-    fit.chains = fit.chains or list(chains)
+    if fit.chains:  # from a checkpoint
+        with file.errors():
+            check_fit(fit, chains, inputs, plan.burn_in)
+    else:
+        fit.chains = list(chains)
     clock = time.perf_counter() - fit.seconds
+    saved_until = saving = 0.0  # seconds: when the last save ended, and how long it took
     interrupted = False
     try:
         while fit.sweeps < plan.n_sweeps:
@@ -53,8 +66,13 @@ def sample_chains(
                 fit.samples.append(fit.latest)
             seconds = time.perf_counter() - clock
             fit.history.append(Iteration(fit.sweeps + sweeps, seconds, mean_entropy))
-            if file.due(len(fit.history)):
+            now = time.perf_counter() - clock
+            is_last = file.path is not None and fit.sweeps >= plan.n_sweeps
+            is_quick = saving < _QUICK or now - saved_until >= _SAVING_SHARE * saving
+            if is_last or (file.due(len(fit.history)) and is_quick):
                 save_fit(file, fit)
+                saved_until = time.perf_counter() - clock
+                saving = saved_until - now
             note = f"{plan.n_chains} chains"
             callback(Progress("fit", fit.sweeps, plan.n_sweeps, mean_entropy, note))
     except KeyboardInterrupt:

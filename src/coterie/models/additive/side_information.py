@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from coterie.base.array_checks import ArrayError, check_array
 from coterie.data.features import FeatureColumn, FeatureEncoding
 from coterie.data.ratings import NodeRatings
 from coterie.models.additive.node_features import FeatureMap, PresenceBasis
@@ -40,6 +41,17 @@ class SideInformation:
         """
         weights = self.map.side_rotation[:-1] @ links[: self.map.side_columns, -1]
         return np.asarray((self.rows[node] - self.map.side_center) * weights)
+
+    def check(self, n: int, others: int, n_features: int) -> None:
+        """Raise ArrayError unless the arrays fit n nodes, the other side, and the features."""
+        check_array("side information", self.rows, np.float64, (n, len(self.encoding.columns)))
+        check_array("basis", self.map.basis.coordinates, np.float32, (others, None))
+        try:
+            features = self.features([NodeRatings(0, np.zeros(0, np.int64), np.zeros(0, np.uint8))])
+        except (ValueError, IndexError) as error:
+            raise ArrayError(f"side information: {error}") from error
+        if features.shape != (1, n_features) or not np.isfinite(features).all():
+            raise ArrayError(f"side information: {features.shape[1]} features, not {n_features}")
 
     def to_arrays(self, prefix: str) -> dict[str, np.ndarray]:
         """Return everything as arrays whose names begin with the prefix."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
+from coterie.base.array_checks import ArrayError, check_array, check_like
+from coterie.base.errors import InputError
 from coterie.base.progress import Iteration
 from coterie.base.randomness import RandomState, as_generator
 from coterie.engine.checkpoint import (
@@ -20,7 +23,7 @@ from coterie.engine.checkpoint import (
 from coterie.models.data_digest import digest
 from coterie.models.hard.objectives.interface import Labels, Objective
 from coterie.models.hard.search import SearchResult
-from coterie.models.hard.search.paper import PaperTrace
+from coterie.models.hard.search.paper import PaperTrace, has_converged
 
 KIND = "hard clustering"
 
@@ -41,6 +44,9 @@ class UnfinishedHardRun:
         """Return the trace with which the search continues this run."""
         state = objective.start(self.labels, n_blocks)
         for array, saved in zip(state.statistics, self.statistics, strict=True):
+            check_like("statistics", saved, array)
+            if not np.allclose(saved, array, rtol=1e-6, atol=1e-6):
+                raise ArrayError("statistics: they are not those of the labels")
             array[...] = saved
         return PaperTrace(state, self.best, self.lowest, self.history, self.seconds, self.converged)
 
@@ -52,15 +58,57 @@ class HardFitState:
     rng: Generator
     finished: list[SearchResult] = field(default_factory=list)
     unfinished: UnfinishedHardRun | None = None
+    last: UnfinishedHardRun | None = None  # the end of the last finished run, to continue it
 
     def take_unfinished(self) -> UnfinishedHardRun | None:
         """Return the unfinished run once; None from then on."""
         unfinished, self.unfinished = self.unfinished, None
         return unfinished
 
+    def continue_last(self, max_iter: int, tol: float, alpha: float) -> None:
+        """Reopen the finished run if these settings would not have ended it.
+
+        With several runs that is not possible: the random numbers of the later runs follow those of
+        the earlier ones.
+        """
+        if len(self.finished) == 1 and self.last is not None:
+            run = self.last
+            ended = has_converged(run.lowest, len(run.history), tol, alpha)
+            if len(run.history) < max_iter and not ended:
+                self.finished.clear()
+                self.unfinished = replace(run, converged=False)
+            return
+        if any(len(run.history) < max_iter and not run.converged for run in self.finished):
+            raise InputError(
+                "several runs ended at their maximum number of iterations, and cannot be continued",
+                remedy="start again without `resume`, or use the same `max_iter` as before",
+            )
+
+    def check(self, n_elements: tuple[int, ...], n_blocks: tuple[int, ...]) -> None:
+        """Raise ArrayError if labels from a file do not fit the data."""
+        for run in self.finished:
+            _check_labels(run.labels, n_elements, n_blocks)
+        for unfinished in (self.unfinished, self.last):
+            if unfinished is not None:
+                _check_labels(unfinished.labels, n_elements, n_blocks)
+                _check_labels(unfinished.best, n_elements, n_blocks)
+                if len(unfinished.lowest) != len(unfinished.history) + 1:
+                    raise ArrayError("lowest: one entropy per iteration is needed")
+
+
+def _check_labels(labels: Labels, n_elements: tuple[int, ...], n_blocks: tuple[int, ...]) -> None:
+    if len(labels) != len(n_elements):
+        raise ArrayError(f"labels: {len(labels)} arrays instead of {len(n_elements)}")
+    for array, n, k in zip(labels, n_elements, n_blocks, strict=True):
+        check_array("labels", array, np.int32, (n,), low=0, below=k)
+
 
 def save_fit(file: RunCheckpoint, fit: HardFitState, trace: PaperTrace | None = None) -> None:
-    """Write the finished runs, and the run in progress if its trace is given."""
+    """Write the finished runs, and the latest run if its trace is given.
+
+    A trace with the history of the last finished run is that run: it is kept so that the run can
+    continue with more iterations.
+    """
     if file.path is None:
         return
     arrays: dict[str, np.ndarray] = {}
@@ -84,7 +132,13 @@ def save_fit(file: RunCheckpoint, fit: HardFitState, trace: PaperTrace | None = 
         }
         for run in fit.finished
     ]
-    facts = {"rng": generator_state(fit.rng), "finished": finished, "unfinished": unfinished}
+    over = trace is not None and bool(fit.finished) and fit.finished[-1].history is trace.history
+    facts = {
+        "rng": generator_state(fit.rng),
+        "finished": finished,
+        "unfinished": unfinished,
+        "unfinished_is_over": over,
+    }
     file.write(arrays, facts)
 
 
@@ -93,23 +147,32 @@ def load_fit(file: RunCheckpoint) -> HardFitState | None:
     saved = file.read()
     if saved is None:
         return None
-    arrays, facts = saved
+    with file.errors():
+        return _unpacked(*saved)
+
+
+def _unpacked(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> HardFitState:
     fit = HardFitState(generator_from(facts["rng"]))
     for number, run in enumerate(facts["finished"]):
         labels = tuple(in_order(arrays, f"run{number}"))
         history = iterations(run["history"])
-        fit.finished.append(SearchResult(labels, run["entropy"], history, run["converged"]))
+        result = SearchResult(labels, float(run["entropy"]), history, bool(run["converged"]))
+        fit.finished.append(result)
     if facts["unfinished"] is not None:
         run = facts["unfinished"]
-        fit.unfinished = UnfinishedHardRun(
+        latest = UnfinishedHardRun(
             tuple(in_order(arrays, "labels")),
             tuple(in_order(arrays, "best")),
             tuple(in_order(arrays, "statistics")),
-            run["lowest"],
+            [float(entropy) for entropy in run["lowest"]],
             iterations(run["history"]),
-            run["seconds"],
-            run["converged"],
+            float(run["seconds"]),
+            bool(run["converged"]),
         )
+        if facts["unfinished_is_over"]:
+            fit.last = latest
+        else:
+            fit.unfinished = latest
     return fit
 
 

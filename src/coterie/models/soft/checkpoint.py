@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from coterie.base.array_checks import ArrayError, check_array
+from coterie.base.errors import InputError
 from coterie.engine.checkpoint import (
     Checkpoint,
     RunCheckpoint,
@@ -15,11 +17,12 @@ from coterie.engine.checkpoint import (
     in_order,
     iterations,
     numbered,
+    saved_seeds,
 )
-from coterie.models.soft.em import EMTrace
+from coterie.models.soft.em import WINDOW, EMTrace, StoppingRule, has_converged
 from coterie.models.soft.problem_interface import Problem
 from coterie.models.soft.results import SoftRun
-from coterie.models.soft.state import SoftState
+from coterie.models.soft.state import SoftShape, SoftState
 
 KIND = "soft model"
 
@@ -37,8 +40,11 @@ class UnfinishedSoftRun:
     seconds: float
     converged: bool
 
-    def trace(self, problem: Problem) -> EMTrace:
+    def trace(self, problem: Problem, shape: SoftShape) -> EMTrace:
         """Return the trace with which the EM loop continues this run."""
+        for state in (self.state, self.best):
+            if state is not None:
+                _check_state(state, shape)
         return EMTrace(
             problem.to_engine(self.state),
             generator_from(self.rng),
@@ -51,6 +57,18 @@ class UnfinishedSoftRun:
         )
 
 
+def _check_state(state: SoftState, shape: SoftShape) -> None:
+    """Raise ArrayError if a state from a file does not have these sizes."""
+    rows, columns = (shape.n_rows, shape.row_groups), (shape.n_columns, shape.column_groups)
+    check_array("memberships", state.rows, np.float64, rows, low=0)
+    check_array("memberships", state.columns, np.float64, columns, low=0)
+    check_array("theta", state.theta, np.float64, (None, rows[1], columns[1]), low=0)
+    if len(state.theta) != shape.n_levels:
+        raise ArrayError(f"theta: {len(state.theta)} levels instead of {shape.n_levels}")
+    if shape.one_set and not np.array_equal(state.rows, state.columns):
+        raise ArrayError("memberships: a graph has one set of nodes")
+
+
 @dataclass
 class SoftFitState:
     """A fit in progress: everything a checkpoint stores to continue with the same numbers."""
@@ -58,6 +76,7 @@ class SoftFitState:
     seeds: list[int]  # one per run, then the seed that chooses the held-out ratings
     finished: list[SoftRun] = field(default_factory=list)
     unfinished: UnfinishedSoftRun | None = None
+    last: UnfinishedSoftRun | None = None  # the end of the last finished run, to continue it
 
     @property
     def remaining_seeds(self) -> list[int]:
@@ -74,11 +93,43 @@ class SoftFitState:
         unfinished, self.unfinished = self.unfinished, None
         return unfinished
 
+    def continue_last(self, rule: StoppingRule, *, validated: bool) -> None:
+        """Reopen the finished run if this rule would not have ended it; several runs are refused.
+
+        Only the end of the last run is stored, so several runs cannot continue.
+        """
+        if len(self.finished) == 1 and self.last is not None:
+            run = self.last
+            window = rule.patience if validated else WINDOW
+            ended = has_converged(run.scores, rule.tol, window)
+            if len(run.history) < rule.max_iter and not ended:
+                self.finished.clear()
+                self.unfinished = replace(run, converged=False)
+            return
+        if any(len(run.history) < rule.max_iter and not run.converged for run in self.finished):
+            raise InputError(
+                "several runs ended at their maximum number of iterations, and cannot be continued",
+                remedy="start again without `resume`, or use the same `max_iter` as before",
+            )
+
+    def check(self, n_runs: int, n: tuple[int, int], k: tuple[int, int], n_values: int) -> None:
+        """Raise ArrayError if the finished runs of a file do not fit the data and the settings."""
+        if len(self.seeds) != n_runs + 1 or len(self.finished) > n_runs:
+            raise ArrayError(f"seeds: {len(self.seeds)} instead of {n_runs + 1}")
+        for run in self.finished:
+            check_array("memberships", run.user_memberships, np.float64, (n[0], k[0]), low=0)
+            check_array("memberships", run.item_memberships, np.float64, (n[1], k[1]), low=0)
+            check_array("theta", run.theta, np.float64, (*k, n_values), low=0)
+
 
 def save_fit(
     file: RunCheckpoint, fit: SoftFitState, problem: Problem, trace: EMTrace | None = None
 ) -> None:
-    """Replace the checkpoint by the current state of the fit; `trace` is the run in progress."""
+    """Replace the checkpoint by the current state of the fit; `trace` is the latest run.
+
+    A trace with the history of the last finished run is that run: it is kept so that the run can
+    continue with more iterations.
+    """
     if file.path is None:
         return
     arrays: dict[str, np.ndarray] = {}
@@ -101,7 +152,9 @@ def save_fit(
             "converged": trace.converged,
         }
     finished = [_facts(run) for run in fit.finished]
-    file.write(arrays, {"seeds": fit.seeds, "finished": finished, "unfinished": unfinished})
+    over = trace is not None and bool(fit.finished) and fit.finished[-1].history is trace.history
+    facts = {"seeds": fit.seeds, "finished": finished, "unfinished": unfinished}
+    file.write(arrays, facts | {"unfinished_is_over": over})
 
 
 def _facts(run: SoftRun) -> dict[str, Any]:
@@ -120,12 +173,17 @@ def load_fit(file: RunCheckpoint) -> SoftFitState | None:
     saved = file.read()
     if saved is None:
         return None
-    finished = []
-    for n, facts in enumerate(saved.facts["finished"]):
-        facts["history"] = iterations(facts["history"])
-        users, items, theta = in_order(saved.arrays, f"run{n}")
-        finished.append(SoftRun(users, items, theta, **facts))
-    return SoftFitState(saved.facts["seeds"], finished, _unfinished(saved))
+    with file.errors():
+        finished = []
+        for n, facts in enumerate(saved.facts["finished"]):
+            facts["history"] = iterations(facts["history"])
+            users, items, theta = in_order(saved.arrays, f"run{n}")
+            finished.append(SoftRun(users, items, theta, **facts))
+        seeds = saved_seeds(saved.facts["seeds"])
+        latest = _unfinished(saved)
+        if saved.facts["unfinished_is_over"]:
+            return SoftFitState(seeds, finished, last=latest)
+        return SoftFitState(seeds, finished, latest)
 
 
 def _unfinished(saved: Checkpoint) -> UnfinishedSoftRun | None:
@@ -136,5 +194,10 @@ def _unfinished(saved: Checkpoint) -> UnfinishedSoftRun | None:
     return UnfinishedSoftRun(
         SoftState(*in_order(saved.arrays, "state")),
         SoftState(*best) if best else None,
-        **facts,
+        dict(facts["rng"]),
+        float(facts["best_score"]),
+        [list(row) for row in facts["history"]],
+        [float(score) for score in facts["scores"]],
+        float(facts["seconds"]),
+        bool(facts["converged"]),
     )

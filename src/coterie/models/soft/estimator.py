@@ -15,12 +15,15 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
+from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest
+from coterie.models.foreign_data import as_graph
 from coterie.models.smallest_data import smallest_like
 from coterie.models.soft.checkpoint import KIND, SoftFitState, load_fit, save_fit
 from coterie.models.soft.em import EMTrace, StoppingRule, run_em
 from coterie.models.soft.graph_problem import GraphSettings
+from coterie.models.soft.hard_start import compile_hard_start, hard_start
 from coterie.models.soft.predict import held_out_entropy
 from coterie.models.soft.problems import (
     ProblemSetup,
@@ -67,6 +70,7 @@ class SoftModel(Estimator):
     item_memberships_: np.ndarray
     ratings_: Ratings
     entropy_: float
+    hard_entropy_: float | None
     history_: list[Iteration]
     validation_history_: list[float]
     converged_: bool
@@ -90,7 +94,8 @@ class SoftModel(Estimator):
         Parameters
         ----------
         data : Ratings, Graph, ShardedRatings or ShardedGraph
-            The observations. Every rating is one observation; of a graph, every pair of nodes is
+            The observations; a networkx or igraph graph or a scipy sparse matrix is accepted as a
+            graph. Every rating is one observation; of a graph, every pair of nodes is
             one, present or absent (see `absent`).
         engine : str or Engine, default="local"
             Where the work runs: "local" (threads of this machine), or an engine object such as
@@ -103,8 +108,8 @@ class SoftModel(Estimator):
             Number of iterations between two checkpoints.
         resume : bool, default=False
             Continue from `checkpoint` if the file exists. The result is the same, bit for bit,
-            as that of a fit that was never stopped. Only an interrupted fit continues: if it has
-            finished, its result is returned, even if `max_iter` is larger now.
+            as that of a fit that was never stopped. A single run that has ended goes on if
+            `max_iter` is larger or `tol` smaller now.
 
         Returns
         -------
@@ -125,17 +130,26 @@ class SoftModel(Estimator):
         >>> model.memberships_.shape
         (6, 2)
         """
+        data = self._own_kind(data)
         check(self, data)
         check_checkpoint_options(checkpoint, checkpoint_every, resume)
         file = RunCheckpoint(KIND, checkpoint, checkpoint_every, self._fingerprint(data))
-        fit = (load_fit(file) if resume else None) or SoftFitState(self._seeds())
+        fit = load_fit(file) if resume else None
+        if fit is None:
+            fit = SoftFitState(self._seeds())
+        else:
+            with file.errors():
+                fit.check(self.n_init, *self._result_sizes(data))
+            fit.continue_last(self._stopping_rule, validated=self._validates(data))
         training_data, held_out = self._hold_out(data, fit.held_out_seed)
         self.interrupted_ = False
+        self.hard_entropy_ = None
         with running_engine(engine) as runner:
             for seed in fit.remaining_seeds:
                 rng = np.random.default_rng(seed)
+                init = self._initial(training_data, seed, runner, callback)
                 setup = self._set_up(training_data, runner, rng)
-                trace = self._start(setup, fit, rng)
+                trace = self._start(setup, fit, file, rng, init)
                 self.interrupted_ = self._run(setup, trace, fit, file, callback, held_out)
                 if self.interrupted_:
                     break
@@ -155,8 +169,12 @@ class SoftModel(Estimator):
         engine : str or Engine, default="local"
             The engine that `fit` will use.
         """
+        data = self._own_kind(data)
         tiny = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "absent": self._absent(data)})
-        tiny.fit(smallest_like(data), engine)
+        with always_compiled():
+            tiny.fit(smallest_like(data), engine)
+            if self.init == "hard" and isinstance(data, Graph | Ratings):
+                compile_hard_start(data, engine)
 
     def _seeds(self) -> list[int]:
         """Draw one seed per run, and the seed that chooses the held-out ratings."""
@@ -164,17 +182,33 @@ class SoftModel(Estimator):
 
     def _hold_out(self, data: Data, seed: int) -> tuple[Data, Callable[[SoftState], float] | None]:
         """Return the training data, and a function that scores a state on the held-out ratings."""
-        if not self.validation or not isinstance(data, Ratings):
+        if not self._validates(data) or not isinstance(data, Ratings):
             return data, None
         order = np.random.default_rng(seed).permutation(len(data))
         count = min(max(1, round(self.validation * len(data))), len(data) - 1)
         training, held_out = data.take(np.sort(order[count:])), data.take(np.sort(order[:count]))
         return training, lambda state: held_out_entropy(held_out, state)
 
+    def _validates(self, data: Data) -> bool:
+        """Return whether some of the ratings are held out."""
+        return bool(self.validation) and isinstance(data, Ratings)
+
+    @property
+    def _stopping_rule(self) -> StoppingRule:
+        return StoppingRule(self.max_iter, self.tol, self.patience)
+
+    def _result_sizes(self, data: Data) -> tuple[tuple[int, int], tuple[int, int], int]:
+        """Return the sizes of a result: nodes and groups of both sides, and levels."""
+        groups = self.n_groups if isinstance(self.n_groups, tuple | list) else (self.n_groups,) * 2
+        if isinstance(data, Ratings | ShardedRatings):
+            pair = (int(groups[0]), int(groups[1]))
+            return (data.n_users, data.n_items), pair, len(data.values)
+        values = graph_values(data, self._absent(data))
+        return (data.n_nodes,) * 2, (int(groups[0]),) * 2, len(values)
+
     def _set_up(self, data: Data, engine: Engine, rng: Generator) -> ProblemSetup:
         """Turn the data into the problem that the EM loop solves."""
-        groups = self.n_groups if isinstance(self.n_groups, tuple | list) else (self.n_groups,) * 2
-        pair = (int(groups[0]), int(groups[1]))
+        pair = self._group_pair()
         samples = self._samples_per_observation()
         if isinstance(data, ShardedRatings):
             return set_up_sharded_ratings(data, pair, engine, prior=self.prior, samples=samples)
@@ -189,14 +223,41 @@ class SoftModel(Estimator):
                 rng=rng,
             )
         settings = GraphSettings(self._absent(data), self.absent_samples, samples, self.prior)
-        return set_up_graph(data, int(groups[0]), engine, settings)
+        return set_up_graph(data, pair[0], engine, settings)
 
-    def _start(self, setup: ProblemSetup, fit: SoftFitState, rng: Generator) -> EMTrace:
+    def _group_pair(self) -> tuple[int, int]:
+        """Return the number of groups of both sides."""
+        groups = self.n_groups if isinstance(self.n_groups, tuple | list) else (self.n_groups,) * 2
+        return int(groups[0]), int(groups[1])
+
+    def _initial(self, data: Data, seed: int, engine: Engine, callback: Callback) -> Any:
+        """Return what a run starts from; "hard" becomes the labels of a hard clustering."""
+        if self.warm_start and hasattr(self, "theta_"):
+            return self
+        if not isinstance(self.init, str) or self.init != "hard":
+            return self.init
+        groups = self._group_pair()
+        # Weights of edges alone, or ratings with sampled negatives, are other observations.
+        comparable = not self.negatives_per_rating and self._absent(data) != "ignored"
+        start = hard_start(data, groups, seed, engine, callback, comparable=comparable)
+        if start.comparable:
+            lowest = start.entropy if self.hard_entropy_ is None else self.hard_entropy_
+            self.hard_entropy_ = min(start.entropy, lowest)
+        return start.labels
+
+    def _start(
+        self,
+        setup: ProblemSetup,
+        fit: SoftFitState,
+        file: RunCheckpoint,
+        rng: Generator,
+        init: Any,
+    ) -> EMTrace:
         """Return the unfinished run of a checkpoint, or a new run."""
         unfinished = fit.take_unfinished()
         if unfinished is not None:
-            return unfinished.trace(setup.problem)
-        init = self if self.warm_start and hasattr(self, "theta_") else self.init
+            with file.errors():
+                return unfinished.trace(setup.problem, setup.shape)
         return EMTrace(setup.problem.to_engine(initial_state(setup.shape, init, rng)), rng)
 
     def _run(
@@ -217,7 +278,7 @@ class SoftModel(Estimator):
         interrupted = run_em(
             setup.problem,
             trace,
-            StoppingRule(self.max_iter, self.tol, self.patience),
+            self._stopping_rule,
             callback,
             held_out=held_out,
             after_iteration=save_if_due,
@@ -226,7 +287,7 @@ class SoftModel(Estimator):
             save_fit(file, fit, setup.problem, trace)
         fit.finished.append(run_result(setup, trace, validated=held_out is not None))
         if not interrupted:
-            save_fit(file, fit, setup.problem)
+            save_fit(file, fit, setup.problem, trace)
         return interrupted
 
     def _set_results(self, data: Data, runs: list[SoftRun]) -> None:
@@ -249,6 +310,10 @@ class SoftModel(Estimator):
     def _samples_per_observation(self) -> int:
         """Return the number of draws per observation; 0 is the exact update."""
         return 0
+
+    def _own_kind(self, data: Any) -> Any:
+        """Return a graph of another library as a `Graph`; weights matter if pairs are ignored."""
+        return as_graph(data, weighted=self.absent == "ignored")
 
     def _absent(self, data: Data) -> str:
         """Return how absent pairs are treated, with "auto" decided."""

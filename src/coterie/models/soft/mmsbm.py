@@ -32,9 +32,11 @@ class MMSBM(SoftModel):
     n_init : int, default=1
         Number of runs from different random starts. The attributes are those of the best run; all
         runs are in `runs_`.
-    init : "random", labels or fitted model, default="random"
-        Start of a run: random, the labels of a hard clustering (an array for a graph, a pair of
-        arrays for ratings, or a fitted clustering), or a fitted soft model of the same shape.
+    init : "random", "hard", labels or fitted model, default="random"
+        Start of a run. "hard" clusters the data first, with one block per group, and starts from
+        the blocks; for graphs this ends far lower than a random start. Or the labels of a hard
+        clustering (an array for a graph, a pair of arrays for ratings, or a fitted clustering), or
+        a fitted soft model of the same shape.
     absent : {"auto", "exact", "sampled", "ignored"}, default="auto"
         Graphs only: how pairs without an edge are used. "exact" visits all of them, "sampled"
         estimates their sums without bias from `absent_samples` draws per node, "ignored" learns
@@ -72,6 +74,9 @@ class MMSBM(SoftModel):
         (absent) and 1 (present) or the distinct weights.
     entropy_ : float
         Entropy S = -log likelihood of the training data in nats.
+    hard_entropy_ : float or None
+        Entropy of the hard clustering from which the fit started, the lowest of all runs. None
+        without ``init="hard"``, or if the two entropies cannot be compared.
     history_ : list of Iteration
         `iteration`, `seconds` and `entropy` of each iteration of the best run.
     converged_ : bool

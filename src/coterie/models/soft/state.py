@@ -48,7 +48,7 @@ def initial_state(shape: SoftShape, init: Any, rng: Generator) -> SoftState:
         if init != "random":
             raise InputError(
                 f"init={init!r} is unknown",
-                remedy='give "random", labels, or a fitted clustering',
+                remedy='give "random", "hard", labels, or a fitted clustering',
             )
         return _random_state(shape, rng)
     if hasattr(init, "theta_"):

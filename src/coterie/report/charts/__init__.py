@@ -10,6 +10,7 @@ from coterie.report.charts.drawing import Chart, ChartTable, standalone
 from coterie.report.charts.gauges import Gauge, gauges
 from coterie.report.charts.heatmap import heatmap
 from coterie.report.charts.network import block_graph
+from coterie.report.charts.network_drawing import network_drawing
 from coterie.report.charts.scales import percent, short
 from coterie.report.charts.xy import Axis, Reference, Series, xy
 
@@ -25,6 +26,7 @@ __all__ = [
     "gauges",
     "heatmap",
     "histogram",
+    "network_drawing",
     "percent",
     "short",
     "standalone",

@@ -11,7 +11,6 @@ from coterie.report.charts.drawing import (
     Cell,
     Chart,
     ChartTable,
-    clip,
     empty,
     frame,
     label,
@@ -19,10 +18,12 @@ from coterie.report.charts.drawing import (
     tag,
     text_width,
     with_tooltip,
+    wrap,
 )
 from coterie.report.charts.scales import Scale, short
 
 _LEFT = 150.0  # widest name that is written to the left of its bars
+_LINE = 18.0  # height of a line of a name above its bars
 
 
 def bars(
@@ -56,20 +57,22 @@ def bars(
     largest = max([longest or 0.0, *finite])
     scale = Scale(0, largest if largest > 0 else 1.0, left, WIDTH - right)
     thick = 15.0 if len(groups) == 1 else 14.0
-    step = thick * len(groups) + (8 if len(groups) == 1 else 12) + (18 if above else 0)
+    gap = 8 if len(groups) == 1 else 12
     parts = [key]
+    y = top + 4
     for i, name in enumerate(names):
-        y = top + 4 + i * step
         if above:
-            y += 18
-            parts.append(label(clip(name, WIDTH), 0, y - 5, "tick"))
+            for line in wrap(name, WIDTH):
+                y += _LINE
+                parts.append(label(line, 0, y - 5, "tick"))
         else:
             middle = y + thick * len(groups) / 2 + 3.5
             parts.append(label(name, left - 6, middle, "tick", "end"))
         for g, (group, values) in enumerate(groups.items()):
             if np.isfinite(values[i]):
                 parts.append(_bar(name, group, float(values[i]), scale, y + g * thick, thick, g))
-    return Chart(frame(top + len(names) * step + 6, description, *parts, class_="bars"), table)
+        y += thick * len(groups) + gap
+    return Chart(frame(y + 2, description, *parts, class_="bars"), table)
 
 
 def _bar(

@@ -86,6 +86,22 @@ def clip(content: str, width: float) -> str:
     return content[:most] + "…"
 
 
+def wrap(content: str, width: float, most: int = 3) -> list[str]:
+    """Divide a text between words into lines of a width; the last of `most` lines is shortened.
+
+    >>> wrap("200 people known, a guess for a sample of people", 190)
+    ['200 people known, a guess', 'for a sample of people']
+    """
+    lines = [""]
+    for word in content.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if len(lines) < most and lines[-1] and text_width(longer) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return [clip(line, width) for line in lines]
+
+
 def legend(
     names: Sequence[str], classes: Sequence[str], width: float, *, dots: Sequence[bool] = ()
 ) -> tuple[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,11 +20,31 @@ from coterie.report.charts.drawing import (
 )
 from coterie.report.charts.scales import short
 
-_HEIGHT = 400.0
+HEIGHT = 400.0
 _LINES_PER_BLOCK = 3
 _SMALLEST, _LARGEST = 9.5, 50.0  # radii; two digits are readable in the smallest
 _APART = 6.0  # distance between two circles
 _SEPARATION_STEPS = 150
+
+
+class BlockPicture(NamedTuple):
+    """Where the circles of blocks are, and which of them are connected by a line."""
+
+    place: np.ndarray  # (blocks, 2), y downwards, within WIDTH x HEIGHT
+    radius: np.ndarray
+    first: np.ndarray  # ends of the lines
+    second: np.ndarray
+    weight: np.ndarray  # density of each line
+    strength: np.ndarray  # 1..5 by rank of the density
+
+
+def block_picture(sizes: np.ndarray, density: np.ndarray) -> BlockPicture:
+    """Place blocks and choose the strongest connections of each."""
+    first, second = _strongest(density)
+    weight = density[first, second]
+    radius = _radii(sizes)
+    place = layout(len(sizes), first, second, weight, radius)
+    return BlockPicture(place, radius, first, second, weight, _ranks(weight))
 
 
 def block_graph(
@@ -38,11 +59,7 @@ def block_graph(
     sizes, density = np.asarray(sizes, np.float64), np.asarray(density, np.float64)
     if not len(sizes):
         return Chart(empty(description), ChartTable(["block", "block", measure], []))
-    first, second = _strongest(density)
-    weight = density[first, second]
-    radius = _radii(sizes)
-    place = layout(len(sizes), first, second, weight, radius)
-    strength = _ranks(weight)
+    place, radius, first, second, weight, strength = block_picture(sizes, density)
     lines = [
         with_tooltip(
             f"{names[a]} – {names[b]}\n{measure}: {short(float(w))}",
@@ -67,7 +84,7 @@ def block_graph(
         [names[a], names[b], float(w)] for a, b, w in zip(first, second, weight, strict=True)
     ]
     rows.sort(key=lambda row: -float(row[2] or 0))
-    svg = frame(_HEIGHT, description, *lines, *circles, class_="network")
+    svg = frame(HEIGHT, description, *lines, *circles, class_="network")
     return Chart(svg, ChartTable(["block", "block", measure], rows))
 
 
@@ -86,7 +103,7 @@ def _strongest(density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _radii(sizes: np.ndarray) -> np.ndarray:
     """Compute radii: areas proportional to nodes, together a seventh of the picture."""
     share = np.sqrt(sizes / max(sizes.sum(), 1))
-    return np.asarray(np.clip(share * np.sqrt(WIDTH * _HEIGHT / 7 / np.pi), _SMALLEST, _LARGEST))
+    return np.asarray(np.clip(share * np.sqrt(WIDTH * HEIGHT / 7 / np.pi), _SMALLEST, _LARGEST))
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
@@ -130,7 +147,7 @@ def layout(
 
 def _fit(place: np.ndarray, radius: np.ndarray) -> np.ndarray:
     """Stretch the positions to fill the picture, then separate circles that overlap."""
-    box = np.array([WIDTH, _HEIGHT])
+    box = np.array([WIDTH, HEIGHT])
     margin = np.column_stack([radius, radius]) + 3
     if len(place) == 1:
         return np.asarray(box[None, :] / 2)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.special import gammaln
 
 from coterie.base.errors import AssumptionWarning, InputError
+from coterie.base.special_functions import gammaln
 from coterie.data import Graph
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON
 from coterie.kernels.hard.statistics import ONE_WAY, TWO_WAY, Adjacency

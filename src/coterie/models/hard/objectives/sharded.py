@@ -15,9 +15,9 @@ from operator import add
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
 
 from coterie.base.errors import InputError
+from coterie.base.special_functions import gammaln
 from coterie.engine import Engine, cut_rows, shard_count
 from coterie.engine.sharded_data import ShardedGraph
 from coterie.kernels.hard.cell_costs import g_table

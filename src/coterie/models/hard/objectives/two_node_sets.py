@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln
 
+from coterie.base.special_functions import gammaln
 from coterie.data import Ratings
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN
 from coterie.kernels.hard.statistics import TWO_SETS, Adjacency

@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import gammaln
 
+from coterie.base.special_functions import gammaln
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN
 from coterie.kernels.hard.sparse_rows import SparseRows
 from coterie.kernels.hard.statistics import ONE_WAY, TWO_SETS, TWO_WAY

@@ -54,7 +54,6 @@ def run(
     sampled about once; tol=0 makes all `max_iter` iterations. `after_iteration` is called with the
     trace after every iteration (checkpoints).
     """
-    window = max(3, math.ceil(1.0 / alpha))
     state, history, lowest = trace.state, trace.history, trace.lowest
     clock = time.perf_counter() - trace.seconds
     entropy = objective.prepare(state, 0, engine)
@@ -76,15 +75,26 @@ def run(
             lowest.append(min(entropy, lowest[-1]))
             trace.seconds = time.perf_counter() - clock
             history.append(Iteration(len(history) + 1, trace.seconds, entropy, moved))
-            if tol > 0.0 and len(history) >= window:
-                before = lowest[-1 - window]
-                trace.converged = before - lowest[-1] <= tol * abs(before)
+            trace.converged = has_converged(lowest, len(history), tol, alpha)
             if after_iteration is not None:
                 after_iteration(trace)
             callback(Progress("fit", len(history), max_iter, entropy, f"{moved:,} moved"))
     except KeyboardInterrupt:
         interrupted = True
     return SearchResult(trace.best, lowest[-1], history, trace.converged, interrupted)
+
+
+def has_converged(lowest: list[float], iterations: int, tol: float, alpha: float) -> bool:
+    """Return whether the lowest entropy fell by less than `tol` within about 1/alpha iterations.
+
+    >>> has_converged([9.0, 5.0, 5.0, 5.0, 5.0], 4, 1e-6, alpha=0.5)
+    True
+    """
+    window = max(3, math.ceil(1.0 / alpha))
+    if tol <= 0.0 or iterations < window:
+        return False
+    before = lowest[-1 - window]
+    return before - lowest[-1] <= tol * abs(before)
 
 
 def draw_batch(n: int, alpha: float, rng: Generator) -> np.ndarray:

@@ -1,0 +1,141 @@
+"""Attributes as codes: values that few people have are pooled, numbers are divided into ranges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from coterie.base.errors import InputError
+from coterie.data.attributes import Attribute, AttributeKind, Attributes
+
+OTHER = "other"  # stands for all categories that few people have
+_MOST_RANGES = 24  # of a numeric column
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCoding:
+    """The published values of a column, each of which stands for at least `min_size` people."""
+
+    name: str
+    kind: AttributeKind
+    integers: bool
+    labels: np.ndarray  # categories: text; otherwise the mean of each range, in order
+
+    @property
+    def n_codes(self) -> int:
+        """Number of published values, or of ranges."""
+        return len(self.labels)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether codes are in the order of the values."""
+        return self.kind is not AttributeKind.categorical
+
+    def values(self, codes: np.ndarray, rng: Generator) -> np.ndarray:
+        """Return values to publish. Numbers are drawn between the ranges next to their own."""
+        if self.kind is not AttributeKind.numeric:
+            return np.asarray(self.labels[codes])
+        mean = self.labels.astype(np.float64)
+        if len(mean) == 1:
+            drawn = np.full(len(codes), mean[0])
+        else:
+            half = (mean[:-1] + mean[1:]) / 2
+            low = np.r_[2 * mean[0] - half[0], half]
+            high = np.r_[half, 2 * mean[-1] - half[-1]]
+            # Two straight pieces that meet at the mean, so that the range keeps it.
+            share = (high - mean) / (high - low)
+            below = rng.random(len(codes)) < share[codes]
+            u = rng.random(len(codes))
+            drawn = np.where(
+                below,
+                low[codes] + u * (mean - low)[codes],
+                mean[codes] + u * (high - mean)[codes],
+            )
+        return np.rint(drawn).astype(np.int64) if self.integers else drawn
+
+
+@dataclass(frozen=True, eq=False)
+class CodedAttributes:
+    """All columns as codes."""
+
+    columns: list[ColumnCoding]
+    codes: np.ndarray  # int32[n, columns]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of codes per column."""
+        return np.array([column.n_codes for column in self.columns], np.int64)
+
+    def table(self, codes: np.ndarray, rng: Generator) -> Attributes:
+        """Return the published table of rows of codes."""
+        return Attributes(
+            [
+                Attribute(c.name, c.kind, c.values(codes[:, j], rng))
+                for j, c in enumerate(self.columns)
+            ]
+        )
+
+
+def code_attributes(attributes: Attributes, min_size: int) -> CodedAttributes:
+    """Give every value a code that at least `min_size` people share."""
+    columns, codes = [], []
+    for attribute in attributes.columns:
+        column, code = _code_column(attribute, min_size)
+        columns.append(column)
+        codes.append(code)
+    return CodedAttributes(columns, np.stack(codes, axis=1).astype(np.int32))
+
+
+def _code_column(attribute: Attribute, min_size: int) -> tuple[ColumnCoding, np.ndarray]:
+    if attribute.kind is AttributeKind.categorical:
+        labels, code = _pool_rare(attribute, min_size)
+    else:
+        labels, code = _ranges(attribute, min_size)
+    column = ColumnCoding(attribute.name, attribute.kind, attribute.integers, labels)
+    return column, code
+
+
+def _pool_rare(attribute: Attribute, min_size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Replace categories of fewer than `min_size` people by one for all of them."""
+    distinct, code, counts = np.unique(
+        attribute.values.astype(str), return_inverse=True, return_counts=True
+    )
+    rare = counts < min_size
+    if not rare.any():
+        return distinct.astype(object), code
+    if (~rare).sum() == 0 and counts.sum() < min_size:
+        raise InputError(f"column {attribute.name!r} has too few values to publish")
+    if counts[rare].sum() < min_size and (~rare).any():  # pooled, they would still be too few
+        rare[np.where(rare, counts.sum() + 1, counts).argmin()] = True
+    kept = np.flatnonzero(~rare)
+    new = np.full(len(distinct), len(kept))
+    new[kept] = np.arange(len(kept))
+    pooled = OTHER
+    while pooled in distinct[kept]:
+        pooled += " values"
+    return np.array([*distinct[kept].tolist(), pooled], object), new[code]
+
+
+def _ranges(attribute: Attribute, min_size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Divide numbers into ranges of at least `min_size` people; equal numbers stay together."""
+    distinct, code, counts = np.unique(attribute.values, return_inverse=True, return_counts=True)
+    least = min_size
+    if attribute.kind is AttributeKind.numeric:
+        least = max(min_size, -(-len(code) // _MOST_RANGES))
+    group, size, current = np.empty(len(distinct), np.int64), 0, 0
+    for i, count in enumerate(counts):
+        if size >= least and counts[i:].sum() >= least:
+            current, size = current + 1, 0
+        group[i] = current
+        size += count
+    sums = np.bincount(group, counts * distinct.astype(np.float64))
+    mean = sums / np.bincount(group, counts)
+    alone = np.bincount(group) == 1  # the range is a single number, shared by enough people
+    exact = np.zeros(len(mean))
+    exact[group] = distinct
+    labels = np.where(alone, exact, mean)
+    if attribute.integers and attribute.kind is AttributeKind.ordinal:
+        return np.rint(labels).astype(np.int64), group[code]
+    return labels, group[code]

@@ -1,0 +1,181 @@
+"""How similar the attributes of two networks are: values, combinations, edges and degrees."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from coterie.anonymize.kinds.network import Network, skeleton_of
+from coterie.anonymize.kinds.outcome import DistanceMeasure, KindMeasure
+from coterie.base.errors import InputError
+from coterie.data import Graph
+from coterie.data.attributes import Attribute, AttributeKind, Attributes
+from coterie.data.ids import as_ids
+
+_RANGES = 10  # of a numeric column, in comparisons of combinations
+_TOLERANCE = 0.03
+_DEPENDENCE = 0.05
+
+
+def attribute_measures(
+    original: Network, published: list[Network], min_size: int = 10
+) -> tuple[list[KindMeasure], list[DistanceMeasure]]:
+    """Compare the attributes of networks with the same columns."""
+    graph, table = original.graph, original.attributes
+    if table is None:
+        return [], []
+    tables = [_same_columns(table, network) for network in published]
+    graphs = [skeleton_of(network.graph) for network in published]
+    skeleton = skeleton_of(graph)
+    measures, distances = [], []
+    for column in table.columns:
+        columns = [other[column.name] for other in tables]
+        distances.append(
+            DistanceMeasure(
+                f"values of {column.name}",
+                float(np.mean([distribution_distance(column, other) for other in columns])),
+                _TOLERANCE,
+            )
+        )
+        measures += [
+            KindMeasure(
+                f"assortativity by {column.name}",
+                assortativity(skeleton, column),
+                _mean([assortativity(g, c) for g, c in zip(graphs, columns, strict=True)]),
+                _TOLERANCE,
+            ),
+            KindMeasure(
+                f"share of the variance of degrees explained by {column.name}",
+                degree_dependence(skeleton, column),
+                _mean([degree_dependence(g, c) for g, c in zip(graphs, columns, strict=True)]),
+                _DEPENDENCE,
+            ),
+        ]
+    if len(table.columns) > 1:
+        found = [_combination_distance(table, other, min_size) for other in tables]
+        by_chance = float(np.mean([chance for _, chance in found]))
+        distances.append(
+            DistanceMeasure(
+                "combinations of attributes",
+                float(np.mean([distance for distance, _ in found])),
+                _TOLERANCE + by_chance,
+            )
+        )
+    return measures, distances
+
+
+def _same_columns(table: Attributes, network: Network) -> Attributes:
+    """Return the published columns, with the kinds of the original ones."""
+    new = network.attributes
+    if new is None or set(table.names) != set(new.names) - ({"side"} - set(table.names)):
+        names = "none" if new is None else ", ".join(new.names)
+        raise InputError(
+            f"the columns differ: {', '.join(table.names)} and {names}",
+            remedy="compare tables with the same columns",
+        )
+    return Attributes([Attribute(c.name, c.kind, new[c.name].values) for c in table.columns])
+
+
+def _mean(values: list[float | None]) -> float | None:
+    defined = [value for value in values if value is not None]
+    return float(np.mean(defined)) if defined else None
+
+
+def distribution_distance(one: Attribute, other: Attribute) -> float:
+    """Return total variation of categories and ordered values, or Kolmogorov-Smirnov of numbers.
+
+    Categories that the other column pools are compared as one.
+    """
+    if one.kind is AttributeKind.numeric:
+        at = np.unique(np.concatenate([one.values, other.values]))
+        shares = [
+            np.searchsorted(np.sort(c.values), at, side="right") / max(len(c.values), 1)
+            for c in (one, other)
+        ]
+        return float(np.abs(shares[0] - shares[1]).max(initial=0.0))
+    values, (a, b) = _shared_codes(one, other)
+    return float(
+        np.abs(
+            np.bincount(a, minlength=len(values)) / max(len(a), 1)
+            - np.bincount(b, minlength=len(values)) / max(len(b), 1)
+        ).sum()
+        / 2
+    )
+
+
+def assortativity(graph: Graph, column: Attribute) -> float | None:
+    """Return Newman's assortativity: of categories, or the correlation over edges of numbers.
+
+    None if all edges join equal values anyway, or there is no edge.
+    """
+    source, target = graph.edges()
+    a, b = np.concatenate([source, target]), np.concatenate([target, source])
+    if not len(a):
+        return None
+    if column.kind is not AttributeKind.categorical:
+        x = column.values.astype(np.float64)
+        if x[a].std() == 0:
+            return None
+        return float(np.corrcoef(x[a], x[b])[0, 1])
+    _, code = np.unique(column.values.astype(str), return_inverse=True)
+    ends = np.bincount(code[a]) / len(a)
+    expected = float((ends**2).sum())
+    if expected == 1:
+        return None
+    return float((np.mean(code[a] == code[b]) - expected) / (1 - expected))
+
+
+def degree_dependence(graph: Graph, column: Attribute) -> float:
+    """Return the share of the variance of log(1 + degree) between the values of a column."""
+    y = np.log1p(graph.degrees)
+    code = _codes(column)
+    sizes = np.bincount(code)
+    mean = np.divide(np.bincount(code, y), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+    total = float(((y - y.mean()) ** 2).sum())
+    return float((sizes * (mean - y.mean()) ** 2).sum() / total) if total else 0.0
+
+
+def _codes(column: Attribute) -> np.ndarray:
+    """Return values as numbers 0, 1, …; numeric columns as ranges of equal size."""
+    if column.kind is AttributeKind.numeric:
+        rank = np.argsort(np.argsort(column.values, kind="stable"), kind="stable")
+        return rank * _RANGES // max(len(rank), 1)
+    return np.unique(column.values.astype(str), return_inverse=True)[1].ravel()
+
+
+def _shared_codes(one: Attribute, other: Attribute) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the values of two columns as codes; values that the other lacks share one code."""
+    if one.kind is AttributeKind.numeric:
+        cuts = np.quantile(one.values, np.arange(1, _RANGES) / _RANGES)
+        codes = [np.searchsorted(cuts, c.values, side="right") for c in (one, other)]
+        return np.arange(_RANGES), codes
+    if one.kind is AttributeKind.ordinal:  # each published number stands for the nearest ones
+        kept = np.unique(other.values)
+        nearest = [np.abs(c.values[:, None] - kept).argmin(1) for c in (one, other)]
+        return kept, nearest
+    both = sorted(set(one.values.astype(str)) & set(other.values.astype(str)))
+    number = {value: i for i, value in enumerate(both)}
+    pooled = len(both)
+    codes = [
+        np.array([number.get(v, pooled) for v in c.values.astype(str)], np.int64)
+        for c in (one, other)
+    ]
+    return as_ids(np.array([*both, ""], object)), codes
+
+
+def _combination_distance(table: Attributes, new: Attributes, min_size: int) -> tuple[float, float]:
+    """Return the total variation over combinations that at least `min_size` people have.
+
+    The second number is what a random sample of as many people would have.
+    """
+    pairs = [_shared_codes(column, new[column.name])[1] for column in table.columns]
+    first, second = (np.stack([pair[i] for pair in pairs], axis=1) for i in (0, 1))
+    combos, counts = np.unique(first, axis=0, return_counts=True)
+    here = {row.tobytes(): count for row, count in zip(combos, counts, strict=True)}
+    others, published = np.unique(second, axis=0, return_counts=True)
+    there = {row.tobytes(): count for row, count in zip(others, published, strict=True)}
+    scale = len(first) / max(len(second), 1)
+    common = [(row, count) for row, count in here.items() if count >= min_size]
+    difference = sum(abs(count - scale * there.get(row, 0)) for row, count in common)
+    by_chance = sum(np.sqrt(2 * count / np.pi) for _, count in common)
+    n = max(len(first), 1)
+    return float(difference / 2 / n), float(by_chance / 2 / n)

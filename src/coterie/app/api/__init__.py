@@ -1,0 +1,1 @@
+"""The JSON API of a saved recommender: `coterie serve MODEL`."""

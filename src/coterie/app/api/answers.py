@@ -1,0 +1,221 @@
+"""What each route computes, with the recommender of the library; no HTTP here."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from coterie.app.api.messages import (
+    ExplainRequest,
+    PredictRequest,
+    Rating,
+    RecommendRequest,
+    SimilarRequest,
+)
+from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
+from coterie.data import Ratings
+from coterie.engine import LocalEngine
+from coterie.recommend.explanation import Explanation, group_labels
+from coterie.recommend.recommender import Recommendation, Recommender
+
+_RANKING_PARAMETERS = inspect.signature(Recommender.recommend).parameters
+
+
+class UnknownIdError(InputError):
+    """An id that the model does not know, where it has to."""
+
+
+class Somebody(NamedTuple):
+    """A recommender, and the id of the user whom a request is about."""
+
+    recommender: Recommender
+    user: Any
+
+
+def predictions(
+    recommender: Recommender, request: PredictRequest, engine: LocalEngine
+) -> JsonObject:
+    """Answer /predict."""
+    users = [pair.user for pair in request.pairs]
+    items = [pair.item for pair in request.pairs]
+    p = recommender.predict_proba(users, items, engine=engine)
+    ratings, unseen = p @ recommender.values_, recommender.unseen(users, items)
+    rows: list[JsonObject] = [
+        {"user": user, "item": item, "rating": rating, "unseen": flag}
+        for user, item, rating, flag in zip(
+            users, items, ratings.tolist(), unseen.tolist(), strict=True
+        )
+    ]
+    if request.distribution:
+        for row, shares in zip(rows, p.tolist(), strict=True):
+            row["probabilities"] = shares
+    return {"predictions": rows, "values": recommender.values_.tolist()}
+
+
+def recommendations(
+    recommender: Recommender, request: RecommendRequest, engine: LocalEngine
+) -> JsonObject:
+    """Answer /recommend."""
+    who = _somebody(recommender, request.user, request.ratings)
+    found = ranked(
+        who.recommender,
+        who.user,
+        request.n,
+        candidates=request.candidates,
+        exclude=request.exclude,
+        order=request.order,
+        exclude_seen=request.exclude_seen,
+        engine=engine,
+    )
+    named = [
+        *(rating.item for rating in request.ratings or ()),
+        *(request.candidates or ()),
+        *request.exclude,
+    ]
+    return {
+        "items": [{"item": item, "rating": rating} for item, rating in found],
+        "unseen": not _has_ratings(who),
+        "unknown_items": _unknown(recommender, named),
+    }
+
+
+def ranked(
+    recommender: Recommender,
+    user: Any,
+    n: int,
+    *,
+    candidates: Sequence[Any] | None,
+    exclude: Sequence[Any],
+    order: str | None,
+    exclude_seen: bool,
+    engine: LocalEngine,
+) -> list[Recommendation]:
+    """Rank the items of a user.
+
+    A Recommender without the parameters `candidates`, `exclude` and `order` ranks by rating, and
+    its list is filtered here.
+    """
+    options: dict[str, Any] = {"exclude_seen": exclude_seen, "engine": engine}
+    if "candidates" in _RANKING_PARAMETERS:
+        if order is not None:
+            options["order"] = order
+        options |= {"candidates": candidates, "exclude": list(exclude) or None}
+        return list(recommender.recommend(user, n, **options))
+    if order not in (None, "rating"):
+        raise InputError(f"this version cannot rank by {order}", remedy="use `order=rating`")
+    if candidates is None and not exclude:
+        return list(recommender.recommend(user, n, **options))
+    everything = recommender.recommend(user, max(len(recommender.items_), 1), **options)
+    allowed = np.full(len(recommender.items_) + 1, candidates is None)
+    allowed[_numbers(recommender, candidates or ())] = True
+    allowed[_numbers(recommender, exclude)] = False
+    numbers = recommender.items_.numbers([item for item, _ in everything])
+    return [
+        entry
+        for entry, number in zip(everything, numbers, strict=True)
+        if number >= 0 and allowed[number]
+    ][:n]
+
+
+def explanation(
+    recommender: Recommender, request: ExplainRequest, engine: LocalEngine
+) -> JsonObject:
+    """Answer /explain."""
+    who = _somebody(recommender, request.user, request.ratings)
+    if request.user is not None and not _has_ratings(who):
+        raise UnknownIdError(
+            f"user {request.user!r} has no rating in this model, so there is nothing to explain",
+            remedy="send the ratings of the user instead of the id",
+        )
+    if not _rated(recommender, request.item):
+        raise UnknownIdError(
+            f"item {request.item!r} has no rating in this model, so there is nothing to explain"
+        )
+    found: Explanation = who.recommender.explain(who.user, request.item)
+    words = found.words()
+    if request.ratings is not None:
+        words[0] = f"Expected rating for item {request.item}: {found.rating:.2f}"
+    reasons = []
+    for term, examples in found.reasons:
+        user_group, item_group = group_labels(term)
+        reasons.append(
+            {
+                "share": term.share,
+                "source": str(term.source),
+                "user_group": user_group,
+                "item_group": item_group,
+                "examples": examples,
+            }
+        )
+    return {"item": request.item, "rating": found.rating, "reasons": reasons, "words": words}
+
+
+def similar(recommender: Recommender, request: SimilarRequest, engine: LocalEngine) -> JsonObject:
+    """Answer /similar."""
+    if not _rated(recommender, request.item):
+        raise UnknownIdError(f"item {request.item!r} has no rating in this model")
+    found = recommender.similar_items(request.item, request.n)
+    return {
+        "item": request.item,
+        "items": [{"item": item, "similarity": likeness} for item, likeness in found],
+    }
+
+
+def _somebody(recommender: Recommender, user: Any, ratings: Sequence[Rating] | None) -> Somebody:
+    """Return whom a request is about; the ratings of an unknown user are added to a copy."""
+    if ratings is None:
+        return Somebody(recommender, user)
+    newcomer = _new_user_id(recommender)
+    table = Ratings.from_arrays(
+        [newcomer] * len(ratings),
+        [_as_in_model(recommender, rating.item) for rating in ratings],
+        [rating.rating for rating in ratings],
+    )
+    return Somebody(copy.copy(recommender).fold_in(table), newcomer)
+
+
+def _new_user_id(recommender: Recommender) -> Any:
+    """Return an id that no user of the model has."""
+    ids = recommender.users_.ids
+    if ids.dtype.kind in "iu":
+        return int(ids.max(initial=0)) + 1
+    newcomer = "you"
+    while recommender.users_.numbers([newcomer])[0] >= 0:
+        newcomer += "'"
+    return newcomer
+
+
+def _as_in_model(recommender: Recommender, item: Any) -> Any:
+    """Return an id with the type that it has in the model, so that 7 and "7" are one item."""
+    number = int(recommender.items_.numbers([item])[0])
+    return recommender.items_.ids[number : number + 1].tolist()[0] if number >= 0 else item
+
+
+def _numbers(recommender: Recommender, items: Sequence[Any]) -> np.ndarray:
+    """Return the numbers of the items that the model knows."""
+    numbers = recommender.items_.numbers(list(items))
+    return numbers[numbers >= 0]
+
+
+def _unknown(recommender: Recommender, items: Sequence[Any]) -> list[Any]:
+    """Return the items that the model does not know, each once."""
+    if not items:
+        return []
+    unique = list(dict.fromkeys(items))
+    numbers = recommender.items_.numbers(unique)
+    return [item for item, number in zip(unique, numbers, strict=True) if number < 0]
+
+
+def _has_ratings(who: Somebody) -> bool:
+    number = int(who.recommender.users_.numbers([who.user])[0])
+    return number >= 0 and bool(who.recommender.table_.user_counts[number].any())
+
+
+def _rated(recommender: Recommender, item: Any) -> bool:
+    number = int(recommender.items_.numbers([item])[0])
+    return number >= 0 and bool(recommender.table_.item_counts[number].any())

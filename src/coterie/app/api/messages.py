@@ -1,0 +1,231 @@
+"""The requests and responses of the API, as pydantic models: checks, and the OpenAPI schema."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+MAX_IDS = 10_000  # candidates, excluded items, and pairs per request
+MAX_RATINGS = 1_000  # of one unknown user
+MAX_RESULTS = 1_000
+
+
+def _encodable(text: str) -> str:
+    """Refuse text that cannot be written as UTF-8, such as half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("is not valid Unicode text") from None
+    return text
+
+
+Id = (
+    Annotated[int, Field(strict=True, ge=-(2**63), le=2**63 - 1)]
+    | Annotated[str, Field(strict=True, max_length=1_000), AfterValidator(_encodable)]
+)
+Ids = Annotated[list[Id], Field(max_length=MAX_IDS)]
+Value = Annotated[float, Field(allow_inf_nan=False, strict=True)]
+Count = Annotated[int, Field(ge=1, le=MAX_RESULTS, strict=True)]
+Order = Literal["rating", "interaction", "both"]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Pair(_Request):
+    """A user and an item."""
+
+    user: Id
+    item: Id
+
+
+class PredictRequest(_Request):
+    """Pairs whose ratings are to be predicted."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"pairs": [{"user": 196, "item": 242}]}]}
+    )
+    pairs: Annotated[list[Pair], Field(min_length=1, max_length=MAX_IDS)]
+    distribution: bool = Field(
+        default=False, description="Also return the probability of each possible rating."
+    )
+
+
+class Rating(_Request):
+    """A rating that an unknown user gave."""
+
+    item: Id
+    rating: Value
+
+
+Ratings = Annotated[list[Rating], Field(min_length=1, max_length=MAX_RATINGS)]
+
+
+class _ForSomebody(_Request):
+    """A request about a known user, or about somebody who is described by ratings."""
+
+    user: Id | None = Field(default=None, description="The id of a user of the model.")
+    ratings: Ratings | None = Field(
+        default=None,
+        description="Ratings of an unknown user, who is added for this request only.",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> _ForSomebody:
+        if (self.user is None) == (self.ratings is None):
+            raise ValueError("give either `user` or `ratings`")
+        return self
+
+
+class RecommendRequest(_ForSomebody):
+    """Whom to recommend to, how many items, and which."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"user": 196, "n": 5},
+                {"ratings": [{"item": 242, "rating": 5}], "n": 5, "exclude": [50]},
+            ],
+            "oneOf": [{"required": ["user"]}, {"required": ["ratings"]}],
+        }
+    )
+    n: Count = Field(default=10, description="Maximum number of items.")
+    candidates: Ids | None = Field(default=None, description="Recommend only these items.")
+    exclude: Ids = Field(default=[], description="Never recommend these items.")
+    order: Order | None = Field(
+        default=None,
+        description="What the items are ranked by: the expected rating, the probability that the "
+        "user interacts with them, or both. By default, as the library ranks.",
+    )
+    exclude_seen: bool = Field(default=True, description="Leave out items that the user rated.")
+
+
+class ExplainRequest(_ForSomebody):
+    """The prediction to explain."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"user": 196, "item": 242}],
+            "oneOf": [{"required": ["user"]}, {"required": ["ratings"]}],
+        }
+    )
+    item: Id
+
+
+class SimilarRequest(_Request):
+    """The item to compare with all others."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"item": 242, "n": 5}]})
+    item: Id
+    n: Count = 10
+
+
+class Prediction(BaseModel):
+    """The expected rating of a pair."""
+
+    user: Id
+    item: Id
+    rating: float
+    unseen: bool = Field(
+        description="The user or the item has no ratings; the rating is predicted from the other "
+        "ratings of the item, of the user, or of all."
+    )
+    probabilities: list[float] | None = Field(
+        default=None, description="The probability of each of `values`."
+    )
+
+
+class PredictResponse(BaseModel):
+    """One prediction per pair, in the order of the request."""
+
+    predictions: list[Prediction]
+    values: list[float] = Field(description="The possible ratings, in increasing order.")
+
+
+class RankedItem(BaseModel):
+    """An item and its expected rating."""
+
+    item: Id
+    rating: float
+
+
+class RecommendResponse(BaseModel):
+    """The best items, the best first."""
+
+    items: list[RankedItem]
+    unseen: bool = Field(
+        description="The user has no ratings; the items are those that are rated highest in "
+        "general."
+    )
+    unknown_items: list[Id] = Field(
+        description="Items of the request that the model does not know."
+    )
+
+
+class ReasonPart(BaseModel):
+    """One of the largest terms of an expected rating."""
+
+    share: float = Field(description="What the term adds to the expected rating.")
+    source: Literal["baseline", "user", "item", "groups"]
+    user_group: str
+    item_group: str
+    examples: list[Id] = Field(description="Well-known items of the item group.")
+
+
+class ExplainResponse(BaseModel):
+    """The terms that add up to an expected rating."""
+
+    item: Id
+    rating: float
+    reasons: list[ReasonPart] = Field(description="The largest terms, the largest first.")
+    words: list[str] = Field(description="The same as sentences.")
+
+
+class SimilarItem(BaseModel):
+    """An item and its similarity, at most 1."""
+
+    item: Id
+    similarity: float
+
+
+class SimilarResponse(BaseModel):
+    """The most similar items, the most similar first."""
+
+    item: Id
+    items: list[SimilarItem]
+
+
+class HealthResponse(BaseModel):
+    """The state of the server and of its model."""
+
+    status: Literal["ok", "degraded"] = Field(
+        description="degraded: the model file was replaced by one that cannot be read; the "
+        "previous model answers."
+    )
+    model: str
+    users: int
+    items: int
+    ratings: int
+    loaded: str = Field(description="When the model was loaded (UTC).")
+    reloads: int
+    problem: str | None = Field(default=None, description="Why the last reload failed.")
+    version: str
+
+
+class FieldProblem(BaseModel):
+    """A field of the request, and what is wrong with it."""
+
+    field: str
+    problem: str
+
+
+class ProblemDocument(BaseModel):
+    """What is wrong with a request (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldProblem] = []

@@ -1,0 +1,257 @@
+"""The guard in front of both applications: who may ask, from where, and how much.
+
+A web page that the user visits can send requests to 127.0.0.1, and a name server can make a foreign
+name point to 127.0.0.1 (DNS rebinding). So the guard checks the headers Host and Origin of every
+request before anything else looks at it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+
+from coterie.app.problem import ProblemError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+_OWN_PAGES = ("same-origin", "none")  # "none": typed or opened by the user
+
+SECURITY_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    # With "no-referrer", browsers send "Origin: null" with our own forms.
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+# No inline script and no inline style; nothing is loaded from anywhere else.
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a server on this host can only be reached from this machine.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class AllowedHosts:
+    """The names under which a server may be asked.
+
+    Parameters
+    ----------
+    names : frozenset of str
+        Host names in lower case, without port.
+    any_address : bool
+        Whether every IP address is allowed. A name server cannot change what an address means,
+        so this is safe against DNS rebinding.
+    """
+
+    names: frozenset[str]
+    any_address: bool = False
+
+    @classmethod
+    def of(cls, host: str, more: Iterable[str] = ()) -> AllowedHosts:
+        """Return what is allowed for a server that listens on `host`.
+
+        >>> AllowedHosts.of("127.0.0.1").allows("evil.example:80")
+        False
+        >>> AllowedHosts.of("0.0.0.0", ["films.example"]).allows("films.example")
+        True
+        """
+        names = {name.lower() for name in (*_LOOPBACK_NAMES, _in_url(host), *more)}
+        return cls(frozenset(names), any_address=host in ("0.0.0.0", "::"))
+
+    def allows(self, netloc: str) -> bool:
+        """Return whether a Host header, or the host of an Origin, is allowed."""
+        try:
+            parts = urlsplit(f"//{netloc}")
+            name, _ = parts.hostname, parts.port
+        except ValueError:
+            return False
+        if not name or parts.username is not None or parts.path or parts.query:
+            return False
+        if _in_url(name) in self.names:
+            return True
+        if not self.any_address:
+            return False
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+
+def _in_url(host: str) -> str:
+    """Return a host as it stands in an address: IPv6 in brackets."""
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+class Guard:
+    """ASGI middleware that refuses what must not be answered and adds security headers.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What is guarded.
+    hosts : AllowedHosts
+        The names under which the server may be asked.
+    max_body : int
+        Maximum size of a request body in bytes.
+    token : str, optional
+        Required as `Authorization: Bearer TOKEN`, if given.
+    open_paths : tuple of str
+        Paths that need no token.
+    large_paths : mapping of str to int, optional
+        Paths with a maximum of their own.
+    body_seconds : float
+        Maximum time for receiving a body.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: AllowedHosts,
+        max_body: int,
+        token: str | None = None,
+        open_paths: tuple[str, ...] = (),
+        large_paths: Mapping[str, int] | None = None,
+        body_seconds: float = 60.0,
+    ) -> None:
+        self.app = app
+        self.hosts = hosts
+        self.max_body = max_body
+        self.token = token
+        self.open_paths = open_paths
+        self.large_paths = dict(large_paths or {})
+        self.body_seconds = body_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return  # no websockets
+        started = False
+
+        async def guarded_send(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                headers = MutableHeaders(raw=message["headers"])
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("content-security-policy", PAGE_POLICY)
+                message["headers"] = headers.raw
+            await send(message)
+
+        try:
+            self._check(scope)
+            await self.app(scope, self._limited(receive, self._limit(scope)), guarded_send)
+        except ProblemError as problem:
+            if started:
+                raise
+            await problem.response()(scope, receive, guarded_send)
+
+    def _check(self, scope: Scope) -> None:
+        """Raise ProblemError for a request that must not be answered."""
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self.hosts.allows(hosts[0]):
+            raise ProblemError(
+                421,
+                "this server is not called by the name in the header Host; use the address that "
+                "it printed, or allow the name with --allow-host",
+            )
+        origin = headers.get("origin")
+        if origin is not None:
+            scheme, _, netloc = origin.partition("://")
+            if scheme not in ("http", "https") or netloc.lower() != hosts[0].lower():
+                raise ProblemError(403, "requests from other web sites are refused")
+        if headers.get("sec-fetch-site", "none") not in _OWN_PAGES and not (
+            scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
+        ):
+            raise ProblemError(403, "requests from other web sites are refused")
+        length = headers.get("content-length")
+        if length is not None and (not length.isascii() or not length.isdigit()):
+            raise ProblemError(400, "the header Content-Length is not a number")
+        limit = self._limit(scope)
+        if length is not None and int(length) > limit:
+            raise _too_large(limit)
+        if self.token is not None and scope["path"] not in self.open_paths:
+            kind, _, given = headers.get("authorization", "").partition(" ")
+            right = hmac.compare_digest(given.strip().encode(), self.token.encode())
+            if kind.lower() != "bearer" or not right:
+                raise ProblemError(
+                    401,
+                    "a token is required: send the header Authorization: Bearer TOKEN",
+                    headers={"www-authenticate": "Bearer"},
+                )
+
+    def _limited(self, receive: Receive, limit: int) -> Receive:
+        """Return `receive` with limits on the size of a body and on the time it may take."""
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + self.body_seconds
+        size, complete = 0, False
+
+        async def limited() -> Message:
+            nonlocal size, complete
+            if complete:
+                return await receive()  # waits until the client goes away
+            try:
+                async with asyncio.timeout_at(ends):
+                    message = await receive()
+            except TimeoutError:
+                raise ProblemError(408, "the request did not arrive in time") from None
+            if message["type"] == "http.request":
+                size += len(message.get("body", b""))
+                complete = not message.get("more_body", False)
+                if size > limit:
+                    raise _too_large(limit)
+            return message
+
+        return limited
+
+    def _limit(self, scope: Scope) -> int:
+        return self.large_paths.get(scope["path"], self.max_body)
+
+
+def _too_large(limit: int) -> ProblemError:
+    return ProblemError(
+        413,
+        f"this is larger than {_readable(limit)}, the maximum",
+        headers={"connection": "close"},
+    )
+
+
+def _readable(size: int) -> str:
+    """Return a size in bytes for people.
+
+    >>> _readable(1 << 20), _readable(512)
+    ('1 MB', '512 bytes')
+    """
+    for unit, amount in (("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10)):
+        if size >= amount:
+            return f"{size / amount:.3g} {unit}"
+    return f"{size} bytes"

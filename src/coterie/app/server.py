@@ -1,0 +1,102 @@
+"""Run an application: the port, the clean end with Ctrl-C, and what is printed."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import socket
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from coterie.base.errors import InputError, MissingDependencyError
+
+_CONCURRENT_REQUESTS = 256  # more are answered with 503
+_GRACE_SECONDS = 10
+
+
+def require_app_extra() -> None:
+    """Raise MissingDependencyError if the packages of the extra `[app]` are not installed."""
+    try:
+        import pydantic  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"the package {error.name} is not installed",
+            remedy="install it with pip install 'coterie[app]'",
+        ) from None
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio switches Nagle's algorithm off (40 ms per response) only if the protocol is explicit
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host, port))
+        made.listen(128)
+    except OSError as error:
+        made.close()
+        if error.errno == errno.EADDRINUSE:
+            raise InputError(
+                f"port {port} of {host} is in use by another program",
+                remedy="choose another with `port=8001`, or `port=0` for a free one",
+            ) from None
+        if error.errno in (errno.EACCES, errno.EPERM):
+            raise InputError(
+                f"port {port} may not be used by this account",
+                remedy="choose one above 1023",
+            ) from None
+        raise InputError(
+            f"cannot listen on {host}: {error.strerror or error}", remedy="choose another `host`"
+        ) from None
+    return made
+
+
+def address(host: str, port: int) -> str:
+    """Return the address of a server for a browser on the same machine.
+
+    >>> address("0.0.0.0", 80), address("::1", 8000)
+    ('http://127.0.0.1:80', 'http://[::1]:8000')
+    """
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+
+
+def run(
+    app: Any,
+    listening: socket.socket,
+    started: Callable[[], None],
+    stopping: Callable[[], None] = lambda: None,
+) -> None:
+    """Answer requests until Ctrl-C or SIGTERM; requests in progress are answered first.
+
+    `started` is called when the server answers, `stopping` when it was asked to end.
+    """
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            started()
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            stopping()
+            # Not raised again afterwards, as uvicorn would: this is the usual way to stop.
+            if self.should_exit and sig == signal.SIGINT:
+                self.force_exit = True
+            self.should_exit = True
+
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=_CONCURRENT_REQUESTS,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        lifespan="on",
+    )
+    Server(config).run(sockets=[listening])

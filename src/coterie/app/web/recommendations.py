@@ -1,0 +1,116 @@
+"""What the page of the recommender shows: a user's list, and the list of the person who looks."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from coterie.app.problem import ProblemError
+from coterie.app.web.forms import Form
+from coterie.app.web.state import StepResult, Workspace
+from coterie.base.json_values import JsonObject
+
+if TYPE_CHECKING:
+    from coterie.recommend.recommender import Recommender
+
+RATED_AT_ONCE = 10
+_SHOWN = 10
+_NAMED_USERS = 500
+_YOU = "(you)"
+
+
+def for_page(workspace: Workspace, *, user: str | None, offset: str) -> JsonObject:
+    """Return what the template needs besides the result of the fit."""
+    result = workspace.chosen_result("recommend")
+    if result is None:
+        return {}
+    recommender = workspace.recommender(result)
+    titles = _titles(result)
+    step = int(offset) if offset.isascii() and offset.isdigit() else 0
+    more: JsonObject = {
+        "users": [str(name) for name in recommender.users_.ids[:_NAMED_USERS].tolist()],
+        "values": [f"{value:g}" for value in recommender.values_],
+        "to_rate": _popular(recommender, titles, step),
+        "next_ten": (step + 1) * RATED_AT_ONCE < len(recommender.items_) and step + 1,
+        "asked": user,
+        "own_ratings": len(workspace.own_ratings),
+    }
+    if user:
+        number = int(recommender.users_.numbers([user])[0])
+        if number < 0:
+            more["unknown_user"] = True
+        else:
+            known = recommender.users_.ids[number : number + 1].tolist()[0]
+            more["list"] = _list(recommender, known, titles)
+    if workspace.own_ratings:
+        own = copy.copy(recommender)
+        items, values = zip(*workspace.own_ratings.items(), strict=True)
+        own.fold_in([[_YOU, item] for item in items], list(values))
+        more["own_list"] = _list(own, _YOU, titles)
+        more["rated"] = [
+            [str(titles.get(item, item)), f"{value:g}"]
+            for item, value in workspace.own_ratings.items()
+        ]
+    return more
+
+
+def take_ratings(workspace: Workspace, result: StepResult, form: Form) -> None:
+    """Remember the ratings of the form; "forget" removes all."""
+    if form.text("forget", "no") == "yes":
+        workspace.own_ratings = {}
+        return
+    recommender = workspace.recommender(result)
+    known = {f"{value:g}": float(value) for value in recommender.values_}
+    for name, value in form.items():
+        if not name.startswith("item-") or not value:
+            continue
+        number = name.removeprefix("item-")
+        if not (number.isascii() and number.isdigit() and int(number) < len(recommender.items_)):
+            raise ProblemError(422, "the form names an item that does not exist")
+        if value not in known:
+            raise ProblemError(422, f"{value[:20]} is not one of the ratings {', '.join(known)}")
+        item = recommender.items_.ids[int(number) : int(number) + 1].tolist()[0]
+        workspace.own_ratings[item] = known[value]
+    if not workspace.own_ratings:
+        raise ProblemError(422, "rate at least one item first")
+
+
+def _titles(result: StepResult) -> Mapping[Any, str]:
+    from coterie.data.titles import Titles, read_titles
+
+    path = result.settings.get("titles")
+    return Titles() if path is None else read_titles(path)
+
+
+def _popular(
+    recommender: Recommender, titles: Mapping[Any, str], step: int
+) -> list[tuple[int, str]]:
+    """Return the numbers and names of ten items that many users rated."""
+    import numpy as np
+
+    order = np.argsort(-recommender.table_.item_counts.sum(axis=1), kind="stable")
+    chosen = order[step * RATED_AT_ONCE : (step + 1) * RATED_AT_ONCE].tolist()
+    names = recommender.items_.ids
+    return [(i, str(titles.get(names[i : i + 1].tolist()[0], names[i]))) for i in chosen]
+
+
+def _list(recommender: Recommender, user: Any, titles: Mapping[Any, str]) -> list[JsonObject]:
+    """Return the best items of a user, each with an explanation."""
+    rows: list[JsonObject] = []
+    for item, rating in recommender.recommend(user, _SHOWN):
+        words = recommender.explain(user, item).words(titles)[1:]
+        rows.append(
+            {
+                "item": str(titles.get(item, item)),
+                "rating": f"{rating:.2f}",
+                "why": [_reason(line) for line in words],
+            }
+        )
+    return rows
+
+
+def _reason(line: str) -> tuple[str, str]:
+    """Split a line of an explanation into its share and its text."""
+    share, _, text = line.partition("  ")
+    return share, text

@@ -1,0 +1,77 @@
+"""Sign in with the address that the command printed, once; then with a cookie of the browser."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+SIGN_IN = "/sign-in"
+_OPEN = ("/style.css",)
+_REFUSED = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,"><link rel="stylesheet" href="/style.css">
+<title>Sign in · coterie</title></head><body class="coterie"><main>
+<h1>This browser is not signed in</h1>
+<p>Open the address that <code>coterie app</code> printed in the terminal. Each address works once;
+the terminal shows a new one after each use.</p></main></body></html>"""
+
+
+class SignIn:
+    """ASGI middleware: nothing is answered without the cookie, which the one-time address sets.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What is protected.
+    renewed : callable
+        Called with the next one-time token whenever one was used.
+    """
+
+    def __init__(self, app: ASGIApp, renewed: Callable[[str], None]) -> None:
+        self.app = app
+        self.one_time = secrets.token_urlsafe(24)
+        self._renewed = renewed
+        self._session = secrets.token_urlsafe(32)
+        # A name of our own: cookies of one host are sent to every port of it.
+        self.cookie = f"coterie-{secrets.token_hex(4)}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in _OPEN or self._signed_in(scope):
+            if scope["type"] == "http" and scope["path"] == SIGN_IN:
+                await RedirectResponse("/", 303)(scope, receive, send)
+                return
+            await self.app(scope, receive, send)
+            return
+        await self._refuse_or_sign_in(scope)(scope, receive, send)
+
+    def _signed_in(self, scope: Scope) -> bool:
+        try:
+            found = SimpleCookie(Headers(scope=scope).get("cookie", "")).get(self.cookie)
+        except CookieError:
+            return False
+        return found is not None and hmac.compare_digest(
+            found.value.encode(), self._session.encode()
+        )
+
+    def _refuse_or_sign_in(self, scope: Scope) -> Response:
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        right = hmac.compare_digest(given.encode(), self.one_time.encode())
+        if scope["path"] != SIGN_IN or scope["method"] != "GET" or not right:
+            return HTMLResponse(_REFUSED, 401)
+        self.one_time = secrets.token_urlsafe(24)
+        self._renewed(self.one_time)
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(self.cookie, self._session, httponly=True, samesite="strict", path="/")
+        return answer

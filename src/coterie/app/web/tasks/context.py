@@ -1,0 +1,68 @@
+"""What every task gets: its settings, its folder, and where it reports progress."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from coterie.base.errors import AssumptionWarning
+from coterie.base.json_values import JsonObject
+from coterie.base.progress import Progress
+
+_LEAST_SECONDS = 0.1  # between two reports
+_BEFORE_A_RESULT = ("compiling", "choosing")  # stages without a state to keep
+
+
+@dataclass
+class TaskContext:
+    """The settings of a task, the folder for its files, and the function that reports."""
+
+    settings: JsonObject
+    folder: Path
+    send: Callable[[JsonObject], None]
+    remarks: list[str] = field(default_factory=list)
+    stop_requested: bool = False  # set by a signal: keep the best result so far
+    _last: float = 0.0
+    _stage: str = ""
+
+    def progress_of_fit(self, progress: Progress) -> None:
+        """Report progress of a fit, and end it with its best state if a stop was requested.
+
+        The library keeps the best state if its callback raises KeyboardInterrupt. A signal alone
+        could arrive when there is no state yet, or when the fit is over.
+        """
+        self.progress(progress)
+        if self.stop_requested and progress.stage not in _BEFORE_A_RESULT and progress.done > 0:
+            raise KeyboardInterrupt
+
+    def progress(self, progress: Progress) -> None:
+        """Report progress: a callback of the library. Most reports of one stage are skipped."""
+        now = time.monotonic()
+        if progress.stage == self._stage and now - self._last < _LEAST_SECONDS:
+            return
+        self._last, self._stage = now, progress.stage
+        self.send({"event": "progress", **progress._asdict()})
+
+    def stage(self, text: str, done: int = 0, total: int | None = None) -> None:
+        """Report what begins now."""
+        self._last = 0.0
+        self.progress(Progress(text, done, total))
+
+    @contextmanager
+    def remembered_remarks(self) -> Iterator[None]:
+        """Collect what the library assumed or cleaned."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", AssumptionWarning)
+
+            def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+                text = str(message)
+                if issubclass(category, AssumptionWarning) and text not in self.remarks:
+                    self.remarks.append(text)
+
+            warnings.showwarning = show  # type: ignore[assignment]
+            yield

@@ -1,0 +1,80 @@
+"""Find the blocks of a network and describe them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from coterie.app.web.tasks.context import TaskContext
+from coterie.app.web.tasks.page_parts import section_json
+from coterie.app.web.tasks.reading import NETWORK, load
+from coterie.app.web.tasks.spreadsheet import write_csv
+from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
+from coterie.data import Graph
+from coterie.models.hard.estimator import GeneralizedKMeans
+from coterie.report.charts import standalone
+from coterie.report.charts.network_drawing import network_drawing
+from coterie.report.cluster_report import compose, render
+from coterie.report.cluster_summary import summarize
+
+_LISTED = 300  # nodes of a block that the page lists
+
+
+def explore(context: TaskContext) -> JsonObject:
+    """Cluster the network; a stop keeps the best result so far."""
+    settings = context.settings
+    graph = load(settings["path"], NETWORK)
+    assert isinstance(graph, Graph)
+    if graph.n_edges == 0:
+        raise InputError("the network has no connection, so there is nothing to group")
+    blocks = settings["blocks"]
+    model = GeneralizedKMeans(
+        n_blocks="auto" if blocks == "auto" else int(blocks), objective=settings["objective"], rng=0
+    ).fit(graph, callback=context.progress_of_fit)
+    context.stage("drawing")
+    name = settings["name"]
+    labels = np.asarray(model.labels_)
+    summary = summarize(model, graph, name=name, assumed=context.remarks)
+    page = compose(summary)
+    drawing = network_drawing(graph, labels)
+    files = context.folder
+    write_csv(
+        files / "labels.csv",
+        ["node", "block"],
+        zip(graph.ids.tolist(), labels.tolist(), strict=True),
+    )
+    (files / "report.html").write_text(
+        render(model, graph, name=name, assumed=context.remarks), encoding="utf-8"
+    )
+    (files / "picture.svg").write_text(standalone(drawing.svg, name), encoding="utf-8")
+    listed = _members(graph, labels)
+    (files / "blocks.json").write_text(json.dumps(listed), encoding="utf-8")
+    sections = [section_json(section) for section in page.sections if section]
+    return {
+        "verdict": page.verdict.text,
+        "facts": [[fact.name, fact.value, fact.note] for fact in page.facts],
+        "blocks": [[block["block"], block["size"]] for block in listed],
+        "sections": sections[:2],
+        "more": sections[2:],
+        "interrupted": bool(getattr(model, "interrupted_", False)),
+    }
+
+
+def _members(graph: Graph, labels: np.ndarray) -> list[JsonObject]:
+    """Return the nodes of each block, the best connected first; the largest block first."""
+    degree = np.diff(graph.indptr)
+    names = graph.ids.tolist()
+    order = np.lexsort((-degree, labels))
+    found: list[JsonObject] = []
+    for block in np.unique(labels):
+        nodes = order[labels[order] == block]
+        found.append(
+            {
+                "block": int(block),
+                "size": len(nodes),
+                "nodes": [[str(names[v]), int(degree[v])] for v in nodes[:_LISTED].tolist()],
+            }
+        )
+    return sorted(found, key=lambda block: (-block["size"], block["block"]))

@@ -1,0 +1,266 @@
+"""Try settings for a release, then make the one that is published."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from coterie.anonymize.anonymizer import Anonymizer
+from coterie.anonymize.draw.clustering import default_n_blocks
+from coterie.anonymize.output.release import Release
+from coterie.anonymize.output.release_folder import (
+    make_private_folder,
+    plan_folders,
+    staged_folder,
+)
+from coterie.anonymize.policy import Policy, PolicyDecision
+from coterie.anonymize.private.draw import draw_graphs
+from coterie.anonymize.private.node_list import declared_ids, on_node_list
+from coterie.anonymize.private.sketch import PrivateSketch
+from coterie.anonymize.risk.assessment import Risk
+from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES
+from coterie.anonymize.utility.release_utility import Utility
+from coterie.app.web.tasks.context import TaskContext
+from coterie.app.web.tasks.page_parts import sections_json
+from coterie.app.web.tasks.reading import NETWORK, load
+from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
+from coterie.base.progress import Progress
+from coterie.data import Graph
+from coterie.report import release_report, sketch_report
+
+_SHARES_OF_BLOCKS = (1.0, 0.5, 2.0, 0.25)
+_FACTORS_OF_CLASSES = (1, 2, 4)
+PUBLISH = "release"
+SKETCH_NAME = "network.sketch"
+
+
+def frontier(context: TaskContext) -> JsonObject:
+    """Try up to a dozen settings; a stop keeps those that are finished.
+
+    The trials are never written and never leave this process as graphs, so they are not counted
+    in the ledger.
+    """
+    graph = _graph(context)
+    policy = policy_of(context.settings)
+    settings = _settings_to_try(graph, policy)
+    if not settings:
+        raise InputError(
+            f"a network of {graph.n_nodes:,} people with {graph.n_edges:,} connections is too "
+            f"small to publish: classes of {policy.min_class_size} people need at least "
+            f"{2 * policy.min_class_size}",
+            remedy="publish figures instead of the network, or use a larger network",
+        )
+    points: list[JsonObject] = []
+    try:
+        for number, (blocks, class_size) in enumerate(settings):
+            name = f"{blocks} blocks, classes of {class_size}"
+            context.stage(name, number, len(settings))
+
+            def report(progress: Progress, done: int = number, name: str = name) -> None:
+                context.progress(Progress(name, done, len(settings), note=progress.stage))
+                if context.stop_requested and points:
+                    raise KeyboardInterrupt
+
+            release = Anonymizer(
+                blocks, min_class_size=class_size, policy=_uncounted(policy), rng=0
+            ).release(graph, callback=report, suggest=False)
+            point = {"blocks": blocks, "min_class_size": class_size, **_outcome(release)}
+            points.append(point)
+            context.send({"event": "point", "point": point})
+            if context.stop_requested:
+                break
+    except KeyboardInterrupt:
+        pass  # a stop was requested; there is at least one point
+    return {"points": points, "recommended": _recommended(points), "of": len(settings)}
+
+
+def _graph(context: TaskContext) -> Graph:
+    graph = load(context.settings["path"], NETWORK)
+    assert isinstance(graph, Graph)
+    return graph
+
+
+def policy_of(settings: JsonObject) -> Policy:
+    """Return the policy that the form describes."""
+    return Policy(**settings.get("policy", {}))
+
+
+def _uncounted(policy: Policy) -> Policy:
+    """Return the policy for a trial, which is never published and so not counted."""
+    return Policy(**{**policy.__dict__, "releases": 0})
+
+
+def _settings_to_try(graph: Graph, policy: Policy) -> list[tuple[int, int]]:
+    """Return pairs (blocks, smallest class), the usual ones first."""
+    least = max(policy.min_class_size, 1)
+    if not graph.n_edges or graph.n_nodes < 2 * least:
+        return []
+    usual = default_n_blocks(graph)
+    found: list[tuple[int, int]] = []
+    for factor in _FACTORS_OF_CLASSES:
+        for share in _SHARES_OF_BLOCKS:
+            class_size = factor * least
+            blocks = max(1, min(round(share * usual), graph.n_nodes // (2 * class_size)))
+            if graph.n_nodes >= 2 * class_size and (blocks, class_size) not in found:
+                found.append((blocks, class_size))
+    return found
+
+
+def _recommended(points: list[JsonObject]) -> int | None:
+    """Return the point that passes and keeps most of the original; None if none passes."""
+    passing = [i for i, point in enumerate(points) if not point["refused"]]
+    if not passing:
+        return None
+    return max(passing, key=lambda i: (-len(points[i]["not_kept"]), points[i]["communities"]))
+
+
+def _outcome(release: Release) -> JsonObject:
+    """Return what the page shows about a release or a trial."""
+    return {
+        "refused": release.refused,
+        "reasons": release.reasons,
+        "limits": _limits(release.decision),
+        "communities": 0.0
+        if release.utility is None
+        else min(1.0, max(0.0, release.utility.communities.foreign_share)),
+        "not_kept": ["nothing could be drawn"]
+        if release.utility is None
+        else release.utility.not_kept,
+        "measures": [] if release.utility is None else _measures(release.utility),
+        **_risk(release.risk),
+    }
+
+
+def _limits(decision: PolicyDecision) -> list[JsonObject]:
+    rows: list[JsonObject] = []
+    for limit in decision.limits:
+        shown = _percent if limit.percent else _figure
+        sign = "at least" if limit.at_least else "at most"
+        rows.append(
+            {
+                "label": limit.label,
+                "value": shown(limit.value),
+                "limit": f"{sign} {shown(limit.limit)}",
+                "holds": limit.holds,
+                "note": limit.note,
+            }
+        )
+    return rows
+
+
+def _measures(utility: Utility) -> list[list[str]]:
+    rows = []
+    for key, name in MEASURE_NAMES.items():
+        before, after = getattr(utility.original, key), getattr(utility.published, key)
+        if before is not None and after is not None:
+            shown = _percent if key in SHARES else _figure
+            rows.append([name, shown(before), shown(after)])
+    return rows
+
+
+def _risk(risk: Risk | None) -> JsonObject:
+    """Return the smallest class, and each attack next to its controls."""
+    if risk is None:
+        return {"smallest": 0, "found": 0.0, "attacks": []}
+    attacks: list[JsonObject] = [
+        {
+            "name": comparison.result.label,
+            "found": comparison.result.correct,
+            "luck": round(comparison.expected, 1),
+            "naive": comparison.naive,
+            "thinned": comparison.deleted_10,
+        }
+        for comparison in risk.a4.comparisons()
+    ]
+    beyond = max((max(0.0, row["found"] - row["luck"]) for row in attacks), default=0.0)
+    return {"smallest": risk.a1.smallest, "found": round(beyond, 1), "attacks": attacks}
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.3g} %"
+
+
+def release(context: TaskContext) -> JsonObject:
+    """Make the release, write its folder, and keep the private files where only the owner looks."""
+    settings = context.settings
+    graph = _graph(context)
+    made = Anonymizer(
+        int(settings["blocks"]),
+        min_class_size=int(settings["min_class_size"]),
+        policy=policy_of(settings),
+        dataset=settings["dataset"],
+        rng=0,
+    ).release(graph, callback=context.progress)
+    result: JsonObject = {"kind": "measured", **_outcome(made), "suggestions": made.suggestions}
+    if made.refused:
+        return result
+    context.stage("writing")
+    folder = context.folder / settings["folder_name"]
+    private = _private_folder(settings)
+    made.write(folder, private=private)
+    result["private"] = str(private or made.private_folder(folder))
+    result["sections"] = sections_json(release_report.compose(made.summary))
+    _pack(folder, context.folder)
+    return result
+
+
+def private_release(context: TaskContext) -> JsonObject:
+    """Make a sketch with differential privacy, draw from it, and write the folder to publish."""
+    settings = context.settings
+    graph = _graph(context)
+    nodes: Any = settings["nodes"]
+    ids = declared_ids(nodes if isinstance(nodes, int) else Path(nodes))
+    original = on_node_list(graph, ids)
+    folder = context.folder / settings["folder_name"]
+    folders = plan_folders(
+        folder, _private_folder(settings), dataset=settings["dataset"], inputs=[settings["path"]]
+    )
+    is_new = not folders.private.exists()
+    make_private_folder(folders.private)
+    kept = folders.private / SKETCH_NAME
+    sketch = PrivateSketch(
+        epsilon=settings["epsilon"], dataset=settings["dataset"], cap=settings["cap"]
+    )
+    try:
+        sketch.fit(original, nodes=ids, path=kept, callback=context.progress)
+    except BaseException:
+        if is_new:
+            shutil.rmtree(folders.private, ignore_errors=True)
+        raise
+    graphs = draw_graphs(sketch.answers_, 1, rng=0, callback=context.progress)
+    context.stage("writing")
+    page = sketch_report.render(sketch.answers_, graphs)
+    with staged_folder(folders, graphs, page, more={SKETCH_NAME: kept.read_bytes()}) as publish:
+        publish()
+    _pack(folder, context.folder)
+    return {
+        "kind": "private",
+        "refused": False,
+        "epsilon": settings["epsilon"],
+        "spent": str(float(sketch.spent_)),
+        "cap": settings["cap"],
+        "edges": graphs[0].n_edges,
+        "nodes": graphs[0].n_nodes,
+        "private": str(folders.private),
+    }
+
+
+def _private_folder(settings: JsonObject) -> Path | None:
+    """Return where private files go; None for the usual place in the state folder."""
+    place = settings.get("private")
+    return None if place is None else Path(place) / settings["folder_name"]
+
+
+def _pack(folder: Path, into: Path) -> None:
+    """Make the archive and the report that can be downloaded, from the folder to publish alone."""
+    with zipfile.ZipFile(into / "release.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.iterdir()):
+            archive.write(file, f"{PUBLISH}/{file.name}")
+    shutil.copy(folder / "report.html", into / "report.html")

@@ -1,0 +1,220 @@
+"""Read a file: guess what it holds, show its first lines, and say what was cleaned."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from coterie.app.web.tasks.context import TaskContext
+from coterie.app.web.tasks.page_parts import figure_json
+from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
+from coterie.data import Graph, Ratings
+from coterie.data.readers import read_graph, read_ratings
+from coterie.data.text_layout import find_separator, split
+from coterie.report.charts import Chart, bars, histogram
+from coterie.report.page import Figure
+
+NETWORK, RATINGS = "network", "ratings"
+_SAMPLE_BYTES = 1 << 16
+_PREVIEW = 8
+_RATING_NAMES = {"rating", "ratings", "score", "stars"}
+_MARKUP = (".graphml", ".gml")
+_MOST_VALUES = 40  # a third column with more distinct values is not a rating
+
+
+class Sample(NamedTuple):
+    """The first lines of a text file, as fields."""
+
+    columns: list[str]
+    rows: list[list[str]]
+    separator: str
+    header: bool
+
+
+def read(context: TaskContext) -> JsonObject:
+    """Read the file of the settings and describe it."""
+    path = Path(context.settings["path"])
+    sample = sample_of(path)
+    kind = context.settings.get("kind") or guess_kind(path, sample)
+    chosen = context.settings.get("columns")
+    if chosen:
+        path = _with_columns(path, chosen, sample, context.folder, kind)
+    context.stage("reading")
+    data = load(path, kind)
+    context.stage("describing")
+    described = _describe_graph(data) if isinstance(data, Graph) else _describe_ratings(data)
+    return {
+        "kind": kind,
+        "path": str(path),
+        "columns": [] if sample is None else sample.columns,
+        "header": sample is not None and sample.header,
+        "preview": [] if sample is None else sample.rows[:_PREVIEW],
+        "chosen": chosen,
+        **described,
+    }
+
+
+def load(path: str | Path, kind: str) -> Graph | Ratings:
+    """Read a network or ratings."""
+    return read_graph(path) if kind == NETWORK else read_ratings(path)
+
+
+def sample_of(path: Path) -> Sample | None:
+    """Return the first lines; None if the file is not text."""
+    with path.open("rb") as file:
+        start = file.read(2)
+    opened = gzip.open if start == b"\x1f\x8b" else open
+    try:
+        with opened(path, "rb") as file:
+            content = file.read(_SAMPLE_BYTES)
+    except (OSError, EOFError):
+        return None
+    if b"\0" in content or path.suffix in _MARKUP:
+        return None
+    whole = content if len(content) < _SAMPLE_BYTES else content.rpartition(b"\n")[0]
+    text = whole.decode("utf-8", errors="replace").lstrip("\ufeff")
+    lines = [line for line in text.splitlines() if line.strip() and line[0] not in "#%"]
+    if not lines:
+        return None
+    separator = find_separator(lines[:100], 2)
+    rows = [split(line, separator) for line in lines[:200]]
+    header = len(rows) > 1 and _looks_like_header(rows)
+    width = max(len(row) for row in rows)
+    columns = [
+        rows[0][i] if header and i < len(rows[0]) else f"column {i + 1}" for i in range(width)
+    ]
+    return Sample(columns, rows[1:] if header else rows, separator, header)
+
+
+def _looks_like_header(rows: list[list[str]]) -> bool:
+    """Whether the first line has names where the others have numbers, or known names."""
+    known = {"source", "target", "from", "to", "user", "item", "userid", "movieid", *_RATING_NAMES}
+    plain = {name.lower().replace("_", "").replace(" ", "") for name in rows[0]}
+    if plain & known:
+        return True
+    return any(
+        not _is_number(name) and all(_is_number(row[i]) for row in rows[1:] if i < len(row))
+        for i, name in enumerate(rows[0])
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def guess_kind(path: Path, sample: Sample | None) -> str:
+    """Guess whether a file holds a network or ratings.
+
+    >>> guess_kind(Path("x.csv"), Sample(["user", "film", "stars"], [["a", "b", "5"]], ",", True))
+    'ratings'
+    >>> guess_kind(Path("x.csv"), Sample(["from", "to"], [["a", "b"]], ",", True))
+    'network'
+    """
+    if sample is None or len(sample.columns) < 3:
+        return NETWORK
+    names = {name.lower() for name in sample.columns}
+    if names & _RATING_NAMES or any("user" in name for name in names):
+        return RATINGS
+    if names & {"source", "target", "from", "to", "weight"}:
+        return NETWORK
+    third = [row[2] for row in sample.rows if len(row) > 2]
+    if len(third) < len(sample.rows) or not all(_is_number(value) for value in third):
+        return NETWORK
+    first, second = ({row[i] for row in sample.rows} for i in (0, 1))
+    few = len(set(third)) <= min(_MOST_VALUES, max(2, len(third) // 2))
+    return RATINGS if few and len(set(third)) > 1 and not first & second else NETWORK
+
+
+def _with_columns(
+    path: Path, chosen: list[int], sample: Sample | None, folder: Path, kind: str
+) -> Path:
+    """Write a copy that has only the chosen columns, under the usual names."""
+    if sample is None:
+        raise InputError("the columns of this file cannot be chosen", remedy="give a text file")
+    names = ["source", "target"] if kind == NETWORK else ["user", "item", "rating"][: len(chosen)]
+    made = folder / "columns.csv"
+    opened = gzip.open if path.read_bytes()[:2] == b"\x1f\x8b" else open
+    with (
+        opened(path, "rt", encoding="utf-8", errors="replace", newline="") as lines,
+        made.open("w", encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file)
+        writer.writerow(names)
+        first = True
+        for number, line in enumerate(lines, 1):
+            if not line.strip() or line.lstrip("\ufeff")[0] in "#%":
+                continue
+            if first:
+                first = False
+                if sample.header:
+                    continue
+            fields = split(line.rstrip("\r\n"), sample.separator)
+            if max(chosen) >= len(fields):
+                raise InputError(
+                    f"there is no column {max(chosen) + 1}", path=path, line=number,
+                    remedy="correct the line or choose other columns",
+                )  # fmt: skip
+            writer.writerow([fields[i] for i in chosen])
+    return made
+
+
+def _describe_graph(graph: Graph) -> JsonObject:
+    degree = np.diff(graph.indptr)
+    chart = _degree_chart(degree)
+    return {
+        "facts": [
+            ["people or things (nodes)", f"{graph.n_nodes:,}"],
+            ["connections (edges)", f"{graph.n_edges:,}"],
+            ["connections per node", f"{degree.mean() if len(degree) else 0:,.1f}"],
+            ["nodes without a connection", f"{int((degree == 0).sum()):,}"],
+        ],
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "figures": [figure_json(Figure("How many connections the nodes have", chart))],
+    }
+
+
+def _degree_chart(degree: np.ndarray) -> Chart:
+    """Draw how many nodes have how many connections."""
+    most = int(degree.max(initial=1))
+    counts, edges = np.histogram(degree, bins=min(24, most + 1), range=(0, most + 1))
+    return histogram(
+        edges,
+        counts,
+        x_title="connections of a node",
+        y_title="nodes",
+        description="Number of nodes by their number of connections.",
+    )
+
+
+def _describe_ratings(ratings: Ratings) -> JsonObject:
+    values, counts = np.unique(ratings.ratings, return_counts=True)
+    if len(values) > 20:
+        values, counts = values[:: len(values) // 20 + 1], counts[:: len(values) // 20 + 1]
+    chart = bars(
+        [f"{value:g}" for value in values],
+        {"ratings": counts.astype(float).tolist()},
+        description="Number of ratings of each value.",
+        of="rating",
+    )
+    return {
+        "facts": [
+            ["users", f"{ratings.n_users:,}"],
+            ["items", f"{ratings.n_items:,}"],
+            ["ratings", f"{len(ratings):,}"],
+            ["ratings per user", f"{len(ratings) / max(ratings.n_users, 1):,.1f}"],
+        ],
+        "users": ratings.n_users,
+        "items": ratings.n_items,
+        "ratings": len(ratings),
+        "figures": [figure_json(Figure("How often each rating was given", chart))],
+    }

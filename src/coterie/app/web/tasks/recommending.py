@@ -1,0 +1,89 @@
+"""Fit a recommender, measure it on ratings that it has not seen, and describe its groups."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from coterie.app.web.tasks.context import TaskContext
+from coterie.app.web.tasks.page_parts import section_json
+from coterie.app.web.tasks.reading import RATINGS, load
+from coterie.app.web.tasks.spreadsheet import write_csv
+from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
+from coterie.data import Ratings
+from coterie.data.titles import read_titles
+from coterie.engine import LocalEngine
+from coterie.recommend.evaluation import evaluate_split
+from coterie.recommend.recommender import Recommender
+from coterie.recommend.registry import make_model
+from coterie.report.page import write
+from coterie.report.recommender_report import compose, summarize
+
+_TOP = 10
+_LEAST_RATINGS = 20
+_HELD_OUT = 10  # one rating in ten
+
+
+def recommend(context: TaskContext) -> JsonObject:
+    """Fit the model to all ratings, and once more to nine tenths to measure it."""
+    settings = context.settings
+    ratings = load(settings["path"], RATINGS)
+    assert isinstance(ratings, Ratings)
+    if len(ratings) < _LEAST_RATINGS:
+        raise InputError(
+            f"{len(ratings)} ratings are too few to learn from",
+            remedy=f"give at least {_LEAST_RATINGS}",
+        )
+    titles = read_titles(settings["titles"]) if settings.get("titles") else None
+    name = settings["name"]
+    with LocalEngine() as engine:
+        context.stage("compiling")
+        recommender = Recommender(make_model(settings["model"], rng=0)).compile(ratings, engine)
+        recommender.fit(ratings, engine=engine, callback=context.progress_of_fit)
+        interrupted = bool(getattr(recommender.model_, "interrupted_", False))
+        recommender.save(context.folder / "model.coterie")
+        context.stage("measuring on ratings that were held out")
+        train, test = _split(ratings)
+        found = evaluate_split(make_model(settings["model"], rng=0), train, test, engine=engine)
+        context.stage("recommending to everybody")
+        users = ratings.user_ids.tolist()
+        lists = recommender.recommend(users, _TOP, engine=engine)
+    write_csv(
+        context.folder / "recommendations.csv",
+        ["user", "rank", "item", "expected_rating"],
+        (
+            (user, rank, item, round(rating, 4))
+            for user, best in zip(users, lists, strict=True)
+            for rank, (item, rating) in enumerate(best, 1)
+        ),
+    )
+    summary = summarize(
+        [found.metrics],
+        name=name,
+        model=recommender.model_,
+        ratings=ratings,
+        titles=titles,
+        assumed=context.remarks,
+    )
+    page = compose(summary)
+    (context.folder / "report.html").write_text(write(page), encoding="utf-8")
+    naive = float(np.std(test.ratings))
+    return {
+        "users": ratings.n_users,
+        "items": ratings.n_items,
+        "rmse": found.metrics.rmse,
+        "mae": found.metrics.mae,
+        "naive": naive,
+        "accuracy": found.metrics.accuracy,
+        "precision": found.metrics.precision,
+        "held_out": len(test),
+        "interrupted": interrupted,
+        "sections": [section_json(section) for section in page.sections if section][1:],
+    }
+
+
+def _split(ratings: Ratings) -> tuple[Ratings, Ratings]:
+    """Return nine tenths of the ratings, and one tenth, chosen at random with a fixed seed."""
+    order = np.random.default_rng(0).permutation(len(ratings))
+    cut = max(1, len(ratings) // _HELD_OUT)
+    return ratings.take(np.sort(order[cut:])), ratings.take(np.sort(order[:cut]))

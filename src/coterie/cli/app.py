@@ -1,0 +1,84 @@
+"""`coterie app`: the local web application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coterie.base.json_values import JsonObject
+from coterie.cli.session import Session, command
+
+
+@command(unused=("seed", "threads"))
+def run(
+    session: Session,
+    demo: Annotated[bool, typer.Option("--demo", help="Begin with the demo network.")] = False,
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65535, metavar="P", help="Port to listen on (default: 0, a free one)."
+        ),
+    ] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address only; do not open a browser.")
+    ] = False,
+    private: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder for the private files of releases; never publish it (default: private/ "
+            "in the state folder, see COTERIE_STATE).",
+        ),
+    ] = None,
+) -> JsonObject:
+    """Find groups, recommend and publish in the browser, without programming.
+
+    Starts a web application on this computer, prints its address and opens it in the browser.
+    Nothing leaves the computer. Ctrl-C stops it and deletes the uploaded files.
+
+    Example: coterie app --demo
+    """
+    from coterie.app.server import require_app_extra
+
+    require_app_extra()
+    from coterie.app.guard import AllowedHosts
+    from coterie.app.server import address, listening_socket
+    from coterie.app.server import run as serve
+    from coterie.app.web.application import make_app
+    from coterie.app.web.sign_in import SIGN_IN
+
+    host = "127.0.0.1"
+    listening = listening_socket(host, port)
+    place = address(host, listening.getsockname()[1])
+
+    def renewed(token: str) -> None:
+        session.say(f"another browser can be signed in with {place}{SIGN_IN}?token={token}")
+
+    app, sign_in, workspace = make_app(
+        hosts=AllowedHosts.of(host),
+        renewed=renewed,
+        private=None if private is None else private.resolve(),
+        demo=demo,
+    )
+
+    def started() -> None:
+        link = f"{place}{SIGN_IN}?token={sign_in.one_time}"
+        session.say(
+            f"coterie runs on {link} (this address works once; stop with Ctrl-C)", important=True
+        )
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(link)
+
+    def stopping() -> None:
+        workspace.closing = True
+
+    try:
+        serve(app, listening, started, stopping)
+    finally:
+        workspace.remove_files()
+    session.say("stopped; the uploaded files were deleted")
+    return {"address": place}

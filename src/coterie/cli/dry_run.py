@@ -1,0 +1,91 @@
+"""`--dry-run`: what was recognised in the input of a command, and its first rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coterie.base.json_values import JsonObject
+
+if TYPE_CHECKING:
+    from coterie.cli.session import Session
+    from coterie.data.recognition import Recognised
+
+_GRAPHS = ("graph", "data", "original", "published")
+_RATINGS = ("ratings", "train", "test")
+_RATING_OBJECTIVES = ("ratings", "binomial", "likes")
+
+
+def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
+    """Read every input of a command and show it; nothing is written."""
+    from coterie.cli.input_options import load_graph, load_ratings
+
+    reading: dict[str, Any] = {name: given.get(name) for name in ("format", "separator")}
+    objective = str(getattr(given.get("objective"), "value", ""))
+    shown: list[Recognised] = []
+    for name in (*_GRAPHS, *_RATINGS):
+        path = given.get(name)
+        if not isinstance(path, str | Path):
+            continue
+        path = str(path)
+        if Path(path).is_dir():
+            session.show(f"{path}: a folder of shards")
+        elif "user" in given and name == "ratings":  # the ratings of one user: item, rating
+            _preview_table(session, path, ("item",), ("rating",), reading)
+        elif name in _RATINGS or objective in _RATING_OBJECTIVES:
+            likes = bool(given.get("likes")) or objective == "likes"
+            load_ratings(session, path, likes=likes, notify=shown.append, **reading)
+        else:
+            kind: dict[str, Any] = {
+                "directed": objective == "directed",
+                "weighted": objective == "weighted",
+            }
+            load_graph(session, path, notify=shown.append, **kind, **reading)
+    if given.get("pairs") is not None:
+        _preview_table(session, str(given["pairs"]), ("user", "item"), (), reading)
+    for found in shown:
+        _show(session, found)
+    return {"dry_run": True, "inputs": [_as_json(found) for found in shown]}
+
+
+def _preview_table(
+    session: Session,
+    path: str,
+    ids: tuple[str, ...],
+    numbers: tuple[str, ...],
+    reading: Mapping[str, Any],
+) -> None:
+    from coterie.data.readers import read_columns
+
+    table = read_columns(path, ids, numbers, **reading)
+    rows = list(zip(*(column[:5].tolist() for column in table.values()), strict=False))
+    session.show(f"{path}: {len(next(iter(table.values()))):,} rows")
+    _show_rows(session, list(table), rows)
+
+
+def _show(session: Session, found: Recognised) -> None:
+    session.show(found.line())
+    _show_rows(session, list(found.columns), found.first_rows)
+
+
+def _show_rows(session: Session, names: list[str], rows: list[tuple[Any, ...]]) -> None:
+    from rich.table import Table
+
+    table = Table(*names, box=None)
+    for row in rows:
+        table.add_row(*map(str, row))
+    session.show(table)
+
+
+def _as_json(found: Recognised) -> JsonObject:
+    return {
+        "input": found.name,
+        "format": found.format,
+        "separator": found.separator,
+        "header": found.header,
+        "columns": found.columns,
+        "unread": found.unread,
+        "contents": found.contents,
+        "first_rows": [dict(zip(found.columns, row, strict=False)) for row in found.first_rows],
+    }

@@ -1,0 +1,115 @@
+"""Which arguments of the commands are files, and the check that no output replaces an input.
+
+The check runs before the command, for every command. A parameter that takes a file must be listed
+here under its name; a test compares the lists with the commands.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from coterie.base.errors import InputError
+
+# Parameters that name a file or folder to read. A value that does not exist is not a file
+# (`--nodes 5000`), or the reader says that it is missing.
+INPUTS = frozenset(
+    (
+        *("attributes", "candidates", "data", "exclude", "graph", "item_features", "labels"),
+        *("model", "nodes", "original", "pairs", "policy", "published", "ratings", "show"),
+        *("sketch", "test", "titles", "train", "truth", "user_features"),
+    )
+)
+# Parameters that name a file or folder to write
+OUTPUTS = frozenset(["checkpoint", "out", "output", "plot", "private", "report", "research_truth"])
+
+
+class FileArgument(NamedTuple):
+    """A file that a command was given, and how the user named it."""
+
+    option: str  # "--out", "GRAPH"
+    path: str
+
+
+class _Identity(NamedTuple):
+    """What two names of one file have in common: through symbolic links and hard links."""
+
+    device: int
+    inode: int
+
+
+def check_outputs(given: Mapping[str, Any], options: Mapping[str, str]) -> None:
+    """Raise InputError if an output of a command is one of its inputs, or another output.
+
+    `given` has the arguments by parameter name, `options` what the user calls them. A file is the
+    same through symbolic links and hard links, and also if it is redirected to standard input.
+    """
+    inputs = list(_files(given, options, INPUTS))
+    outputs = list(_files(given, options, OUTPUTS))
+    for position, output in enumerate(outputs):
+        if output.path == "-":
+            continue
+        for source in inputs:
+            _refuse_same(output, source)
+        for other in outputs[:position]:
+            if _is_same(output.path, other.path):
+                raise InputError(
+                    f"{output.option} and {other.option} name the same file",
+                    path=output.path,
+                    remedy=f"use another {output.option}",
+                )
+
+
+def _files(
+    given: Mapping[str, Any], options: Mapping[str, str], names: frozenset[str]
+) -> Iterator[FileArgument]:
+    for name, value in given.items():
+        is_choice = isinstance(value, Enum)  # `--model best` is not a file
+        if name in names and isinstance(value, str | Path) and not is_choice:
+            if not str(value):
+                raise InputError(f"{options.get(name, name)} is empty", remedy="give a file name")
+            yield FileArgument(options.get(name, name), str(value))
+
+
+def _refuse_same(output: FileArgument, source: FileArgument) -> None:
+    if _is_same(output.path, source.path):
+        raise InputError(
+            f"{output.option} would replace the input",
+            path=output.path,
+            remedy=f"use another {output.option}",
+        )
+    folder = Path(source.path)
+    if source.path != "-" and folder.is_dir():
+        inside = Path(os.path.realpath(output.path)).parent
+        if inside == (real := Path(os.path.realpath(folder))) or real in inside.parents:
+            raise InputError(
+                f"{output.option} would write into the folder that is read",
+                path=output.path,
+                remedy=f"use another {output.option}",
+            )
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Return whether two paths are one file; files that do not exist yet are compared by name."""
+    first, second = _identity(one), _identity(other)
+    if first is not None and second is not None:
+        return first == second
+    if first is None and second is None and "-" not in (one, other):
+        return os.path.realpath(one) == os.path.realpath(other)
+    return False
+
+
+def _identity(path: str) -> _Identity | None:
+    """Return the identity of a file or folder; None for anything else, such as a terminal."""
+    try:
+        found = os.fstat(sys.stdin.fileno()) if path == "-" else os.stat(path)
+    except (OSError, ValueError, AttributeError):  # no such file, or standard input is closed
+        return None
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        return None
+    return _Identity(found.st_dev, found.st_ino)

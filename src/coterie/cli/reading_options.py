@@ -1,0 +1,116 @@
+"""Options of every command that reads a table or a graph: header, columns by name, --dry-run.
+
+`cli/session.py` adds them to each command that has `--separator`, so that no command can lack them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
+
+import typer
+
+from coterie.base.errors import InputError
+
+_GRAPHS = {"graph", "data", "original", "published"}
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How a command reads its input."""
+
+    header: bool | None = None
+    source: str | None = None
+    target: str | None = None
+    weight: str | None = None
+    user: str | None = None
+    item: str | None = None
+    rating: str | None = None
+    time: str | None = None
+    dry_run: bool = False
+
+    def for_graph(self) -> dict[str, Any]:
+        """Return the arguments of `read_graph`; columns of ratings are refused."""
+        self._refuse(("user", "item", "rating", "time"), "ratings, and this is a graph")
+        names = ("header", "source", "target", "weight")
+        return {name: getattr(self, name) for name in names}
+
+    def for_ratings(self) -> dict[str, Any]:
+        """Return the arguments of `read_ratings`; columns of graphs are refused."""
+        self._refuse(("source", "target", "weight"), "graphs, and these are ratings")
+        names = ("header", "user", "item", "rating", "time")
+        return {name: getattr(self, name) for name in names}
+
+    def _refuse(self, names: Iterable[str], applies_to: str) -> None:
+        for name in names:
+            if getattr(self, name) is not None:
+                raise InputError(f"--{name} applies to {applies_to}", remedy=f"leave out --{name}")
+
+
+def _column(what: str, example: str) -> Any:
+    return Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help=f"Name of the column with the {what} (default: by known names, then by order). "
+            f"Example: {example}",
+        ),
+    ]
+
+
+_HEADER = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line has the names of the columns (default: detected).",
+    ),
+]
+_DRY_RUN = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Read the input, show what was recognised and the first rows, and stop.",
+    ),
+]
+_OPTIONS = {
+    "header": _HEADER,
+    "source": _column("source of an edge", "--source 'Person A'"),
+    "target": _column("target of an edge", "--target 'Person B'"),
+    "weight": _column("weight of an edge", "--weight calls"),
+    "user": _column("user", "--user reader_id"),
+    "item": _column("item", "--item isbn"),
+    "rating": _column("rating", "--rating score"),
+    "time": _column("time of the rating", "--time created"),
+    "dry_run": _DRY_RUN,
+}
+
+
+def reading_parameters(own: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    """Return the parameters to add to a command with these of its own."""
+    given = {parameter.name for parameter in own}
+    if "separator" not in given:
+        return []
+    names = ["header"]
+    if given & _GRAPHS:
+        names += ["source", "target", "weight"]
+    is_table = bool({"ratings", "train"} & given) or ("objective" in given and given & _GRAPHS)
+    if is_table and "user" not in given:
+        names += ["user", "item", "rating", "time"]
+    return [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=_OPTIONS[name],
+            default=False if name == "dry_run" else None,
+        )
+        for name in (*names, "dry_run")
+        if name not in given
+    ]
+
+
+def take_reading_options(given: dict[str, Any], added: list[inspect.Parameter]) -> ReadingOptions:
+    """Remove the added parameters from the arguments of a command and return them."""
+    assert {p.name for p in added} <= {field.name for field in fields(ReadingOptions)}
+    return ReadingOptions(**{p.name: given.pop(p.name, p.default) for p in added})

@@ -1,0 +1,67 @@
+"""Read Matrix Market files (.mtx) with scipy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from coterie.base.errors import InputError
+from coterie.data.byte_source import PathLike, place_name, read_all
+from coterie.data.edge_table import EdgeTable
+from coterie.data.text_reader import max_nodes
+
+
+def read_matrix(path: PathLike) -> tuple[Any, bool]:
+    """Return the matrix in coordinate form, and whether the file calls it symmetric."""
+    from scipy.io import mminfo, mmread
+
+    content = read_all(path)
+    try:
+        rows, columns, _, _, _, symmetry = mminfo(content)
+        if max(rows, columns) > max_nodes():
+            raise InputError(
+                f"{rows:,} x {columns:,} do not fit into memory", path=place_name(path)
+            )
+        content.seek(0)
+        matrix = mmread(content)
+    except InputError:
+        raise
+    except Exception as error:  # the parser raises many types of errors for malformed files
+        raise InputError(
+            f"cannot be read as Matrix Market: {error}",
+            path=place_name(path),
+            remedy="check the file, or export it again",
+        ) from error
+    if np.iscomplexobj(getattr(matrix, "data", matrix)):
+        raise InputError("the numbers are complex", path=place_name(path), remedy="use real ones")
+    if isinstance(matrix, np.ndarray):
+        from scipy.sparse import coo_array
+
+        matrix = coo_array(matrix)
+    return matrix, symmetry in ("symmetric", "skew-symmetric", "hermitian")
+
+
+def read_matrix_market(path: PathLike) -> EdgeTable:
+    """Read a square matrix as a graph; nodes are 1..n, and zeros are not edges."""
+    matrix, symmetric = read_matrix(path)
+    rows, columns = matrix.shape
+    if rows != columns:
+        raise InputError(
+            f"the matrix has {rows:,} rows and {columns:,} columns, so it is not a graph",
+            path=place_name(path),
+            remedy="set `objective` to ratings if the rows are users and the columns items",
+        )
+    present = np.asarray(matrix.data) != 0
+    values = np.asarray(matrix.data, np.float64)[present]
+    sources, targets = np.asarray(matrix.row)[present] + 1, np.asarray(matrix.col)[present] + 1
+    if symmetric:  # the reader fills in the other half
+        once = sources <= targets
+        sources, targets, values = sources[once], targets[once], values[once]
+    return EdgeTable(
+        [str(n) for n in sources.tolist()],
+        [str(n) for n in targets.tolist()],
+        values.tolist() if (values != 1).any() else None,
+        [str(n) for n in range(1, rows + 1)],
+        not symmetric,
+    )

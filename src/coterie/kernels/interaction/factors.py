@@ -1,0 +1,68 @@
+"""One side of alternating least squares over all pairs, observed or not (iALS).
+
+Letters: Y (m × f) the factors of the other side, G = a YᵀY with the weight a of every pair, and for
+row u the set O of its observed pairs. The loss of a row x is
+
+    Σ_{v in O} (x·y_v - 1)² + a Σ_v (x·y_v)² + p |x|²
+
+and its minimum solves (G + Σ_O y_v y_vᵀ + p I) x = Σ_O y_v: the absent pairs cost f², not m.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from coterie.kernels.numba.dispatch import njit
+
+
+@njit(nogil=True, cache=True)
+def solve_rows(begins, observed, Y, G, penalties, begin, end):
+    """Return the factors of rows begin..end-1; a row without an observed pair is 0.
+
+    IN   begins (int64, rows + 1), observed (int64): the observed pairs of each row; Y, G;
+         penalties (float64, one per row)
+    """
+    f = Y.shape[1]
+    out = np.zeros((end - begin, f))
+    A = np.empty((f, f))
+    x = np.empty(f)
+    for u in range(begin, end):
+        if begins[u] == begins[u + 1]:
+            continue
+        for a in range(f):
+            x[a] = 0.0
+            for b in range(a + 1):
+                A[a, b] = G[a, b]
+            A[a, a] += penalties[u]
+        for e in range(begins[u], begins[u + 1]):
+            y = Y[observed[e]]
+            for a in range(f):
+                x[a] += y[a]
+                for b in range(a + 1):
+                    A[a, b] += y[a] * y[b]
+        _cholesky_solve(A, x)
+        out[u - begin] = x
+    return out
+
+
+@njit(nogil=True, cache=True)
+def _cholesky_solve(A, x):
+    """Solve A x = x in place; A is symmetric, positive definite and given by its lower half."""
+    f = len(x)
+    for a in range(f):
+        for b in range(a + 1):
+            total = A[a, b]
+            for c in range(b):
+                total -= A[a, c] * A[b, c]
+            if a == b:
+                A[a, a] = np.sqrt(total)
+            else:
+                A[a, b] = total / A[b, b]
+    for a in range(f):
+        for c in range(a):
+            x[a] -= A[a, c] * x[c]
+        x[a] /= A[a, a]
+    for a in range(f - 1, -1, -1):
+        for c in range(a + 1, f):
+            x[a] -= A[c, a] * x[c]
+        x[a] /= A[a, a]

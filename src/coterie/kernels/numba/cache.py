@@ -1,0 +1,260 @@
+"""Compiled kernels on disk: one file per kernel, signature, processor and version.
+
+Numba's own cache goes by the date of one source file. It does not notice a changed kernel in
+another file, and forgets everything when a checkout changes the dates. Here a file name contains a
+hash of the source of the kernel's module and of every kernel module that it imports, and of the
+versions of Python, Numba and llvmlite, the processor and the argument types. So a file is either
+right or is not found.
+
+    kernels/prebuilt/           compiled for a whole family of processors; comes with a wheel
+                                (tools/build_wheel.py; COTERIE_PREBUILT=off ignores it)
+    the first of these that can be written to:
+        $NUMBA_CACHE_DIR/coterie
+        kernels/__pycache__     next to the sources
+        the user's cache folder
+
+A file starts with the SHA-256 of the rest: a damaged one counts as missing. Like Numba's cache, it
+holds machine code: keep the folder as safe as the installation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import pickle
+import re
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from coterie.kernels.numba.dispatch import about_to_compile
+
+SUFFIX = ".nbc"
+PREBUILT = Path(__file__).parents[1] / "prebuilt"
+TARGET = "target.json"
+
+_PACKAGE = "coterie.kernels"
+_FOLDER = Path(__file__).parents[1]
+_IMPORT = re.compile(
+    rb"^\s*from (coterie\.kernels[\w.]*) import|^\s*import (coterie\.kernels[\w.]*)", re.M
+)
+# Changes here do not change compiled code
+_NOT_COMPILED = {f"{_PACKAGE}.numba.{name}" for name in ("cache", "compile_events", "dispatch")}
+_OLD = 30 * 86400.0  # seconds after which a file of another version of the source is deleted
+_DIGEST = 32
+
+
+class Target(NamedTuple):
+    """What compiled code requires."""
+
+    python: str
+    numba: str
+    llvmlite: str
+    triple: str
+    cpu: str
+    features: str
+
+
+@functools.cache
+def cache_folder() -> Path | None:
+    """Return the folder for new files, or None if no folder can be written to."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    places = [Path(chosen) / "coterie"] if chosen else [_FOLDER / "__pycache__", _user_folder()]
+    for place in places:
+        with contextlib.suppress(OSError):
+            place.mkdir(parents=True, exist_ok=True)
+            if os.access(place, os.W_OK):
+                return place
+    return None
+
+
+def has_file(function: Any) -> bool:
+    """Return whether a compiled version of this function may be on disk, for any arguments."""
+    return _file_prefix(function) in _prefixes_on_disk()
+
+
+@functools.cache
+def source_hash(module: str) -> str:
+    """Return a hash of the sources that a kernel of this module can consist of."""
+    found: dict[str, bytes] = {}
+    _collect_sources(module, found)
+    digest = hashlib.sha256()
+    for name in sorted(found):
+        digest.update(name.encode() + b"\0" + found[name] + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def prebuilt_target() -> Target | None:
+    """Return the target of the shipped kernels if they run here, else None."""
+    if os.environ.get("COTERIE_PREBUILT") == "off":
+        return None
+    try:
+        target = Target(**json.loads((PREBUILT / TARGET).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    return target if runs_here(target, host_target()) else None
+
+
+def runs_here(target: Target, host: Target) -> bool:
+    """Return whether code for `target` runs on `host`: same versions, no feature missing."""
+    same = target._replace(cpu="", features="") == host._replace(cpu="", features="")
+    return same and _enabled(target.features) <= _enabled(host.features)
+
+
+@functools.cache
+def host_target() -> Target:
+    """Return the target for which this process compiles."""
+    import llvmlite
+    import numba
+    from numba.core.registry import cpu_target
+
+    triple, cpu, features = cpu_target.target_context.codegen().magic_tuple()
+    python = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
+    return Target(python, numba.__version__, llvmlite.__version__, triple, cpu, features)
+
+
+def compiled_files() -> set[str]:
+    """Return the names of the files in the cache folder that belong to the present sources."""
+    folder = cache_folder()
+    return {f.name for f in folder.glob(f"*{SUFFIX}") if _is_current(f.name)} if folder else set()
+
+
+class KernelCache:
+    """The compiled versions of one function: what a dispatcher of Numba uses as its cache."""
+
+    def __init__(self, function: Any, before_compiling: Callable[[], None]) -> None:
+        self._name = f"{function.__module__}.{function.__qualname__}"
+        self._prefix = _file_prefix(function)
+        self._before_compiling = before_compiling
+
+    @property
+    def cache_path(self) -> str:
+        """The folder of new files; empty if there is none."""
+        return str(cache_folder() or "")
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """Return the compiled version for a signature, or None after preparing to compile it."""
+        from numba.core.compiler import CompileResult
+
+        context.refresh()
+        for folder, target in _places():
+            data = _read(folder / self._file_name(signature, target))
+            if data is not None:
+                return CompileResult._rebuild(context, *pickle.loads(data))
+        about_to_compile(self._name)
+        self._before_compiling()
+        return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Store a compiled version; silently not, where no folder can be written to."""
+        from numba.core.serialize import dumps
+
+        folder = cache_folder()
+        if folder is None or result.lifted or result.library.has_dynamic_globals:
+            return
+        with contextlib.suppress(OSError):
+            _write(folder / self._file_name(signature, host_target()), dumps(result._reduce()))
+            self._delete_old(folder)
+
+    def enable(self) -> None:
+        """Do nothing; a part of Numba's interface."""
+
+    disable = flush = enable
+
+    def _file_name(self, signature: Any, target: Target) -> str:
+        key = repr((str(signature), tuple(target))).encode()
+        return f"{self._prefix}.{hashlib.sha256(key).hexdigest()[:20]}{SUFFIX}"
+
+    def _delete_old(self, folder: Path) -> None:
+        """Delete files of earlier versions of this function that were not used for a month."""
+        any_version = self._prefix.rsplit("-", 1)[0]
+        for file in folder.glob(f"{any_version}-*{SUFFIX}"):
+            if not file.name.startswith(self._prefix):
+                with contextlib.suppress(OSError):
+                    if time.time() - file.stat().st_mtime > _OLD:
+                        file.unlink()
+
+
+def _places() -> list[tuple[Path, Target]]:
+    """Return where to look, and for which target."""
+    places = []
+    folder, shipped = cache_folder(), prebuilt_target()
+    if folder is not None:
+        places.append((folder, host_target()))
+    if shipped is not None:
+        places.append((PREBUILT, shipped))
+    return places
+
+
+def _file_prefix(function: Any) -> str:
+    name = f"{function.__module__.removeprefix(_PACKAGE + '.')}.{function.__qualname__}"
+    return f"{name.replace('<', '').replace('>', '')}-{source_hash(function.__module__)}"
+
+
+@functools.cache
+def _prefixes_on_disk() -> frozenset[str]:
+    prefixes = set()
+    for folder in (cache_folder(), PREBUILT):
+        if folder is not None and folder.is_dir():
+            prefixes |= {name.rsplit(".", 2)[0] for name in os.listdir(folder)}
+    return frozenset(prefixes)
+
+
+def _is_current(file_name: str) -> bool:
+    name, _, rest = file_name.rpartition("-")
+    module = f"{_PACKAGE}.{name.rpartition('.')[0]}"
+    return rest.split(".")[0] == source_hash(module)
+
+
+def _collect_sources(module: str, found: dict[str, bytes]) -> None:
+    """Add the source of a module and of every kernel module that it imports."""
+    if module in found or module in _NOT_COMPILED:
+        return
+    parts = module.removeprefix(_PACKAGE).strip(".").split(".")
+    path = _FOLDER.joinpath(*parts).with_suffix(".py")
+    # A module elsewhere (a test) is known by its name only
+    found[module] = path.read_bytes() if path.is_file() else b""
+    for match in _IMPORT.finditer(found[module]):
+        _collect_sources(match[1].decode(), found)
+
+
+def _enabled(features: str) -> set[str]:
+    return {name for name in features.split(",") if name.startswith("+")}
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    content = data[_DIGEST:]
+    return content if hashlib.sha256(content).digest() == data[:_DIGEST] else None
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file that other processes see whole or not at all."""
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}.tmp")
+    try:
+        temporary.write_bytes(hashlib.sha256(content).digest() + content)
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _user_folder() -> Path:
+    """Return the folder of this user for files that can be made again."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "coterie" / "kernels"

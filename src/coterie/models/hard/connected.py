@@ -1,0 +1,219 @@
+"""Connected blocks: split blocks that fall apart, and merge adjacent parts again.
+
+A block model groups nodes with similar neighbours, so a block may consist of parts that are not
+connected to each other. Here every such part becomes a block; then pairs of adjacent blocks are
+merged, always the pair that raises the entropy least, down to the requested number of blocks or to
+the shortest description. Merging two connected blocks with an edge between them gives a connected
+block, so all results are connected.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from coterie.data import Graph
+from coterie.models.hard.label_tools import renumber
+
+_LEVELS = 60  # numbers of blocks at which the description length is computed
+
+
+def connected_parts(graph: Graph, labels: np.ndarray) -> np.ndarray:
+    """Return labels in which every connected part of a block is a block (directions ignored).
+
+    >>> connected_parts(Graph.from_edges([0, 2], [1, 3]), np.array([0, 0, 0, 0])).tolist()
+    [0, 0, 1, 1]
+    """
+    source, target = graph.edges()
+    inside = labels[source] == labels[target]
+    shape = (graph.n_nodes, graph.n_nodes)
+    edges = (np.ones(int(inside.sum()), np.int8), (source[inside], target[inside]))
+    return np.asarray(connected_components(coo_array(edges, shape=shape), directed=False)[1])
+
+
+def disconnected_blocks(graph: Graph, labels: np.ndarray) -> int:
+    """Return the number of blocks that are not connected inside.
+
+    >>> disconnected_blocks(Graph.from_edges([0, 2], [1, 3]), np.array([0, 0, 0, 1]))
+    1
+    """
+    if not graph.n_nodes:
+        return 0
+    parts = connected_parts(graph, labels)
+    first = np.unique(parts, return_index=True)[1]
+    return int((np.bincount(labels[first]) > 1).sum())
+
+
+def connect(
+    objective: str,
+    graph: Graph,
+    labels: np.ndarray,
+    n_blocks: int | None,
+    length: Callable[[np.ndarray], float] | None = None,
+) -> np.ndarray:
+    """Return labels of connected blocks.
+
+    With `n_blocks`, at most so many (more only if the graph has more components); otherwise the
+    number for which `length`, a function of the labels, is shortest.
+    """
+    parts = renumber(connected_parts(graph, labels))
+    count = int(parts.max(initial=-1)) + 1
+    if n_blocks is not None and count <= n_blocks:
+        return parts
+    steps = _merge_order(_Merger(objective, graph, parts), count - (n_blocks or 1))
+    if n_blocks is not None or length is None:
+        return _after(parts, steps, len(steps))
+    levels = np.unique(np.linspace(0, len(steps), _LEVELS).astype(int)).tolist()
+    lengths = {level: length(_after(parts, steps, level)) for level in levels}
+    while True:  # narrow the gaps around the best level
+        ranked = sorted(lengths)
+        at = ranked.index(min(lengths, key=lambda level: (lengths[level], level)))
+        around = ranked[max(at - 1, 0) : at + 2]
+        between = [(a + b) // 2 for a, b in pairwise(around) if b - a > 1]
+        if not between:
+            return _after(parts, steps, ranked[at])
+        lengths |= {level: length(_after(parts, steps, level)) for level in between}
+
+
+class _Cell(NamedTuple):
+    """Edges from one block to another, and back (directed graphs)."""
+
+    out: float
+    back: float
+
+
+def _g(x: float) -> float:
+    return x * float(np.log(x)) if x > 0 else 0.0
+
+
+class _Merger:
+    """Block statistics that merges of two blocks update."""
+
+    def __init__(self, objective: str, graph: Graph, labels: np.ndarray) -> None:
+        self.objective = objective
+        self.ordered = objective == "directed"
+        k = int(labels.max(initial=-1)) + 1
+        self.size = np.bincount(labels, minlength=k).astype(float).tolist()
+        weights = graph.edge_weights() if objective == "weighted" else np.ones(graph.n_edges)
+        source, target = (labels[ends] for ends in graph.edges())
+        self.cells: list[dict[int, _Cell]] = [{} for _ in range(k)]
+        self.inner = np.zeros(k)
+        codes, cell = np.unique(source.astype(np.int64) * k + target, return_inverse=True)
+        for code, value in zip(
+            codes.tolist(), np.bincount(cell, weights).tolist() if len(codes) else [], strict=True
+        ):
+            r, s = divmod(code, k)
+            if r == s:
+                self.inner[r] += value
+                continue
+            for a, b, forth, back in ((r, s, value, 0.0), (s, r, 0.0, value)):
+                old = self.cells[a].get(b, _Cell(0.0, 0.0))
+                self.cells[a][b] = _Cell(old.out + forth, old.back + back)
+        self.degree = [
+            2 * float(self.inner[r]) + sum(c.out + c.back for c in row.values())
+            for r, row in enumerate(self.cells)
+        ]
+
+    def cost(self, r: int, s: int) -> float:
+        """Return the change of the entropy if r and s are merged."""
+        change = self._inside_merged(r, s) - self._inside(r) - self._inside(s)
+        joint = self.cells[r][s]
+        change -= self._between(joint, self.size[r], self.size[s])
+        if self._degree_corrected:
+            change += _g(self.degree[r] + self.degree[s])
+            change -= _g(self.degree[r]) + _g(self.degree[s])
+        none = _Cell(0.0, 0.0)
+        for t in self.cells[r].keys() | self.cells[s].keys():
+            if t in (r, s):
+                continue
+            a, b = self.cells[r].get(t, none), self.cells[s].get(t, none)
+            n = self.size[t]
+            both = _Cell(a.out + b.out, a.back + b.back)
+            change += self._between(both, self.size[r] + self.size[s], n)
+            change -= self._between(a, self.size[r], n) + self._between(b, self.size[s], n)
+        return change
+
+    def merge(self, r: int, s: int) -> None:
+        """Merge s into r."""
+        joint = self.cells[r].pop(s)
+        self.cells[s].pop(r)
+        self.inner[r] += self.inner[s] + joint.out + joint.back
+        self.size[r] += self.size[s]
+        self.degree[r] += self.degree[s]
+        for t, cell in self.cells[s].items():
+            old = self.cells[r].get(t, _Cell(0.0, 0.0))
+            total = _Cell(old.out + cell.out, old.back + cell.back)
+            self.cells[r][t] = total
+            self.cells[t][r] = _Cell(total.back, total.out)
+            del self.cells[t][s]
+        self.cells[s] = {}
+
+    @property
+    def _degree_corrected(self) -> bool:
+        return self.objective not in ("simple", "directed", "weighted")
+
+    def _between(self, cell: _Cell, n: float, m: float) -> float:
+        if self.ordered:
+            return self._cell(cell.out, n * m) + self._cell(cell.back, n * m)
+        return self._cell(cell.out + cell.back, n * m)
+
+    def _inside(self, r: int) -> float:
+        return self._own(float(self.inner[r]), self.size[r])
+
+    def _inside_merged(self, r: int, s: int) -> float:
+        joint = self.cells[r][s]
+        edges = float(self.inner[r] + self.inner[s]) + joint.out + joint.back
+        return self._own(edges, self.size[r] + self.size[s])
+
+    def _own(self, edges: float, n: float) -> float:
+        if self._degree_corrected:
+            return -_g(2 * edges) / 2
+        return self._cell(edges, n * (n - 1) * (1.0 if self.ordered else 0.5))
+
+    def _cell(self, d: float, pairs: float) -> float:
+        """Return the entropy of a cell with d edges over so many pairs."""
+        if self._degree_corrected:
+            return -_g(d)
+        if d == 0:
+            return 0.0
+        if self.objective == "weighted":
+            return d - d * float(np.log(d / pairs))
+        return _g(pairs) - _g(d) - _g(pairs - d)
+
+
+def _merge_order(merger: _Merger, count: int) -> list[tuple[int, int]]:
+    """Return up to `count` merges (kept block, merged block), each the cheapest at its time."""
+    version = [0] * len(merger.size)
+    heap = [
+        (merger.cost(r, s), r, s, 0, 0) for r, row in enumerate(merger.cells) for s in row if r < s
+    ]
+    heapq.heapify(heap)
+    steps: list[tuple[int, int]] = []
+    while heap and len(steps) < count:
+        _, r, s, of_r, of_s = heapq.heappop(heap)
+        if (of_r, of_s) != (version[r], version[s]):
+            continue  # one of them has changed or is gone
+        if len(merger.cells[r]) < len(merger.cells[s]):
+            r, s = s, r  # move the shorter row
+        merger.merge(r, s)
+        version[r] += 1
+        version[s] = -1
+        steps.append((r, s))
+        for t in merger.cells[r]:
+            a, b = min(r, t), max(r, t)
+            heapq.heappush(heap, (merger.cost(a, b), a, b, version[a], version[b]))
+    return steps
+
+
+def _after(parts: np.ndarray, steps: list[tuple[int, int]], count: int) -> np.ndarray:
+    """Return the labels after the first `count` merges."""
+    into = np.arange(int(parts.max(initial=-1)) + 1)
+    for kept, merged in reversed(steps[:count]):  # the last merges first: into[kept] is final
+        into[merged] = into[kept]
+    return renumber(into[parts])

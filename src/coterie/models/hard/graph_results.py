@@ -1,0 +1,384 @@
+"""What a clustering of a graph offers besides its labels: communities, scores, pictures.
+
+`GeneralizedKMeans` inherits these methods. They work on the graph of the last fit, `graph_`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coterie.base import renderers
+from coterie.base.errors import InputError
+from coterie.data import Graph, Ratings
+from coterie.models.base import Estimator
+from coterie.models.foreign_data import as_graph, node_names
+from coterie.models.hard.explanation import explain
+from coterie.models.hard.link_scores import LinkScores
+from coterie.models.hard.new_nodes import join_costs
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+    import networkx
+
+
+class GraphResults(Estimator):
+    """Methods of a fitted hard clustering that need the graph."""
+
+    objective: str
+    graph_: Graph | None
+    labels_: np.ndarray
+    block_edges_: np.ndarray
+    centers_: np.ndarray
+
+    def communities(self, graph: Any = None) -> list[set[Any]]:
+        """Return the blocks as a list of sets of nodes, as networkx does.
+
+        Parameters
+        ----------
+        graph : Graph, networkx.Graph, igraph.Graph or scipy sparse matrix, optional
+            The graph that the model was fitted to. By default, the one that `fit` was given.
+
+        Returns
+        -------
+        list of set
+            The nodes of each block, named as in the graph, in the order of the block numbers.
+            Empty blocks are left out, so the sets are a partition.
+
+        Raises
+        ------
+        InputError
+            If the model was not fitted to a graph, or the graph has another number of nodes.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> import coterie as ct
+        >>> G = networkx.Graph([("ann", "bob"), ("cat", "dan")])
+        >>> found = ct.GeneralizedKMeans(1).fit(G).communities(G)
+        >>> found == [{"ann", "bob", "cat", "dan"}]
+        True
+        >>> networkx.community.is_partition(G, found)
+        True
+        """
+        names = self._names(graph)
+        order = np.argsort(self.labels_, kind="stable")
+        cuts = np.flatnonzero(np.diff(self.labels_[order])) + 1
+        parts = np.split(order, cuts) if len(order) else []
+        return [{names[v] for v in part.tolist()} for part in parts]
+
+    def to_networkx(self, graph: Any = None) -> networkx.Graph:
+        """Return the graph as a networkx graph with the block of each node.
+
+        Parameters
+        ----------
+        graph : networkx.Graph, Graph, igraph.Graph or scipy sparse matrix, optional
+            The graph that the model was fitted to. A networkx graph is copied with all its
+            attributes. By default, the one that `fit` was given.
+
+        Returns
+        -------
+        networkx.Graph or networkx.DiGraph
+            A graph whose nodes have the attribute "block", and "confidence" if the model was
+            sampled.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> G = ct.GeneralizedKMeans(1).fit(ct.Graph.from_edges(["ann"], ["bob"])).to_networkx()
+        >>> dict(G.nodes(data="block"))
+        {'ann': 0, 'bob': 0}
+        """
+        names = self._names(graph)
+        if graph is None:
+            copy = self._graph().to_networkx()
+        elif hasattr(graph, "nodes"):
+            copy = graph.copy()
+        else:
+            copy = as_graph(graph).to_networkx()
+        for name, block in zip(names, self.labels_.tolist(), strict=True):
+            copy.nodes[name]["block"] = block
+        marginals = getattr(self, "marginals_", None)
+        if marginals is not None:
+            share = np.asarray(marginals)[np.arange(len(names)), self.labels_]
+            for name, value in zip(names, share.tolist(), strict=True):
+                copy.nodes[name]["confidence"] = value
+        return copy
+
+    def predict(self, neighbours: Any, *, predecessors: Sequence[Any] | None = None) -> np.ndarray:
+        """Return the block of new nodes with known edges; the model does not change.
+
+        Each new node is added on its own, to the block in which the entropy of the graph with it
+        is lowest. This is how the search decides for a node that is in the graph.
+
+        Parameters
+        ----------
+        neighbours : sequence of sequences of node ids
+            The neighbours of each new node; for a directed graph, the nodes that it points to. For
+            a weighted graph, one dictionary of weights by node id per new node. For points
+            (``objective="gaussian"``), an array of shape (new points, n_features).
+        predecessors : sequence of sequences of node ids, optional
+            The nodes that point to each new node (directed graphs only). By default none.
+
+        Returns
+        -------
+        ndarray of shape (new nodes,), int32
+            The block of each new node.
+
+        Raises
+        ------
+        InputError
+            If a neighbour is not in the graph.
+
+        Examples
+        --------
+        Two triangles, joined by one edge; a new node with edges to one of them:
+
+        >>> import coterie as ct
+        >>> g = ct.Graph.from_edges([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
+        >>> m = ct.GeneralizedKMeans(2, rng=0).fit(g)
+        >>> bool(m.predict([[3, 4]])[0] == m.labels_[5])
+        True
+        """
+        if hasattr(self, "centers_"):
+            points = np.atleast_2d(np.asarray(neighbours, np.float64))
+            distance = ((points[:, None, :] - self.centers_) ** 2).sum(2)
+            return np.asarray(distance.argmin(1), np.int32)
+        graph = self._graph()
+        place = _places(graph)
+        if predecessors is not None and not graph.directed:
+            raise InputError(
+                "`predecessors` were given, but the graph has no directions",
+                remedy="give all neighbours together",
+            )
+        back = [()] * len(neighbours) if predecessors is None else predecessors
+        if len(back) != len(neighbours):
+            raise InputError(
+                f"{len(neighbours)} lists of neighbours and {len(back)} of predecessors",
+                remedy="give one of each per new node",
+            )
+        blocks = [
+            join_costs(
+                getattr(self, "objective_", self.objective),
+                graph,
+                self.labels_,
+                np.asarray(self.block_edges_),
+                _ends(outgoing, place),
+                _ends(incoming, place),
+            ).argmin()
+            for outgoing, incoming in zip(neighbours, back, strict=True)
+        ]
+        return np.array(blocks, np.int32)
+
+    def score_pairs(self, u: Any, v: Any, *, closure: bool = True) -> np.ndarray:
+        """Return the probability of an edge between pairs of nodes, present or absent.
+
+        The pair itself is left out (leave-one-out): an edge that is in the graph does not add to
+        its own score, so scores of present and absent pairs can be compared. High scores of absent
+        pairs are links to expect; low scores of present edges are surprising ones. If the model
+        was sampled, the scores are averaged over the samples.
+
+        Parameters
+        ----------
+        u, v : node id, or array-like of node ids of shape (pairs,)
+            The ends of each pair; for a directed graph from u to v.
+        closure : bool, default=True
+            Whether common neighbours add to the probability of the block model. How much they
+            count is learned from the graph itself. Without them, all pairs of nodes of the same
+            blocks and degrees have the same score.
+
+        Returns
+        -------
+        ndarray of float64 of shape (pairs,)
+            The probabilities; 0 for a node and itself.
+
+        Raises
+        ------
+        InputError
+            If a node is not in the graph.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> g = ct.Graph.from_edges([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
+        >>> inside, across = ct.GeneralizedKMeans(2, rng=0).fit(g).score_pairs([0, 0], [1, 4])
+        >>> bool(inside > across)
+        True
+        """
+        graph = self._graph()
+        place = _places(graph)
+        first, second = (_numbers(_as_list(side, place), place) for side in (u, v))
+        first, second = np.broadcast_arrays(first, second)
+        return self._link_scores(closure).score(first, second)
+
+    def predict_links(self, n: int = 10, *, closure: bool = True) -> list[tuple[Any, Any, float]]:
+        """Return the absent pairs with the highest probability of an edge.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Number of pairs.
+        closure : bool, default=True
+            Whether common neighbours count; see `score_pairs`.
+
+        Returns
+        -------
+        list of (node id, node id, float)
+            The ends and the score (see `score_pairs`), the highest first. Fewer than `n` if the
+            graph has fewer absent pairs.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> g = ct.Graph.from_edges([0, 0, 1, 1, 2], [1, 2, 2, 3, 3])
+        >>> [(u, v) for u, v, _ in ct.GeneralizedKMeans(1).fit(g).predict_links(3)]
+        [(0, 3)]
+        """
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise InputError(f"invalid number of links: {n!r}", remedy="give an integer above 0")
+        graph = self._graph()
+        first, second, scores = self._link_scores(closure).most_likely(int(n))
+        names = graph.ids.tolist()
+        rows = zip(first.tolist(), second.tolist(), scores.tolist(), strict=True)
+        return [(names[a], names[b], score) for a, b, score in rows]
+
+    def explain(self) -> list[str]:
+        """Say in sentences what the blocks are, and what to try instead.
+
+        Returns
+        -------
+        list of str
+            Whether a grouping was found, whether the blocks are roles (similar neighbours) or
+            communities (many edges inside), and how many are not connected.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> star = ct.Graph.from_edges([0, 0, 0, 0], [1, 2, 3, 4])
+        >>> print(ct.GeneralizedKMeans(2).fit(star).explain()[0][:42])
+        These blocks are roles, not communities: n
+        """
+        return explain(
+            self._graph(),
+            self.labels_,
+            getattr(self, "objective_", self.objective),
+            chosen=not isinstance(getattr(self, "n_blocks", None), int),
+        )
+
+    def plot(
+        self, path: str | PathLike[str] | None = None, *, title: str = ""
+    ) -> matplotlib.figure.Figure:
+        """Draw the network in the colours of the blocks, the convergence and the block matrix.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            File to write; the suffix gives the format (svg, png, pdf). By default no file is
+            written.
+        title : str, default=""
+            A title above the picture.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which a notebook shows. Above 3,000 nodes the blocks are drawn instead of
+            the nodes; for ratings there is no drawing of the network.
+        """
+        figure: matplotlib.figure.Figure = renderers.render(
+            renderers.CLUSTER_PLOT, self, graph=getattr(self, "graph_", None), title=title
+        )
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    def report(self, path: str | PathLike[str] | None = None, *, name: str = "the graph") -> str:
+        """Return the report of the clustering as one HTML page.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            File to write. By default no file is written.
+        name : str, default="the graph"
+            What the page calls the data.
+
+        Returns
+        -------
+        str
+            The page; it fetches nothing from the network.
+        """
+        data = getattr(self, "ratings_", None)
+        html: str = renderers.render(
+            renderers.CLUSTER_REPORT, self, data=data or self._graph(), name=name
+        )
+        if path is not None:
+            Path(path).write_text(html, encoding="utf-8")
+        return html
+
+    def _graph(self) -> Graph:
+        """Return the graph of the last fit."""
+        graph: Graph | None = getattr(self, "graph_", None)
+        if graph is None:
+            raise InputError(
+                "this needs a clustering of a graph in memory",
+                remedy="call `fit` with a graph first (not with ratings, points or shards)",
+            )
+        return graph
+
+    def _names(self, graph: Any) -> list[Any]:
+        """Return the nodes of the given graph, or of the one of the last fit."""
+        if isinstance(graph, Ratings) or not hasattr(self, "labels_"):
+            raise InputError(
+                "users and items are not the nodes of one graph", remedy="use `labels_by_id`"
+            )
+        names = node_names(self._graph() if graph is None else graph)
+        if len(names) != len(self.labels_):
+            raise InputError(
+                f"the graph has {len(names):,} nodes, the model was fitted to "
+                f"{len(self.labels_):,}",
+                remedy="give the graph that the model was fitted to",
+            )
+        return names
+
+    def _link_scores(self, closure: bool) -> LinkScores:
+        objective = getattr(self, "objective_", self.objective)
+        return LinkScores(objective, self._graph(), self._partitions(), closure=closure)
+
+    def _partitions(self) -> list[np.ndarray]:
+        """Return the labels over which link scores are averaged: the samples, or the result."""
+        sampled = getattr(self, "sampled_labels_", None)
+        return [self.labels_] if sampled is None else list(sampled)
+
+
+def _places(graph: Graph) -> dict[Any, int]:
+    return {name: number for number, name in enumerate(graph.ids.tolist())}
+
+
+def _as_list(ids: Any, place: Mapping[Any, int]) -> list[Any]:
+    """Return ids as a list; one id, which may be text or a tuple, is a list of one."""
+    if isinstance(ids, np.ndarray):
+        return list(np.atleast_1d(ids).tolist())
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        return [ids]
+    return [ids] if isinstance(ids, tuple) and ids in place else list(ids)
+
+
+def _numbers(ids: Sequence[Any], place: Mapping[Any, int]) -> np.ndarray:
+    missing = next((name for name in ids if name not in place), None)
+    if missing is not None:
+        raise InputError(
+            f"the graph has no node {missing!r}", remedy="give ids as they are in `graph.ids`"
+        )
+    return np.array([place[name] for name in ids], np.int64)
+
+
+def _ends(given: Any, place: Mapping[Any, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return node numbers and weights of the edges of a new node; repeated ones count once."""
+    if isinstance(given, Mapping):
+        names = list(given)
+        return _numbers(names, place), np.array([float(given[name]) for name in names])
+    names = list(dict.fromkeys(_as_list(given, place)))
+    return _numbers(names, place), np.ones(len(names))

@@ -1,0 +1,202 @@
+"""Item regression: every item is predicted from the other items of a user (EASE).
+
+The coefficients B minimise |X - X B|² + p |B|² with a diagonal of 0, over all users and all items,
+observed or not. With P = (XᵀX + p I)⁻¹ they are B = I - P / diag(P), column by column. For users
+with the rows Z the scores are Z B = Z - (Z P) / diag(P).
+
+If there are fewer users than items, P = (I - Xᵀ K X) / p with K = (X Xᵀ + p I)⁻¹, so that only a
+matrix of users x users is needed. Beyond `MAX_SIDE` users and items, only the most popular items
+take part; the others have the score 0 here and are ranked by the factors.
+
+H. Steck. Embarrassingly shallow autoencoders for sparse data. WWW 2019.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.sparse import csr_array
+
+from coterie.base.errors import InputError
+
+MAX_SIDE = 8000  # of the matrix that is inverted: 256 MB as float32
+
+
+@dataclass(frozen=True, eq=False)
+class ItemRegression:
+    """The inverse matrix of an item regression, on the side of the items or of the users."""
+
+    inverse: np.ndarray  # float32; items x items (P), or users x users (K)
+    diagonal: np.ndarray  # float64, diag(P), one per item that takes part
+    penalty: float
+    items: np.ndarray  # int64, the items that take part, increasing
+    n_items: int  # that the scores have
+    rows: csr_array | None  # float32, training users x items of the regression, if K is stored
+    added: np.ndarray  # float32, coefficients of items added later: items of the regression x added
+
+    @classmethod
+    def fit(cls, pairs: csr_array, penalty: float, max_side: int = MAX_SIDE) -> Self:
+        """Fit to a 0/1 table of users x items."""
+        n_items = pairs.shape[1]
+        counts = np.bincount(pairs.indices, minlength=n_items)
+        items = np.flatnonzero(counts > 0)
+        active = pairs[np.diff(pairs.indptr) > 0]
+        by_users = active.shape[0] < len(items) and active.shape[0] <= max_side
+        if not by_users and len(items) > max_side:
+            popular = np.argsort(-counts, kind="stable")[:max_side]
+            items = np.sort(popular)
+        X = csr_array(active[:, items], dtype=np.float32)
+        gram = X @ X.T if by_users else X.T @ X
+        inverse = _inverse_of_positive(np.asarray(gram.todense()), penalty)
+        if by_users:
+            leverage = np.zeros(len(items))
+            for begin in range(0, len(items), 2048):
+                part = np.asarray(X[:, begin : begin + 2048].todense())
+                leverage[begin : begin + 2048] = np.einsum("uv,uv->v", part, inverse @ part)
+            diagonal = (1 - leverage) / penalty
+        else:
+            diagonal = np.diag(inverse).astype(np.float64)
+        added = np.empty((len(items), 0), np.float32)
+        return cls(
+            inverse,
+            np.maximum(diagonal, 1e-12),
+            float(penalty),
+            items.astype(np.int64),
+            n_items,
+            X if by_users else None,
+            added,
+        )
+
+    def _times_p(self, z: csr_array) -> np.ndarray:
+        """Return z P for rows over the items that take part."""
+        if self.rows is None:
+            return np.asarray(z @ self.inverse)
+        overlap = np.asarray((z @ self.rows.T).todense())
+        explained = (self.rows.T @ (overlap @ self.inverse).T).T
+        return np.asarray((z.todense() - explained) / np.float32(self.penalty))
+
+    def scores(self, pairs: csr_array) -> np.ndarray:
+        """Return the scores of all items for users with these pairs: users x items."""
+        z = csr_array(pairs[:, self.items], dtype=np.float32)
+        own = np.asarray(z.todense()) - self._times_p(z) / self.diagonal
+        out = np.zeros((pairs.shape[0], self.n_items), np.float32)
+        out[:, self.items] = own
+        if self.added.shape[1]:
+            out[:, self.n_items - self.added.shape[1] :] = z @ self.added
+        return out
+
+    def coefficients(self, item: int) -> np.ndarray:
+        """Return how much each of the items adds to the score of one item."""
+        out = np.zeros(self.n_items)
+        first_added = self.n_items - self.added.shape[1]
+        if item >= first_added:
+            out[self.items] = self.added[:, item - first_added]
+            return out
+        place = int(np.searchsorted(self.items, item))
+        if place == len(self.items) or self.items[place] != item:
+            return out
+        unit = csr_array(([1.0], ([0], [place])), shape=(1, len(self.items)), dtype=np.float32)
+        out[self.items] = -self._times_p(unit)[0] / self.diagonal[place]
+        out[item] = 0.0
+        return out
+
+    def with_items(self, users_of_items: csr_array, pairs: csr_array) -> Self:
+        """Return a regression with items added.
+
+        `users_of_items` (added items x users) says who has each added item, and `pairs` which of
+        the old items these users have.
+        """
+        z = csr_array(pairs[:, self.items], dtype=np.float32)
+        together = csr_array(users_of_items.astype(np.float32) @ z)
+        coefficients = self._times_p(together).T.astype(np.float32)
+        return type(self)(
+            self.inverse,
+            self.diagonal,
+            self.penalty,
+            self.items,
+            self.n_items + users_of_items.shape[0],
+            self.rows,
+            np.hstack([self.added, coefficients]),
+        )
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return everything as arrays, to be saved."""
+        arrays = {
+            "inverse": self.inverse,
+            "diagonal": self.diagonal,
+            "penalty": np.array([self.penalty]),
+            "items": self.items,
+            "added": self.added,
+        }
+        if self.rows is not None:
+            arrays["row_begins"] = self.rows.indptr.astype(np.int64)
+            arrays["row_items"] = self.rows.indices.astype(np.int64)
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray], n_items: int) -> Self:
+        """Build from what `to_arrays` returned; a wrong type, shape or range is an InputError."""
+        inverse, diagonal, items = arrays["inverse"], arrays["diagonal"], arrays["items"]
+        added, penalty = arrays["added"], arrays["penalty"]
+        size = len(items)
+        _require(items.dtype == np.int64 and items.ndim == 1, "items")
+        _require(size == 0 or (items[0] >= 0 and items[-1] < n_items), "items")
+        _require(bool((np.diff(items) > 0).all()), "items")
+        _require(diagonal.dtype == np.float64 and diagonal.shape == (size,), "diagonal")
+        _require(bool((diagonal > 0).all() and np.isfinite(diagonal).all()), "diagonal")
+        _require(
+            penalty.dtype == np.float64
+            and penalty.shape == (1,)
+            and bool(np.isfinite(penalty[0]) and penalty[0] > 0),
+            "penalty",
+        )
+        _require(added.dtype == np.float32 and added.ndim == 2 and len(added) == size, "added")
+        _require(added.shape[1] + size <= n_items and bool(np.isfinite(added).all()), "added")
+        _require(size == 0 or items[-1] < n_items - added.shape[1], "items")
+        rows = None
+        side = size
+        if "row_begins" in arrays:
+            begins, own = arrays["row_begins"], arrays["row_items"]
+            side = len(begins) - 1
+            _require(begins.dtype == own.dtype == np.int64 and begins.ndim == own.ndim == 1, "rows")
+            _require(side >= 0 and begins[0] == 0 and begins[-1] == len(own), "rows")
+            _require(bool((np.diff(begins) >= 0).all()), "rows")
+            _require(bool(((own >= 0) & (own < size)).all()), "rows")
+            rows = csr_array((np.ones(len(own), np.float32), own, begins), shape=(side, size))
+        _require(inverse.dtype == np.float32 and inverse.shape == (side, side), "inverse")
+        _require(bool(np.isfinite(inverse).all()), "inverse")
+        return cls(inverse, diagonal, float(penalty[0]), items, n_items, rows, added)
+
+
+def _require(valid: bool, name: str) -> None:
+    if not valid:
+        raise InputError(f"the array {name!r} of the item regression is invalid")
+
+
+def _inverse_of_positive(gram: np.ndarray, penalty: float) -> np.ndarray:
+    """Return (gram + penalty I)⁻¹ as float32, by Cholesky in place of the given array."""
+    # Small matrices in double precision: it costs little, and their penalties may be small.
+    kind = np.float64 if len(gram) <= 2000 else np.float32
+    A: Any = np.asfortranarray(gram, kind)
+    if not len(A):
+        return np.empty((0, 0), np.float32)
+    A[np.diag_indices(len(A))] += penalty
+    factor, invert = (
+        (lapack.dpotrf, lapack.dpotri) if kind == np.float64 else (lapack.spotrf, lapack.spotri)
+    )
+    A, failed = factor(A, lower=1, overwrite_a=1)
+    if not failed:
+        A, failed = invert(A, lower=1, overwrite_c=1)
+    if failed:
+        raise InputError(
+            "the item regression has no solution in single precision", remedy="raise the penalty"
+        )
+    for begin in range(0, len(A), 512):  # mirror the lower half, in blocks
+        rows = slice(begin, begin + 512)
+        A[rows, begin + 512 :] = A[begin + 512 :, rows].T
+        square = A[rows, rows]
+        square[:] = np.tril(square) + np.tril(square, -1).T
+    return np.ascontiguousarray(A, np.float32)

@@ -1,0 +1,285 @@
+"""A drawing of the network itself: nodes in the colours of their blocks, with names of hubs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from coterie.data import Graph
+from coterie.report.charts.drawing import (
+    WIDTH,
+    Cell,
+    Chart,
+    ChartTable,
+    clip,
+    empty,
+    frame,
+    label,
+    tag,
+    text_width,
+    with_tooltip,
+)
+from coterie.report.charts.network import block_graph
+from coterie.report.network_layout import place_nodes
+
+MOST_NODES = 3_000  # above, the blocks are drawn instead of the nodes
+MOST_EDGES = 10_000  # of these, a random choice is drawn above this number
+STYLES = 14  # seven colours, full or as rings
+_LOWEST, _TALLEST = 170.0, 340.0  # height of the picture, by the form of the layout
+_MARGIN = 8.0
+_MAIN_NAMES, _NAMES = 6, 24  # nodes named on a narrow screen, and on a wide one
+_LISTED = 30  # nodes in the table
+_FONT, _SMALL_FONT = 12.5, 6.5  # on a narrow and on a wide screen; see chart.css
+_LONGEST_NAME = 120.0
+_BLOCKS = 30  # circles in the graph of blocks
+_STRAY = 0.004  # share of the nodes on each side that may be far outside without shrinking the rest
+
+
+@dataclass(frozen=True)
+class NetworkPicture:
+    """Where and how every node is drawn; for any drawing library."""
+
+    place: np.ndarray  # (n, 2), y upwards
+    style: np.ndarray  # per node, 0..STYLES-1: the colour is style % 7; a ring from 7 on
+    radius: np.ndarray  # per node, 1 for a node without edges
+    source: np.ndarray  # ends of the edges that are drawn
+    target: np.ndarray
+    hubs: np.ndarray  # nodes by degree, the largest first
+    degree: np.ndarray  # per node, both directions
+
+    @property
+    def left_out(self) -> int:
+        """The number of edges that are not drawn."""
+        return int(self.degree.sum()) // 2 - len(self.source)
+
+
+def picture_of(graph: Graph, labels: np.ndarray, *, seed: int = 0) -> NetworkPicture:
+    """Lay out a network and choose the colours of its blocks.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    labels : ndarray of shape (n_nodes,)
+        The block of each node.
+    seed : int, default=0
+        Seed of the layout and of the choice of edges; the same seed gives the same picture.
+
+    Returns
+    -------
+    NetworkPicture
+        Positions, styles, sizes and edges.
+    """
+    labels = np.asarray(labels)
+    place = _without_strays(place_nodes(graph, seed=seed))
+    source, target = graph.edges()
+    degree = np.bincount(source, minlength=graph.n_nodes) + np.bincount(
+        target, minlength=graph.n_nodes
+    )
+    if len(source) > MOST_EDGES:
+        rng = np.random.default_rng(seed)
+        some = np.sort(rng.choice(len(source), MOST_EDGES, replace=False))
+        source, target = source[some], target[some]
+    hubs = np.argsort(-degree, kind="stable")
+    return NetworkPicture(
+        place,
+        _styles(labels, place)[labels] if len(labels) else labels,
+        1 + 2.4 * np.sqrt(degree / max(int(degree.max(initial=1)), 1)),
+        source,
+        target,
+        hubs[degree[hubs] > 0],
+        degree,
+    )
+
+
+def network_drawing(
+    graph: Graph,
+    labels: np.ndarray,
+    *,
+    description: str = "",
+    seed: int = 0,
+    picture: NetworkPicture | None = None,
+) -> Chart:
+    """Draw a network with the nodes in the colours of their blocks.
+
+    Above `MOST_NODES` nodes, the graph of the largest blocks is drawn instead. The table of the
+    chart lists the nodes with the most edges (or the connections of the blocks).
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    labels : ndarray of shape (n_nodes,)
+        The block of each node.
+    description : str, default=""
+        Text for screen readers; by default the numbers of nodes, edges and blocks.
+    seed : int, default=0
+        Seed of the layout; the same seed gives the same drawing.
+    picture : NetworkPicture, optional
+        Positions and styles if they are known already; computed by default.
+
+    Returns
+    -------
+    Chart
+        The SVG text and the table.
+    """
+    labels = np.asarray(labels)
+    blocks = len(np.unique(labels))
+    description = description or (
+        f"The network: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {blocks:,} blocks."
+    )
+    columns = ["node", "block", "edges"]
+    if not graph.n_nodes:
+        return Chart(empty(description), ChartTable(columns, []))
+    if graph.n_nodes > MOST_NODES:
+        return _drawn_blocks(graph, labels, description)
+    if picture is None:
+        picture = picture_of(graph, labels, seed=seed)
+    names = [str(name) for name in graph.ids.tolist()]
+    x, y, height, unit = _to_page(picture.place)
+    radius = picture.radius * unit
+    lines = [
+        f"M{x[a]:.1f} {y[a]:.1f}L{x[b]:.1f} {y[b]:.1f}"
+        for a, b in zip(picture.source.tolist(), picture.target.tolist(), strict=True)
+    ]
+    faint = 1 + min(3, len(lines) // 1_500)
+    # Hubs first, leaves on top: a leaf would disappear behind a hub.
+    order = np.argsort(-picture.degree, kind="stable")
+    circles = [
+        with_tooltip(
+            f"{names[v]}\nblock {labels[v]}\n{picture.degree[v]:,} edges",
+            f'<circle cx="{x[v]:.1f}" cy="{y[v]:.1f}" r="{radius[v]:.2g}" '
+            f'class="{_class(int(picture.style[v]))}"/>',
+        )
+        for v in order.tolist()
+    ]
+    rows: list[list[Cell]] = [
+        [names[v], int(labels[v]), int(picture.degree[v])] for v in picture.hubs[:_LISTED]
+    ]
+    svg = frame(
+        height,
+        description,
+        tag("path", d="".join(lines), class_=f"link f{faint}") if lines else "",
+        *circles,
+        *_hub_names(names, picture.hubs, x, y, radius, height),
+        class_="network nodes",
+    )
+    return Chart(svg, ChartTable(columns, rows))
+
+
+def _class(style: int) -> str:
+    return f"{'dot' if style < 7 else 'ring'} s{style % 7}"
+
+
+def _without_strays(place: np.ndarray) -> np.ndarray:
+    """Move the few nodes that are far outside to the margin, so that the rest has more room."""
+    if len(place) < 3:
+        return place
+    low, high = np.quantile(place, [_STRAY, 1 - _STRAY], axis=0)
+    room = 0.15 * np.maximum(high - low, 1e-9)
+    return np.asarray(np.clip(place, low - room, high + room))
+
+
+def _to_page(place: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Return x and y on the page with one scale, the height of the page, and the unit of radii."""
+    low, high = place.min(0), place.max(0)
+    extent = np.maximum(high - low, 1e-9)
+    wide = WIDTH - 2 * _MARGIN
+    height = float(np.clip(wide * extent[1] / extent[0] + 2 * _MARGIN, _LOWEST, _TALLEST))
+    scale = min(wide / extent[0], (height - 2 * _MARGIN) / extent[1]) if len(place) > 1 else 1.0
+    at = (place - (low + high) / 2) * scale
+    # Radii such that all circles together cover at most about an eighth of the picture.
+    unit = float(np.clip(np.sqrt(wide * height / 8 / np.pi / (4.0 * len(place))), 0.6, 2.2))
+    return WIDTH / 2 + at[:, 0], height / 2 - at[:, 1], height, unit
+
+
+def _styles(labels: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Return a style per block: different ones while they last, then far from the same style."""
+    count = np.bincount(labels)
+    total = np.stack([np.bincount(labels, place[:, i]) for i in (0, 1)], 1)
+    centre = total / np.maximum(count, 1)[:, None]
+    style = np.zeros(len(count), np.int64)
+    nearest = np.full((STYLES, len(count)), np.inf)  # to a block of this style
+    for block in np.argsort(-count, kind="stable"):
+        chosen = int(nearest[:, block].argmax())
+        style[block] = chosen
+        distance = np.hypot(*(centre - centre[block]).T)
+        nearest[chosen] = np.minimum(nearest[chosen], distance)
+    return style
+
+
+def _hub_names(
+    names: list[str],
+    hubs: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    radius: np.ndarray,
+    height: float,
+) -> list[str]:
+    """Write the names of hubs next to them where they do not cover another name."""
+    taken: list[tuple[float, float, float, float]] = []  # in the size of a wide screen
+    large: list[tuple[float, float, float, float]] = []  # of the main names, on a narrow screen
+    written = []
+    for v in hubs[: 4 * _NAMES].tolist():
+        name = clip(names[v], _LONGEST_NAME)
+        main = len(large) < _MAIN_NAMES
+        wide = text_width(name)
+        font = _FONT if main else _SMALL_FONT
+        wide *= font / _FONT
+        right = x[v] + radius[v] + 1.5
+        fits = right + wide < WIDTH
+        left = right if fits else x[v] - radius[v] - 1.5 - wide
+        box = (left, y[v] - font / 2, left + wide, y[v] + font / 2)
+        if left < 0 or box[1] < 0 or box[3] > height or _covers(box, large if main else taken):
+            continue
+        if main:
+            large.append(box)
+            shrunk = wide * _SMALL_FONT / _FONT
+            left = left if fits else left + wide - shrunk
+            box = (left, y[v] - _SMALL_FONT / 2, left + shrunk, y[v] + _SMALL_FONT / 2)
+        taken.append(box)
+        at = right if fits else x[v] - radius[v] - 1.5
+        class_ = "hub" if main else "hub minor"
+        written.append(label(name, at, y[v] + 2.2, class_, None if fits else "end"))
+        if len(written) == _NAMES:
+            break
+    return written
+
+
+def _covers(
+    box: tuple[float, float, float, float], others: list[tuple[float, float, float, float]]
+) -> bool:
+    return any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in others)
+
+
+def _drawn_blocks(graph: Graph, labels: np.ndarray, description: str) -> Chart:
+    """Draw the blocks with the most edges as circles, and their connections by density."""
+    blocks, sizes, density = largest_blocks(graph, labels)
+    return block_graph([f"block {b}" for b in blocks], sizes, density, description=description)
+
+
+def largest_blocks(graph: Graph, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the blocks with the most edges, their sizes, and the density between them.
+
+    Only these blocks get a row of the matrix: all k x k cells may not fit into memory.
+    """
+    sizes = np.bincount(labels)
+    k = len(sizes)
+    source, target = graph.edges()
+    ends = np.bincount(labels[source], minlength=k) + np.bincount(labels[target], minlength=k)
+    chosen = np.lexsort((-sizes, -ends))[:_BLOCKS]
+    chosen = chosen[sizes[chosen] > 0]
+    some = len(chosen)
+    row = np.full(k, -1)
+    row[chosen] = np.arange(some)
+    a, b = row[labels[source]], row[labels[target]]
+    both = (a >= 0) & (b >= 0)
+    edges = np.bincount(a[both] * some + b[both], minlength=some * some).reshape(some, some)
+    shown = sizes[chosen].astype(np.float64)
+    pairs = np.outer(shown, shown)
+    np.fill_diagonal(pairs, shown * (shown - 1))
+    if graph.directed:
+        pairs = pairs * 2  # two directed edges per pair are possible
+    density = np.divide(edges + edges.T, pairs, out=np.zeros(pairs.shape), where=pairs > 0)
+    return chosen, shown, density

@@ -1,0 +1,304 @@
+"""The API: the same numbers as the library, flags, limits, and clear problems."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from starlette.testclient import TestClient
+from tests.support.small_models import two_tastes
+
+import coterie as ct
+from coterie.app.api.answer_cache import AnswerCache
+from coterie.app.api.application import MAX_BODY, make_api
+from coterie.app.api.messages import MAX_IDS
+from coterie.app.guard import AllowedHosts
+
+HOSTS = AllowedHosts.of("127.0.0.1")
+NEWCOMER = [(100, 5.0), (102, 5.0), (101, 1.0), (104, 4.0), (105, 2.0)]
+
+
+def _client(path, **options) -> TestClient:
+    app = make_api(path, hosts=HOSTS, **options)
+    return TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
+
+
+@pytest.fixture(scope="module", params=["best", "mmsbm", "hard"])
+def served(request, model_files):
+    """The API of each family, and the same model in the library."""
+    path = model_files[request.param]
+    return _client(path), ct.load_recommender(path)
+
+
+@pytest.fixture(scope="module")
+def client(model_files):
+    return _client(model_files["mmsbm"])
+
+
+def _rows(answer) -> list[tuple]:
+    assert answer.status_code == 200, answer.text
+    return [(row["item"], row["rating"]) for row in answer.json()["items"]]
+
+
+def test_predictions_are_those_of_the_library(served):
+    client, rec = served
+    users = ["u1", "u2", "nobody", "u3", "nobody"]
+    items = [100, 101, 102, 999, 999]
+    pairs = [{"user": u, "item": v} for u, v in zip(users, items, strict=True)]
+    answer = client.post("/predict", json={"pairs": pairs, "distribution": True}).json()
+    got = answer["predictions"]
+    assert [row["rating"] for row in got] == rec.predict(users, items).tolist()
+    assert [row["unseen"] for row in got] == rec.unseen(users, items).tolist()
+    assert [row["probabilities"] for row in got] == rec.predict_proba(users, items).tolist()
+    assert [(row["user"], row["item"]) for row in got] == list(zip(users, items, strict=True))
+    assert answer["values"] == rec.values_.tolist()
+
+
+def test_predictions_without_distribution_are_the_same(served):
+    client, rec = served
+    answer = client.post("/predict", json={"pairs": [{"user": "u1", "item": 100}]}).json()
+    assert answer["predictions"][0]["rating"] == rec.predict(["u1"], [100])[0]
+    assert "probabilities" not in answer["predictions"][0]
+
+
+def test_recommendations_are_those_of_the_library(served):
+    client, rec = served
+    for user in ("u1", "u7", "nobody"):
+        answer = client.post("/recommend", json={"user": user, "n": 7})
+        assert _rows(answer) == [tuple(row) for row in rec.recommend(user, 7)]
+        assert answer.json()["unseen"] is (user == "nobody")
+    everything = client.post("/recommend", json={"user": "u1", "n": 100, "exclude_seen": False})
+    assert _rows(everything) == [tuple(r) for r in rec.recommend("u1", 100, exclude_seen=False)]
+
+
+def test_an_unknown_user_with_ratings_is_folded_in(served, model_files):
+    client, rec = served
+    ratings = [{"item": item, "rating": value} for item, value in NEWCOMER]
+    answer = client.post("/recommend", json={"ratings": ratings, "n": 6})
+    pairs = [["somebody", item] for item, _ in NEWCOMER]
+    expected = rec.__class__._from_state(rec._fitted)
+    expected.fold_in(pairs, [value for _, value in NEWCOMER])
+    assert _rows(answer) == [tuple(row) for row in expected.recommend("somebody", 6)]
+    assert answer.json()["unseen"] is False
+    # The server itself has not learned the newcomer.
+    again = client.post("/recommend", json={"user": "somebody", "n": 3}).json()
+    assert again["unseen"] is True
+    assert client.get("/health").json()["users"] == len(rec.users_)
+
+
+def test_candidates_and_excluded_items(served):
+    client, rec = served
+    everything = [tuple(row) for row in rec.recommend("u1", 1000)]
+    chosen = [item for item, _ in everything[1:8]]
+    body = {"user": "u1", "candidates": [*chosen, "unknown"], "exclude": chosen[2:4], "n": 4}
+    answer = client.post("/recommend", json=body)
+    kept = [row for row in everything if row[0] in chosen and row[0] not in chosen[2:4]]
+    assert _rows(answer) == kept[:4]
+    assert answer.json()["unknown_items"] == ["unknown"]
+
+
+def test_ten_thousand_candidates_are_answered_and_more_are_refused(client):
+    many = list(range(MAX_IDS))
+    answer = client.post("/recommend", json={"user": "u1", "candidates": many})
+    assert len(_rows(answer)) == 10
+    refused = client.post("/recommend", json={"user": "u1", "candidates": [*many, 1]})
+    assert refused.status_code == 422
+    assert str(MAX_IDS) in refused.json()["detail"]
+
+
+def test_explanations_are_those_of_the_library(served):
+    client, rec = served
+    answer = client.post("/explain", json={"user": "u1", "item": 100}).json()
+    expected = rec.explain("u1", 100)
+    assert answer["rating"] == expected.rating
+    assert answer["words"] == expected.words()
+    assert [r["share"] for r in answer["reasons"]] == [
+        reason.contribution.share for reason in expected.reasons
+    ]
+    ratings = [{"item": item, "rating": value} for item, value in NEWCOMER]
+    own = client.post("/explain", json={"ratings": ratings, "item": 106}).json()
+    expected = rec.__class__._from_state(rec._fitted)
+    expected.fold_in([["x", i] for i, _ in NEWCOMER], [value for _, value in NEWCOMER])
+    assert own["rating"] == expected.explain("x", 106).rating
+
+
+def test_similar_items_are_those_of_the_library(served):
+    client, rec = served
+    answer = client.post("/similar", json={"item": 100, "n": 5}).json()
+    assert [(r["item"], r["similarity"]) for r in answer["items"]] == rec.similar_items(100, 5)
+
+
+def test_what_needs_a_known_id_says_which_is_unknown(client):
+    for path, body in (
+        ("/explain", {"user": "nobody", "item": 100}),
+        ("/explain", {"user": "u1", "item": 999}),
+        ("/similar", {"item": "<script>"}),
+    ):
+        answer = client.post(path, json=body)
+        assert answer.status_code == 404
+        problem = answer.json()
+        assert problem["status"] == 404 and "has no rating" in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "words"),
+    [
+        ("/recommend", b"{", 400, "not a JSON document"),
+        ("/recommend", b"", 400, "not a JSON document"),
+        ("/recommend", b"\xff\xfe", 400, "not a JSON document"),
+        ("/recommend", b"[" * 5000, 400, "not a JSON document"),
+        ("/recommend", b"{}", 422, "either `user` or `ratings`"),
+        ("/recommend", b'{"user": 1, "ratings": []}', 422, "ratings"),
+        ("/recommend", b'{"user": 1, "n": 0}', 422, "n: "),
+        ("/recommend", b'{"user": 1, "n": "5"}', 422, "n: "),
+        ("/recommend", b'{"user": true}', 422, "user"),
+        ("/recommend", b'{"user": 1e400}', 422, "user"),
+        ("/recommend", b'{"user": 99999999999999999999}', 422, "user"),
+        ("/recommend", b'{"user": "\\ud800"}', 400, ""),
+        ("/recommend", b'{"user": 1, "order": "shoe size"}', 422, "order"),
+        ("/recommend", b'{"user": 1, "path": "/etc/passwd"}', 422, "path"),
+        ("/recommend", b'{"ratings": [{"item": 1, "rating": NaN}]}', 422, "rating"),
+        ("/recommend", b'{"ratings": [{"item": 1, "rating": "5"}]}', 422, "rating"),
+        ("/predict", b'{"pairs": []}', 422, "pairs"),
+        ("/predict", b'{"pairs": [{"user": 1}]}', 422, "pairs.0.item"),
+        ("/explain", b'{"item": 1}', 422, "either `user` or `ratings`"),
+        ("/similar", b'{"item": null}', 422, "item"),
+    ],
+)
+def test_bad_requests_get_a_problem_document(client, path, body, status, words):
+    answer = client.post(path, content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert words in answer.json()["detail"]
+    assert answer.json()["status"] == status
+
+
+def test_strange_ids_are_only_unknown(client):
+    for user in ("--5", "-", "", "\x00", "<script>alert(1)</script>", "=cmd()", "é" * 900, -1):
+        answer = client.post("/recommend", json={"user": user, "n": 2})
+        assert answer.status_code == 200 and answer.json()["unseen"] is True
+
+
+def test_unknown_routes_wrong_methods_and_other_content(client):
+    assert client.get("/nothing").status_code == 404
+    assert "/recommend" in client.get("/nothing").json()["detail"]
+    assert client.get("/recommend").status_code == 405
+    assert client.post("/recommend", data={"user": "1"}).status_code == 415
+    too_long = json.dumps({"user": "x" * (MAX_BODY + 1)}).encode()
+    headers = {"content-type": "application/json"}
+    assert client.post("/recommend", content=too_long, headers=headers).status_code == 413
+    assert client.get("/../../etc/passwd").status_code == 404
+
+
+def test_ids_that_are_numbers_are_found_as_numbers_and_as_text(tmp_path):
+    ratings = ct.Ratings.from_arrays([1, 1, 2, 2, 3], [7, 8, 7, 9, 8], [5, 1, 5, 4, 2])
+    ct.Recommender(ct.MMSBM(n_groups=2)).fit(ratings).save(tmp_path / "m")
+    client = _client(tmp_path / "m")
+    by_number = client.post("/recommend", json={"user": 1}).json()
+    assert by_number["unseen"] is False
+    assert client.post("/recommend", json={"user": "1"}).json() == by_number
+    folded = [{"item": 7, "rating": 5}], [{"item": "7", "rating": 5}]
+    first, second = (client.post("/recommend", json={"ratings": r}).json() for r in folded)
+    assert first == second and first["unknown_items"] == []
+
+
+def test_the_model_is_replaced_without_dropping_requests(tmp_path, model_files):
+    path = tmp_path / "current.model"
+    shutil.copy(model_files["mmsbm"], path)
+    client = _client(path)
+    app = client.app.app
+    assert client.get("/health").json()["model"] == "MMSBM"
+    assert not app.state.model_file.reload_if_replaced()
+    before = app.state.model_file.current
+    shutil.copy(model_files["hard"], tmp_path / "next")
+    (tmp_path / "next").replace(path)
+    assert app.state.model_file.reload_if_replaced()
+    health = client.get("/health").json()
+    assert health["model"] == "GeneralizedKMeans" and health["reloads"] == 1
+    rec = ct.load_recommender(model_files["hard"])
+    answer = client.post("/recommend", json={"user": "u1", "n": 5})
+    assert _rows(answer) == [tuple(row) for row in rec.recommend("u1", 5)]
+    assert before.recommender.recommend("u1", 1)  # a request in progress can finish
+
+
+def test_repeated_requests_are_answered_from_memory_until_the_model_changes(tmp_path, model_files):
+    path = tmp_path / "current.model"
+    shutil.copy(model_files["mmsbm"], path)
+    client = _client(path)
+    first, second = (client.post("/recommend", json={"user": "u1"}).json() for _ in range(2))
+    assert first == second
+    assert "coterie_cache_hits_total 1" in client.get("/metrics").text
+    other = client.post("/similar", json={"item": 100}).json()
+    assert other != first  # another route, although the model is the same
+    (tmp_path / "next").write_bytes(model_files["best"].read_bytes())
+    (tmp_path / "next").replace(path)
+    assert client.app.app.state.model_file.reload_if_replaced()
+    rec = ct.load_recommender(model_files["best"])
+    answer = client.post("/recommend", json={"user": "u1"})
+    assert _rows(answer) == [tuple(row) for row in rec.recommend("u1", 10)]
+
+
+def test_the_memory_of_answers_is_bounded():
+    cache = AnswerCache(max_bytes=100)
+    for number in range(50):
+        cache.put(1, b"%02d" % number, b"x" * 18)
+    assert cache.get(1, b"49") and cache.get(1, b"45") and cache.get(1, b"44") is None
+    cache.put(2, b"new", b"y")
+    assert cache.get(1, b"49") is None and cache.get(2, b"new") == b"y"
+    cache.put(1, b"late", b"z")  # a request that began before the model was replaced
+    assert cache.get(2, b"late") is None and cache.get(1, b"late") is None
+
+
+def test_a_replacement_that_cannot_be_read_changes_nothing(tmp_path, model_files):
+    path = tmp_path / "current.model"
+    shutil.copy(model_files["mmsbm"], path)
+    client = _client(path)
+    watched = client.app.app.state.model_file
+    good = client.post("/recommend", json={"user": "u1"}).json()
+    path.write_bytes(path.read_bytes()[:-10])
+    assert not watched.reload_if_replaced()
+    health = client.get("/health").json()
+    assert health["status"] == "degraded" and "truncated" in health["problem"]
+    assert client.post("/recommend", json={"user": "u1"}).json() == good
+    path.unlink()
+    assert not watched.reload_if_replaced()
+    shutil.copy(model_files["hard"], path)
+    assert watched.reload_if_replaced()
+    assert client.get("/health").json()["status"] == "ok"
+    assert "coterie_model_reload_failures_total 1" in client.get("/metrics").text
+
+
+def test_metrics_count_every_request(model_files):
+    client = _client(model_files["mmsbm"])
+    for _ in range(3):
+        client.post("/recommend", json={"user": "u1"})
+    client.post("/recommend", json={})
+    text = client.get("/metrics").text
+    assert 'coterie_requests_total{route="/recommend",status="200"} 3' in text
+    assert 'coterie_requests_total{route="/recommend",status="422"} 1' in text
+    assert 'coterie_request_seconds_bucket{route="/recommend",le="+Inf"} 4' in text
+    assert 'coterie_request_seconds_count{route="/recommend"} 4' in text
+    assert f"coterie_model_users {two_tastes().n_users}" in text
+
+
+def test_a_token_protects_everything_but_health(model_files):
+    client = _client(model_files["mmsbm"], token="0123456789abcdef")
+    assert client.get("/health").status_code == 200
+    for path in ("/metrics", "/openapi.json", "/"):
+        assert client.get(path).status_code == 401
+    assert client.post("/recommend", json={"user": "u1"}).status_code == 401
+    right = {"authorization": "Bearer 0123456789abcdef"}
+    assert client.post("/recommend", json={"user": "u1"}, headers=right).status_code == 200
+    assert client.get("/openapi.json", headers=right).json()["security"] == [{"token": []}]
+
+
+def test_the_documentation_page_names_every_route_and_loads_nothing_from_elsewhere(client):
+    page = client.get("/").text
+    described = client.get("/openapi.json").json()["paths"]
+    assert set(described) == {
+        "/predict", "/recommend", "/explain", "/similar", "/health", "/metrics"
+    }  # fmt: skip
+    assert all(path in page for path in described)
+    assert "<script" not in page and "https://" not in page
+    assert client.get("/style.css").status_code == 200

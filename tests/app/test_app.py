@@ -1,0 +1,224 @@
+"""The application over HTTP, without a browser: sign-in, uploads, limits, and clean ends."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import os
+import re
+import stat
+import time
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+import coterie as ct
+from coterie.app.guard import AllowedHosts
+from coterie.app.web import application
+from coterie.app.web.application import make_app
+from coterie.app.web.state import MAX_UPLOADS
+from coterie.app.web.tasks.spreadsheet import harmless
+from coterie.data.demo_data import movie_ratings, social_network
+
+ADDRESS = "http://127.0.0.1:8000"
+PAGE = {"accept": "text/html"}
+
+
+@pytest.fixture
+def app():
+    made, sign_in, workspace = make_app(hosts=AllowedHosts.of("127.0.0.1"), renewed=[].append)
+    with TestClient(made, base_url=ADDRESS, raise_server_exceptions=False) as client:
+        yield client, sign_in, workspace
+
+
+@pytest.fixture
+def signed_in(app):
+    client, sign_in, workspace = app
+    assert client.get(f"/sign-in?token={sign_in.one_time}").status_code == 200
+    return client, workspace
+
+
+def _upload(client, content: bytes, name: str):
+    return client.post("/data/upload", content=content, headers={"x-file-name": name})
+
+
+def _read(client, workspace):
+    """Wait until the data are read."""
+    end = time.monotonic() + 240
+    while workspace.jobs.running:
+        client.get("/state")
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return workspace.current
+
+
+def test_nothing_is_answered_without_signing_in(app):
+    client, _, _ = app
+    for route in ("/", "/data", "/events", "/state", "/app.js", "/download/input", "/nothing"):
+        assert client.get(route).status_code == 401
+    assert client.post("/data/upload", content=b"a,b").status_code == 401
+    assert client.get("/sign-in?token=wrong").status_code == 401
+    assert client.get("/sign-in").status_code == 401
+    assert "not signed in" in client.get("/data").text
+
+
+def test_the_address_works_once_and_the_cookie_stays_on_this_site(app):
+    client, sign_in, _ = app
+    first = sign_in.one_time
+    answer = client.get(f"/sign-in?token={first}", follow_redirects=False)
+    cookie = answer.headers["set-cookie"]
+    assert "samesite=strict" in cookie.lower() and "httponly" in cookie.lower()
+    assert client.get("/data").status_code == 200
+    client.cookies.clear()
+    assert client.get(f"/sign-in?token={first}").status_code == 401
+    assert client.get("/data").status_code == 401
+    assert client.get(f"/sign-in?token={sign_in.one_time}").status_code == 200
+
+
+def test_other_sites_and_names_are_refused_even_with_the_cookie(signed_in):
+    client, _ = signed_in
+    assert client.get("/data", headers={"host": "evil.example"}).status_code == 421
+    form = {"kind": "network"}
+    evil = {"origin": "http://evil.example"}
+    assert client.post("/data/demo", data=form, headers=evil).status_code == 403
+    assert client.post("/data/demo", data=form, headers={"origin": "null"}).status_code == 403
+
+
+def test_pages_have_no_inline_script_and_a_strict_policy(signed_in):
+    client, _ = signed_in
+    answer = client.get("/data")
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+    assert "unsafe" not in answer.headers["content-security-policy"]
+    assert not re.search(r"<script(?![^>]*\bsrc=)", answer.text)
+    assert not re.search(r"\son\w+=|\sstyle=|javascript:", answer.text)
+    assert "https://" not in answer.text and "http://" not in answer.text
+
+
+def test_uploads_are_stored_under_our_name_in_a_folder_of_the_owner(signed_in):
+    client, workspace = signed_in
+    assert stat.S_IMODE(workspace.folder.stat().st_mode) == 0o700
+    assert _upload(client, b"a,b\nb,c\n", "../../etc/cron.d/evil.csv").status_code == 200
+    current = _read(client, workspace)
+    assert current.path.parent == workspace.folder and current.path.name == "upload-1.csv"
+    assert current.name == "evil.csv" and current.read["nodes"] == 3
+
+
+def test_an_upload_that_is_too_large_leaves_nothing_behind(signed_in, monkeypatch):
+    client, workspace = signed_in
+    huge = {"x-file-name": "x.csv", "content-length": str(2 << 30)}
+    answer = client.post("/data/upload", content=b"a,b\n", headers=huge)
+    assert answer.status_code == 413 and "512 MB" in answer.json()["detail"]
+    guard = client.app
+    monkeypatch.setitem(guard.large_paths, "/data/upload", 1000)
+
+    def pieces():
+        for _ in range(100):
+            yield b"a,b\n" * 10
+
+    answer = client.post("/data/upload", content=pieces(), headers={"x-file-name": "x.csv"})
+    assert answer.status_code == 413
+    assert not list(workspace.folder.glob("upload-*"))
+    assert client.get("/data").status_code == 200
+
+
+def test_a_full_disk_is_reported_and_leaves_nothing_behind(signed_in, monkeypatch):
+    client, workspace = signed_in
+    usual = Path.open
+
+    def full(self, *args, **options):
+        if self.parent == workspace.folder:
+            usual(self, *args, **options).close()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return usual(self, *args, **options)
+
+    monkeypatch.setattr(Path, "open", full)
+    answer = _upload(client, b"a,b\n", "x.csv")
+    assert answer.status_code == 507 and "disk is full" in answer.json()["detail"]
+    assert not list(workspace.folder.glob("upload-*"))
+
+
+def test_the_number_of_uploads_is_limited(signed_in):
+    client, _ = signed_in
+    for _ in range(MAX_UPLOADS):
+        assert _upload(client, b"", "x.csv").status_code == 422
+    assert _upload(client, b"a,b\n", "x.csv").status_code == 409
+
+
+WRONG_FORMS = [
+    ("/explore/start", {"blocks": "many"}, "whole number"),
+    ("/explore/start", {"blocks": "0"}, "whole number"),
+    ("/explore/start", {"objective": "/etc/passwd"}, "one of"),
+    ("/publish/frontier", {"min_class_size": "-5"}, "whole number"),
+    ("/publish/point", {"point": "0"}, "no result"),
+    ("/publish/release", {"point": "0"}, "no result"),
+    ("/publish/private", {"epsilon": "7", "nodes": "3", "dataset": "x"}, "one of"),
+    ("/recommend/fit", {"model": "pickle"}, "one of"),
+    ("/recommend/rate", {"item-0": "5"}, "no result"),
+    ("/result/choose", {"step": "explore", "key": "x"}, "no longer kept"),
+    ("/data/choose", {"number": "9"}, "no such data"),
+    ("/data/demo", {"kind": "../x"}, "one of"),
+]
+
+
+def test_wrong_forms_are_explained_on_a_page(signed_in):
+    client, workspace = signed_in
+    _upload(client, b"a,b\nb,c\nc,a\n", "x.csv")
+    _read(client, workspace)
+    for route, form, words in WRONG_FORMS:
+        answer = client.post(route, data=form, headers=PAGE)
+        assert 400 <= answer.status_code < 500, route
+        assert words in answer.text and "<h1>This did not work</h1>" in answer.text, route
+        assert client.get("/data").status_code == 200
+
+
+def test_pages_before_there_are_data_lead_to_the_data(signed_in):
+    client, _ = signed_in
+    for route in ("/explore", "/publish", "/recommend"):
+        assert client.get(route, follow_redirects=False).headers["location"] == "/data"
+    for route in ("/download/input", "/download/explore/labels.csv", "/download/policy.toml"):
+        assert client.get(route).status_code == 404
+
+
+def test_unexpected_errors_show_no_details(signed_in, monkeypatch):
+    client, _ = signed_in
+    monkeypatch.setattr(application.Pages, "render", lambda *_: 1 / 0)
+    answer = client.get("/data", headers=PAGE)
+    assert answer.status_code == 500 and "ZeroDivision" not in answer.text
+
+
+def test_the_demo_files_are_the_demo_data():
+    folder = Path(application.__file__).parent / "demo"
+    graph = ct.read_graph(folder / "demo-network.csv")
+    expected, _ = social_network()
+    assert sorted(graph.ids) == sorted(expected.ids) and graph.n_edges == expected.n_edges
+    ratings, (table, _) = ct.read_ratings(folder / "demo-ratings.csv"), movie_ratings()
+    assert len(ratings) == len(table)
+    assert np.array_equal(np.sort(ratings.user_ids), np.sort(table.user_ids))
+
+
+def test_formulas_are_harmless_in_spreadsheets():
+    for text in ("=cmd()", "+1+cmd", "-2+3", "@x", "\tx", "=1+1"):
+        written = io.StringIO()
+        csv.writer(written).writerow([harmless(text)])
+        cell = next(csv.reader([written.getvalue()]))[0]
+        assert cell[0] == "'" and cell[1:] == text
+    assert harmless("Ann") == "Ann" and harmless("-3.5") == "-3.5" and harmless(7) == 7
+
+
+def test_ctrl_c_ends_everything_and_deletes_the_files(start, tmp_path):
+    running = start("app", "--demo", "--no-browser", TMPDIR=str(tmp_path))
+    assert "127.0.0.1" in running.address
+    base = running.address.partition("/sign-in")[0]
+    assert httpx.get(f"{base}/data", timeout=60).status_code == 401
+    assert len(list(tmp_path.glob("coterie-app-*"))) == 1
+    with httpx.Client(base_url=base, timeout=60) as client:
+        client.get(running.address)
+        with client.stream("GET", "/events") as events:  # an open page does not delay the end
+            next(events.iter_lines())
+            assert running.stop() == 0
+    assert not list(tmp_path.glob("coterie-app-*"))
+    assert "Traceback" not in running.printed

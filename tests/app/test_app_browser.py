@@ -1,0 +1,530 @@
+"""The application in a real browser: each journey from file to download, at two widths."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.app.conftest import Running
+
+pytest.importorskip("selenium", reason="no selenium: pip install '.[dev]'")
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+WIDTHS = (400, 1400)
+LONG = 240  # seconds for a job on a busy machine
+DEMO = Path(__file__).parents[2] / "src/coterie/app/web/demo"
+
+
+class Tab:
+    """A browser that is signed in to a running application."""
+
+    def __init__(self, driver: Any, address: str, private: Path) -> None:
+        self.driver = driver
+        self.base = address.partition("/sign-in")[0]
+        self.private = private
+        self.seen = 0  # number of the last job that was waited for
+        driver.get(address)
+
+    def open(self, path: str) -> None:
+        self.driver.get(self.base + path)
+
+    def width(self, pixels: int) -> None:
+        size = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def find(self, selector: str) -> Any:
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector: str) -> list[Any]:
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    @property
+    def text(self) -> str:
+        return self.driver.execute_script("return document.body.innerText")
+
+    def until(self, condition: Callable[[], Any], what: str) -> Any:
+        end = time.monotonic() + LONG
+        while time.monotonic() < end:
+            try:
+                if found := condition():
+                    return found
+            except Exception as error:  # the page is being replaced
+                passing = ("stale", "no such element", "not interactable", "intercepted")
+                if not any(word in str(error) for word in passing):
+                    raise
+            time.sleep(0.1)
+        raise AssertionError(f"not within {LONG} s: {what}\n{self.text[:3000]}")
+
+    def sees(self, words: str) -> None:
+        self.until(lambda: words in self.text, words)
+
+    def click(self, selector: str) -> None:
+        def clicked() -> bool:
+            found = self.find(selector)
+            self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+            found.click()
+            return True
+
+        self.until(clicked, f"a click on {selector}")
+
+    def unfold(self, selector: str) -> None:
+        """Open a part of the page that can be folded."""
+
+        def is_open() -> bool:
+            if self.find(selector).get_attribute("open") is None:
+                self.find(f"{selector} > summary").click()
+            return self.find(selector).get_attribute("open") is not None
+
+        self.until(is_open, f"{selector} is open")
+
+    def ended(self) -> None:
+        """Wait until no job runs."""
+        running = ("running", "stopping")
+        self.until(lambda: (self.job() or {}).get("state") not in running, "the end")
+        self.seen = (self.job() or {}).get("number", 0)
+
+    def job(self) -> dict[str, Any] | None:
+        script = "const f = arguments[0]; fetch('/state').then(r => r.json()).then(s => f(s.job))"
+        return self.driver.execute_async_script(script)
+
+    def finished(self, step: str) -> None:
+        """Wait until a new job of a step has ended with a result."""
+
+        def ended() -> bool:
+            job = self.job()
+            return (
+                job is not None
+                and job["number"] > self.seen
+                and job["step"] == step
+                and job["state"] not in ("running", "stopping")
+            )
+
+        self.until(ended, f"the end of {step}")
+        job = self.job()
+        self.seen = job["number"]
+        assert job["state"] == "finished", job["message"]
+
+    def get(self, path: str) -> tuple[int, bytes]:
+        """Fetch with the cookie of the browser."""
+        script = """
+            const f = arguments[1];
+            fetch(arguments[0]).then(r => r.arrayBuffer().then(b => f([r.status,
+                Array.from(new Uint8Array(b))]))).catch(e => f([0, []]))
+        """
+        status, content = self.driver.execute_async_script(script, path)
+        return status, bytes(content)
+
+    def upload(self, path: Path) -> None:
+        self.open("/data")
+        self.find("#file").send_keys(str(path))
+
+    def errors(self) -> list[str]:
+        """Return what the browser complained about since the last call."""
+        found = self.driver.get_log("browser")
+        return [entry["message"] for entry in found if entry["level"] == "SEVERE"]
+
+    def fits(self) -> None:
+        """Nothing is wider than the screen, at either width."""
+        for width in WIDTHS:
+            self.width(width)
+            wide = self.driver.execute_script("return document.documentElement.scrollWidth")
+            assert wide <= width, f"{self.driver.current_url} is {wide} px wide at {width} px"
+
+
+@pytest.fixture(scope="module")
+def tab(browser, tmp_path_factory):
+    """One application and one browser for all tests of this file."""
+    private = tmp_path_factory.mktemp("private")
+    state = tmp_path_factory.mktemp("state")
+    running = Running("app", "--no-browser", "--private", str(private), COTERIE_STATE=str(state))
+    assert running.address, running.printed
+    browser.set_script_timeout(60)
+    found = Tab(browser, running.address, private)
+    yield found
+    assert running.stop() == 0, running.printed
+
+
+@pytest.fixture(autouse=True)
+def _no_errors(tab):
+    tab.errors()
+    yield
+    assert tab.errors() == []
+
+
+def _demo(tab: Tab, kind: str) -> None:
+    tab.open("/data")
+    tab.click(f'input[value="{kind}"] + button')
+    tab.finished("data")
+
+
+@pytest.fixture(scope="module")
+def published(tab):
+    """The journey of a network: data, blocks, frontier, release. Later tests look at the result."""
+    tab.width(1400)
+    tab.upload(DEMO / "demo-network.csv")
+    tab.finished("data")
+    tab.sees("This looks like a network of 300 nodes")
+    tab.fits()
+    tab.width(1400)
+    tab.open("/explore")
+    tab.click('form[action="/explore/start"] button[type=submit]')
+    tab.finished("explore")
+    tab.sees("form 6 blocks")
+    tab.open("/publish")
+    tab.click('form[action="/publish/frontier"] button[type=submit]')
+    tab.finished("publish")
+    tab.sees("Make the release")
+    field = tab.find('form[action="/publish/release"] [name=dataset]')
+    field.clear()
+    field.send_keys("club members")
+    tab.click('form[action="/publish/release"] button[type=submit]')
+    tab.finished("release")
+    tab.sees("Every limit of the policy holds.")
+    return tab
+
+
+def test_explore_shows_the_network_its_blocks_and_a_search(published):
+    tab = published
+    tab.open("/explore")
+    tab.fits()
+    assert tab.all(".chart.nodes .hit"), "the network itself is drawn"
+    tab.click("#blocks .chip")
+    tab.until(lambda: len(tab.all("#members li")) > 10, "the members of a block")
+    name = tab.find("#members li").text.partition("\n")[0].rpartition(" ")[0].split("  ")[0]
+    tab.find("#search").send_keys("Ada ")
+    tab.until(lambda: tab.all("#found .chip"), "found nodes")
+    assert all("Ada" in chip.text for chip in tab.all("#found .chip"))
+    assert name
+    mark = tab.find(".chart.nodes .hit")
+    tab.driver.execute_script(
+        "arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", mark
+    )
+    status, labels = tab.get("/download/explore/labels.csv")
+    assert status == 200 and len(labels.splitlines()) == 301
+    for file in ("report.html", "picture.svg"):
+        assert tab.get(f"/download/explore/{file}")[0] == 200
+
+
+def test_the_frontier_is_drawn_and_moving_along_it_changes_both_sides(published):
+    tab = published
+    tab.open("/publish")
+    tab.fits()
+    marks = len(tab.all(".frontier .hit"))
+    assert 6 <= marks <= 12
+    assert tab.all(".frontier .recommended"), "the recommended setting is marked"
+    before = tab.find(".point:not([hidden])").text
+    script = """
+        const range = document.getElementById("point-range");
+        range.value = range.value === range.max ? range.min : range.max;
+        range.dispatchEvent(new Event("input", {bubbles: true}));
+        range.dispatchEvent(new Event("change", {bubbles: true}));
+    """
+    tab.driver.execute_script(script)
+    assert tab.find(".point:not([hidden])").text != before
+    shown = tab.find(".point:not([hidden])").get_attribute("data-index")
+    assert tab.find(".point-value").get_attribute("value") == shown
+    tab.until(
+        lambda: tab.driver.execute_script(
+            "return fetch('/publish').then(r => r.text()).then(t => t.includes("
+            f'\'name="point" value="{shown}"\'))'
+        ),
+        "the server knows the setting",
+    )
+
+
+def test_the_release_can_be_downloaded_and_nothing_private_can(published):
+    tab = published
+    tab.open("/publish")
+    tab.sees("Every limit of the policy holds.")
+    assert "copy without names" in tab.text
+    status, content = tab.get("/download/release/release.zip")
+    assert status == 200
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert sorted(archive.namelist()) == ["release/graph.csv", "release/report.html"]
+        graph = archive.read("release/graph.csv").decode()
+    assert "Ada" not in graph and len(graph.splitlines()) > 500
+    audits = list(tab.private.rglob("audit.json"))
+    assert len(audits) == 1 and audits[0].parent.stat().st_mode & 0o777 == 0o700
+    audit = json.loads(audits[0].read_text())
+    secret = [str(audit["entropy"]), audit["input_sha256"], audit["ledger_entry"]]
+    paths = ["/publish", "/data", "/explore", "/state", "/download/release/report.html"]
+    paths += ["/download/policy.toml", "/download/reproduce.sh", "/download/reproduce.py"]
+    for path in paths:
+        status, content = tab.get(path)
+        assert status == 200, path
+        assert not any(word in content.decode() for word in secret), path
+    for path in (
+        "/download/release/audit.json",
+        "/download/release/DO-NOT-PUBLISH.txt",
+        "/download/release/..%2f..%2fprivate",
+        "/download/private/audit.json",
+        "/download/release/identity.csv",
+        f"/download/release{audits[0]}",
+        str(audits[0]),
+    ):
+        assert tab.get(path)[0] == 404, path
+    tab.errors()  # the browser reports the refused requests
+
+
+def test_the_downloaded_script_gives_the_same_release_figures(published, tmp_path):
+    tab = published
+    for file, name in (
+        ("reproduce.py", "reproduce.py"),
+        ("reproduce.sh", "reproduce.sh"),
+        ("policy.toml", "policy.toml"),
+        ("input", "demo-network.csv"),
+    ):
+        (tmp_path / name).write_bytes(tab.get(f"/download/{file}")[1])
+    tab.open("/publish")
+    # The smallest class and the disclosed edges follow from the blocks, not from the draw.
+    shown = {
+        row.find_elements(By.CSS_SELECTOR, "td")[0].text.split("\n")[0]: row.find_elements(
+            By.CSS_SELECTOR, "td"
+        )[1].text
+        for row in tab.all("#limits tbody tr")
+    }
+    made = subprocess.run(
+        [sys.executable, "reproduce.py"],
+        cwd=tmp_path,
+        env={**_environment(), "COTERIE_STATE": str(tmp_path / "state")},
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        check=True,
+    )
+    printed = dict(
+        line.rsplit(" (", 1)[0].rsplit(": ", 1) for line in made.stdout.splitlines() if line
+    )
+    assert printed["people in the smallest class"] == shown["people in the smallest class"]
+    disclosed = next(name for name in printed if name.startswith("edges disclosed"))
+    assert f"{100 * float(printed[disclosed]):.3g} %" == shown[disclosed]
+    assert (tmp_path / "release" / "graph.csv").exists()
+    assert "--blocks" in (tmp_path / "reproduce.sh").read_text()
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return dict(os.environ)
+
+
+def test_a_reload_a_second_tab_and_another_step_show_the_same_state(published):
+    tab = published
+    tab.open("/explore")
+    tab.unfold("details.settings")
+    field = tab.find('[name="blocks"]')
+    field.clear()
+    field.send_keys("4")
+    tab.click('form[action="/explore/start"] button[type=submit]')
+    first = tab.driver.current_window_handle
+    tab.driver.switch_to.new_window("tab")
+    tab.open("/explore")
+    tab.driver.refresh()
+    tab.finished("explore")
+    tab.sees("form 4 blocks")
+    tab.driver.close()
+    tab.driver.switch_to.window(first)
+    tab.sees("form 4 blocks")  # drawn again without a reload
+    # Back to the first result, without computing: no job starts.
+    tab.click('.earlier button[aria-pressed="false"]')
+    tab.sees("form 6 blocks")
+    assert tab.job()["state"] == "finished"
+    tab.open("/data")
+    assert "6, chosen automatically" in tab.find(".choices").text
+    tab.driver.back()
+    tab.sees("form 6 blocks")
+
+
+def test_a_job_can_be_stopped_and_cancelled(tab, tmp_path):
+    lines = ["source,target"]
+    lines += [f"n{i},n{(i * 7919 + j * j * 31 + 1) % 6000}" for i in range(6000) for j in range(8)]
+    (tmp_path / "large.csv").write_text("\n".join(lines))
+    tab.upload(tmp_path / "large.csv")
+    tab.finished("data")
+    tab.open("/explore")
+    tab.click('form[action="/explore/start"] button[type=submit]')
+    tab.until(lambda: tab.all("#job"), "progress")
+    tab.driver.refresh()  # in the middle
+    tab.until(lambda: tab.all('form[action="/job/cancel"] button'), "progress after a reload")
+    tab.click('form[action="/job/cancel"] button')
+    tab.until(lambda: tab.job()["state"] == "cancelled", "the end")
+    tab.ended()
+    tab.until(lambda: not tab.all("#job"), "the form again")
+    tab.open("/explore")
+    tab.click('form[action="/explore/start"] button[type=submit]')
+    tab.until(lambda: tab.job()["number"] > tab.seen, "a new job")
+    tab.until(lambda: tab.all('form[action="/job/stop"] button'), "the button")
+    tab.click('form[action="/job/stop"] button')
+    tab.finished("explore")
+    tab.sees("This is the best result at the time of the stop.")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.csv", b"", "empty"),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01", "picture.png"),
+        ("one.csv", b"source,target\na,b\nc\n", "line 3"),
+    ],
+)
+def test_bad_files_are_explained(tab, tmp_path, name, content, words):
+    (tmp_path / name).write_bytes(content)
+    tab.upload(tmp_path / name)
+    tab.sees(words)
+    tab.ended()
+    tab.sees("THIS DID NOT WORK" if content else words)
+    assert "Traceback" not in tab.text and "/tmp/" not in tab.text
+    tab.errors()  # the browser reports the refused upload
+
+
+def test_a_network_that_is_too_small_to_publish(tab, tmp_path):
+    (tmp_path / "few.csv").write_text("source,target\na,b\nb,c\nc,a\n")
+    tab.upload(tmp_path / "few.csv")
+    tab.finished("data")
+    tab.open("/publish")
+    tab.click('form[action="/publish/frontier"] button[type=submit]')
+    tab.sees("too small to publish")
+    tab.ended()
+
+
+def test_hostile_names_are_only_text(tab, tmp_path):
+    evil = "<script>document.title='taken'</script>"
+    rows = [f'"{evil}",=cmd()', "=cmd(),b", f'b,"{evil}"', "b,c", "c,=cmd()", "<b>x</b>,c"]
+    (tmp_path / "evil.csv").write_text("source,target\n" + "\n".join(rows) + "\n")
+    tab.upload(tmp_path / "evil.csv")
+    tab.finished("data")
+    tab.open("/data")
+    assert evil in tab.text
+    tab.open("/explore")
+    tab.click('form[action="/explore/start"] button[type=submit]')
+    tab.finished("explore")
+    tab.sees("nodes with")
+    tab.click("#blocks .chip")
+    tab.until(lambda: tab.all("#members li"), "members")
+    assert tab.driver.title.startswith("Explore")
+    assert not tab.all("#main script") and not tab.all("#members b")
+    labels = tab.get("/download/explore/labels.csv")[1].decode()
+    assert "'=cmd()" in labels and "\n=cmd()" not in labels
+
+
+def test_columns_can_be_chosen(tab, tmp_path):
+    (tmp_path / "odd.csv").write_text("when,who,whom\n1,a,b\n2,b,c\n3,c,d\n4,d,a\n")
+    tab.upload(tmp_path / "odd.csv")
+    tab.sees("odd.csv")
+    tab.ended()
+    tab.open("/data")
+    tab.unfold("details.settings")
+    tab.click('[type="radio"][name="kind"][value="network"]')
+    for name, value in (("source", "1"), ("target", "2")):
+        tab.find(f'select[name="{name}"] option[value="{value}"]').click()
+    tab.click('form[action="/data/settings"] button')
+    tab.finished("data")
+    tab.sees("a network of 4 nodes with 4 connections")
+
+
+def test_recommendations_from_file_to_download(tab):
+    tab.width(1400)
+    _demo(tab, "ratings")
+    tab.sees("ratings of 100 items by 240 users")
+    tab.fits()
+    tab.width(1400)
+    tab.open("/recommend")
+    tab.click('[name="model"][value="mmsbm"]')
+    tab.click('form[action="/recommend/fit"] button')
+    tab.finished("recommend")
+    tab.sees("a prediction is typically wrong by")
+    tab.fits()
+    tab.width(1400)
+    tab.find('[name="user"]').send_keys("Ada A.")
+    tab.click('form[action="/recommend"] button')
+    tab.until(lambda: len(tab.all(".ranked li")) >= 10, "a list")
+    tab.click(".ranked summary")
+    assert tab.find(".ranked .why").is_displayed()
+    for select in tab.all('select[name^="item-"]')[:6]:
+        select.find_element(By.CSS_SELECTOR, 'option[value="5"]').click()
+    tab.click('form[action="/recommend/rate"].fields button')
+    tab.sees("Your list")
+    assert len(tab.all("#your-list .ranked > li")) == 10
+    status, table = tab.get("/download/recommend/recommendations.csv")
+    assert status == 200 and len(table.decode().splitlines()) == 1 + 240 * 10
+    assert tab.get("/download/recommend/model.coterie")[0] == 200
+    tab.open("/recommend?user=Nobody")
+    tab.sees("There is no user “Nobody”")
+
+
+def test_keyboard_alone_reaches_every_control(tab):
+    tab.open("/data")
+    reached = set()
+    for _ in range(40):
+        ActionChains(tab.driver).send_keys(Keys.TAB).perform()
+        element = tab.driver.switch_to.active_element
+        reached.add((element.tag_name, element.text or element.get_attribute("id")))
+        outline = tab.driver.execute_script(
+            "return getComputedStyle(arguments[0]).outlineStyle", element
+        )
+        if element.tag_name in ("a", "button", "input", "summary", "select"):
+            assert outline != "none", element.get_attribute("outerHTML")
+    assert ("input", "file") in reached
+    assert ("button", "Demo network") in reached and ("button", "Demo ratings") in reached
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory) -> str:
+    """The source of axe-core, from the npm registry; nothing of it is stored here."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("no npm: apt-get install npm")
+    folder = tmp_path_factory.mktemp("axe")
+    made = subprocess.run(
+        [npm, "install", "--silent", "--no-audit", "--no-fund", "axe-core@4"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    file = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if made.returncode or not file.exists():
+        pytest.skip(f"axe-core could not be installed: {made.stderr[-200:]}")
+    return file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_has_an_accessibility_violation(tab, axe, width, scheme):
+    tab.width(width)
+    feature = [{"name": "prefers-color-scheme", "value": scheme}]
+    tab.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": feature})
+    seen = 0
+    for number, steps in (("1", ("data", "explore", "publish")), (None, ("data", "recommend"))):
+        tab.open("/data")
+        chosen = [
+            button
+            for button in tab.all('form[action="/data/choose"] button')
+            if (number and button.text.startswith(f"{number}.")) or "demo-ratings" in button.text
+        ]
+        if not chosen:
+            continue
+        tab.driver.execute_script("arguments[0].click()", chosen[0] if number else chosen[-1])
+        tab.until(lambda: tab.all(".choices"), "the data")
+        for step in steps:
+            tab.open(f"/{step}")
+            tab.driver.execute_script(axe)
+            found = tab.driver.execute_async_script(
+                "axe.run().then(r => arguments[arguments.length - 1](r.violations.map("
+                "v => [v.id, v.nodes.slice(0, 3).map(n => n.html + ' ' + n.failureSummary)])))"
+            )
+            assert found == [], f"{step} at {width} px, {scheme}: {json.dumps(found, indent=1)}"
+            seen += 1
+    tab.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert seen >= 2

@@ -1,0 +1,98 @@
+"""`coterie serve` as a process: start, hot reload, clean end, and what it refuses."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import threading
+import time
+
+import httpx
+
+from coterie.cli.session import BAD_INPUT
+
+
+def _serve(start, model, *options: str, **variables: str):
+    running = start("serve", str(model), "--port", "0", *options, **variables)
+    assert running.address, running.printed
+    return running
+
+
+def test_it_answers_and_stops_with_ctrl_c(start, model_files):
+    running = _serve(start, model_files["mmsbm"])
+    answer = httpx.post(f"{running.address}/recommend", json={"user": "u1", "n": 3}, timeout=60)
+    assert answer.status_code == 200 and len(answer.json()["items"]) == 3
+    assert "server" not in answer.headers
+    assert running.stop() == 0
+    assert "Traceback" not in running.printed
+
+
+def test_requests_are_answered_while_the_model_is_replaced(start, model_files, tmp_path):
+    path = tmp_path / "current.model"
+    shutil.copy(model_files["mmsbm"], path)
+    running = _serve(start, path)
+    failed: list[object] = []
+    answered = 0
+    ends = threading.Event()
+
+    def ask() -> None:
+        nonlocal answered
+        with httpx.Client(base_url=running.address, timeout=60) as client:
+            while not ends.is_set():
+                answer = client.post("/recommend", json={"user": "u1", "n": 2})
+                answered += 1
+                if answer.status_code != 200:
+                    failed.append(answer.text)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        for name, kind in (("hard", "GeneralizedKMeans"), ("mmsbm", "MMSBM")):
+            shutil.copy(model_files[name], tmp_path / "next")
+            (tmp_path / "next").replace(path)
+            end = time.monotonic() + 60
+            while httpx.get(f"{running.address}/health", timeout=60).json()["model"] != kind:
+                assert time.monotonic() < end, "the model was not replaced"
+                time.sleep(0.1)
+    finally:
+        ends.set()
+        asking.join()
+    assert failed == [] and answered > 0
+    assert running.stop(signal.SIGTERM) == 0
+
+
+def test_another_address_requires_a_token(start, model_files):
+    running = _serve(start, model_files["mmsbm"], "--host", "0.0.0.0")
+    token = next(line for line in running.lines if line.startswith("token: ")).split()[1]
+    assert httpx.get(f"{running.address}/metrics", timeout=60).status_code == 401
+    header = {"authorization": f"Bearer {token}"}
+    assert httpx.get(f"{running.address}/metrics", headers=header, timeout=60).status_code == 200
+
+
+def test_the_token_of_the_environment_is_used_and_never_printed(start, model_files):
+    secret = "a-token-of-my-own-choice"
+    running = _serve(start, model_files["mmsbm"], COTERIE_TOKEN=secret)
+    assert httpx.get(f"{running.address}/metrics", timeout=60).status_code == 401
+    header = {"authorization": f"Bearer {secret}"}
+    assert httpx.get(f"{running.address}/metrics", headers=header, timeout=60).status_code == 200
+    running.stop()
+    assert secret not in running.printed
+
+
+def test_what_cannot_be_served_is_one_clear_line(start, model_files, tmp_path):
+    (tmp_path / "ratings.csv").write_text("user,item,rating\na,b,3\n")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for arguments, words, variables in (
+            (["serve", str(tmp_path / "ratings.csv")], "is not a saved model", {}),
+            (["serve", str(tmp_path / "nothing")], "cannot be read", {}),
+            (["serve", str(model_files["mmsbm"]), "--port", port], "is in use", {}),
+            (["serve", str(model_files["mmsbm"])], "16 or more", {"COTERIE_TOKEN": "short"}),
+        ):
+            running = start(*arguments, **variables)
+            assert running.stop() == BAD_INPUT
+            assert words in running.printed and "Traceback" not in running.printed
+            assert running.printed.count("\n") <= 2
