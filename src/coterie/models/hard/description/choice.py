@@ -53,7 +53,7 @@ def choose_description(
     number of blocks that a run ended with."""
     best: Described | None = None
     lengths: dict[int, float] = {}
-    models = (name,)
+    models: tuple[str, ...] = (name,)
     if name == "auto":
         models = tuple(m for m in MODELS if not nested or m in NESTED)
     search = nested_description if nested else shortest_description
