@@ -32,6 +32,7 @@ from coterie.models.hard.description.choice import (
     description_length_of_result,
     graph_objective,
 )
+from coterie.models.hard.description.comparison import ComparedModel
 from coterie.models.hard.description.fit import description_length_of
 from coterie.models.hard.description.sampling import PosteriorSamples, draw_samples
 from coterie.models.hard.description.state import KINDS, multigraph
@@ -213,6 +214,9 @@ class GeneralizedKMeans(GraphResults):
     ([[3, 1], [1, 3]], True)
     """
 
+    samples_: PosteriorSamples  # set by the command line, for reports
+    compared_models_: list[ComparedModel]
+
     def __init__(
         self,
         n_blocks: int | tuple[int, int] | str = 10,
@@ -351,6 +355,7 @@ class GeneralizedKMeans(GraphResults):
 
             began = time.perf_counter()
             if described and self.search == "best":
+                assert isinstance(objective, BlockObjective)
                 self._fit_description(objective, data, fit, running, callback, began)
                 return self
             if self.n_blocks == "auto":
@@ -392,9 +397,12 @@ class GeneralizedKMeans(GraphResults):
         if self.n_blocks == "nested":
             self.levels_ = list(found.levels)
         self.objective_, self.interrupted_ = found.objective, found.interrupted
-        self.description_lengths_ = {(k,): length for k, length in lengths.items()}
+        self.description_lengths_: dict[tuple[int, ...], float] = {
+            (k,): length for k, length in lengths.items()
+        }
         self.description_length_ = found.length
         final = objective_for(graph_objective(found.objective), data, self.score, engine)
+        assert isinstance(final, BlockObjective)
         task = _SearchTask(final, (max(found.n_blocks, 1),), None, engine, callback)
         self.seconds_ = time.perf_counter() - began
         entropy = final.entropy(final.start((found.labels,), task.n_blocks))
@@ -668,7 +676,7 @@ class GeneralizedKMeans(GraphResults):
         self.locally_optimal_ = not found.interrupted and is_locally_optimal(
             objective, state, task.engine, self.min_block_size
         )
-        if self.n_blocks == "auto":
+        if self.n_blocks == "auto" and isinstance(objective, BlockObjective):
             self.description_length_ = description_length_of_result(objective, found.labels)
 
     def _connect(self, task: _SearchTask, found: SearchResult) -> tuple[_SearchTask, SearchResult]:
