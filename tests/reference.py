@@ -2121,6 +2121,8 @@ def link_probability(
     half_edges = count * (2 if r == s else 1)
     affinity = (half_edges + 0.3) / (block_degree[0] * block_degree[1] / ends + 0.3)
     return 1 - math.exp(-(degree[u] + 0.5) * (degree[v] + 0.5) / ends * affinity)
+
+
 # --- rankings -------------------------------------------------------------------------------------
 
 
@@ -2169,3 +2171,92 @@ def average_precision(ranked: list, wanted: set, n: int) -> float:
             hits += 1
             total += hits / place
     return total / min(n, len(wanted))
+
+
+# --- Description length (Peixoto, Physical Review E 95, 012317, 2017) -----------------------------
+
+
+def log_choose(n: int, k: int) -> float:
+    """Return the log of a binomial coefficient."""
+    return math.log(math.comb(n, k))
+
+
+def partitions_into_at_most(n: int, k: int) -> int:
+    """Count the partitions of n into at most k parts: a recursion on the largest part."""
+    ways = [1] + [0] * n
+    for part in range(1, k + 1):  # conjugate: parts of size at most k
+        for total in range(part, n + 1):
+            ways[total] += ways[total - part]
+    return ways[n]
+
+
+def labels_description(sizes: Sequence[int]) -> float:
+    """Return the length of labels: number of groups, their sizes, and who is in which."""
+    sizes = [s for s in sizes if s > 0]
+    n, k = sum(sizes), len(sizes)
+    ways = math.factorial(n)
+    for s in sizes:
+        ways //= math.factorial(s)
+    return math.log(n) + log_choose(n - 1, k - 1) + math.log(ways)
+
+
+def description_length(edges: Sequence[Pair], labels: Labels, model: str) -> float:
+    """Return the description length of a simple graph in nats, by the formulas for multigraphs."""
+    n, m = len(labels), len(edges)
+    blocks = sorted(set(labels))
+    B = len(blocks)
+    sizes = {r: sum(1 for z in labels if z == r) for r in blocks}
+    degree = degrees(edges, n)
+    cells: dict[tuple[int, int], int] = {}
+    for u, v in edges:
+        pair = (min(labels[u], labels[v]), max(labels[u], labels[v]))
+        cells[pair] = cells.get(pair, 0) + 1
+    ends = {r: sum(d for d, z in zip(degree, labels, strict=True) if z == r) for r in blocks}
+    total = labels_description(list(sizes.values()))
+    if model != "communities":
+        total += log_choose(B * (B + 1) // 2 + m - 1, m)
+        for (r, s), e in cells.items():
+            total -= math.log(math.factorial(e)) + (e * math.log(2) if r == s else 0.0)
+    else:
+        inside = sum(e for (r, s), e in cells.items() if r == s)
+        total += inside * math.log(B / 2) - math.log(math.factorial(inside))
+        total -= math.log(math.factorial(m - inside))
+        if B > 1:
+            total += (m - inside) * math.log(B * (B - 1) / 2) + math.log(m + 1)
+    if model == "simple":
+        return total + sum(ends[r] * math.log(sizes[r]) for r in blocks)
+    for r in blocks:
+        total += math.log(math.factorial(ends[r])) + degrees_description(
+            [d for d, z in zip(degree, labels, strict=True) if z == r]
+        )
+    return total - sum(math.log(math.factorial(d)) for d in degree)
+
+
+def degrees_description(block: Sequence[int]) -> float:
+    """Return the length of the degrees of a block: how often each occurs, and who has which."""
+    total = math.log(partitions_into_at_most(sum(block), len(block)))
+    total += math.log(math.factorial(len(block)))
+    return total - sum(math.log(math.factorial(block.count(d))) for d in set(block))
+
+
+def nested_description_length(edges: Sequence[Pair], levels: Sequence[Labels]) -> float:
+    """Return the description length of a hierarchy: levels[0] are labels of nodes, levels[l] those
+    of the groups of level l - 1. Degree-corrected below, dense multigraphs above."""
+    m, B = len(edges), len(set(levels[0]))
+    total = description_length(edges, levels[0], "degree-corrected")
+    total -= log_choose(B * (B + 1) // 2 + m - 1, m)
+    ends = [(levels[0][u], levels[0][v]) for u, v in edges]
+    for labels in levels[1:]:
+        groups = sorted(set(labels))
+        sizes = {r: list(labels).count(r) for r in groups}
+        total += labels_description(list(sizes.values()))
+        ends = [(labels[u], labels[v]) for u, v in ends]
+        for r in groups:
+            for s in groups:
+                if s < r:
+                    continue
+                e = sum(1 for u, v in ends if (min(u, v), max(u, v)) == (r, s))
+                places = sizes[r] * (sizes[r] + 1) // 2 if r == s else sizes[r] * sizes[s]
+                total += log_choose(places + e - 1, e)
+    top = len(set(levels[-1]))
+    return total + log_choose(top * (top + 1) // 2 + m - 1, m)

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from coterie.engine.dask import DaskEngine as DaskEngine
     from coterie.models.additive import AdditiveBlockModel as AdditiveBlockModel
     from coterie.models.align import align as align
+    from coterie.models.hard.description.comparison import compare_models as compare_models
     from coterie.models.hard.estimator import GeneralizedKMeans as GeneralizedKMeans
     from coterie.models.soft.mcmmsbm import MCMMSBM as MCMMSBM
     from coterie.models.soft.mmsbm import MMSBM as MMSBM
@@ -74,6 +75,7 @@ _MODULES = {
     "DaskEngine": "coterie.engine.dask",
     "FeatureTable": "coterie.data.features",
     "GeneralizedKMeans": "coterie.models.hard.estimator",
+    "compare_models": "coterie.models.hard.description.comparison",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
     "LedgerRefusal": "coterie.base.errors",

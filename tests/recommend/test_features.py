@@ -49,6 +49,20 @@ def test_items_without_ratings_are_predicted_from_features(described: ct.Recomme
     assert any("features of this item" in line for line in why.words())
 
 
+def test_rankings_include_users_and_items_without_ratings() -> None:
+    ratings, people, items = described_ratings()
+    ids = np.append(people.ids, 99)
+    people = ct.FeatureTable.from_columns(ids, {"age": np.append(people.columns["age"], 58.0)})
+    model = ct.AdditiveBlockModel(n_partitions=2, n_chains=1, n_sweeps=40, pilot=False, rng=0)
+    rec = ct.Recommender(model).fit(ratings, user_features=people, item_features=items)
+    best = [found.item for found in rec.recommend(99, n=20, order="rating")]
+    assert len(best) == 20 and all(item % 2 for item in best)  # blue items are odd
+    assert {37, 39} & set(best)  # without ratings
+    assert (
+        rec.predict([99], [1])[0] > rec.predict([int(people.columns["age"][:60].argmin())], [1])[0]
+    )
+
+
 def test_features_are_saved(described: ct.Recommender, tmp_path: Path) -> None:
     described.save(tmp_path / "model")
     again = ct.load_recommender(tmp_path / "model")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 from importlib import resources
 
-from coterie.report.charts.drawing import template
-
 
 @cache
 def stylesheet() -> str:
     """Return the style sheet."""
-    own = resources.files("coterie.app") / "web" / "static" / "app.css"
-    parts = [template(name) for name in ("palette.css", "page.css", "chart.css")]
-    return "\n".join([*parts, own.read_text(encoding="utf-8")])
+    # Read as files: importing the charts takes longer than the first page may.
+    templates = resources.files("coterie.report") / "templates"
+    parts = [templates / name for name in ("palette.css", "page.css", "chart.css")]
+    parts.append(resources.files("coterie.app") / "web" / "static" / "app.css")
+    return "\n".join(part.read_text(encoding="utf-8") for part in parts)

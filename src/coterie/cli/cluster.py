@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,6 +30,7 @@ from coterie.cli.session import Session, command, spell_options
 if TYPE_CHECKING:
     import numpy as np
 
+    from coterie.models.hard.description.comparison import ComparedModel
     from coterie.models.hard.estimator import GeneralizedKMeans
 
 _LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
@@ -36,9 +38,13 @@ _LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
 EXAMPLES = """\b
 Examples:
   coterie cluster friends.csv --blocks 10 --out labels.csv --report report.html
-  coterie cluster friends.csv --blocks auto --objective degree-corrected
+  coterie cluster friends.csv --blocks auto --objective auto --compare-models
+  coterie cluster friends.csv --blocks nested --objective degree-corrected --out levels.csv
   coterie cluster ratings.csv --blocks 20,30 --objective ratings --json
 """
+
+
+_SAMPLED = ("simple", "degree-corrected", "communities", "auto")  # objectives of --samples
 
 
 class Search(StrEnum):
@@ -62,9 +68,10 @@ def run(
     blocks: Annotated[
         str,
         typer.Option(
-            metavar="K|K,L|auto",
-            help="Number of blocks: one number, two for users and items (--blocks 20,30), or auto "
-            "to choose the number with the shortest description length.",
+            metavar="K|K,L|auto|nested",
+            help="Number of blocks: one number, two for users and items (--blocks 20,30), auto to "
+            "find the blocks with the shortest description length, or nested to find a hierarchy "
+            "of blocks, which can tell apart more and smaller ones.",
         ),
     ],
     objective: Annotated[
@@ -73,9 +80,11 @@ def run(
             "--objective",
             "--kind",
             help="What the input contains and how it is modelled. Graphs: simple, "
-            "degree-corrected (hubs and leaves may share a block), directed, weighted (the third "
-            "column is a count). Ratings: ratings (any scale), binomial (a scale in equal steps), "
-            "likes (pairs without a rating count as not liked).",
+            "degree-corrected (hubs and leaves may share a block), communities (groups that are "
+            "denser inside; with --blocks auto), auto (the one with the shortest description; with "
+            "--blocks auto or nested), directed, weighted (the third column is a count). "
+            "Ratings: ratings (any scale), binomial (a scale in equal steps), likes (pairs without "
+            "a rating count as not liked).",
         ),
     ] = HardObjective.simple,
     search: Annotated[
@@ -101,6 +110,24 @@ def run(
     ] = 0.1,
     iterations: IterationsOption = 300,
     tol: ToleranceOption = 1e-6,
+    compare_models: Annotated[
+        bool,
+        typer.Option(
+            "--compare-models",
+            help="Also describe the graph by every model (one block, simple, degree-corrected, "
+            "communities, nested) and compare the description lengths.",
+        ),
+    ] = False,
+    samples: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Draw N partitions from the posterior in each of two chains, to see how certain "
+            "the blocks are: adds the column confidence to --out and a section to --report. "
+            "0: none.",
+        ),
+    ] = 0,
     min_block_size: Annotated[
         int, typer.Option(min=0, metavar="N", help="Minimum number of nodes per block.")
     ] = 0,
@@ -123,7 +150,11 @@ def run(
     runs: RunsOption = 1,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.csv", help="Write the block of every node: columns node,block."),
+        typer.Option(
+            metavar="FILE.csv",
+            help="Write the block of every node: columns node,block; with --blocks nested also "
+            "level_1, level_2, … (the larger blocks), with --samples also confidence.",
+        ),
     ] = None,
     report: ReportOption = None,
     plot: Annotated[
@@ -160,6 +191,11 @@ def run(
 
     count = parse_blocks(blocks)
     saving = checkpoint_arguments(checkpoint, resume)
+    if samples and (count == "nested" or objective.value not in _SAMPLED):
+        raise InputError(
+            f"--samples does not support --blocks {blocks} with --objective {objective.value}",
+            remedy=f"use --blocks auto or a number, and one of {', '.join(_SAMPLED)}",
+        )
     model = GeneralizedKMeans(
         count,
         objective=objective.value,
@@ -184,9 +220,18 @@ def run(
         session.progress("clustering") as callback,
     ):
         model.fit(data, engine=running, callback=callback, **saving)
+        if samples:
+            model.samples_ = model.sample(
+                data, n_samples=samples, rng=session.seed, engine=running, callback=callback
+            )
+        if compare_models:
+            model.compared_models_ = _compare(data, session.seed, running, callback)
     session.interrupted = model.interrupted_
-    links = [] if predict_links is None else model.predict_links(predict_links)
+    links = []
+    if predict_links is not None:
+        links = model.predict_links(predict_links, samples=getattr(model, "samples_", None))
     result = _result(model, data, known, links=links)
+    compared = getattr(model, "compared_models_", [])
     if out is not None:
         from coterie.data.writers import write_table
 
@@ -202,11 +247,81 @@ def run(
 
         write_page(report, render(model, data, name=Path(graph).name, assumed=session.assumed))
     files = {"labels": out, "picture": plot, "report": report}
-    show_fit(session, result.counts, result.outcome, more=result.further_rows(), files=files)
+    more = [*_level_rows(model), *_sample_rows(model), *result.further_rows()]
+    show_fit(session, result.counts, result.outcome, more=more, files=files)
     for sentence in map(spell_options, result.explanation):
         if sentence not in session.assumed:  # otherwise it has been printed
             session.show(sentence)
-    return result.as_json()
+    if compared:
+        session.show(_comparison_table(compared))
+    return {
+        **result.as_json(),
+        **({"levels": _blocks_per_level(model)} if hasattr(model, "levels_") else {}),
+        **({"samples": _samples_json(model)} if samples else {}),
+        **({"models": [asdict(row) for row in compared]} if compared else {}),
+    }
+
+
+def _compare(data: Any, seed: int, engine: Any, callback: Any) -> list[ComparedModel]:
+    """Compare the models of a graph."""
+    from coterie.data import Graph
+    from coterie.models.hard.description.comparison import compare_models
+
+    if not isinstance(data, Graph):
+        raise InputError(
+            "--compare-models compares models of a graph in memory", remedy="leave it out"
+        )
+    return compare_models(data, rng=seed, engine=engine, callback=callback)
+
+
+def _comparison_table(rows: list[ComparedModel]) -> Any:
+    """Return the printed table of a comparison of models."""
+    from rich.table import Table
+
+    table = Table("model", "blocks", "description length", "longer by", "odds", box=None)
+    for row in rows:
+        odds = f"{row.odds:.3g}" if row.difference < 700 else "0"
+        table.add_row(
+            row.model,
+            f"{row.n_blocks:,}",
+            f"{row.description_length:,.1f} nats",
+            f"{row.difference:,.1f}",
+            odds,
+        )
+    return table
+
+
+def _sample_rows(model: GeneralizedKMeans) -> list[tuple[str, str]]:
+    """Return the rows of the printed table about samples from the posterior."""
+    drawn = getattr(model, "samples_", None)
+    if drawn is None:
+        return []
+    sure = f"{100 * float(drawn.confidence_.mean()):.1f} % on average"
+    agree = "chains agree" if drawn.chains_agree else "chains disagree: draw more samples"
+    return [("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f})")]
+
+
+def _samples_json(model: Any) -> JsonObject:
+    """Return the summary of the samples for the JSON output."""
+    drawn = model.samples_
+    return {
+        "drawn": len(drawn.labels_),
+        "mean_confidence": float(drawn.confidence_.mean()),
+        "block_counts": {str(k): share for k, share in drawn.block_counts_.items()},
+        "r_hat": drawn.r_hat_ if math.isfinite(drawn.r_hat_) else None,
+    }
+
+
+def _blocks_per_level(model: GeneralizedKMeans) -> list[int]:
+    """Return the number of blocks per level of a hierarchy."""
+    return [int(z.max(initial=-1)) + 1 for z in model.levels_]
+
+
+def _level_rows(model: GeneralizedKMeans) -> list[tuple[str, str]]:
+    """Return the row of the printed table about the levels of a hierarchy."""
+    if not hasattr(model, "levels_"):
+        return []
+    return [("levels", ", ".join(f"{k:,}" for k in _blocks_per_level(model)) + " blocks")]
 
 
 @dataclass(frozen=True)
@@ -282,7 +397,7 @@ def _result(
             "edges": data.n_edges if one_set else len(data),
             "blocks": model.n_blocks_,
         },
-        objective=model.objective,
+        objective=model.objective_,
         outcome=FitOutcome(
             entropy=model.entropy_,
             history=model.history_,
@@ -293,6 +408,7 @@ def _result(
             hard=True,
             locally_optimal=model.locally_optimal_,
             connected=model.connected,
+            description_length=getattr(model, "description_length_", None),
         ),
         agreement=None if known is None else _agreement(model, known),
         explanation=[] if model.graph_ is None else model.explain(),
@@ -351,7 +467,12 @@ def _labels_table(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:
     import numpy as np
 
     if hasattr(model, "labels_"):
-        return {"node": data.ids, "block": model.labels_}
+        table = {"node": data.ids, "block": model.labels_}
+        for level, labels in enumerate(getattr(model, "levels_", [])[1:], 1):
+            table[f"level_{level}"] = labels
+        if hasattr(model, "samples_"):
+            table["confidence"] = model.samples_.confidence_
+        return table
     return {
         "side": np.repeat(["user", "item"], [data.n_users, data.n_items]),
         "node": [*data.user_ids.tolist(), *data.item_ids.tolist()],

@@ -29,6 +29,7 @@ class FitOutcome:
     hard: bool = False  # hard clustering counts moved nodes and checks local optimality
     locally_optimal: bool | None = None
     connected: bool = False  # blocks were kept connected
+    description_length: float | None = None  # where the number of blocks was chosen
 
     def json_keys(self) -> JsonObject:
         """Return the keys of the JSON output that every fit has."""
@@ -52,6 +53,8 @@ class FitOutcome:
         }
         if not self.hard:
             del keys["locally_optimal"]
+        if self.description_length is not None:
+            keys["description_length"] = self.description_length
         return keys
 
     def rows(self) -> list[tuple[str, str]]:
@@ -60,6 +63,9 @@ class FitOutcome:
             ("entropy", f"{self.entropy:,.2f} nats (lower is better)"),
             ("iterations", f"{len(self.history):,} ({self._ending()})"),
         ]
+        if self.description_length is not None:
+            described = f"{self.description_length:,.2f} nats (the number of blocks minimises it)"
+            rows.insert(0, ("description length", described))
         if self.hard and not self.interrupted:
             rows.append(("locally optimal", self._optimality()))
         return [*rows, ("seconds", f"{self.seconds:.2f}")]
@@ -72,10 +78,15 @@ class FitOutcome:
         return "not converged; increase --iterations"
 
     def _optimality(self) -> str:
+        measure = "lower the entropy"
+        if self.description_length is not None:
+            measure = "shorten the description"
         if self.locally_optimal:
-            return "yes: moving any single node would not lower the entropy"
+            return f"yes: moving any single node would not {measure}"
         if self.connected:
-            return "no: moving a single node would lower the entropy, but blocks stay connected"
+            return f"no: moving a single node would {measure}, but blocks stay connected"
+        if self.description_length is not None:
+            return "not verified: moving a single node might shorten the description"
         return "no: moving a single node would lower the entropy; try --search best or more --runs"
 
 

@@ -94,6 +94,8 @@ class HardObjective(StrEnum):
 
     simple = "simple"
     degree_corrected = "degree-corrected"
+    communities = "communities"
+    auto = "auto"
     directed = "directed"
     weighted = "weighted"
     ratings = "ratings"
@@ -249,14 +251,14 @@ def parse_groups(text: str) -> int | tuple[int, int]:
 
 
 def parse_blocks(text: str) -> int | tuple[int, int] | str:
-    """Parse "10", "10,5" or "auto" as the value of --blocks.
+    """Parse "10", "10,5", "auto" or "nested" as the value of --blocks.
 
     >>> parse_blocks("10,5"), parse_blocks("auto")
     ((10, 5), 'auto')
     """
-    if text == "auto":
+    if text in ("auto", "nested"):
         return text
-    return _parse_counts("--blocks", text, "give K, K,L for users and items, or auto")
+    return _parse_counts("--blocks", text, "give K, K,L for users and items, auto or nested")
 
 
 def _parse_counts(option: str, text: str, remedy: str) -> int | tuple[int, int]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from coterie.base.errors import InputError
+from coterie.base.lazy_modules import pyarrow_compute as pc
 
 _SPREAD = 8  # if the range of ids is at most this many times their count, use a table
 

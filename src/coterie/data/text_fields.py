@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from coterie.base.lazy_modules import pyarrow_compute as pc
 from coterie.data.text_layout import Layout
 
 _ROWS = 1 << 15  # rows split at once: the bounds of their fields fit into the cache

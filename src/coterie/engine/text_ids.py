@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from coterie.base.lazy_modules import pyarrow_compute as pc
 from coterie.kernels.io.names import fill_slots, hash_names, number_names
 
 _MIN_SLOTS = 1 << 10

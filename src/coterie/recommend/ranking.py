@@ -64,15 +64,17 @@ def ranked_blocks(
     if n < 1:
         raise InputError(f"n must be at least 1, not {n}")
     table = state.table
-    shown = np.asarray(table.item_counts.any(axis=1))
+    # An item with features but no ratings has an expected rating, but no interactions.
+    by_rating = order is Order.RATING
+    shown = state.known_items if by_rating else np.asarray(table.item_counts.any(axis=1))
     if allowed is not None:
         shown = np.asarray(shown & allowed)
     candidates = np.flatnonzero(shown)
-    has_ratings = np.append(table.user_counts.any(axis=1), False)[users]
+    predictable = np.append(state.known_users, False)[users]
     fallback = table.item_distributions(np.arange(table.n_items)) @ state.adapter.values
     step = max(1, _MAX_SCORES // max(table.n_items, 1))
     for begin in range(0, len(users), step):
-        block, known = users[begin : begin + step], has_ratings[begin : begin + step]
+        block, known = users[begin : begin + step], predictable[begin : begin + step]
         if order is Order.RATING:
             scores = np.tile(fallback[candidates], (len(block), 1))
             if known.any():

@@ -172,7 +172,8 @@ def _convergence(axes: Any, model: Any) -> None:
     axes.set_xlabel("iteration")
     axes.locator_params(axis="x", integer=True)
     axes.set_ylabel("entropy S (nats)", color=_INK)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    digits = 0 if np.ptp(entropy) > 20 else 2  # ticks must differ
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.{digits}f}")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     axes.annotate(

@@ -23,6 +23,7 @@ from coterie.report.charts import (
 )
 from coterie.report.charts.network_drawing import STYLES
 from coterie.report.cluster_summary import ClusterSummary, summarize
+from coterie.report.description_sections import description_sections
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
 from coterie.report.shared_sections import count
 
@@ -62,11 +63,12 @@ def render(
             model, data, name=name, titles=titles, assumed=assumed
         )
         return write(cluster_ratings_report.compose(summary))
-    return write(compose(summarize(model, data, name=name, assumed=assumed)))
+    summary_of_graph = summarize(model, data, name=name, assumed=assumed)
+    return write(compose(summary_of_graph, description_sections(model, data)))
 
 
-def compose(summary: ClusterSummary) -> Page:
-    """Compose the page from a summary."""
+def compose(summary: ClusterSummary, more: Sequence[Section] = ()) -> Page:
+    """Compose the page from a summary, with more sections before the list of blocks."""
     return Page(
         "cluster report",
         f"{summary.blocks:,} blocks in {summary.fit.name}",
@@ -76,6 +78,7 @@ def compose(summary: ClusterSummary) -> Page:
             _network(summary),
             _structure(summary),
             _sizes(summary),
+            *more,
             _listed(summary),
             *summary.fit.closing_sections(),
         ],

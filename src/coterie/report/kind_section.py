@@ -19,13 +19,13 @@ def kind_section(rows: Sequence[PublicKindRow], *, exact: bool) -> Section:
     section.lead = f"{kept} of {len(rows)} measures are preserved within their tolerance."
     if not exact:
         section.lead += " Figures of the original are not shown."
-    columns = ["measure", *(["original"] if exact else []), "release", ""]
+    columns = ["measure", *(["original"] if exact else []), "release", "preserved?"]
     cells: list[list[Cell]] = []
     for row in rows:
         distance = row.name.startswith("distance of")
         shown = percent(row.published) if distance else _shown(row.published)
         before: list[Cell] = [_shown(row.original)] if exact else []
-        cells.append([row.name, *before, shown, "kept" if row.kept else "not kept"])
+        cells.append([row.name, *before, shown, "✓ preserved" if row.kept else "✗ not preserved"])
     section.tables.append(
         Panel(
             "What is drawn on top of the edges",

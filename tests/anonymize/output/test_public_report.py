@@ -97,6 +97,23 @@ def test_a_published_mean_hides_what_min_class_size_people_contribute(
     assert rounding.share(moved) == shown
 
 
+@given(sizes, st.integers(0, 200), st.sampled_from([-1e-9, 0.0, 1e-9]), st.floats(0, 0.9))
+def test_a_mean_at_the_boundary_of_two_steps_hides_as_much(
+    case: tuple[int, int], number: int, beside: float, part: float
+) -> None:
+    """Where a figure lies decides nothing: at a boundary, one side still has a whole step."""
+    n, group = case
+    rounding = PublicRounding(n, group)
+    step = rounding.share_step
+    boundary = (number % max(1, int(1 / step)) + 0.5) * step
+    shown = rounding.share(boundary + beside)
+    assert abs(shown.value - boundary) == pytest.approx(shown.error)
+    side = 1 if shown.value > boundary else -1
+    moved = boundary + beside + side * max(part * 2 * shown.error, 1e-8)
+    assert rounding.share(moved) == shown
+    assert 2 * shown.error * n >= 2 * group * (1 - 1e-9)
+
+
 @given(st.integers(20, 10**7), st.integers(10, 100))
 def test_steps_depend_on_the_number_of_people_only(n: int, group: int) -> None:
     rounding = PublicRounding(n, group)
@@ -108,14 +125,31 @@ def test_steps_depend_on_the_number_of_people_only(n: int, group: int) -> None:
 # --- the page --------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def people() -> tuple[Graph, np.ndarray]:
+def _hubs() -> nx.Graph:
     """Six communities with hubs, as many people as the other figures need for their rounding."""
     network = nx.barabasi_albert_graph(N, 5, seed=6)
     communities = nx.stochastic_block_model(
         [N // 6] * 6, np.full((6, 6), 0.001) + 0.04 * np.eye(6), seed=6
     )
     network.add_edges_from(communities.edges)
+    return network
+
+
+def _near_boundary() -> nx.Graph:
+    """The same with fewer edges: one edge less would give another mean degree on the page."""
+    network = _hubs()
+    rounding, rng = PublicRounding(N, GROUP), default_rng(8)
+    edges = [e for e in network.edges if min(network.degree[e[0]], network.degree[e[1]]) > 8]
+    shown = [rounding.mean(2 * (network.number_of_edges() - k) / N) for k in range(len(edges))]
+    last = next(k for k in range(100, len(edges)) if shown[k + 1] != shown[k])
+    network.remove_edges_from(edges[k] for k in rng.permutation(len(edges))[:last].tolist())
+    return network
+
+
+@pytest.fixture(scope="module", params=[_hubs, _near_boundary])
+def people(request: pytest.FixtureRequest) -> tuple[Graph, np.ndarray]:
+    """A network of 900 people, and its six blocks."""
+    network: nx.Graph = request.param()
     graph = Graph.from_edges(*np.array(network.edges).T, n_nodes=N)
     return graph, (np.arange(N) // (N // 6)).astype(np.int32)
 

@@ -14,6 +14,7 @@ from coterie.anonymize.private.assortativity import (
     equal_end_thresholds,
     estimate_assortativity,
 )
+from coterie.anonymize.private.block_separation import separate
 from coterie.anonymize.private.block_structure import (
     adjust_to_sums,
     deal_degrees,
@@ -265,3 +266,32 @@ def test_open_ends_are_joined(key: int, ends: list[int]) -> None:
     found = list(zip(source[:made].tolist(), target[:made].tolist(), strict=True))
     assert found == expected
     assert len({frozenset(edge) for edge in found}) == len(found)
+
+
+cells = st.lists(st.integers(0, 40), min_size=10, max_size=10)
+
+
+@given(cells, st.floats(0, 1))
+def test_separation_moves_a_background_inside(values: list[int], share: float) -> None:
+    upper = np.zeros((4, 4))
+    upper[np.triu_indices(4)] = values
+    ends = upper + upper.T
+    moved = separate(ends, share)
+    outer, rest = (x[~np.eye(4, dtype=bool)].sum() for x in (ends, moved))
+    assert moved == pytest.approx(moved.T)
+    assert moved.sum(1) == pytest.approx(ends.sum(1))
+    assert rest == pytest.approx((1 - share) * outer, abs=1e-9 * max(outer, 1))
+    assert (moved >= -1e-9).all()
+    # what a pair of blocks lost is one level of the background, or all that it had
+    lost = (ends - moved) / np.maximum(np.outer(ends.sum(1), ends.sum(1)), 1)
+    level = lost[~np.eye(4, dtype=bool)].max(initial=0)
+    for r in range(4):
+        for s in range(4):
+            assert r == s or moved[r, s] < 1e-6 or lost[r, s] == pytest.approx(level, abs=1e-9)
+
+
+def test_pairs_of_blocks_without_more_than_the_background_become_separate() -> None:
+    ends = np.array([[90.0, 30, 2], [30, 90, 2], [2, 2, 40]])
+    moved = separate(ends, 0.3)
+    assert moved[0, 2] == moved[1, 2] == 0
+    assert moved[0, 1] > 20

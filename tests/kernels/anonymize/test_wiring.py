@@ -176,7 +176,8 @@ def test_the_first_round_keeps_how_many_neighbours_everybody_has_in_each_block(
     assert (last.degrees == before.degrees).all()
     assert (block_matrix(last, classes.block) == block_matrix(before, classes.block)).all()
     assert measure(last).global_clustering > measure(before).global_clustering
-    monkeypatch.setattr(rewiring, "_ROUNDS", rewiring._ROUNDS[:1])
+    for rounds in ("_ROUNDS", "_SPARSE_ROUNDS"):
+        monkeypatch.setattr(rewiring, rounds, getattr(rewiring, rounds)[:1])
     only_first = rewire_within_communities(edges, classes.block, cells, targets, default_rng(2))
     first = _graph(only_first, graph.n_nodes)
     assert first.cleaned == (0, 0, 0) and not np.array_equal(first.indices, before.indices)

@@ -135,7 +135,7 @@ def test_equal_nodes_are_cheapest_partners_and_cost_nothing():
     labels = np.arange(6, dtype=np.int32)
     rows = contract(objective.model, objective.sides[0], labels, 6, labels, 6)
     found, costs = np.empty((6, 2), np.int64), np.empty((6, 2))
-    cheapest_partners(objective.model, rows, rows, np.uint64(0), 0, 6, found, costs)
+    cheapest_partners(objective.model, rows, rows, np.uint64(0), 0, 6, 192, found, costs)
     assert set(found[2]) < {3, 4, 5}
     assert found[0, 0] == 1
     assert np.allclose(costs[2:], 0.0)
@@ -147,7 +147,7 @@ def test_isolated_node_has_a_partner():
     labels = np.arange(5, dtype=np.int32)
     rows = contract(objective.model, objective.sides[0], labels, 5, labels, 5)
     found, costs = np.empty((5, 1), np.int64), np.empty((5, 1))
-    cheapest_partners(objective.model, rows, rows, np.uint64(0), 0, 5, found, costs)
+    cheapest_partners(objective.model, rows, rows, np.uint64(0), 0, 5, 192, found, costs)
     assert found[3, 0] == 4
     assert found[4, 0] == 3
     assert (costs < NEVER).all()
@@ -157,12 +157,15 @@ def test_chosen_merges_are_disjoint_and_cheapest_unless_free():
     found = np.array([[1], [0], [1], [4], [3]])
     costs = np.array([[1.0], [1.0], [2.0], [9.0], [9.0]])
     order = np.argsort(costs, axis=None, kind="stable")
-    into, made = choose_merges(found, costs, order, 5, 5.0)
+    into, made = choose_merges(found, costs, order, 5, 5.0, 2)
     assert into.tolist() == [0, 0, 2, 3, 4]
     assert made == 1
-    into, made = choose_merges(found, costs, order, 5, 10.0)
+    into, made = choose_merges(found, costs, order, 5, 10.0, 2)
     assert into.tolist() == [0, 0, 2, 3, 3]
-    into, made = choose_merges(found, 0 * costs, order, 5, 0.0)
+    into, made = choose_merges(found, costs, order, 5, 10.0, 3)  # groups of up to three
+    assert into.tolist() == [0, 0, 0, 3, 3]
+    assert made == 3
+    into, made = choose_merges(found, 0 * costs, order, 5, 0.0, 2)
     assert into.tolist() == [0, 0, 0, 3, 3]
     assert made == 3
 

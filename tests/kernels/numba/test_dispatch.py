@@ -98,6 +98,12 @@ def test_results_of_plain_kernels_have_the_types_of_compiled_ones(auto_mode):
     assert list(map(type, plain)) == list(map(type, compiled)) == [float, int]
 
 
+def test_arguments_may_be_named_and_types_may_change():
+    assert total(values=np.ones(3)) == (3.0, 3)
+    assert total(np.ones(3, np.int32)) == (3.0, 3)
+    assert total(np.ones(4, np.int64)) == (4.0, 4)
+
+
 def test_unsigned_arithmetic_wraps_around_without_a_warning():
     with np.errstate(all="raise"):
         values = uniform_block._run_plain((np.uint64(2**64 - 1), 5))

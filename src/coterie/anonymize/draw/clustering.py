@@ -26,23 +26,23 @@ from coterie.models.hard.label_tools import renumber
 # too long for them. This bounds the time of a release by a multiple of the edges.
 _CLUSTERED_EDGES = 300_000
 # People per block, by default.
-_LEAST_PEOPLE, _MOST_PEOPLE = 24, 100
+_LEAST_PEOPLE, _MOST_PEOPLE = 40, 100
 
 
 def default_n_blocks(graph: Graph) -> int:
-    """Return the default number of blocks: one per 24 to 100 people, more people in denser graphs.
+    """Return the default number of blocks: one per 40 to 100 people, more people in denser graphs.
 
     A block has about five times as many people as a person has contacts, within these limits. The
-    number is at least half the square root of the number of people, and at most five times the
+    number is at least half the square root of the number of people, and at most four times the
     square root. A disassortative graph gets half the square root, because its blocks are later
     divided by degree. How it was chosen: docs/benchmarks/anonymize.md, "Communities".
 
     >>> default_n_blocks(Graph.from_edges([0], [1], n_nodes=10_000))
-    417
+    250
     """
     n, root = graph.n_nodes, math.sqrt(graph.n_nodes)
     people = min(max(5 * 2 * graph.n_edges / max(n, 1), _LEAST_PEOPLE), _MOST_PEOPLE)
-    blocks = 0.0 if assortativity(graph) < 0 else min(n / people, 5 * root)
+    blocks = 0.0 if assortativity(graph) < 0 else min(n / people, 4 * root)
     return max(1, round(max(root / 2, blocks)))
 
 

@@ -51,6 +51,12 @@ _ROUNDS = (
     _Round(True, 0.8, 5, 12, TOLERANCE, _REACH),
     _Round(False, 0.8, 5, 12, 0.45, _REACH),
 )
+# In sparse networks a swap costs more of the communities.
+_SPARSE_DEGREE = 8.0  # mean degree
+_SPARSE_ROUNDS = tuple(
+    each._replace(partners=2, tolerance=max(each.tolerance, least))
+    for each, least in zip(_ROUNDS, (TOLERANCE, 0.6), strict=True)
+)
 _ASSORTATIVITY_WEIGHT = 5.0  # relative to the other errors: .05 is as much as 25 % of triangles
 
 
@@ -138,15 +144,17 @@ def rewire_within_communities(
 
     In the first round the number of neighbours that a node has in each block does not change, so
     communities cannot move. The second round may change it, and stops as soon as the clustering is
-    close enough, because every swap of it makes communities less clear.
+    close enough, because every swap of it makes communities less clear. No swap divides a block
+    into parts: they would look like communities.
     """
+    sparse = 2 * len(wired.source) < _SPARSE_DEGREE * len(block)
     return _rewire_in_rounds(
         wired,
         block,
         cells,
         targets,
         rng,
-        _ROUNDS,
+        _SPARSE_ROUNDS if sparse else _ROUNDS,
         assortativity_weight=_ASSORTATIVITY_WEIGHT,
     )
 

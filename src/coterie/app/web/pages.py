@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from coterie.app.web.frontier_chart import frontier_chart
 from coterie.app.web.glossary import GLOSSARY
 from coterie.app.web.state import StepResult, Workspace
 from coterie.base.json_values import JsonObject
@@ -52,6 +51,8 @@ class Pages:
         return _environment().get_template(f"{step}.html.j2").render(**values, **more)
 
     def _publish(self, result: StepResult | None, job: Any) -> JsonObject:
+        from coterie.app.web.frontier_chart import frontier_chart  # imports Numba: slow
+
         workspace = self.workspace
         points = [] if result is None else result.result["points"]
         recommended = None if result is None else result.result["recommended"]

@@ -6,8 +6,6 @@ import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from coterie.app.problem import ProblemError
 from coterie.app.web.forms import Form
 from coterie.app.web.state import StepResult, Workspace
@@ -89,6 +87,8 @@ def _popular(
     recommender: Recommender, titles: Mapping[Any, str], step: int
 ) -> list[tuple[int, str]]:
     """Return the numbers and names of ten items that many users rated."""
+    import numpy as np
+
     order = np.argsort(-recommender.table_.item_counts.sum(axis=1), kind="stable")
     chosen = order[step * RATED_AT_ONCE : (step + 1) * RATED_AT_ONCE].tolist()
     names = recommender.items_.ids

@@ -16,9 +16,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from coterie.kernels.additive.distributions import gamma, normal
+from coterie.kernels.numba.dispatch import njit
 
 _BLOCK = 512  # pairs whose products are added in float32 before they go to float64
 
@@ -82,8 +82,8 @@ def cholesky(A):
             total = A[i, j]
             for k in range(j):
                 total -= A[i, k] * A[j, k]
-            if i == j:
-                A[i, i] = math.sqrt(max(total, 1e-12))
+            if i == j:  # rounding must not leave 0 or less
+                A[i, i] = math.sqrt(max(total, 1e-10 * A[i, i] + 1e-12))
             else:
                 A[i, j] = total / A[j, j]
 
@@ -139,28 +139,25 @@ def draw_factors(state, side, x, own, others, mean, precision):
 
 
 @njit(nogil=True, cache=True, fastmath=True)
-def factor_posterior(side, x, own, others, mean, precision, moment):
+def factor_posterior(side, x, own, others, mean, precision, root):
     """Return the conditional mean of each node's factors, and the variance that they add to f.
 
-    The variance of p . q is q' A^-1 q; its mean over the other side is the sum of A^-1 * moment,
-    where moment (K x K) is the mean of q q'.
+    The variance of p . q is q' A^-1 q. Its mean over the ratings is |L^-1 root|^2, where L L' = A
+    and root root' (K x K) is the mean of q q'.
     """
     n, K = own.shape
     part = np.empty((K + 1, K), np.float32)
     A, b, row = np.empty((K, K)), np.empty(K), np.empty(K)
     center, spread = np.empty((n, K), np.float32), np.empty(n, np.float32)
-    root = moment.copy()
-    cholesky(root)
     for u in range(n):
         _condition(u, side, x, own, others, mean, precision, part, A, b)
         _solve_transposed(A, b)
         center[u] = b
         total = 0.0
-        for k in range(K):  # |L^-1 column k of the root|^2
+        for k in range(K):
             for i in range(K):
-                row[i] = root[i, k] if i >= k else 0.0
-            for i in range(k, K):
-                for j in range(k, i):
+                row[i] = root[i, k]
+                for j in range(i):
                     row[i] -= A[i, j] * row[j]
                 row[i] /= A[i, i]
                 total += row[i] * row[i]

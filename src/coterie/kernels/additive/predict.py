@@ -51,6 +51,15 @@ def _user_table(samples, t, u, table):
             table[s, j] = samples.effects[t, s, i, j]
 
 
+@njit(nogil=True, cache=True)
+def _has_effects(effects):
+    """Return whether a sample has groups; those of chains without groups are all 0."""
+    for value in effects.flat:
+        if value != 0.0:
+            return True
+    return False
+
+
 @njit(nogil=True, cache=True, fastmath=True)
 def _locations(samples, t, u, items, table, where, scales):
     """Set where and scales, so that Phi(cut * scale - where) is a cumulative probability."""
@@ -93,14 +102,15 @@ def distributions(samples, users, items, begin, end):
     table = np.empty((L, l), np.float32)
     where, scales = np.empty(count, np.float32), np.empty(count, np.float32)
     for t in range(T):
+        used = table if _has_effects(samples.effects[t]) else table[:0]
         first = begin
         while first < end:
             u, last = users[first], first + 1
             while last < end and users[last] == u:
                 last += 1
             a, b = first - begin, last - begin
-            _user_table(samples, t, u, table)
-            _locations(samples, t, u, items[first:last], table, where[a:b], scales[a:b])
+            _user_table(samples, t, u, used)
+            _locations(samples, t, u, items[first:last], used, where[a:b], scales[a:b])
             cuts = samples.cuts[t, samples.styles[t, u]]
             for r in range(R - 1):
                 _add_cumulative(cuts[r + 1], where[a:b], scales[a:b], below[r + 1, a:b])

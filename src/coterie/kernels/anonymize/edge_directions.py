@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream
 
 MUTUAL, FORWARD, BACKWARD = 0, 1, 2

@@ -7,7 +7,8 @@ weight            float64 (n,): what a node counts as a common neighbour
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 
 @njit(nogil=True, cache=True)

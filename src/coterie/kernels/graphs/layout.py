@@ -17,7 +17,8 @@ iteration costs O(m + n log n).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 _LEAF = 8  # nodes per leaf, at most
 _DEEPEST = 48  # levels of the tree; the stack of the traversal is twice as long

@@ -20,7 +20,7 @@ from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY
 from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream
 
-WINDOW = 192  # blocks examined per slot, a random run of them if more blocks share the slot
+WINDOW = 192  # most blocks examined per slot, a random run of them if more blocks share the slot
 RANDOM_CANDIDATES = 32  # examined by a block that shares no slot with any other
 NEVER = 1e300  # the cost of a merge that is not possible
 FREE = 1e-9  # merges that cost less cost nothing but rounding
@@ -100,11 +100,12 @@ def between_cells(model, rows, r, t, between, pairs, q):
 
 
 @njit(nogil=True, cache=True)
-def cheapest_partners(model, rows, mirror, key, start, stop, found, costs):
+def cheapest_partners(model, rows, mirror, key, start, stop, window, found, costs):
     """Find, for blocks start..stop-1, the blocks that are cheapest to merge with.
 
-    found (OUT): their numbers, the cheapest first, -1 if there is none; costs (OUT): the exact
-    costs. `mirror` holds the rows of the other end (with one node set: rows itself)."""
+    window: how many blocks are examined per slot. found (OUT): their numbers, the cheapest first,
+    -1 if there is none; costs (OUT): the exact costs. `mirror` holds the rows of the other end
+    (with one node set: rows itself)."""
     k, q, few = len(rows.sizes), len(mirror.sizes), found.shape[1]
     affinity = np.zeros(k)
     shared = np.empty(k, np.int64)
@@ -121,10 +122,10 @@ def cheapest_partners(model, rows, mirror, key, start, stop, found, costs):
                 continue
             back = (1 - channel if model.layout == TWO_WAY else channel) * k
             first, last = mirror.indptr[j], mirror.indptr[j + 1]
-            if last - first > WINDOW:
-                state, skipped = below(state, last - first - WINDOW + 1)
+            if last - first > window:
+                state, skipped = below(state, last - first - window + 1)
                 first += skipped
-                last = first + WINDOW
+                last = first + window
             root = rows.roots[i]
             for e in range(first, last):
                 t = mirror.slots[e] - back
@@ -184,15 +185,17 @@ def sort_by(values, names, costs):
 
 
 @njit(nogil=True, cache=True)
-def choose_merges(found, costs, order, max_merges, max_cost):
-    """Choose the cheapest disjoint pairs, at most `max_merges`; all but the first cost at most
-    `max_cost`. Pairs that cost nothing need not be disjoint: equal rows stay equal when merged.
+def choose_merges(found, costs, order, max_merges, max_cost, largest):
+    """Choose the cheapest pairs, at most `max_merges`; all but the first cost at most `max_cost`.
+
+    At most `largest` blocks become one; with 2 the pairs are disjoint. Pairs that cost nothing
+    are not limited: equal rows stay equal when merged.
 
     `order` ranks the entries of `costs` (flat). Return (into, merges made): into[r] is the smallest
     of the blocks that r becomes part of."""
     k, few = found.shape
     into = np.arange(k)
-    taken = np.zeros(k, np.bool_)
+    joined = np.ones(k, np.int64)  # blocks per root, those that were free to merge counted once
     made = 0
     for place in order:
         r, t, cost = (
@@ -202,14 +205,13 @@ def choose_merges(found, costs, order, max_merges, max_cost):
         )
         if t < 0 or made == max_merges or (made > 0 and cost > max_cost):
             break
-        if cost > FREE and (taken[r] or taken[t]):
-            continue
-        taken[r] = True
-        taken[t] = True
         r, t = root_of(into, r), root_of(into, t)
-        if r != t:
-            into[max(r, t)] = min(r, t)
-            made += 1
+        together = joined[r] + joined[t]
+        if r == t or (cost > FREE and together > largest):
+            continue
+        into[max(r, t)] = min(r, t)
+        joined[min(r, t)] = max(2, together) if cost > FREE else max(2, joined[r], joined[t])
+        made += 1
     for r in range(k):
         into[r] = into[into[r]]  # in rising order the parent of r is already a root
     return into, made

@@ -11,7 +11,8 @@ and its minimum solves (G + Σ_O y_v y_vᵀ + p I) x = Σ_O y_v: the absent pair
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coterie.kernels.numba.dispatch import njit
 
 
 @njit(nogil=True, cache=True)

@@ -256,7 +256,7 @@ def sample_of(chain: Chain, observed: Observed) -> Samples:
             Q,
             chain.user_means,
             chain.factor_precision[0],
-            _second_moment(Q, observed.items),
+            _moment_root(Q, observed.items),
         )
         user_spreads += more
         item_factors, more = factor_posterior(
@@ -266,14 +266,15 @@ def sample_of(chain: Chain, observed: Observed) -> Samples:
             P,
             chain.item_means,
             chain.factor_precision[1],
-            _second_moment(P, observed.users),
+            _moment_root(P, observed.users),
         )
         item_spreads += more
     else:
         user_factors, item_factors = P.copy(), Q.copy()
+    rng = np.random.default_rng(int(chain.stream[0]))
     return Samples(
-        np.ascontiguousarray(chain.g.T),
-        np.ascontiguousarray(chain.h.T),
+        _labels_of_sample(chain.g, observed.users, rng),
+        _labels_of_sample(chain.h, observed.items, rng),
         chain.M.astype(np.float32),
         user_offsets.astype(np.float32),
         item_offsets.astype(np.float32),
@@ -290,10 +291,25 @@ def sample_of(chain: Chain, observed: Observed) -> Samples:
     )
 
 
-def _second_moment(factors: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """Return the mean of q q' over the ratings."""
+def _labels_of_sample(
+    labels: np.ndarray, nodes: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Return labels, nodes x L; a node without ratings gets those of nodes of random ratings.
+
+    A chain draws such labels uniformly, so that rare groups would count as much as large ones.
+    """
+    found = np.ascontiguousarray(labels.T)
+    unrated = np.flatnonzero(np.bincount(nodes, minlength=len(found)) == 0)
+    for s in range(len(labels)):
+        found[unrated, s] = labels[s, nodes[rng.integers(0, len(nodes), len(unrated))]]
+    return found
+
+
+def _moment_root(factors: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Return a root of the mean of q q' over the ratings."""
     share = np.bincount(nodes, minlength=len(factors)) / max(len(nodes), 1)
-    return np.asarray((factors.T * share) @ factors, np.float64)
+    values, vectors = np.linalg.eigh((factors.T * share) @ factors.astype(np.float64))
+    return np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def _offset_posterior(

@@ -1,10 +1,10 @@
 """Features of users and items that explain their factors and offsets before any rating does.
 
-Two blocks of columns. The first holds side information that the caller gave (age, genres). The
-second is computed from who rated what: the leading singular vectors of the presence matrix, and how
-many ratings a node has. All columns are centred and orthogonal, the second block also to the first,
-so that a chain draws each regression coefficient alone, and a chain that does not use presence
-reads only the first columns.
+Two blocks of columns. The first holds a constant and the side information that the caller gave
+(age, genres). The second is computed from who rated what: the leading singular vectors of the
+presence matrix, and how many ratings a node has. Columns are centred over the ratings and
+orthogonal, the second block also to the first, so that a chain draws each regression coefficient
+alone, and a chain that does not use presence reads only the first columns.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FeatureMap(NamedTuple):
     """The features of one side as an affine function of what is known about a node."""
 
     side_center: np.ndarray  # float64, side columns
-    side_rotation: np.ndarray  # float64, side columns x columns of the first block
+    side_rotation: np.ndarray  # float64, (side columns + 1) x columns of the first block
     basis: PresenceBasis
     center: np.ndarray  # float64, vectors + 1
     slope: np.ndarray  # float64, columns of the first block x (vectors + 1)
@@ -41,7 +41,7 @@ class FeatureMap(NamedTuple):
 
     @property
     def side_columns(self) -> int:
-        """Number of columns that come from side information."""
+        """Number of columns that come from the constant and side information."""
         return int(self.side_rotation.shape[1])
 
     @property
@@ -55,7 +55,7 @@ class FeatureMap(NamedTuple):
         `side` is nodes x side columns; `presence` the result of `presence_columns`, or None for
         nodes without ratings, which then get the presence that their side information suggests.
         """
-        first = (side - self.side_center) @ self.side_rotation
+        first = _with_constant(side - self.side_center) @ self.side_rotation
         second = np.zeros((len(side), self.rotation.shape[1]))
         if presence is not None:
             second = (presence - self.center - first @ self.slope) @ self.rotation
@@ -113,8 +113,12 @@ def node_features(
     presence_users = np.column_stack([left * singular**_POWER, np.log1p(by_user)])
     presence_items = np.column_stack([right * singular**_POWER, np.log1p(by_item)])
     rated, used = by_user > 0, by_item > 0
-    user_map = _feature_map(user_side[rated], presence_users[rated], of_users, with_presence)
-    item_map = _feature_map(item_side[used], presence_items[used], of_items, with_presence)
+    user_map = _feature_map(
+        user_side[rated], presence_users[rated], by_user[rated], of_users, with_presence
+    )
+    item_map = _feature_map(
+        item_side[used], presence_items[used], by_item[used], of_items, with_presence
+    )
     user_values = user_map.values(user_side, presence_users)
     item_values = item_map.values(item_side, presence_items)
     user_values[~rated, user_map.side_columns :] = 0.0
@@ -137,13 +141,27 @@ def _singular_vectors(matrix: csr_array, count: int) -> tuple[np.ndarray, np.nda
 
 
 def _feature_map(
-    side: np.ndarray, presence: np.ndarray, basis: PresenceBasis, with_presence: bool
+    side: np.ndarray,
+    presence: np.ndarray,
+    counts: np.ndarray,
+    basis: PresenceBasis,
+    with_presence: bool,
 ) -> FeatureMap:
-    """Centre and rotate both blocks to orthogonal columns; scale each to total variance 1."""
-    side_center = side.mean(axis=0)
-    side_rotation = _orthogonal(side - side_center, 1.0)
-    first = (side - side_center) @ side_rotation
-    center = presence.mean(axis=0)
+    """Centre and rotate both blocks to orthogonal columns; scale each to total variance 1.
+
+    Columns are centred over ratings, not over nodes: most nodes have few ratings and are rated
+    differently, and a new node should be like one that people do rate.
+    """
+    share = counts / counts.sum()
+    side_center = share @ side
+    centred = side - side_center
+    variance = float((centred**2).sum(axis=1).mean()) if centred.size else 0.0
+    side_scales = np.ones(side.shape[1] + 1)
+    side_scales[:-1] = 1.0 / np.sqrt(variance) if variance > 1e-9 else 0.0
+    block = _with_constant(centred)
+    side_rotation = side_scales[:, None] * _orthogonal(block * side_scales)
+    first = block @ side_rotation
+    center = share @ presence
     scales = np.ones(presence.shape[1])
     vectors = presence[:, 1:-1]  # the first vector mostly repeats the number of ratings
     total = float((vectors**2).sum(axis=1).mean()) if vectors.size else 0.0
@@ -154,19 +172,21 @@ def _feature_map(
     slope = (first.T @ (presence - center)) / squares[:, None]
     rest = presence - center - first @ slope
     if with_presence:
-        rotation = scales[:, None] * _orthogonal(rest * scales, None)
+        rotation = scales[:, None] * _orthogonal(rest * scales)
     else:
         rotation = np.zeros((presence.shape[1], 0))
     return FeatureMap(side_center, side_rotation, basis, center, slope, rotation)
 
 
-def _orthogonal(block: np.ndarray, variance: float | None) -> np.ndarray:
-    """Return a rotation to orthogonal columns, without empty ones; scaled to a total variance."""
+def _with_constant(block: np.ndarray) -> np.ndarray:
+    """Return the block with a column of ones: factors and offsets need not be 0 on average."""
+    return np.column_stack([block, np.ones(len(block))])
+
+
+def _orthogonal(block: np.ndarray) -> np.ndarray:
+    """Return a rotation to orthogonal columns, without empty ones; the largest comes first."""
     values, vectors = np.linalg.eigh(block.T @ block)
     if not len(values) or values[-1] <= 1e-9 * max(len(block), 1):
         return np.zeros((block.shape[1], 0))
     used = values > _LEAST * values[-1]
-    rotation = np.asarray(vectors[:, used][:, ::-1])
-    if variance is not None:
-        rotation = rotation * np.sqrt(variance * len(block) / values[used].sum())
-    return rotation
+    return np.asarray(vectors[:, used][:, ::-1])

@@ -39,7 +39,7 @@ class SideInformation:
 
         `links` is features x (K + 1) of the sample; the last column belongs to the offset.
         """
-        weights = self.map.side_rotation @ links[: self.map.side_columns, -1]
+        weights = self.map.side_rotation[:-1] @ links[: self.map.side_columns, -1]
         return np.asarray((self.rows[node] - self.map.side_center) * weights)
 
     def check(self, n: int, others: int, n_features: int) -> None:
@@ -105,5 +105,5 @@ def _no_features(others: int) -> FeatureMap:
     basis = PresenceBasis(np.zeros((others, 0), np.float32), 1.0)
     nothing = np.zeros(0)
     return FeatureMap(
-        nothing, np.zeros((0, 0)), basis, np.zeros(1), np.zeros((0, 1)), np.zeros((1, 0))
+        nothing, np.zeros((1, 0)), basis, np.zeros(1), np.zeros((0, 1)), np.zeros((1, 0))
     )

@@ -25,6 +25,17 @@ from coterie.models.data_digest import data_digest, digest
 from coterie.models.foreign_data import as_graph, node_names
 from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fit, seed_name
 from coterie.models.hard.connected import connect
+from coterie.models.hard.description.choice import (
+    DESCRIBED,
+    MODELS,
+    choose_description,
+    description_length_of_result,
+    graph_objective,
+)
+from coterie.models.hard.description.comparison import ComparedModel
+from coterie.models.hard.description.fit import description_length_of
+from coterie.models.hard.description.sampling import PosteriorSamples, draw_samples
+from coterie.models.hard.description.state import KINDS, multigraph
 from coterie.models.hard.graph_results import GraphResults
 from coterie.models.hard.memory import check_memory
 from coterie.models.hard.objectives import (
@@ -39,7 +50,6 @@ from coterie.models.hard.objectives.interface import Labels, Objective
 from coterie.models.hard.objectives.sharded import distribute
 from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult, auto_k, best, paper
-from coterie.models.hard.search.description_length import description_length
 from coterie.models.hard.search.paper import PaperTrace
 from coterie.models.hard.validation import block_counts, check_request, given_labels
 from coterie.models.smallest_data import smallest_like, worth_compiling_for
@@ -69,13 +79,21 @@ class GeneralizedKMeans(GraphResults):
 
     Parameters
     ----------
-    n_blocks : int, tuple of (int, int) or "auto", default=10
+    n_blocks : int, tuple of (int, int), "auto" or "nested", default=10
         Number of blocks. For ratings one number for users and items, or a tuple
-        ``(user blocks, item blocks)``. ``"auto"`` chooses the number with the shortest description
-        length (Peixoto, 2017); it needs the whole graph on one machine.
+        ``(user blocks, item blocks)``. ``"auto"`` finds the partition with the shortest description
+        length, whatever its number of blocks (Peixoto, 2017); it needs the whole graph on one
+        machine. For the objectives ``"simple"``, ``"degree-corrected"``, ``"communities"`` and
+        ``"auto"`` every move, merge and split is judged by the description length; for the others
+        the numbers of blocks are compared after a search at each. ``"nested"`` finds a hierarchy,
+        blocks of blocks, which can tell apart more and smaller blocks (Peixoto, 2014); it supports
+        ``"simple"``, ``"degree-corrected"`` and ``"auto"``.
     objective : str, default="simple"
         The model of the data. For a `Graph`: ``"simple"`` (undirected, unweighted),
-        ``"degree-corrected"`` (Karrer & Newman, 2011), ``"directed"`` or ``"weighted"``. For
+        ``"degree-corrected"`` (Karrer & Newman, 2011), ``"communities"`` (degree-corrected, with
+        one density inside blocks and one between them; Zhang & Peixoto, 2020; requires
+        ``n_blocks="auto"``), ``"auto"`` (whichever of these three has the shortest description;
+        requires ``n_blocks="auto"``), ``"directed"`` or ``"weighted"``. For
         `Ratings`: ``"ratings"`` (one distribution over rating levels per cell), ``"binomial"`` or
         ``"likes"`` (which pairs occur, whatever the rating). For an array of points:
         ``"gaussian"``.
@@ -131,14 +149,28 @@ class GeneralizedKMeans(GraphResults):
         Mean of each block (points only).
     history_ : list of Iteration
         ``iteration``, ``seconds``, ``entropy`` and ``moved`` of each iteration of the best run.
+        For graphs with ``n_blocks="auto"`` ``entropy`` is the description length.
     run_entropies_ : list of float
         Entropy of each run.
+    levels_ : list of ndarray of shape (n,), int32
+        The hierarchy (``n_blocks="nested"``): the block of each node per level, from the smallest
+        blocks, which are also `labels_`, to the largest. The level with one block is left out.
+    description_length_ : float
+        Description length of the result in nats (``n_blocks="auto"`` or ``"nested"``).
+        Graphs are described as multigraphs, so the lengths of the objectives ``"simple"``,
+        ``"degree-corrected"`` and ``"communities"`` on one graph can be compared.
     description_lengths_ : dict of tuple to float
-        Description length in nats of every number of blocks that was tried (``n_blocks="auto"``).
+        The shortest description length in nats of every number of blocks that was tried
+        (``n_blocks="auto"``).
+    objective_ : str
+        The objective of the result: the one that was chosen for ``objective="auto"``, else
+        `objective`.
     converged_ : bool
         Whether the search stopped by itself rather than at `max_iter`.
     locally_optimal_ : bool
-        Whether no single move lowers S, verified by a pass over all nodes.
+        Whether no single move lowers S, verified by a pass over all nodes. For graphs with
+        ``n_blocks="auto"``: whether no single move to any block, or to a block of its own,
+        shortens the description.
     interrupted_ : bool
         Whether Ctrl-C ended the search; the other attributes describe the best result so far.
     seconds_ : float
@@ -160,6 +192,12 @@ class GeneralizedKMeans(GraphResults):
     B. Karrer and M. E. J. Newman. Stochastic blockmodels and community structure in networks.
     Physical Review E 83, 016107, 2011.
 
+    T. P. Peixoto. Hierarchical block structures and high-resolution model selection in large
+    networks. Physical Review X 4, 011047, 2014.
+
+    L. Zhang and T. P. Peixoto. Statistical inference of assortative community structures. Physical
+    Review Research 2, 043271, 2020.
+
     T. P. Peixoto. Nonparametric Bayesian inference of the microcanonical stochastic block model.
     Physical Review E 95, 012317, 2017.
 
@@ -175,6 +213,9 @@ class GeneralizedKMeans(GraphResults):
     >>> m.block_edges_.astype(int).tolist(), m.locally_optimal_
     ([[3, 1], [1, 3]], True)
     """
+
+    samples_: PosteriorSamples  # set by the command line, for reports
+    compared_models_: list[ComparedModel]
 
     def __init__(
         self,
@@ -299,9 +340,11 @@ class GeneralizedKMeans(GraphResults):
                 remedy="leave it out for ratings, points and shards",
             )
 
+        self.objective_ = self.objective
         with running_engine(engine) as running:
-            objective = objective_for(self.objective, data, self.score, running)
-            if self.n_blocks != "auto":
+            described = self.n_blocks in ("auto", "nested") and self.objective in DESCRIBED
+            objective = objective_for(graph_objective(self.objective), data, self.score, running)
+            if self.n_blocks not in ("auto", "nested"):
                 sizes, least = objective.n_elements, self.min_block_size
                 n_blocks = block_counts(self.n_blocks, sizes, least)
                 start = given_labels(self.init, sizes, n_blocks, least)
@@ -311,6 +354,10 @@ class GeneralizedKMeans(GraphResults):
                 self._compile(objective)
 
             began = time.perf_counter()
+            if described and self.search == "best":
+                assert isinstance(objective, BlockObjective)
+                self._fit_description(objective, data, fit, running, callback, began)
+                return self
             if self.n_blocks == "auto":
                 n_blocks, start = self._choose_blocks(objective, fit, running, callback)
             task = _SearchTask(objective, n_blocks, start, running, callback)
@@ -325,6 +372,129 @@ class GeneralizedKMeans(GraphResults):
             self._set_results(task, chosen)
         self.run_entropies_ = [run.entropy for run in fit.finished]
         return self
+
+    def _fit_description(
+        self,
+        objective: BlockObjective,
+        data: Graph,
+        fit: HardFitState,
+        engine: Engine,
+        callback: Callback,
+        began: float,
+    ) -> None:
+        """Find the shortest description and set the fitted attributes."""
+        found, lengths = choose_description(
+            self.objective,
+            objective,
+            data,
+            rng=fit.rng,
+            engine=engine,
+            callback=callback,
+            n_init=self.n_init,
+            min_block_size=self.min_block_size,
+            nested=self.n_blocks == "nested",
+        )
+        if self.n_blocks == "nested":
+            self.levels_ = list(found.levels)
+        self.objective_, self.interrupted_ = found.objective, found.interrupted
+        self.description_lengths_: dict[tuple[int, ...], float] = {
+            (k,): length for k, length in lengths.items()
+        }
+        self.description_length_ = found.length
+        final = objective_for(graph_objective(found.objective), data, self.score, engine)
+        assert isinstance(final, BlockObjective)
+        task = _SearchTask(final, (max(found.n_blocks, 1),), None, engine, callback)
+        self.seconds_ = time.perf_counter() - began
+        entropy = final.entropy(final.start((found.labels,), task.n_blocks))
+        self._set_results(
+            task,
+            SearchResult(
+                (found.labels,), entropy, found.history, not found.interrupted, found.interrupted
+            ),
+            optimal=found.locally_optimal,
+        )
+        self.run_entropies_ = [entropy]
+
+    def sample(
+        self,
+        data: Graph | None = None,
+        *,
+        n_samples: int = 100,
+        n_chains: int = 2,
+        thin: int = 2,
+        burn_in: int = 20,
+        rng: RandomState = 0,
+        engine: str | Engine = "local",
+        callback: Callback = silent,
+    ) -> PosteriorSamples:
+        """Draw partitions from the posterior, to see how certain the blocks are.
+
+        Each chain starts at the fitted blocks. Moves of single nodes and merges and splits of
+        blocks are drawn with the probabilities of the model, exp(-description length); the number
+        of blocks may change. Hierarchies cannot be sampled.
+
+        Parameters
+        ----------
+        data : Graph, optional
+            The graph that the model was fitted to. By default, the one that it holds.
+        n_samples : int, default=100
+            Number of samples per chain.
+        n_chains : int, default=2
+            Number of independent chains.
+        thin : int, default=2
+            Sweeps over all nodes between two samples.
+        burn_in : int, default=20
+            Sweeps before the first sample.
+        rng : int, numpy.random.Generator or None, default=0
+            Seed. The same seed gives the same samples for any number of threads.
+        engine : str or Engine, default="local"
+            Where the chains run: "local" or a `LocalEngine`.
+        callback : callable, optional
+            Called with a `Progress` after each sample.
+
+        Returns
+        -------
+        PosteriorSamples
+            The samples, with `marginals_`, `confidence_`, `block_counts_` and `r_hat_`.
+
+        Raises
+        ------
+        InputError
+            If the model is not fitted to this graph, or its objective has no posterior here.
+        """
+        for name, value in (("n_samples", n_samples), ("n_chains", n_chains), ("thin", thin)):
+            if value < 1:
+                raise InputError(f"invalid {name}: {value}", remedy="give at least 1")
+        if data is None:
+            data = getattr(self, "graph_", None)
+        data = as_graph(data)
+        if data is None or len(getattr(self, "labels_", ())) != data.n_nodes:
+            raise InputError(
+                "the model was not fitted to this graph", remedy="call fit with the same graph"
+            )
+        if self.n_blocks == "nested":
+            raise InputError(
+                "a hierarchy cannot be sampled", remedy='fit the model with `n_blocks="auto"`'
+            )
+        if self.objective_ not in KINDS:
+            raise InputError(
+                f'objective "{self.objective_}" cannot be sampled',
+                remedy=f"use one of {', '.join(KINDS)}",
+            )
+        side = make_objective(graph_objective(self.objective_), data).sides[0]
+        with running_engine(engine) as running:
+            return draw_samples(
+                KINDS[self.objective_],
+                multigraph(side.indptr, side.indices),
+                self.labels_,
+                n_samples=n_samples,
+                n_chains=n_chains,
+                thin=thin,
+                burn_in=burn_in,
+                rng=as_generator(rng),
+                engine=running,
+                callback=callback,
+            )
 
     def compile(
         self,
@@ -344,7 +514,7 @@ class GeneralizedKMeans(GraphResults):
             The engine that `fit` will use.
         """
         tiny = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "min_block_size": 0})
-        tiny.n_blocks = "auto" if self.n_blocks == "auto" else 1
+        tiny.n_blocks = self.n_blocks if self.n_blocks in ("auto", "nested") else 1
         tiny._fit(smallest_like(self._own_kind(data)), engine, silent, None, 10, False)
 
     def fit_predict(self, data: Graph | Ratings | np.ndarray, **options: Any) -> np.ndarray:
@@ -471,10 +641,18 @@ class GeneralizedKMeans(GraphResults):
         common |= {"alpha": self.alpha, "after_iteration": save_if_due}
         return paper.run(objective, trace, **common), trace
 
-    def _set_results(self, task: _SearchTask, found: SearchResult) -> None:
-        """Set the fitted attributes that describe the best clustering."""
+    def _set_results(
+        self, task: _SearchTask, found: SearchResult, optimal: bool | None = None
+    ) -> None:
+        """Set the fitted attributes that describe the best clustering.
+
+        `optimal` says whether it is locally optimal; None: check.
+        """
         if self.connected and getattr(self, "graph_", None) is not None:
-            task, found = self._connect(task, found)
+            task, joined = self._connect(task, found)
+            if not np.array_equal(joined.labels[0], found.labels[0]):
+                optimal = False if optimal is not None else None
+            found = joined
         if len(found.labels) == 1:
             self.labels_ = found.labels[0]
         else:
@@ -492,21 +670,30 @@ class GeneralizedKMeans(GraphResults):
             blocks = block_summary(objective, state)
             self.block_edges_, self.block_pairs_ = blocks.edges, blocks.pairs
             self.block_probabilities_ = blocks.probabilities
+        if optimal is not None:
+            self.locally_optimal_ = optimal
+            return
         self.locally_optimal_ = not found.interrupted and is_locally_optimal(
             objective, state, task.engine, self.min_block_size
         )
+        if self.n_blocks == "auto" and isinstance(objective, BlockObjective):
+            self.description_length_ = description_length_of_result(objective, found.labels)
 
     def _connect(self, task: _SearchTask, found: SearchResult) -> tuple[_SearchTask, SearchResult]:
         """Return the result with connected blocks."""
         objective = task.objective
         assert isinstance(objective, BlockObjective) and self.graph_ is not None
+        name = getattr(self, "objective_", self.objective)
 
         def length(labels: np.ndarray) -> float:
-            return description_length(objective, (labels,), (int(labels.max(initial=0)) + 1,))
+            if name in MODELS:  # "communities" has a length of its own
+                return description_length_of(name, objective.sides[0], labels)
+            return description_length_of_result(objective, (labels,))
 
-        requested = None if self.n_blocks in ("auto", "nested") else task.n_blocks[0]
-        name = getattr(self, "objective_", self.objective)
+        requested = None if self.n_blocks == "auto" else task.n_blocks[0]
         labels = connect(name, self.graph_, found.labels[0], requested, length)
+        if requested is None:
+            self.description_length_ = length(labels)
         count = max(int(labels.max(initial=-1)) + 1, requested or 1)
         return task._replace(n_blocks=(count,)), found._replace(labels=(labels,))
 
@@ -532,6 +719,17 @@ class GeneralizedKMeans(GraphResults):
                 tiny = distribute(tiny, engine)
             model = type(self)(**{**self.get_params(), "max_iter": 1, "min_block_size": 0})
             fit = HardFitState(np.random.default_rng(0))
+            automatic = self.n_blocks in ("auto", "nested") and self.search == "best"
+            if automatic and self.objective in DESCRIBED:
+                choose_description(
+                    "simple",
+                    tiny,
+                    graph,
+                    rng=np.random.default_rng(0),
+                    engine=engine,
+                    nested=self.n_blocks == "nested",
+                )
+                return
             if self.n_blocks == "auto":
                 model._choose_blocks(tiny, HardFitState(np.random.default_rng(0)), engine, silent)
             task = _SearchTask(tiny, (2,), None, engine, silent)

@@ -55,10 +55,27 @@ def check_options(model: Any) -> None:
         raise InputError(
             f"tol must not be negative: {model.tol:g}", remedy="set `tol=0` to run all iterations"
         )
-    if model.n_blocks == "auto" and not isinstance(model.init, str):
+    if model.objective in ("communities", "auto") and model.n_blocks not in ("auto", "nested"):
         raise InputError(
-            '`n_blocks="auto"` cannot start from given labels',
+            f'`objective="{model.objective}"` chooses the number of blocks itself',
+            remedy='use `n_blocks="auto"`, or `objective="degree-corrected"` with a number',
+        )
+    if model.objective in ("communities", "auto") and model.search != "best":
+        raise InputError(
+            f'`objective="{model.objective}"` does not support `search="paper"`',
+            remedy='use `search="best"`',
+        )
+    if model.n_blocks == "nested":
+        _check_nested(model)
+    if model.n_blocks in ("auto", "nested") and not isinstance(model.init, str):
+        raise InputError(
+            f'`n_blocks="{model.n_blocks}"` cannot start from given labels',
             remedy='give the number of blocks, or set `init="random"`',
+        )
+    if model.connected and model.n_blocks == "nested":
+        raise InputError(
+            '`n_blocks="nested"` does not support `connected` blocks',
+            remedy='use `n_blocks="auto"`',
         )
     if model.connected and model.min_block_size > 0:
         raise InputError(
@@ -73,6 +90,28 @@ def check_options(model: Any) -> None:
             )
 
 
+def _check_nested(model: Any) -> None:
+    """Raise an error for options that a hierarchy does not support."""
+    if model.objective not in ("simple", "degree-corrected", "auto"):
+        raise InputError(
+            f'`n_blocks="nested"` does not support `objective="{model.objective}"`',
+            remedy='use `objective="degree-corrected"`, `"simple"` or `"auto"`',
+        )
+    if model.search != "best":
+        raise InputError(
+            '`n_blocks="nested"` does not support `search="paper"`', remedy='use `search="best"`'
+        )
+    if model.connected:
+        raise InputError(
+            '`n_blocks="nested"` does not support `connected`', remedy='use `n_blocks="auto"`'
+        )
+    if model.min_block_size > 1:
+        raise InputError(
+            '`n_blocks="nested"` does not support `min_block_size`',
+            remedy='use `n_blocks="auto"`, or leave out `min_block_size`',
+        )
+
+
 def check_placement(model: Any, data: Any, engine: str | Engine) -> None:
     """Raise an error if the search needs all data in this process and they are distributed."""
     if isinstance(data, ShardedGraph):
@@ -85,9 +124,10 @@ def check_placement(model: Any, data: Any, engine: str | Engine) -> None:
         raise InputError(
             "objective 'gaussian' runs on one machine only", remedy='use `engine="local"`'
         )
-    if model.n_blocks == "auto":
+    if model.n_blocks in ("auto", "nested"):
         raise InputError(
-            f'`n_blocks="auto"` needs the whole graph on one machine and does not support {where}',
+            f'`n_blocks="{model.n_blocks}"` needs the whole graph on one machine and does not '
+            f"support {where}",
             remedy='use `search="paper"` with a number of blocks',
         )
     if model.search == "best":
@@ -132,7 +172,7 @@ def block_counts(
     for k, n in zip(given, n_elements, strict=True):
         if not isinstance(k, int | np.integer) or k < 1:
             raise InputError(
-                f"invalid n_blocks: {k!r}", remedy="give an integer of at least 1, or auto"
+                f"invalid n_blocks: {k!r}", remedy="give an integer of at least 1, auto or nested"
             )
         if k > n:
             raise InputError(

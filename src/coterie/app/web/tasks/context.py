@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from coterie.base.json_values import JsonObject
 from coterie.base.progress import Progress
 
 _LEAST_SECONDS = 0.1  # between two reports
+_BEFORE_A_RESULT = ("compiling", "choosing")  # stages without a state to keep
 
 
 @dataclass
@@ -24,9 +26,25 @@ class TaskContext:
     settings: JsonObject
     folder: Path
     send: Callable[[JsonObject], None]
+    stop: threading.Event = field(default_factory=threading.Event)  # keep the best result so far
     remarks: list[str] = field(default_factory=list)
     _last: float = 0.0
     _stage: str = ""
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether the user wants the best result so far."""
+        return self.stop.is_set()
+
+    def progress_of_fit(self, progress: Progress) -> None:
+        """Report progress of a fit, and end it with its best state if a stop was requested.
+
+        The library keeps the best state if its callback raises KeyboardInterrupt. A signal alone
+        could arrive when there is no state yet, or when the fit is over.
+        """
+        self.progress(progress)
+        if self.stop_requested and progress.stage not in _BEFORE_A_RESULT and progress.done > 0:
+            raise KeyboardInterrupt
 
     def progress(self, progress: Progress) -> None:
         """Report progress: a callback of the library. Most reports of one stage are skipped."""

@@ -12,7 +12,6 @@ from coterie.app.web.tasks.reading import NETWORK, load
 from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.base.progress import Progress
 from coterie.data import Graph
 from coterie.models.hard.estimator import GeneralizedKMeans
 from coterie.report.charts import standalone
@@ -31,16 +30,9 @@ def explore(context: TaskContext) -> JsonObject:
     if graph.n_edges == 0:
         raise InputError("the network has no connection, so there is nothing to group")
     blocks = settings["blocks"]
-    curve: list[tuple[int, float]] = []
-
-    def report(progress: Progress) -> None:
-        if progress.entropy is not None:
-            curve.append((len(curve), progress.entropy))
-        context.progress(progress)
-
     model = GeneralizedKMeans(
         n_blocks="auto" if blocks == "auto" else int(blocks), objective=settings["objective"], rng=0
-    ).fit(graph, callback=report)
+    ).fit(graph, callback=context.progress_of_fit)
     context.stage("drawing")
     name = settings["name"]
     labels = np.asarray(model.labels_)

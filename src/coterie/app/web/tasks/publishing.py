@@ -61,6 +61,8 @@ def frontier(context: TaskContext) -> JsonObject:
 
             def report(progress: Progress, done: int = number, name: str = name) -> None:
                 context.progress(Progress(name, done, len(settings), note=progress.stage))
+                if context.stop_requested and points:
+                    raise KeyboardInterrupt
 
             release = Anonymizer(
                 blocks, min_class_size=class_size, policy=_uncounted(policy), rng=0
@@ -68,9 +70,10 @@ def frontier(context: TaskContext) -> JsonObject:
             point = {"blocks": blocks, "min_class_size": class_size, **_outcome(release)}
             points.append(point)
             context.send({"event": "point", "point": point})
+            if context.stop_requested:
+                break
     except KeyboardInterrupt:
-        if not points:
-            raise
+        pass  # a stop was requested; there is at least one point
     return {"points": points, "recommended": _recommended(points), "of": len(settings)}
 
 

@@ -39,7 +39,7 @@ def recommend(context: TaskContext) -> JsonObject:
     with LocalEngine() as engine:
         context.stage("compiling")
         recommender = Recommender(make_model(settings["model"], rng=0)).compile(ratings, engine)
-        recommender.fit(ratings, engine=engine, callback=context.progress)
+        recommender.fit(ratings, engine=engine, callback=context.progress_of_fit)
         interrupted = bool(getattr(recommender.model_, "interrupted_", False))
         recommender.save(context.folder / "model.coterie")
         context.stage("measuring on ratings that were held out")

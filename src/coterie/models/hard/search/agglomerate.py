@@ -4,7 +4,8 @@ Kernel: `kernels/hard/agglomerate.py`. Merging single elements into a few blocks
 far lower entropy than moves from a random start, because identical elements are merged first, then
 nearly identical ones, and so on. A level merges disjoint pairs, and only the cheaper ones: a level
 that had to shrink by a fixed ratio would force badly matching blocks together, which later moves
-do not repair.
+do not repair. Large data join groups of up to 16 blocks per level as long as there are many, and
+examine fewer partners per block, so that the time grows about linearly.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.random import Generator
 
 from coterie.base.randomness import stream_keys
 from coterie.engine import Engine
-from coterie.kernels.hard.agglomerate import cheapest_partners, choose_merges
+from coterie.kernels.hard.agglomerate import WINDOW, cheapest_partners, choose_merges
 from coterie.kernels.hard.sparse_rows import SparseRows, contract
 from coterie.kernels.hard.statistics import TWO_SETS
 from coterie.models.hard.label_tools import renumber_sides
@@ -24,6 +25,11 @@ from coterie.models.hard.objectives.interface import Labels
 _PARTNERS = 4  # candidates per block that are scored exactly
 _CHEAP = 0.7  # a merge may cost as much as this quantile of the blocks' cheapest merges
 _ROWS_PER_SHARD = 256
+_WORK = 200_000_000  # blocks examined per level, from 2 M entries of the block matrix on
+_MIN_WINDOW = 12
+_LARGE = 1_500_000  # entries of the data from which a level may join groups of blocks
+_GROUP = 16  # blocks per group
+_GROUPS_ABOVE = 4  # … while there are more than this many times the target
 
 
 def agglomerate(
@@ -59,8 +65,14 @@ def merge_level(
     k = n_blocks[side]
     costs, found = partners(objective, labels, n_blocks, side, rng, engine)
     order = np.argsort(costs, axis=None, kind="stable")
+    large = len(objective.sides[side].indices) > _LARGE and k > _GROUPS_ABOVE * target
     into, made = choose_merges(
-        found, costs, order, k - target, float(np.quantile(costs[:, 0], _CHEAP))
+        found,
+        costs,
+        order,
+        k - target,
+        float(np.quantile(costs[:, 0], _CHEAP)),
+        _GROUP if large else 2,
     )
     merged = list(labels)
     names = np.cumsum(into == np.arange(k)) - 1
@@ -88,9 +100,10 @@ def partners(
     found, costs = np.empty((k, count), np.int64), np.empty((k, count))
     key = stream_keys(rng, 1)[0]
     cuts = np.append(np.arange(0, k, _ROWS_PER_SHARD), k)
+    window = int(np.clip(_WORK // max(1, len(rows.slots)), _MIN_WINDOW, WINDOW))
 
     def search(start: int, stop: int) -> None:
-        cheapest_partners(objective.model, rows, mirror, key, start, stop, found, costs)
+        cheapest_partners(objective.model, rows, mirror, key, start, stop, window, found, costs)
 
     engine.map(search, cuts[:-1], cuts[1:])
     return costs, found

@@ -1,0 +1,422 @@
+"""Merges, splits and samples of a partition by its description length.
+
+Used by `models/hard/description/`. The change of every step is exact (`description.py`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from coterie.kernels.hard.description import (
+    BLOCKS,
+    FREE,
+    MIN_GAIN,
+    NEVER,
+    block_part,
+    change_of,
+    forget,
+    join_cost,
+    node_part,
+    shift_part,
+    upper_change,
+)
+from coterie.kernels.hard.sparse_rows import members_of
+from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.random import below, stream, uniform
+
+
+@njit(nogil=True, cache=True)
+def find_merges(model, graph, blocks, upper, scratch, start, nodes, key, tries, partner, change):
+    """Fill partner and change (OUT, one per block): the best of `tries` candidates per block.
+
+    Candidates are blocks of neighbours and of neighbours of neighbours of random members; all
+    blocks if there are no more than `tries`. The profile of a block is read once."""
+    labels, sizes = blocks.labels, blocks.sizes
+    K = len(sizes)
+    for r in range(K):
+        partner[r] = -1
+        change[r] = NEVER
+        if sizes[r] == 0:
+            continue
+        state = stream(key, r)
+        part = block_part(blocks, r, scratch)
+        stay = join_cost(model, blocks, scratch, part, r, r)
+        everything = blocks.scalars[BLOCKS] <= tries
+        members = start[r + 1] - start[r]
+        scratch.marked[r] = 1
+        seen = 1
+        scratch.candidates[0] = r
+        for i in range(K if everything else 2 * tries):
+            s = np.int64(i)
+            if not everything:
+                state, j = below(state, members)
+                v = nodes[start[r] + j]
+                for _ in range(1 + (i % 3 > 0)):
+                    d = graph.indptr[v + 1] - graph.indptr[v]
+                    if d > 0:
+                        state, j = below(state, d)
+                        v = graph.indices[graph.indptr[v] + j]
+                s = np.int64(labels[v])
+                if i % 8 == 7:
+                    state, s = below(state, K)
+            if scratch.marked[s] == 1 or sizes[s] == 0:
+                continue
+            scratch.marked[s] = 1
+            scratch.candidates[seen] = s
+            seen += 1
+            cost = join_cost(model, blocks, scratch, part, r, s) - stay
+            cost += upper_change(model, blocks, upper, scratch, part, r, s)
+            if cost < change[r]:
+                change[r] = cost
+                partner[r] = s
+        for i in range(seen):
+            scratch.marked[scratch.candidates[i]] = 0
+        forget(scratch, part.m)
+
+
+@njit(nogil=True, cache=True)
+def merge_blocks(model, blocks, upper, scratch, start, nodes, order, partner, most, limit):
+    """Merge blocks r of `order` with partner[r] while the exact change is below `limit`.
+
+    A block takes part in one merge only, so the lists of members stay valid. At most `most`
+    merges. Return (merges made, change)."""
+    taken = scratch.marked
+    made, total = 0, 0.0
+    for i in range(len(order)):
+        r = order[i]
+        s = partner[r]
+        if made == most:
+            break
+        if s < 0 or taken[r] == 1 or taken[s] == 1:
+            continue
+        part = block_part(blocks, r, scratch)
+        change = change_of(model, blocks, upper, scratch, part, r, s)
+        if change < limit:
+            shift_part(model, blocks, upper, scratch, part, r, s)
+            for j in range(start[r], start[r + 1]):
+                blocks.labels[nodes[j]] = s
+            taken[r] = 1
+            taken[s] = 1
+            made += 1
+            total += change
+        forget(scratch, part.m)
+    taken[:] = 0
+    return made, total
+
+
+@njit(nogil=True, cache=True)
+def settle_pair(model, graph, blocks, upper, scratch, members, r, s, passes):
+    """Move members between blocks r and s only, each to the better one, for a few passes.
+
+    Return the change. Neither block is emptied."""
+    total = 0.0
+    for _ in range(passes):
+        moved = 0
+        for i in range(len(members)):
+            v = members[i]
+            a = np.int64(blocks.labels[v])
+            b = s if a == r else r
+            if blocks.sizes[a] == 1:
+                continue
+            part = node_part(graph, blocks.labels, v, scratch)
+            change = change_of(model, blocks, upper, scratch, part, a, b)
+            if change < -MIN_GAIN:
+                shift_part(model, blocks, upper, scratch, part, a, b)
+                blocks.labels[v] = b
+                total += change
+                moved += 1
+            forget(scratch, part.m)
+        if moved * 200 <= len(members):
+            break
+    return total
+
+
+@njit(nogil=True, cache=True)
+def force_move(model, graph, blocks, upper, scratch, v, b):
+    """Move node v to block b whatever it costs; return the change."""
+    a = np.int64(blocks.labels[v])
+    if a == b:
+        return 0.0
+    part = node_part(graph, blocks.labels, v, scratch)
+    change = change_of(model, blocks, upper, scratch, part, a, b)
+    shift_part(model, blocks, upper, scratch, part, a, b)
+    blocks.labels[v] = b
+    forget(scratch, part.m)
+    return change
+
+
+@njit(nogil=True, cache=True)
+def scatter_members(model, graph, blocks, upper, scratch, members, r, s, state, way):
+    """Distribute the members over blocks r and s anew; return (state, change).
+
+    way 0: each at random. way 1: s grows from a random member along edges to half of them.
+    way 2: one by one in random order, each to the better block so far (all but one start in r)."""
+    total = 0.0
+    n = len(members)
+    if way == 0:
+        for i in range(n):
+            state, u = uniform(state)
+            b = s if u < 0.5 else r
+            if i == 0:
+                b = r
+            if i == 1:
+                b = s
+            total += force_move(model, graph, blocks, upper, scratch, members[i], b)
+        return state, total
+    for i in range(n):
+        total += force_move(model, graph, blocks, upper, scratch, members[i], r)
+    state, i = below(state, n)
+    seed = members[i]
+    total += force_move(model, graph, blocks, upper, scratch, seed, s)
+    if way == 2:
+        return state, total
+    queue = np.empty(n, np.int64)
+    queue[0] = seed
+    done, count = 0, 1
+    while done < count and 2 * count < n:
+        v = queue[done]
+        done += 1
+        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+            w = graph.indices[e]
+            if blocks.labels[w] == r and 2 * count < n and blocks.sizes[r] > 1:
+                total += force_move(model, graph, blocks, upper, scratch, w, s)
+                queue[count] = w
+                count += 1
+    return state, total
+
+
+@njit(nogil=True, cache=True)
+def try_split(model, graph, blocks, upper, scratch, members, r, s, key, attempts, passes, limit):
+    """Distribute the members (those of r, and of s if it is not empty) over r and s anew; keep the
+    best result if it is better than now by more than -limit. Return the change (0 if undone)."""
+    n = len(members)
+    if n < 2:
+        return 0.0
+    state = stream(key, r)
+    before = np.empty(n, np.int32)
+    best = np.empty(n, np.int32)
+    for i in range(n):
+        before[i] = blocks.labels[members[i]]
+    low, found, now = limit, False, 0.0
+    for attempt in range(attempts):
+        for i in range(n - 1, 0, -1):
+            state, j = below(state, i + 1)
+            members[i], members[j] = members[j], members[i]
+            before[i], before[j] = before[j], before[i]
+            best[i], best[j] = best[j], best[i]
+        state, change = scatter_members(
+            model, graph, blocks, upper, scratch, members, r, s, state, attempt % 3
+        )
+        now += change
+        now += settle_pair(model, graph, blocks, upper, scratch, members, r, s, passes)
+        if now < low - MIN_GAIN:
+            low, found = now, True
+            for i in range(n):
+                best[i] = blocks.labels[members[i]]
+    goal = best if found else before
+    for i in range(n):
+        now += force_move(model, graph, blocks, upper, scratch, members[i], np.int64(goal[i]))
+    return now if found else 0.0
+
+
+@njit(nogil=True, cache=True)
+def split_all(model, graph, blocks, upper, scratch, order, key, attempts, passes):
+    """Try to split each block of `order`; return (splits made, change)."""
+    K = len(blocks.sizes)
+    start, nodes = members_of(blocks.labels, K)
+    made, total = 0, 0.0
+    for i in range(len(order)):
+        r = order[i]
+        if blocks.scalars[FREE] == 0:
+            break
+        if blocks.sizes[r] < 2:
+            continue
+        s = blocks.free[blocks.scalars[FREE] - 1]
+        members = nodes[start[r] : start[r + 1]].copy()
+        change = try_split(
+            model, graph, blocks, upper, scratch, members, r, s, key, attempts, passes, 0.0
+        )
+        if change < 0.0:
+            made += 1
+            total += change
+    return made, total
+
+
+@njit(nogil=True, cache=True)
+def resplit_pairs(model, graph, blocks, upper, scratch, order, partner, key, attempts, passes):
+    """Distribute the members of r and partner[r] over the two anew; return (improved, change)."""
+    K = len(blocks.sizes)
+    made, total = 0, 0.0
+    start, nodes = members_of(blocks.labels, K)
+    dirty = np.zeros(K, np.bool_)
+    for i in range(len(order)):
+        r = order[i]
+        s = partner[r]
+        if s < 0 or dirty[r] or dirty[s] or blocks.sizes[r] == 0 or blocks.sizes[s] == 0:
+            continue
+        if upper.depth > 0 and upper.parents[0, r] != upper.parents[0, s]:
+            continue  # a block that is empty for a moment would change its group
+        members = np.concatenate((nodes[start[r] : start[r + 1]], nodes[start[s] : start[s + 1]]))
+        change = try_split(
+            model, graph, blocks, upper, scratch, members, r, s, key, attempts, passes, 0.0
+        )
+        if change < 0.0:
+            made += 1
+            total += change
+            dirty[r] = True
+            dirty[s] = True
+    return made, total
+
+
+@njit(nogil=True, cache=True)
+def gibbs_sweep(model, graph, blocks, upper, scratch, order, key, temperature):
+    """Draw the block of each node of `order` anew, given all others; return the change.
+
+    The candidates are all blocks and a block of its own, each with probability proportional to
+    exp(-length / temperature): a heat bath on partitions. There must be room for one more block.
+    """
+    total = 0.0
+    sizes = blocks.sizes
+    for i in range(len(order)):
+        v = order[i]
+        state = stream(key, v)
+        a = np.int64(blocks.labels[v])
+        part = node_part(graph, blocks.labels, v, scratch)
+        count, low = 0, NEVER
+        for b in range(len(sizes)):
+            if sizes[b] > 0:
+                scratch.candidates[count] = b
+                count += 1
+        # A node that is alone is already in a block of its own.
+        if sizes[a] > 1 and blocks.scalars[FREE] > 0:
+            scratch.candidates[count] = blocks.free[blocks.scalars[FREE] - 1]
+            count += 1
+        own = 0.0
+        for j in range(count):
+            cost = join_cost(model, blocks, scratch, part, a, scratch.candidates[j])
+            if scratch.candidates[j] == a:
+                own = cost
+            scratch.costs[j] = cost
+            low = min(low, cost)
+        weight = 0.0
+        for j in range(count):
+            weight += math.exp((low - scratch.costs[j]) / temperature)
+        state, u = uniform(state)
+        u *= weight
+        chosen = 0
+        while chosen < count - 1:
+            u -= math.exp((low - scratch.costs[chosen]) / temperature)
+            if u < 0.0:
+                break
+            chosen += 1
+        b = scratch.candidates[chosen]
+        if b != a:
+            total += scratch.costs[chosen] - own
+            shift_part(model, blocks, upper, scratch, part, a, b)
+            blocks.labels[v] = b
+        forget(scratch, part.m)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def allocate(model, graph, blocks, upper, scratch, members, r, s, state, wanted):
+    """Distribute members[2:] over r (which has members[0]) and s (which has members[1]), one by
+    one, each by its exact probabilities given those before it; the others are in block r or s
+    already and are taken out first by being counted with neither.
+
+    wanted[i] >= 0 forces the choice (to compute the probability of a division that exists).
+    Return (state, log probability of the choices, change)."""
+    log_probability, total = 0.0, 0.0
+    for i in range(2, len(members)):
+        v = members[i]
+        a = np.int64(blocks.labels[v])
+        part = node_part(graph, blocks.labels, v, scratch)
+        cost_r = join_cost(model, blocks, scratch, part, a, r)
+        cost_s = join_cost(model, blocks, scratch, part, a, s)
+        low = min(cost_r, cost_s)
+        weight_r, weight_s = math.exp(low - cost_r), math.exp(low - cost_s)
+        share = weight_r / (weight_r + weight_s)
+        b = wanted[i]
+        if b < 0:
+            state, u = uniform(state)
+            b = r if u < share else s
+        if b == r:
+            log_probability += math.log(share) if share > 0.0 else -NEVER
+            cost = cost_r
+        else:
+            rest = weight_s / (weight_r + weight_s)
+            log_probability += math.log(rest) if rest > 0.0 else -NEVER
+            cost = cost_s
+        if b != a:
+            total += cost - (cost_r if a == r else cost_s)
+            shift_part(model, blocks, upper, scratch, part, a, b)
+            blocks.labels[v] = b
+        forget(scratch, part.m)
+    return state, log_probability, total
+
+
+@njit(nogil=True, cache=True)
+def merge_split_step(model, graph, blocks, upper, scratch, key):
+    """Propose to merge the blocks of two random nodes, or, if they share one, to split it;
+    accept by Metropolis and Hastings. Return (1 if accepted, change).
+
+    The split starts with all members in the block of the first node and the second one in a new
+    block, and visits the others in random order (Dahl 2005; Peixoto 2020): the probability of a
+    division is the product of those of its choices, and a merge needs that of the division it
+    undoes, with an order drawn in the same way."""
+    n = len(blocks.labels)
+    state = stream(key, 0)
+    state, i = below(state, n)
+    state, j = below(state, n - 1)
+    if j >= i:
+        j += 1
+    r, s = np.int64(blocks.labels[i]), np.int64(blocks.labels[j])
+    split = r == s
+    if split and blocks.scalars[FREE] == 0:
+        return 0, 0.0
+    if split:
+        s = blocks.free[blocks.scalars[FREE] - 1]
+    members = np.empty(blocks.sizes[r] + (0 if split else blocks.sizes[s]), np.int64)
+    members[0], members[1] = i, j
+    count = 2
+    for v in range(n):
+        if v != i and v != j and (blocks.labels[v] == r or blocks.labels[v] == s):
+            members[count] = v
+            count += 1
+    for place in range(count - 1, 2, -1):
+        state, other = below(state, place - 1)
+        members[place], members[other + 2] = members[other + 2], members[place]
+    before = np.empty(count, np.int64)
+    for place in range(count):
+        before[place] = blocks.labels[members[place]]
+    free_choice = np.full(count, -1, np.int64)
+    change = 0.0
+    # Both directions start from the same point: j alone in s, everybody else in r.
+    for place in range(2, count):
+        change += force_move(model, graph, blocks, upper, scratch, members[place], r)
+    change += force_move(model, graph, blocks, upper, scratch, j, s)
+    if split:
+        state, log_probability, more = allocate(
+            model, graph, blocks, upper, scratch, members, r, s, state, free_choice
+        )
+        change += more
+        state, u = uniform(state)
+        if math.log(max(u, 1e-300)) < -change - log_probability:
+            return 1, change
+        for place in range(count):
+            force_move(model, graph, blocks, upper, scratch, members[place], before[place])
+        return 0, 0.0
+    state, log_probability, more = allocate(
+        model, graph, blocks, upper, scratch, members, r, s, state, before
+    )
+    merged = 0.0
+    for place in range(count):
+        merged += force_move(model, graph, blocks, upper, scratch, members[place], r)
+    state, u = uniform(state)
+    if math.log(max(u, 1e-300)) < -merged + log_probability:
+        return 1, merged
+    for place in range(count):
+        force_move(model, graph, blocks, upper, scratch, members[place], before[place])
+    return 0, 0.0

@@ -1,0 +1,131 @@
+"""Compare models of one graph by their description lengths."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from coterie.base.errors import InputError
+from coterie.base.progress import Callback, silent
+from coterie.base.randomness import RandomState, as_generator
+from coterie.data import Graph
+from coterie.engine import Engine, LocalEngine
+from coterie.engine.resolve import running_engine
+from coterie.models.hard.description.choice import MODELS, choose_description, graph_objective
+from coterie.models.hard.description.fit import description_length_of
+from coterie.models.hard.objectives import make_objective
+from coterie.models.hard.search import auto_k
+
+
+@dataclass(frozen=True)
+class ComparedModel:
+    """One model of a graph, with its shortest description.
+
+    Attributes
+    ----------
+    model : str
+        The name of the model.
+    n_blocks : int
+        Number of blocks of its shortest description; of a hierarchy, on the lowest level.
+    description_length : float
+        In nats.
+    difference : float
+        How much longer than the shortest of all models, in nats.
+    odds : float
+        Posterior odds against the shortest, exp(-difference), if both are equally likely a priori.
+    """
+
+    model: str
+    n_blocks: int
+    description_length: float
+    difference: float
+    odds: float
+
+
+def compare_models(
+    graph: Graph,
+    *,
+    rng: RandomState = 0,
+    engine: str | Engine = "local",
+    callback: Callback = silent,
+) -> list[ComparedModel]:
+    """Describe a graph by several models, the shortest description first.
+
+    All descriptions are of the same data, the graph as an undirected multigraph, so their
+    differences mean something: exp(-difference) are the odds of a model against the shortest one.
+    A directed graph is described by the directed model only, with one block and with several.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph; weights are ignored.
+    rng : int, numpy.random.Generator or None, default=0
+        Seed.
+    engine : str or Engine, default="local"
+        Where the work runs; "local" or a `LocalEngine`.
+    callback : callable, optional
+        Called with a `Progress` after each step.
+
+    Returns
+    -------
+    list of ComparedModel
+        One entry per model.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> import networkx
+    >>> graph = ct.Graph.from_networkx(networkx.karate_club_graph())
+    >>> best = ct.compare_models(graph)[0]
+    >>> best.model, best.n_blocks, best.odds
+    ('simple', 2, 1.0)
+    """
+    random = as_generator(rng)
+    found: list[tuple[str, int, float]] = []
+    with running_engine(engine) as running:
+        if not isinstance(running, LocalEngine):
+            raise InputError(
+                "models are compared on one machine only", remedy='use `engine="local"`'
+            )
+        if graph.directed:
+            tried = auto_k.choose(
+                make_objective("directed", graph), rng=random, engine=running, callback=callback
+            )
+            one = [c for c in tried if c.n_blocks == (1,)]
+            rows = [tried[0]] if tried[0].n_blocks == (1,) else [tried[0], *one]
+            found = [
+                (
+                    "directed" if c.n_blocks != (1,) else "one block, directed",
+                    c.n_blocks[0],
+                    c.description_length,
+                )
+                for c in rows
+            ]
+        else:
+            objectives = {
+                name: make_objective(name, graph) for name in ("simple", "degree-corrected")
+            }
+            for name, objective in objectives.items():
+                nobody = np.zeros(graph.n_nodes, np.int32)
+                length = description_length_of(name, objective.sides[0], nobody)
+                found.append((f"one block, {name}", min(1, graph.n_nodes), length))
+            for name in (*MODELS, "nested"):
+                model = "degree-corrected" if name == "nested" else name
+                best, _ = choose_description(
+                    model,
+                    objectives[graph_objective(model)],
+                    graph,
+                    rng=random,
+                    engine=running,
+                    callback=callback,
+                    nested=name == "nested",
+                )
+                label = "nested, degree-corrected" if name == "nested" else name
+                found.append((label, best.n_blocks, best.length))
+    shortest = min(length for _, _, length in found)
+    return [
+        ComparedModel(name, k, length, length - shortest, math.exp(shortest - length))
+        for name, k, length in sorted(found, key=lambda row: row[2])
+    ]

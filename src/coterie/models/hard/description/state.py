@@ -1,0 +1,233 @@
+"""The state of a partition whose description length is minimised.
+
+Kernels: `kernels/hard/description.py` and `description_moves.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from coterie.kernels.hard import description as kernels
+from coterie.kernels.hard.description import (
+    COMMUNITIES,
+    DEGREE_CORRECTED,
+    DENSE,
+    SIMPLE,
+    Blocks,
+    DescriptionModel,
+    Multigraph,
+    Scratch,
+    Upper,
+)
+from coterie.kernels.hard.log_counts import count_tables
+from coterie.models.hard.label_tools import renumber
+
+KINDS = {"simple": SIMPLE, "degree-corrected": DEGREE_CORRECTED, "communities": COMMUNITIES}
+_SPARE = 16  # room for at least this many more blocks
+
+
+def multigraph(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    weights: np.ndarray | None = None,
+    loops: np.ndarray | None = None,
+) -> Multigraph:
+    """Return a graph in the form of the kernels; both directions of an edge must be listed."""
+    w = np.zeros(0, np.int64) if weights is None else np.asarray(weights, np.int64)
+    own = np.zeros(0, np.int64) if loops is None else np.asarray(loops, np.int64)
+    degrees = np.diff(indptr).astype(np.int64)
+    if len(w):
+        sums = np.concatenate([[0], np.cumsum(w)])
+        degrees = sums[indptr[1:]] - sums[indptr[:-1]]
+    if len(own):
+        degrees = degrees + 2 * own
+    classes = np.unique(degrees, return_inverse=True)[1].astype(np.int32)
+    return Multigraph(
+        np.require(indptr, np.int64, ["C", "A", "W"]),
+        np.require(indices, np.int32, ["C", "A", "W"]),
+        w,
+        own,
+        degrees,
+        classes,
+    )
+
+
+def no_levels() -> Upper:
+    """Return the upper levels of a flat model: none."""
+    return Upper(
+        0,
+        np.zeros((1, 1), np.int32),
+        np.zeros((1, 1), np.int64),
+        np.zeros((1, 1, 1), np.int64),
+        np.zeros((2, 1), np.int64),
+        np.zeros((2, 1), np.int64),
+    )
+
+
+# What the block matrix costs: "flat" (any matrix is equally likely), or the levels above.
+Prior = str | Upper
+
+
+@dataclass
+class DescriptionState:
+    """A partition with its statistics. `upper` is the prior of the block matrix."""
+
+    model: DescriptionModel
+    graph: Multigraph
+    blocks: Blocks
+    upper: Upper
+    scratch: Scratch
+    prior: Prior
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The labels; numbers may have gaps."""
+        return self.blocks.labels
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks that are not empty."""
+        return int(self.blocks.scalars[kernels.BLOCKS])
+
+    @property
+    def spare(self) -> int:
+        """How many more blocks there is room for."""
+        return int(self.blocks.scalars[kernels.FREE])
+
+    @property
+    def arguments(self) -> tuple[DescriptionModel, Multigraph, Blocks, Upper, Scratch]:
+        """The first arguments of most kernels."""
+        return self.model, self.graph, self.blocks, self.upper, self.scratch
+
+    def length(self) -> float:
+        """Return the description length in nats, computed from the statistics."""
+        return float(kernels.whole_length(self.model, self.graph, self.blocks, self.upper))
+
+
+def start_state(
+    kind: int,
+    graph: Multigraph,
+    labels: np.ndarray,
+    *,
+    spare: int | None = None,
+    prior: Prior = "flat",
+) -> DescriptionState:
+    """Return the state of these labels, renumbered, with room for `spare` more blocks.
+
+    `prior`: "flat", "none" (the block matrix costs nothing), or levels above that fit to the
+    renumbered labels."""
+    labels = renumber(labels)
+    B = int(labels.max(initial=-1)) + 1
+    K = B + (max(_SPARE, B // 4) if spare is None else spare)
+    n = len(labels)
+    K = max(1, min(K, n + 1))
+    m = (int(graph.degrees.sum())) // 2
+    has_degrees = kind in (DEGREE_CORRECTED, COMMUNITIES)
+    classes = int(graph.classes.max(initial=0)) + 1 if has_degrees else 1
+    blocks = Blocks(
+        labels,
+        np.zeros(K, np.int64),
+        np.zeros(K, np.int64),
+        np.zeros((K, K), np.int32 if m < 2**31 else np.int64),
+        np.zeros(K, np.int64),
+        np.zeros((K if has_degrees else 1, classes), np.int32),
+        np.zeros(K, np.int64),
+        np.zeros(3, np.int64),
+    )
+    kernels.fill_statistics(kind, graph, blocks)
+    flat = prior == "flat" and kind != COMMUNITIES
+    model = DescriptionModel(kind, n, m, structure_costs(n, m, K, flat), count_tables())
+    scratch = Scratch(
+        np.zeros(K, np.int64),
+        np.zeros(K, np.int64),
+        np.zeros(K, np.int64),
+        np.zeros(K + 2, np.int64),
+        np.zeros(K + 2),
+    )
+    upper = no_levels() if isinstance(prior, str) else _with_room(prior, K)
+    return DescriptionState(model, graph, blocks, upper, scratch, prior)
+
+
+def _with_room(upper: Upper, K: int) -> Upper:
+    """Return the levels with room for the parents of K blocks."""
+    if upper.parents.shape[1] >= K:
+        return upper
+    parents = np.zeros((upper.depth, K), np.int32)
+    parents[:, : upper.parents.shape[1]] = upper.parents
+    return upper._replace(parents=parents)
+
+
+def levels_above(cells: np.ndarray, levels: list[np.ndarray]) -> Upper:
+    """Return the levels above blocks with these cells (B x B, inner edges once).
+
+    levels[0] has the group of each block, levels[1] the group of each of those groups, …"""
+    widest = max(int(z.max()) + 1 for z in levels)
+    depth = len(levels)
+    parents = np.zeros((depth, max(len(cells), widest)), np.int32)
+    sizes = np.zeros((depth, widest), np.int64)
+    sums = np.zeros((depth, widest, widest), np.int64)
+    below = np.asarray(cells, np.int64)
+    for level, z in enumerate(levels):
+        parents[level, : len(z)] = z
+        sizes[level] = np.bincount(z, minlength=widest)
+        below = grouped_cells(below, z)
+        sums[level, : len(below), : len(below)] = below
+    scratch = np.zeros((2, widest), np.int64)
+    return Upper(depth, parents, sizes, sums, scratch, scratch.copy())
+
+
+def grouped_cells(cells: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return the cells between groups of blocks; inner edges are counted once.
+
+    >>> grouped_cells(np.array([[1, 2], [2, 0]]), np.array([0, 0])).tolist()
+    [[3]]
+    """
+    k = int(groups.max()) + 1
+    double = cells + np.diag(np.diag(cells))
+    rows = np.zeros((k, len(cells)), np.int64)
+    np.add.at(rows, groups, double)
+    sums = np.zeros((k, k), np.int64)
+    np.add.at(sums.T, groups, rows.T)
+    inner = np.diag(sums) // 2
+    np.fill_diagonal(sums, inner)
+    return sums
+
+
+def block_multigraph(cells: np.ndarray) -> Multigraph:
+    """Return the graph of the blocks, with the cells as numbers of edges."""
+    off = np.array(cells, np.int64)
+    np.fill_diagonal(off, 0)
+    rows, columns = np.nonzero(off)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(cells)))])
+    return multigraph(indptr, columns, off[rows, columns], np.diag(cells))
+
+
+def structure_costs(n: int, m: int, K: int, flat: bool) -> np.ndarray:
+    """Return, for 0..K+1 blocks, the cost of their number: label sizes and (flat) the cells."""
+    B = np.arange(K + 2, dtype=np.float64)
+    B[0] = 1.0
+    reach = np.minimum(B, max(n, 1))
+    cost = gammaln(max(n, 1)) - gammaln(reach) - gammaln(max(n, 1) - reach + 1)
+    if flat:
+        cells = B * (B + 1) / 2
+        cost += gammaln(cells + m) - gammaln(m + 1) - gammaln(cells)
+    cost[n < B] = np.inf
+    cost[0] = 0.0
+    return np.asarray(cost)
+
+
+__all__ = [
+    "DENSE",
+    "KINDS",
+    "DescriptionState",
+    "Prior",
+    "block_multigraph",
+    "grouped_cells",
+    "levels_above",
+    "multigraph",
+    "no_levels",
+    "start_state",
+]

@@ -1,0 +1,168 @@
+"""Sections of a clustering report about description length: hierarchy, models, confidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from coterie.data import Graph
+from coterie.report.block_matrix import share, similarity_order
+from coterie.report.charts import Chart, ChartTable, bars, heatmap, histogram, short
+from coterie.report.charts.sunburst import sunburst
+from coterie.report.page import Figure, Panel, Section
+
+_MOST_BLOCKS = 60  # rows of the block matrix of a level
+_LISTED = 20  # uncertain nodes in the table
+
+
+def description_sections(model: Any, graph: Graph) -> list[Section]:
+    """Return the sections that this model has something for."""
+    sections = []
+    if hasattr(model, "levels_"):
+        sections.append(_hierarchy(model, graph))
+    if getattr(model, "samples_", None) is not None:
+        sections.append(_confidence(model, graph))
+    if getattr(model, "compared_models_", None):
+        sections.append(_comparison(model))
+    return sections
+
+
+def _hierarchy(model: Any, graph: Graph) -> Section:
+    levels = model.levels_
+    counts = [int(z.max(initial=-1)) + 1 for z in levels]
+    figures = [
+        Figure(
+            "Blocks of blocks",
+            sunburst(
+                levels,
+                description=f"A hierarchy of {len(levels)} levels with "
+                + ", ".join(f"{k:,}" for k in counts)
+                + " blocks.",
+            ),
+            "Each ring is a level: the largest blocks inside, the smallest outside. The angle of a "
+            "block is its share of the nodes; colours follow the largest blocks.",
+        )
+    ]
+    figures += [
+        Figure(
+            f"The block matrix of level {level}",
+            _matrix(levels[level], counts[level], graph),
+            f"Edges divided by possible pairs between the {counts[level]:,} blocks of level "
+            f"{level}.",
+        )
+        for level in reversed(range(len(levels)))
+        if 2 <= counts[level] <= _MOST_BLOCKS
+    ]
+    return Section(
+        "The hierarchy",
+        lead="The blocks are grouped again and again: level 0 has the smallest blocks, those of "
+        "the other figures and of the labels file. Numbers of blocks per level: "
+        + ", ".join(f"{k:,}" for k in counts)
+        + ".",
+        figures=figures,
+        label="Hierarchy",
+    )
+
+
+def _matrix(labels: np.ndarray, k: int, graph: Graph) -> Chart:
+    """Draw the densities between the blocks of one level."""
+    source, target = graph.edges()
+    edges = np.zeros((k, k))
+    np.add.at(edges, (labels[source], labels[target]), 1.0)
+    edges = edges + edges.T
+    np.fill_diagonal(edges, np.diag(edges) / 2)
+    sizes = np.bincount(labels, minlength=k).astype(np.float64)
+    pairs = np.outer(sizes, sizes)
+    np.fill_diagonal(pairs, sizes * (sizes - 1) / 2)
+    density = share(edges, pairs)
+    order = similarity_order(density)
+    names = [str(b) for b in order]
+    return heatmap(
+        density[np.ix_(order, order)],
+        names,
+        names,
+        value="density",
+        description=f"Densities between {k} blocks.",
+        log=True,
+        row_title="block",
+        column_title="other block",
+    )
+
+
+def _comparison(model: Any) -> Section:
+    rows = [
+        [
+            row.model,
+            row.n_blocks,
+            float(row.description_length),
+            float(row.difference),
+            f"{row.odds:.2g}" if row.difference < 700 else "0",
+        ]
+        for row in model.compared_models_
+    ]
+    best = model.compared_models_[0]
+    return Section(
+        "Which model describes the network best",
+        lead=f"The shortest description is that of the model “{best.model}” with "
+        f"{best.n_blocks:,} blocks. All lengths are of the same network, so they can be compared: "
+        "a model that is longer by d nats has odds of exp(-d) against the shortest one.",
+        tables=[
+            Panel(
+                "Models by description length",
+                ChartTable(["model", "blocks", "nats", "longer by", "odds"], rows),
+            )
+        ],
+        label="Models",
+    )
+
+
+def _confidence(model: Any, graph: Graph) -> Section:
+    samples = model.samples_
+    sure = samples.confidence_
+    least = np.argsort(sure, kind="stable")[:_LISTED]
+    counts = sorted(samples.block_counts_.items())
+    edges = np.linspace(0.0, 1.0, 21)
+    agreement = (
+        "The chains agree"
+        if samples.chains_agree
+        else "The chains disagree: draw more samples before you rely on these figures"
+    )
+    return Section(
+        "How certain the blocks are",
+        lead=f"{len(samples.labels_):,} partitions were drawn from the posterior of the model. On "
+        f"average a node is in its block in {100 * float(sure.mean()):.0f} % of them. {agreement} "
+        f"(R-hat of the description length: {short(samples.r_hat_)}).",
+        figures=[
+            Figure(
+                "Confidence of the nodes",
+                histogram(
+                    edges,
+                    np.histogram(sure, edges)[0],
+                    x_title="confidence",
+                    y_title="nodes",
+                    description="How many nodes have which confidence.",
+                ),
+                "Share of the samples in which a node is in the block that it is listed with.",
+            ),
+            Figure(
+                "Number of blocks",
+                bars(
+                    [f"{k:,} blocks" for k, _ in counts],
+                    {"share of samples": [part for _, part in counts]},
+                    description="Share of the samples with each number of blocks.",
+                ),
+                "Share of the samples with each number of blocks.",
+            ),
+        ],
+        tables=[
+            Panel(
+                "The least certain nodes",
+                ChartTable(
+                    ["node", "block", "confidence"],
+                    [[str(graph.ids[v]), int(model.labels_[v]), float(sure[v])] for v in least],
+                ),
+            )
+        ],
+        label="Confidence",
+    )

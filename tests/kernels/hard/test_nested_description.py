@@ -1,0 +1,120 @@
+"""Hierarchies: their length and its changes against plain loops."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.reference import nested_description_length
+
+from coterie.data import Graph
+from coterie.data.generators import degree_corrected_sbm
+from coterie.kernels.hard import description as kernels
+from coterie.kernels.hard import description_moves as moves
+from coterie.models.hard.description.nested import nested_length
+from coterie.models.hard.description.state import (
+    KINDS,
+    block_multigraph,
+    levels_above,
+    multigraph,
+    start_state,
+)
+from coterie.models.hard.label_tools import renumber
+
+KIND = KINDS["degree-corrected"]
+
+
+@st.composite
+def hierarchies(draw):
+    n = draw(st.integers(2, 12))
+    pairs = [(u, v) for u in range(n) for v in range(u)]
+    edges = draw(st.lists(st.sampled_from(pairs), unique=True, min_size=1))
+    levels, size = [], n
+    for most in (5, 3, 2):
+        labels = draw(st.lists(st.integers(0, most - 1), min_size=size, max_size=size))
+        levels.append(renumber(np.array(labels)))
+        size = int(levels[-1].max()) + 1
+    return n, edges, levels
+
+
+def _graph(n, edges):
+    ends = np.array(edges, np.int64).reshape(-1, 2)
+    graph = Graph.from_edges(ends[:, 0], ends[:, 1], n_nodes=n)
+    return multigraph(graph.indptr, graph.indices)
+
+
+def _state(graph, levels):
+    flat = start_state(KIND, graph, levels[0], prior="none")
+    B = flat.n_blocks
+    return start_state(
+        KIND, graph, levels[0], prior=levels_above(flat.blocks.cells[:B, :B], levels[1:])
+    )
+
+
+def _levels(state, above):
+    """The hierarchy of a state after moves, without empty blocks."""
+    occupied = np.flatnonzero(state.blocks.sizes > 0)
+    return [renumber(state.labels), state.upper.parents[0, occupied], *above]
+
+
+@given(case=hierarchies())
+@settings(max_examples=80, deadline=None)
+def test_length_is_that_of_the_plain_formulas(case):
+    n, edges, levels = case
+    plain = nested_description_length(edges, [z.tolist() for z in levels])
+    assert math.isclose(nested_length(KIND, _graph(n, edges), levels), plain, abs_tol=1e-8)
+
+
+@given(case=hierarchies(), data=st.data())
+@settings(max_examples=80, deadline=None)
+def test_moves_change_the_length_by_what_they_say(case, data):
+    n, edges, levels = case
+    state = _state(_graph(n, edges), levels)
+    for _ in range(6):
+        v = data.draw(st.integers(0, n - 1))
+        b = data.draw(st.integers(0, len(state.blocks.sizes) - 1))
+        if b == state.labels[v]:
+            continue
+        before = state.length()
+        change = kernels.move_change(*state.arguments, v, b)
+        if change >= kernels.NEVER / 2:
+            group = state.upper.parents[0, state.labels[v]]
+            assert state.upper.sizes[0, group] == 1  # the move would empty the group
+            continue
+        kernels.move_node(*state.arguments, v, b)
+        assert math.isclose(before + change, state.length(), abs_tol=1e-8)
+        plain = nested_description_length(edges, [z.tolist() for z in _levels(state, levels[2:])])
+        assert math.isclose(state.length(), plain, abs_tol=1e-8)
+    assert not state.upper.sums.any()
+
+
+def test_merges_and_splits_change_the_length_by_what_they_say():
+    graph, _ = degree_corrected_sbm(300, 6, mean_degree=10, rng=2)
+    rng = np.random.default_rng(1)
+    levels = [
+        rng.integers(0, 12, 300).astype(np.int32),
+        (np.arange(12) // 3).astype(np.int32),
+        (np.arange(4) // 2).astype(np.int32),
+        np.zeros(2, np.int32),
+    ]
+    state = _state(multigraph(graph.indptr, graph.indices), levels)
+    before = state.length()
+    occupied = np.flatnonzero(state.blocks.sizes)
+    _, change = moves.split_all(*state.arguments, occupied, np.uint64(3), 3, 4)
+    assert math.isclose(before + change, state.length(), abs_tol=1e-6)
+    for r, s in ((0, 1), (2, 5), (4, 11)):
+        before = state.length()
+        change = kernels.merge_change(state.model, state.blocks, state.upper, state.scratch, r, s)
+        for v in np.flatnonzero(state.labels == r):
+            kernels.move_node(*state.arguments, int(v), s)
+        assert math.isclose(before + change, state.length(), abs_tol=1e-6)
+
+
+def test_graph_of_blocks_keeps_edges_and_loops():
+    cells = np.array([[2, 3, 0], [3, 0, 1], [0, 1, 4]])
+    graph = block_multigraph(cells)
+    assert graph.degrees.tolist() == [7, 4, 9]
+    assert graph.loops.tolist() == [2, 0, 4]
+    assert graph.weights.sum() == 8
