@@ -93,7 +93,7 @@ def test_more_blocks_than_fit_into_memory_are_refused(tmp_path: Path) -> None:
     file.write_text("".join(f"{n} {n + 1}\n" for n in range(400_000)))
     done = coterie("cluster", file, "--blocks", 300_000, "--search", "paper", "--iterations", 2)
     assert done.returncode == 2
-    assert "pairs of blocks need about" in done.stderr and "--blocks" in done.stderr
+    assert "GB of memory are free" in done.stderr and "--blocks" in done.stderr
 
 
 def test_an_empty_file_name_is_not_the_present_folder() -> None:
