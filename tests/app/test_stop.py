@@ -21,7 +21,7 @@ class _Stopped(TaskContext):
     def of(cls, folder: Path, kind: str, **settings) -> TaskContext:
         path = str(DEMO / f"demo-{kind}.csv")
         made = cls({"path": path, "name": "demo", **settings}, folder, [].append)
-        made.stop_requested = True
+        made.stop.set()
         return made
 
 

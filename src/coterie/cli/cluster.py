@@ -227,7 +227,9 @@ def run(
         if compare_models:
             model.compared_models_ = _compare(data, session.seed, running, callback)
     session.interrupted = model.interrupted_
-    links = [] if predict_links is None else model.predict_links(predict_links)
+    links = []
+    if predict_links is not None:
+        links = model.predict_links(predict_links, samples=getattr(model, "samples_", None))
     result = _result(model, data, known, links=links)
     compared = getattr(model, "compared_models_", [])
     if out is not None:

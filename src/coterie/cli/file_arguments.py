@@ -22,6 +22,7 @@ INPUTS = frozenset(
     (
         *("attributes", "candidates", "data", "exclude", "graph", "item_features", "labels"),
         *("model", "nodes", "original", "pairs", "policy", "published", "ratings", "show"),
+        *("published_attributes", "users"),
         *("sketch", "test", "titles", "train", "truth", "user_features"),
     )
 )

@@ -76,6 +76,12 @@ def with_interactions(
     return replace(state, interactions=fitted)
 
 
+def compile_interactions() -> None:
+    """Compile the kernel of the interaction model on one pair."""
+    one = np.zeros(1, np.int64)
+    fit_interactions(one, one, None, 1, 1)
+
+
 def pairs_of_users(state: FittedState, users: np.ndarray) -> Pairs:
     """Return which items these users have; the number -1 stands for an unknown user."""
     return _pairs(state.table, users, state.liked_level)

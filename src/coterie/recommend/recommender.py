@@ -22,7 +22,13 @@ from coterie.recommend.explanation import Explanation, explain
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.fold_in import with_ratings
 from coterie.recommend.id_lookup import IdLookup
-from coterie.recommend.interactions import Order, as_order, pairs_of_users, with_interactions
+from coterie.recommend.interactions import (
+    Order,
+    as_order,
+    compile_interactions,
+    pairs_of_users,
+    with_interactions,
+)
 from coterie.recommend.likes import read_as_likes, with_unliked_pairs
 from coterie.recommend.own_items import RankingExplanation, explain_ranking
 from coterie.recommend.ranking import RankedItems, ranked_blocks, top_items
@@ -209,6 +215,7 @@ class Recommender(Estimator):
         model = make_model(self.model) if isinstance(self.model, str) else self.model
         if hasattr(model, "compile"):
             model.compile(ratings, engine)
+        compile_interactions()
         return self
 
     @classmethod
@@ -509,8 +516,18 @@ class Recommender(Estimator):
         ----------
         users : array-like of ids, optional
             The users. By default, all users of the model.
-        n, order, candidates, exclude, exclude_seen, engine
-            As in `recommend`.
+        n : int, default=10
+            The maximum number of items per user.
+        order : {"both", "interaction", "rating"}, default="both"
+            What comes first, as in `recommend`.
+        candidates : array-like of ids, optional
+            Recommend only these items.
+        exclude : array-like of ids, optional
+            Never recommend these items.
+        exclude_seen : bool, default=True
+            Whether to leave out items that the user has rated.
+        engine : {"local"} or Engine, default="local"
+            Where expected ratings are computed.
 
         Yields
         ------

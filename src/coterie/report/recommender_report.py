@@ -38,13 +38,17 @@ _TITLES = {
     "ndcg": "NDCG",
     "precision": "precision",
     "recall": "recall",
+    "hit_rate": "hit rate",
+    "mrr": "MRR",
+    "map": "MAP",
     "coverage": "coverage",
+    "novelty": "novelty (bits)",
     "entropy": "entropy (training)",
     "fit_seconds": "fit (s)",
     "fit_cpu_seconds": "fit (CPU s)",
     "predict_seconds": "predict (s)",
 }
-_PERCENT = ("accuracy", "precision", "recall", "coverage")
+_PERCENT = ("accuracy", "precision", "recall", "hit_rate", "coverage")
 _DECIMALS = {"entropy": 1, "fit_seconds": 2, "fit_cpu_seconds": 2, "predict_seconds": 2}
 _MAX_FACTS = 8
 _GLOSSARY = (
@@ -52,8 +56,10 @@ _GLOSSARY = (
     "Accuracy: how often the most likely rating is the true one. Log loss: mean of minus the "
     "natural logarithm of the probability of the true rating, in nats. NDCG, precision and recall "
     "compare the items ranked first for a user (10 by default) with the test items that the user "
-    "rated at least as high as the mean. Coverage: share of all items that are recommended to "
-    "anyone. Std: standard deviation over the folds."
+    "likes: about the upper half of all ratings. Hit rate: share of users with such an item among "
+    "them. MRR: mean of 1 / place of the first one. MAP: mean of the precisions at their places. "
+    "Coverage: share of all items that are recommended to anyone. Novelty: mean of minus log2 of "
+    "the share of users who have a listed item. Std: standard deviation over the folds."
 )
 
 

@@ -146,23 +146,7 @@ def _near_boundary() -> nx.Graph:
     return network
 
 
-def _circles() -> nx.Graph:
-    """Overlapping near-cliques of 30 people, and three people who know many of all circles."""
-    rng = default_rng(5)
-    network = nx.empty_graph(N)
-    for start in range(0, N, 20):
-        circle = [start + i if start + i < N else start - i for i in range(30)]
-        network.add_edges_from(
-            (u, v) for u in circle for v in circle if u < v and rng.random() < 0.6
-        )
-    for hub in rng.choice(N, 3, replace=False).tolist():
-        network.add_edges_from((hub, v) for v in rng.choice(N, 85, replace=False).tolist())
-    network.add_edges_from(rng.integers(0, N, (400, 2)).tolist())
-    network.remove_edges_from(list(nx.selfloop_edges(network)))
-    return network
-
-
-@pytest.fixture(scope="module", params=[_hubs, _near_boundary, _circles])
+@pytest.fixture(scope="module", params=[_hubs, _near_boundary])
 def people(request: pytest.FixtureRequest) -> tuple[Graph, np.ndarray]:
     """A network of 900 people, and its six blocks."""
     network: nx.Graph = request.param()

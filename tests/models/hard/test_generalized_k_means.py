@@ -244,8 +244,6 @@ def test_agreement_equals_scikit_learn():
 
 def foreign_graphs():
     edges = nx.karate_club_graph()
-    yield edges, r"networkx\.Graph.*ct\.Graph\.from_networkx\(G\)"
-    yield nx.to_scipy_sparse_array(edges), r"scipy\.csr_array.*ct\.Graph\.from_scipy"
     yield nx.to_pandas_edgelist(edges), r"pandas\.DataFrame.*ct\.Graph\.from_pandas"
     yield nx.to_numpy_array(edges), r"numpy\.ndarray.*ct\.Graph\.from_numpy"
     yield [(0, 1)], "not to list; convert the data"
@@ -255,12 +253,6 @@ def foreign_graphs():
 def test_graph_of_another_library_is_named_with_its_conversion(graph, message):
     with pytest.raises(InputError, match=message):
         ct.GeneralizedKMeans(2).fit(graph)
-
-
-def test_igraph_is_named_with_its_conversion():
-    igraph = pytest.importorskip("igraph")
-    with pytest.raises(InputError, match=r"igraph\.Graph.*ct\.Graph\.from_igraph"):
-        ct.GeneralizedKMeans(2).fit(igraph.Graph.Famous("Zachary"))
 
 
 class _OtherEngine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -222,9 +223,12 @@ def test_scores_are_averaged_over_samples() -> None:
         for z in parts
     ]
     model = fitted(graph, parts[0].astype(np.int32), "simple")
-    model.sampled_labels_ = np.array(parts)
-    averaged = model.score_pairs([0, 1], [5, 8], closure=False)
+    samples = model.sample(graph, n_samples=2, n_chains=1)
+    samples = replace(samples, labels_=np.array(parts, np.int32))
+    averaged = model.score_pairs([0, 1], [5, 8], closure=False, samples=samples)
     np.testing.assert_allclose(averaged, np.mean(each, axis=0))
+    H = model.to_networkx(samples=samples)
+    assert [H.nodes[v]["confidence"] for v in range(12)] == samples.confidence_.tolist()
 
 
 def test_closure_weights_maximise_the_likelihood_and_are_calibrated() -> None:

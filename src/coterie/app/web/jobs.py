@@ -36,6 +36,7 @@ class Job:
     points: list[JsonObject] = field(default_factory=list)
     state: str = "running"  # running, stopping, finished, failed, cancelled
     message: str = ""
+    started: bool = False  # the process has begun with the task
 
     @property
     def running(self) -> bool:
@@ -173,7 +174,11 @@ class JobRunner:
 
     def _receive(self, job: Job, message: JsonObject, finished: Callable[..., Any]) -> None:
         event = message["event"]
-        if event == "progress":
+        if event == "started":
+            job.started = True
+            if job.state == "stopping":
+                self._interrupt()
+        elif event == "progress":
             job.stage, job.note = message["stage"], message["note"]
             job.done, job.total = message["done"], message["total"]
             if message["entropy"] is not None:
@@ -192,12 +197,17 @@ class JobRunner:
 
     def stop(self) -> None:
         """Ask the job to end with the best result so far."""
-        if self.running and self._busy is not None and self._busy.process is not None:
+        if self.running:
             assert self.current is not None
             self.current.state = "stopping"
+            if self.current.started:  # else as soon as it has started
+                self._interrupt()
+            self._changed(True)
+
+    def _interrupt(self) -> None:
+        if self._busy is not None and self._busy.process is not None:
             with contextlib.suppress(ProcessLookupError):
                 self._busy.process.send_signal(signal.SIGINT)
-            self._changed(True)
 
     async def cancel(self) -> None:
         """End the job without a result."""

@@ -11,8 +11,8 @@ import json
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from coterie.base.errors import CoterieError
@@ -30,8 +30,8 @@ TASKS = {
 
 def main() -> None:
     """Wait for a task, do it, and report."""
-    # Only the task itself may be interrupted; Ctrl-C in the terminal is for the server.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stop = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: stop.set())
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever else prints does not disturb the protocol
 
@@ -47,22 +47,17 @@ def main() -> None:
         return
     order: JsonObject = json.loads(line)
     send({"event": "started"})
-    send(_result(order, send))
+    send(_result(order, send, stop))
 
 
-def _result(order: JsonObject, send: Any) -> JsonObject:
+def _result(order: JsonObject, send: Any, stop: threading.Event) -> JsonObject:
     """Run a task and return the last message."""
     from importlib import import_module
 
     from coterie.app.web.tasks.context import TaskContext
 
     module, _, name = TASKS[order["task"]].partition(":")
-    context = TaskContext(order["settings"], Path(order["folder"]), send)
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        context.stop_requested = True
-
-    signal.signal(signal.SIGINT, stop)
+    context = TaskContext(order["settings"], Path(order["folder"]), send, stop)
     shown = {str(k): str(v) for k, v in order.get("shown", {}).items()}
     try:
         task = getattr(import_module(f"coterie.app.web.tasks.{module}"), name)

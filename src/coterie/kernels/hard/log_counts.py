@@ -45,8 +45,7 @@ def count_tables() -> CountTables:
     from scipy.special import gammaln  # loaded late: it is slow
 
     i = np.arange(FACTORIALS, dtype=np.float64)
-    exact = np.empty((EXACT + 1) * (EXACT + 2) // 2)
-    _fill_partitions(exact)
+    exact = _exact_partitions()
     tables = (gammaln(i + 1), np.log(np.maximum(i, 1.0)), exact, _curve())
     return CountTables(*map(lookup_table, tables))
 
@@ -72,17 +71,19 @@ def _curve() -> np.ndarray:
     )
 
 
-@njit(nogil=True, cache=True)
-def _fill_partitions(table):
-    """Fill table (OUT) by q(n, k) = q(n, k - 1) + q(n - k, k)."""
-    for n in range(EXACT + 1):
+def _exact_partitions() -> np.ndarray:
+    """Return log q(n, k) for n <= EXACT, from q(n, k) = q(n, k - 1) + q(n - k, k).
+
+    One row after the other in NumPy: compiling a loop would take longer than this."""
+    table = np.zeros((EXACT + 1) * (EXACT + 2) // 2)
+    for n in range(1, EXACT + 1):
         base = n * (n + 1) // 2
-        table[base] = 0.0 if n == 0 else -np.inf
-        for k in range(1, n + 1):
-            m = n - k
-            a, b = table[base + k - 1], table[m * (m + 1) // 2 + min(k, m)]
-            high, low = max(a, b), min(a, b)
-            table[base + k] = high + math.log1p(math.exp(low - high))
+        k = np.arange(1, n + 1)
+        m = n - k
+        table[base] = -np.inf
+        terms = table[m * (m + 1) // 2 + np.minimum(k, m)]
+        table[base + 1 : base + n + 1] = np.logaddexp.accumulate(terms)
+    return table
 
 
 @njit(inline="always", cache=True)

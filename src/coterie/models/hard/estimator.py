@@ -27,10 +27,12 @@ from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fi
 from coterie.models.hard.connected import connect
 from coterie.models.hard.description.choice import (
     DESCRIBED,
+    MODELS,
     choose_description,
     description_length_of_result,
     graph_objective,
 )
+from coterie.models.hard.description.comparison import ComparedModel
 from coterie.models.hard.description.fit import description_length_of
 from coterie.models.hard.description.sampling import PosteriorSamples, draw_samples
 from coterie.models.hard.description.state import KINDS, multigraph
@@ -48,7 +50,6 @@ from coterie.models.hard.objectives.interface import Labels, Objective
 from coterie.models.hard.objectives.sharded import distribute
 from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult, auto_k, best, paper
-from coterie.models.hard.search.description_length import description_length
 from coterie.models.hard.search.paper import PaperTrace
 from coterie.models.hard.validation import block_counts, check_request, given_labels
 from coterie.models.smallest_data import smallest_like, worth_compiling_for
@@ -213,6 +214,9 @@ class GeneralizedKMeans(GraphResults):
     ([[3, 1], [1, 3]], True)
     """
 
+    samples_: PosteriorSamples  # set by the command line, for reports
+    compared_models_: list[ComparedModel]
+
     def __init__(
         self,
         n_blocks: int | tuple[int, int] | str = 10,
@@ -351,6 +355,7 @@ class GeneralizedKMeans(GraphResults):
 
             began = time.perf_counter()
             if described and self.search == "best":
+                assert isinstance(objective, BlockObjective)
                 self._fit_description(objective, data, fit, running, callback, began)
                 return self
             if self.n_blocks == "auto":
@@ -392,9 +397,12 @@ class GeneralizedKMeans(GraphResults):
         if self.n_blocks == "nested":
             self.levels_ = list(found.levels)
         self.objective_, self.interrupted_ = found.objective, found.interrupted
-        self.description_lengths_ = {(k,): length for k, length in lengths.items()}
+        self.description_lengths_: dict[tuple[int, ...], float] = {
+            (k,): length for k, length in lengths.items()
+        }
         self.description_length_ = found.length
         final = objective_for(graph_objective(found.objective), data, self.score, engine)
+        assert isinstance(final, BlockObjective)
         task = _SearchTask(final, (max(found.n_blocks, 1),), None, engine, callback)
         self.seconds_ = time.perf_counter() - began
         entropy = final.entropy(final.start((found.labels,), task.n_blocks))
@@ -406,10 +414,6 @@ class GeneralizedKMeans(GraphResults):
             optimal=found.locally_optimal,
         )
         self.run_entropies_ = [entropy]
-        if self.connected:
-            self.description_length_ = description_length_of(
-                found.objective, final.sides[0], self.labels_
-            )
 
     def sample(
         self,
@@ -463,6 +467,7 @@ class GeneralizedKMeans(GraphResults):
                 raise InputError(f"invalid {name}: {value}", remedy="give at least 1")
         if data is None:
             data = getattr(self, "graph_", None)
+        data = as_graph(data)
         if data is None or len(getattr(self, "labels_", ())) != data.n_nodes:
             raise InputError(
                 "the model was not fitted to this graph", remedy="call fit with the same graph"
@@ -644,7 +649,10 @@ class GeneralizedKMeans(GraphResults):
         `optimal` says whether it is locally optimal; None: check.
         """
         if self.connected and getattr(self, "graph_", None) is not None:
-            task, found = self._connect(task, found)
+            task, joined = self._connect(task, found)
+            if not np.array_equal(joined.labels[0], found.labels[0]):
+                optimal = False if optimal is not None else None
+            found = joined
         if len(found.labels) == 1:
             self.labels_ = found.labels[0]
         else:
@@ -668,7 +676,7 @@ class GeneralizedKMeans(GraphResults):
         self.locally_optimal_ = not found.interrupted and is_locally_optimal(
             objective, state, task.engine, self.min_block_size
         )
-        if self.n_blocks == "auto":
+        if self.n_blocks == "auto" and isinstance(objective, BlockObjective):
             self.description_length_ = description_length_of_result(objective, found.labels)
 
     def _connect(self, task: _SearchTask, found: SearchResult) -> tuple[_SearchTask, SearchResult]:
@@ -678,12 +686,14 @@ class GeneralizedKMeans(GraphResults):
         name = getattr(self, "objective_", self.objective)
 
         def length(labels: np.ndarray) -> float:
-            if name in KINDS:
+            if name in MODELS:  # "communities" has a length of its own
                 return description_length_of(name, objective.sides[0], labels)
-            return description_length(objective, (labels,), (int(labels.max(initial=0)) + 1,))
+            return description_length_of_result(objective, (labels,))
 
-        requested = None if self.n_blocks in ("auto", "nested") else task.n_blocks[0]
+        requested = None if self.n_blocks == "auto" else task.n_blocks[0]
         labels = connect(name, self.graph_, found.labels[0], requested, length)
+        if requested is None:
+            self.description_length_ = length(labels)
         count = max(int(labels.max(initial=-1)) + 1, requested or 1)
         return task._replace(n_blocks=(count,)), found._replace(labels=(labels,))
 

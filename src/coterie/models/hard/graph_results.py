@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     import matplotlib.figure
     import networkx
 
+    from coterie.models.hard.description.sampling import PosteriorSamples
+
+_AVERAGED = 50  # sampled partitions over which link scores are averaged, at most
+
 
 class GraphResults(Estimator):
     """Methods of a fitted hard clustering that need the graph."""
@@ -71,7 +75,9 @@ class GraphResults(Estimator):
         parts = np.split(order, cuts) if len(order) else []
         return [{names[v] for v in part.tolist()} for part in parts]
 
-    def to_networkx(self, graph: Any = None) -> networkx.Graph:
+    def to_networkx(
+        self, graph: Any = None, *, samples: PosteriorSamples | None = None
+    ) -> networkx.Graph:
         """Return the graph as a networkx graph with the block of each node.
 
         Parameters
@@ -79,12 +85,13 @@ class GraphResults(Estimator):
         graph : networkx.Graph, Graph, igraph.Graph or scipy sparse matrix, optional
             The graph that the model was fitted to. A networkx graph is copied with all its
             attributes. By default, the one that `fit` was given.
+        samples : PosteriorSamples, optional
+            What `sample` returned, to add how certain the blocks are.
 
         Returns
         -------
         networkx.Graph or networkx.DiGraph
-            A graph whose nodes have the attribute "block", and "confidence" if the model was
-            sampled.
+            A graph whose nodes have the attribute "block", and with `samples` "confidence".
 
         Examples
         --------
@@ -102,10 +109,8 @@ class GraphResults(Estimator):
             copy = as_graph(graph).to_networkx()
         for name, block in zip(names, self.labels_.tolist(), strict=True):
             copy.nodes[name]["block"] = block
-        marginals = getattr(self, "marginals_", None)
-        if marginals is not None:
-            share = np.asarray(marginals)[np.arange(len(names)), self.labels_]
-            for name, value in zip(names, share.tolist(), strict=True):
+        if samples is not None:
+            for name, value in zip(names, samples.confidence_.tolist(), strict=True):
                 copy.nodes[name]["confidence"] = value
         return copy
 
@@ -174,13 +179,19 @@ class GraphResults(Estimator):
         ]
         return np.array(blocks, np.int32)
 
-    def score_pairs(self, u: Any, v: Any, *, closure: bool = True) -> np.ndarray:
+    def score_pairs(
+        self,
+        u: Any,
+        v: Any,
+        *,
+        closure: bool = True,
+        samples: PosteriorSamples | None = None,
+    ) -> np.ndarray:
         """Return the probability of an edge between pairs of nodes, present or absent.
 
         The pair itself is left out (leave-one-out): an edge that is in the graph does not add to
         its own score, so scores of present and absent pairs can be compared. High scores of absent
-        pairs are links to expect; low scores of present edges are surprising ones. If the model
-        was sampled, the scores are averaged over the samples.
+        pairs are links to expect; low scores of present edges are surprising ones.
 
         Parameters
         ----------
@@ -190,6 +201,9 @@ class GraphResults(Estimator):
             Whether common neighbours add to the probability of the block model. How much they
             count is learned from the graph itself. Without them, all pairs of nodes of the same
             blocks and degrees have the same score.
+        samples : PosteriorSamples, optional
+            What `sample` returned: the probabilities of the block model are averaged over its
+            partitions (at most 50 of them). By default, the fitted blocks are used.
 
         Returns
         -------
@@ -213,9 +227,11 @@ class GraphResults(Estimator):
         place = _places(graph)
         first, second = (_numbers(_as_list(side, place), place) for side in (u, v))
         first, second = np.broadcast_arrays(first, second)
-        return self._link_scores(closure).score(first, second)
+        return self._link_scores(closure, samples).score(first, second)
 
-    def predict_links(self, n: int = 10, *, closure: bool = True) -> list[tuple[Any, Any, float]]:
+    def predict_links(
+        self, n: int = 10, *, closure: bool = True, samples: PosteriorSamples | None = None
+    ) -> list[tuple[Any, Any, float]]:
         """Return the absent pairs with the highest probability of an edge.
 
         Parameters
@@ -224,6 +240,8 @@ class GraphResults(Estimator):
             Number of pairs.
         closure : bool, default=True
             Whether common neighbours count; see `score_pairs`.
+        samples : PosteriorSamples, optional
+            What `sample` returned; see `score_pairs`.
 
         Returns
         -------
@@ -241,7 +259,7 @@ class GraphResults(Estimator):
         if not isinstance(n, int | np.integer) or n < 1:
             raise InputError(f"invalid number of links: {n!r}", remedy="give an integer above 0")
         graph = self._graph()
-        first, second, scores = self._link_scores(closure).most_likely(int(n))
+        first, second, scores = self._link_scores(closure, samples).most_likely(int(n))
         names = graph.ids.tolist()
         rows = zip(first.tolist(), second.tolist(), scores.tolist(), strict=True)
         return [(names[a], names[b], score) for a, b, score in rows]
@@ -343,14 +361,14 @@ class GraphResults(Estimator):
             )
         return names
 
-    def _link_scores(self, closure: bool) -> LinkScores:
+    def _link_scores(self, closure: bool, samples: PosteriorSamples | None) -> LinkScores:
+        partitions = [self.labels_]
+        if samples is not None:
+            drawn = samples.labels_
+            chosen = np.linspace(0, len(drawn) - 1, min(len(drawn), _AVERAGED)).astype(int)
+            partitions = list(drawn[chosen])
         objective = getattr(self, "objective_", self.objective)
-        return LinkScores(objective, self._graph(), self._partitions(), closure=closure)
-
-    def _partitions(self) -> list[np.ndarray]:
-        """Return the labels over which link scores are averaged: the samples, or the result."""
-        sampled = getattr(self, "sampled_labels_", None)
-        return [self.labels_] if sampled is None else list(sampled)
+        return LinkScores(objective, self._graph(), partitions, closure=closure)
 
 
 def _places(graph: Graph) -> dict[Any, int]:

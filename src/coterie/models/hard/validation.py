@@ -72,6 +72,11 @@ def check_options(model: Any) -> None:
             f'`n_blocks="{model.n_blocks}"` cannot start from given labels',
             remedy='give the number of blocks, or set `init="random"`',
         )
+    if model.connected and model.n_blocks == "nested":
+        raise InputError(
+            '`n_blocks="nested"` does not support `connected` blocks',
+            remedy='use `n_blocks="auto"`',
+        )
     if model.connected and model.min_block_size > 0:
         raise InputError(
             "`connected` blocks cannot have a minimum size",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -25,10 +26,15 @@ class TaskContext:
     settings: JsonObject
     folder: Path
     send: Callable[[JsonObject], None]
+    stop: threading.Event = field(default_factory=threading.Event)  # keep the best result so far
     remarks: list[str] = field(default_factory=list)
-    stop_requested: bool = False  # set by a signal: keep the best result so far
     _last: float = 0.0
     _stage: str = ""
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether the user wants the best result so far."""
+        return self.stop.is_set()
 
     def progress_of_fit(self, progress: Progress) -> None:
         """Report progress of a fit, and end it with its best state if a stop was requested.

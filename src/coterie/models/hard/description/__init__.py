@@ -1,5 +1,9 @@
-"""Clustering by description length: state of a partition, search for the shortest, hierarchy.
+"""Clustering by description length: the shortest description, hierarchies, samples.
 
-state.py       what is described: graph, labels, statistics (kernels/hard/description.py)
-search.py      the shortest description with any number of blocks
+state.py        what is described: graph, labels, statistics (kernels/hard/description.py)
+search.py       the shortest description with any number of blocks
+fit.py          one model of a graph, flat or nested
+nested.py       hierarchies of blocks
+choice.py       several runs and models; comparison.py: a table of models
+sampling.py     partitions from the posterior
 """

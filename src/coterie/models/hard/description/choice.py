@@ -50,10 +50,11 @@ def choose_description(
     nested: bool = False,
 ) -> tuple[Described, dict[int, float]]:
     """Return the shortest description of all runs and models, and the shortest length of every
-    number of blocks that a run ended with."""
+    number of blocks that a run passed through.
+    """
     best: Described | None = None
     lengths: dict[int, float] = {}
-    models = (name,)
+    models: tuple[str, ...] = (name,)
     if name == "auto":
         models = tuple(m for m in MODELS if not nested or m in NESTED)
     search = nested_description if nested else shortest_description
@@ -66,7 +67,8 @@ def choose_description(
             if min_block_size > 1:
                 found = _with_minimum_size(found, own, min_block_size, rng, engine)
             k = found.n_blocks
-            lengths[k] = min(found.length, lengths.get(k, math.inf))
+            for blocks, length in {**found.tried, k: found.length}.items():
+                lengths[blocks] = min(length, lengths.get(blocks, math.inf))
             if best is None or found.length < best.length:
                 best = found
             if found.interrupted:

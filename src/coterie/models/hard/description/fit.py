@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.random import Generator
@@ -34,6 +34,7 @@ class Described:
     locally_optimal: bool
     interrupted: bool = False
     levels: tuple[np.ndarray, ...] = ()  # of a hierarchy: labels of the nodes per level
+    tried: dict[int, float] = field(default_factory=dict)  # number of blocks: shortest length
 
     @property
     def n_blocks(self) -> int:
@@ -87,7 +88,7 @@ def shortest_description(
         labels = np.zeros(n, np.int32)
     length = start_state(KINDS[name], graph, labels, spare=1).length()
     optimal = search.locally_optimal and not interrupted
-    return Described(name, labels, length, trail.history, optimal, interrupted)
+    return Described(name, labels, length, trail.history, optimal, interrupted, tried=trail.lengths)
 
 
 def nested_description(

@@ -153,7 +153,7 @@ def aligned(labels: np.ndarray, best: np.ndarray) -> np.ndarray:
             names[r] = c
     missing = np.flatnonzero(names < 0)
     names[missing] = q + np.arange(len(missing))
-    return names[labels].astype(np.int32)
+    return np.asarray(names[labels], np.int32)
 
 
 def summarized(labels: np.ndarray, lengths: np.ndarray, best: np.ndarray) -> PosteriorSamples:

@@ -50,9 +50,11 @@ class Trail:
     callback: Callback
     began: float = field(default_factory=time.perf_counter)
     history: list[Iteration] = field(default_factory=list)
+    lengths: dict[int, float] = field(default_factory=dict)  # the shortest per number of blocks
 
-    def add(self, length: float, moved: int, note: str) -> None:
-        """Record one step and report it."""
+    def add(self, length: float, moved: int, note: str, blocks: int = 0) -> None:
+        """Record one step with this number of blocks, and report it."""
+        self.lengths[blocks] = min(length, self.lengths.get(blocks, length))
         done = len(self.history) + 1
         self.history.append(Iteration(done, time.perf_counter() - self.began, length, moved))
         self.callback(Progress("choosing", done, entropy=length, note=note))
@@ -181,7 +183,7 @@ class DescriptionSearch:
         while True:
             self.sweeps(_PASSES)
             B = self.state.n_blocks
-            self.trail.add(self.length, 0, f"{B:,} blocks, {self.length:,.1f} nats")
+            self.trail.add(self.length, 0, f"{B:,} blocks, {self.length:,.1f} nats", B)
             if 0.7 * len(self.state.blocks.sizes) > B:
                 self.make_room()
             if self.merges(max(1, B - int(B / _LEVEL))) == 0:
@@ -233,6 +235,7 @@ class DescriptionSearch:
                 moved,
                 f"{self.state.n_blocks:,} blocks, {self.length:,.1f} nats (split {split}, "
                 f"divided {divided}, merged {merged})",
+                self.state.n_blocks,
             )
             self.keep()
             gain = before - self.length
@@ -254,9 +257,8 @@ class DescriptionSearch:
                 break
             moved += self.sweeps(20)
             self.merges(self.state.n_blocks)
-            self.trail.add(
-                self.length, moved, f"{self.state.n_blocks:,} blocks, {self.length:,.1f} nats"
-            )
+            note = f"{self.state.n_blocks:,} blocks, {self.length:,.1f} nats"
+            self.trail.add(self.length, moved, note, self.state.n_blocks)
         self.keep()
 
 

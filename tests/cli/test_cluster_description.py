@@ -1,0 +1,69 @@
+"""`coterie cluster` with description lengths: nested, communities, compared models, samples."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import coterie, result_of
+
+
+@pytest.fixture(scope="module")
+def cliques(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twenty cliques of five nodes in a ring."""
+    path = tmp_path_factory.mktemp("cliques") / "cliques.txt"
+    with path.open("w") as file:
+        for c in range(20):
+            nodes = range(5 * c, 5 * c + 5)
+            for u in nodes:
+                file.writelines(f"n{u} n{v}\n" for v in nodes if u < v)
+            file.write(f"n{5 * c} n{(5 * c + 6) % 100}\n")
+    return path
+
+
+def test_nested_blocks_have_levels_in_json_file_and_report(cliques: Path) -> None:
+    out, report = cliques.with_suffix(".csv"), cliques.with_suffix(".html")
+    result = result_of(
+        "cluster", cliques, "--blocks", "nested", "--objective", "degree-corrected",
+        "--out", out, "--report", report, "--compare-models",
+    )  # fmt: skip
+    assert result["levels"][0] == result["blocks"]
+    assert result["levels"] == sorted(result["levels"], reverse=True)
+    with out.open() as file:
+        header = next(csv.reader(file))
+    expected = [f"level_{i}" for i in range(1, len(result["levels"]))]
+    assert header == ["node", "block", *expected]
+    page = report.read_text()
+    assert "The hierarchy" in page and "Which model describes the network best" in page
+    rows = result["models"]
+    assert rows[0]["difference"] == 0 and rows[0]["odds"] == 1
+    lengths = {row["model"]: row["description_length"] for row in rows}
+    assert lengths["communities"] < lengths["degree-corrected"]
+
+
+def test_communities_with_confidence(cliques: Path) -> None:
+    out, report = cliques.with_name("c.csv"), cliques.with_name("c.html")
+    result = result_of(
+        "cluster", cliques, "--blocks", "auto", "--objective", "communities",
+        "--samples", 10, "--out", out, "--report", report,
+    )  # fmt: skip
+    assert result["blocks"] == 20 and result["objective"] == "communities"
+    assert result["description_length"] > 0
+    assert result["samples"]["drawn"] == 20
+    assert abs(sum(result["samples"]["block_counts"].values()) - 1) < 1e-9
+    with out.open() as file:
+        rows = list(csv.DictReader(file))
+    assert all(0 <= float(row["confidence"]) <= 1 for row in rows)
+    assert "How certain the blocks are" in report.read_text()
+
+
+def test_unsupported_combinations_are_refused(cliques: Path) -> None:
+    refused = [
+        ("--blocks", "4", "--objective", "communities"),
+        ("--blocks", "nested", "--samples", "5"),
+        ("--blocks", "nested", "--search", "paper"),
+    ]
+    for options in refused:
+        done = coterie("cluster", cliques, *options)
+        assert done.returncode == 2 and "--" in done.stderr, options

@@ -1,0 +1,144 @@
+"""`n_blocks="auto"` and `"nested"` by description length: what users get."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from tests.reference import description_length, set_partitions
+
+import coterie as ct
+from coterie.base.errors import InputError
+from coterie.data.generators import degree_corrected_sbm, planted_partition
+from coterie.engine import LocalEngine
+from coterie.models.agreement import adjusted_rand
+from coterie.models.hard.description.nested import nested_length
+from coterie.models.hard.description.state import KINDS, multigraph
+from coterie.models.hard.label_tools import renumber
+
+EDGES = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5)]
+
+
+@pytest.fixture(scope="module")
+def ring_of_cliques():
+    """24 cliques of 6 nodes in a ring: more blocks than a flat model can tell apart."""
+    source, target = [], []
+    for c in range(24):
+        nodes = range(6 * c, 6 * c + 6)
+        source += [u for u in nodes for v in nodes if u < v] + [6 * c]
+        target += [v for u in nodes for v in nodes if u < v] + [(6 * c + 7) % 144]
+    return ct.Graph.from_edges(source, target), np.repeat(np.arange(24), 6)
+
+
+@pytest.mark.parametrize("objective", ["simple", "degree-corrected", "communities"])
+def test_small_graphs_get_the_shortest_of_all_partitions(objective):
+    graph = ct.Graph.from_edges(*zip(*EDGES, strict=True))
+    found = ct.GeneralizedKMeans("auto", objective=objective).fit(graph)
+    shortest = min(description_length(EDGES, z, objective) for z in map(list, set_partitions(6)))
+    assert math.isclose(found.description_length_, shortest, abs_tol=1e-8)
+    own = description_length(EDGES, found.labels_.tolist(), objective)
+    assert math.isclose(found.description_length_, own, abs_tol=1e-8)
+    assert found.locally_optimal_
+
+
+def test_planted_blocks_and_their_number_are_found():
+    graph, truth = planted_partition(600, 6, mean_degree=16, mixing=0.2, rng=2)
+    model = ct.GeneralizedKMeans("auto").fit(graph)
+    assert model.n_blocks_ == 6
+    assert adjusted_rand(model.labels_, truth) > 0.98
+    assert min(model.description_lengths_, key=model.description_lengths_.get) == (6,)
+    assert model.description_lengths_[6,] == model.description_length_
+    assert len(model.description_lengths_) > 3
+
+
+def test_auto_objective_recognises_how_a_graph_was_drawn():
+    graph, truth = degree_corrected_sbm(1000, 5, mean_degree=16, mixing=0.2, rng=4)
+    model = ct.GeneralizedKMeans("auto", objective="auto").fit(graph)
+    assert model.objective_ in ("degree-corrected", "communities")
+    assert adjusted_rand(model.labels_, truth) > 0.9
+    simple = ct.GeneralizedKMeans("auto", objective="simple").fit(graph)
+    assert simple.description_length_ > model.description_length_
+
+
+def test_result_does_not_depend_on_threads():
+    graph, _ = planted_partition(400, 5, mean_degree=12, rng=3)
+    results = []
+    for threads in (1, 3):
+        with LocalEngine(threads) as engine:
+            model = ct.GeneralizedKMeans("nested", objective="degree-corrected")
+            results.append(model.fit(graph, engine=engine).labels_)
+    assert np.array_equal(*results)
+
+
+def test_communities_and_hierarchies_tell_more_blocks_apart(ring_of_cliques):
+    graph, truth = ring_of_cliques
+    flat = ct.GeneralizedKMeans("auto", objective="degree-corrected").fit(graph)
+    communities = ct.GeneralizedKMeans("auto", objective="communities").fit(graph)
+    nested = ct.GeneralizedKMeans("nested", objective="degree-corrected").fit(graph)
+    assert flat.n_blocks_ < 24
+    assert adjusted_rand(communities.labels_, truth) == 1.0
+    assert nested.n_blocks_ > flat.n_blocks_
+    assert nested.description_length_ < flat.description_length_
+
+
+def test_levels_are_nested_and_have_the_length_that_is_reported(ring_of_cliques):
+    graph, _ = ring_of_cliques
+    model = ct.GeneralizedKMeans("nested", objective="degree-corrected").fit(graph)
+    assert np.array_equal(model.levels_[0], model.labels_)
+    steps = [model.levels_[0]]
+    for fine, coarse in zip(model.levels_, model.levels_[1:], strict=False):
+        pairs = set(zip(fine.tolist(), coarse.tolist(), strict=True))
+        assert len(pairs) == len(set(fine.tolist()))  # a block has one parent
+        parent = dict(pairs)
+        steps.append(renumber(np.array([parent[b] for b in range(int(fine.max()) + 1)])))
+    steps.append(np.zeros(int(steps[-1].max()) + 1, np.int32))
+    length = nested_length(
+        KINDS["degree-corrected"], multigraph(graph.indptr, graph.indices), steps
+    )
+    assert math.isclose(length, model.description_length_, abs_tol=1e-6)
+
+
+def test_models_are_compared_by_length():
+    graph, _ = degree_corrected_sbm(300, 3, mean_degree=12, mixing=0.1, rng=1)
+    rows = ct.compare_models(graph)
+    assert [row.difference for row in rows] == sorted(row.difference for row in rows)
+    assert rows[0].odds == 1.0
+    lengths = {row.model: row.description_length for row in rows}
+    assert len(lengths) == 6
+    assert lengths["one block, degree-corrected"] < lengths["one block, simple"]
+    assert lengths["degree-corrected"] < lengths["one block, degree-corrected"]
+
+
+@pytest.mark.parametrize("edges", [([], []), ([0], [1])])
+@pytest.mark.parametrize("n_blocks", ["auto", "nested"])
+def test_tiny_graphs_have_one_block(edges, n_blocks):
+    graph = ct.Graph.from_edges(*edges, n_nodes=2)
+    model = ct.GeneralizedKMeans(n_blocks, objective="degree-corrected").fit(graph)
+    assert model.labels_.tolist() == [0, 0]
+    assert math.isfinite(model.description_length_)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_blocks": 3, "objective": "communities"}, "chooses the number"),
+        ({"n_blocks": 3, "objective": "auto"}, "chooses the number"),
+        ({"n_blocks": "auto", "objective": "auto", "search": "paper"}, "paper"),
+        ({"n_blocks": "nested", "objective": "communities"}, "nested.*communities"),
+        ({"n_blocks": "nested", "search": "paper"}, "nested.*paper"),
+        ({"n_blocks": "nested", "min_block_size": 5}, "min_block_size"),
+        ({"n_blocks": "nested", "connected": True}, "connected"),
+    ],
+)
+def test_requests_that_cannot_work_are_refused(options, message):
+    graph = ct.Graph.from_edges(*zip(*EDGES, strict=True))
+    with pytest.raises(InputError, match=message):
+        ct.GeneralizedKMeans(**options).fit(graph)
+
+
+def test_a_hierarchy_is_not_sampled():
+    graph = ct.Graph.from_edges(*zip(*EDGES, strict=True))
+    model = ct.GeneralizedKMeans("nested").fit(graph)
+    with pytest.raises(InputError, match="hierarchy"):
+        model.sample()
