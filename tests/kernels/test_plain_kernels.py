@@ -17,6 +17,7 @@ import pytest
 
 import coterie as ct
 from coterie import kernels
+from coterie.anonymize.draw.classes import Classes
 from coterie.kernels.numba.dispatch import Kernel
 
 FOLDER = Path(kernels.__file__).parent
@@ -168,6 +169,38 @@ def test_private_sketch_and_draw(compared, tmp_path, monkeypatch):
     monkeypatch.setenv("COTERIE_STATE", str(tmp_path))
     sketch = ct.PrivateSketch(epsilon="2", dataset="plain").fit(random_graph(50, 120, 8), nodes=50)
     sketch.draw(rng=0)
+    assert compared
+
+
+def test_hierarchies_communities_and_samples(compared):
+    graph = random_graph(24, 60, 9)
+    ct.GeneralizedKMeans(n_blocks="nested", objective="degree-corrected").fit(graph)
+    model = ct.GeneralizedKMeans(n_blocks="auto", objective="communities").fit(graph)
+    model.sample(n_chains=1, n_samples=3)
+    model.score_pairs([0, 1], [2, 3])
+    assert compared
+
+
+def test_attributes_directions_weights_and_sides(compared):
+    from coterie.anonymize.draw.bipartite import BipartiteModel
+    from coterie.anonymize.kinds.model import KindModel
+    from coterie.anonymize.kinds.network import Network
+    from coterie.data.attributes import Attributes
+
+    rng = np.random.default_rng(0)
+    skeleton = random_graph(60, 150, 10)
+    source, target = skeleton.edges()
+    label = (np.arange(60) % 3).astype(np.int32)
+    classes = Classes(label, label)
+    columns = {"team": [f"t{i % 2}" for i in range(60)], "age": np.arange(60) % 9}
+    table = Attributes.from_columns(skeleton, range(60), columns)
+    directed = ct.Graph.from_edges(source, target, n_nodes=60, directed=True)
+    weighted = ct.Graph.from_edges(source, target, n_nodes=60, weights=source % 4 + 1.0)
+    for graph in (directed, weighted):
+        KindModel.fit(Network(graph, table), classes, min_size=5).draw(skeleton, rng)
+    joined = ct.Graph.from_edges(source, 60 + target, n_nodes=120)
+    sides = np.arange(120) >= 60
+    BipartiteModel.fit(joined, np.tile(label, 2), sides, min_size=5, limit=0.85, rng=rng)
     assert compared
 
 
