@@ -8,7 +8,8 @@ removed edges and as many random pairs that are not connected in the whole netwo
 half. Baselines: common neighbours, Adamic-Adar, and a spectral method (the 64 largest eigenvalues
 of the regularised normalised adjacency matrix, multiplied by the degrees). coterie: one
 degree-corrected clustering, without and with common neighbours (`closure`). The generated networks
-chose the constants of `models/hard/link_scores.py`; CAIDA and astro-ph only check them.
+chose the prior counts of `models/hard/link_scores.py`; the form of the score was decided with CAIDA
+and astro-ph in view (docs/benchmarks/links.md).
 """
 
 from __future__ import annotations

@@ -62,3 +62,9 @@ def test_edges_between_named_nodes():
     graph = Graph.from_edges(["bob", "ann"], ["ann", "cat"])
     assert graph.ids.tolist() == ["ann", "bob", "cat"]
     assert graph.n_edges == 2
+
+
+def test_more_than_256_integers_keep_their_own_numbers() -> None:
+    """Small inputs run as plain Python, where a sum of uint8 would wrap."""
+    ids, [numbers] = number_ids([np.arange(1000)[::-1]])
+    assert len(ids) == 1000 and numbers.tolist() == list(range(999, -1, -1))

@@ -67,6 +67,7 @@ _PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
 
 _ADDRESS_SPACE = 1_000_000_000  # bytes; with 0.7 GB, loading and compiling fail
 _COMPILING = "compiling (slow only the first time)"
+_LONG = 3.0  # seconds of uncompiled code that are worth a remark
 _COMPILES_ONCE = (
     "compiling numerical code for this computer; this happens once "
     "(`coterie warmup` does it for all commands)"
@@ -310,9 +311,18 @@ def remarks(session: Session) -> Iterator[None]:
 
 @contextmanager
 def compile_notice(session: Session) -> Iterator[None]:
-    """Say once why a command waits, as soon as it begins to compile."""
+    """Say once why a command waits, as soon as it begins to compile.
+
+    At the end, say if much time was spent in kernels that were not compiled."""
     with watch_compilations(lambda _: session.say(_COMPILES_ONCE)):
         yield
+    dispatch = sys.modules.get("coterie.kernels.numba.dispatch")
+    seconds = dispatch.seconds_uncompiled() if dispatch else 0.0
+    if seconds > _LONG:
+        session.say(
+            f"{seconds:.0f} s were spent in code that is not compiled; after `coterie warmup` "
+            "later runs are faster"
+        )
 
 
 @contextmanager

@@ -50,15 +50,15 @@ def test_a_small_input_compiles_nothing_and_does_not_load_numba(tmp_path):
     graph.write_text(KARATE_LIKE)
     code = f"""
 import sys, coterie as ct
-model = ct.GeneralizedKMeans("auto", rng=0).fit(ct.read_graph({str(graph)!r}))
-assert "numba" not in sys.modules and "scipy" not in sys.modules
+model = ct.GeneralizedKMeans(3, rng=0).fit(ct.read_graph({str(graph)!r}))
+assert "numba" not in sys.modules
 print(model.entropy_.hex(), model.labels_.tolist())
 """
     plain = run_python(code, tmp_path / "cache").stdout
     assert not list((tmp_path / "cache").rglob("*.nbc"))
     import coterie as ct
 
-    model = ct.GeneralizedKMeans("auto", rng=0).fit(ct.read_graph(graph))  # compiled
+    model = ct.GeneralizedKMeans(3, rng=0).fit(ct.read_graph(graph))  # compiled
     assert plain.split(" ", 1) == [model.entropy_.hex(), f"{model.labels_.tolist()}\n"]
 
 
@@ -175,6 +175,16 @@ def test_a_command_says_once_that_it_compiles(tmp_path):
     assert text.count("this happens once") == 1 and not cached
     assert doctor("one") == ("", True)
     assert doctor("two", "--quiet") == ("", False)
+
+
+def test_a_command_that_ran_long_without_compiling_recommends_warmup(monkeypatch, capsys):
+    from coterie.cli.session import Session, compile_notice
+
+    for seconds in (1.0, 7.0):
+        monkeypatch.setattr(dispatch, "_total_spent", seconds)
+        with compile_notice(Session()):
+            pass
+    assert capsys.readouterr().err.startswith("7 s were spent in code that is not compiled")
 
 
 def test_functions_of_other_packages_can_call_kernels():

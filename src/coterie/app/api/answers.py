@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from coterie.app.api.messages import (
     ExplainRequest,
@@ -21,9 +18,7 @@ from coterie.base.json_values import JsonObject
 from coterie.data import Ratings
 from coterie.engine import LocalEngine
 from coterie.recommend.explanation import Explanation, group_labels
-from coterie.recommend.recommender import Recommendation, Recommender
-
-_RANKING_PARAMETERS = inspect.signature(Recommender.recommend).parameters
+from coterie.recommend.recommender import Recommender
 
 
 class UnknownIdError(InputError):
@@ -62,15 +57,16 @@ def recommendations(
 ) -> JsonObject:
     """Answer /recommend."""
     who = _somebody(recommender, request.user, request.ratings)
-    found = ranked(
-        who.recommender,
+    # Without `order`, the library decides.
+    order = {} if request.order is None else {"order": request.order}
+    found = who.recommender.recommend(
         who.user,
         request.n,
         candidates=request.candidates,
-        exclude=request.exclude,
-        order=request.order,
+        exclude=request.exclude or None,
         exclude_seen=request.exclude_seen,
         engine=engine,
+        **order,
     )
     named = [
         *(rating.item for rating in request.ratings or ()),
@@ -82,44 +78,6 @@ def recommendations(
         "unseen": not _has_ratings(who),
         "unknown_items": _unknown(recommender, named),
     }
-
-
-def ranked(
-    recommender: Recommender,
-    user: Any,
-    n: int,
-    *,
-    candidates: Sequence[Any] | None,
-    exclude: Sequence[Any],
-    order: str | None,
-    exclude_seen: bool,
-    engine: LocalEngine,
-) -> list[Recommendation]:
-    """Rank the items of a user.
-
-    A Recommender without the parameters `candidates`, `exclude` and `order` ranks by rating, and
-    its list is filtered here.
-    """
-    options: dict[str, Any] = {"exclude_seen": exclude_seen, "engine": engine}
-    if "candidates" in _RANKING_PARAMETERS:
-        if order is not None:
-            options["order"] = order
-        options |= {"candidates": candidates, "exclude": list(exclude) or None}
-        return list(recommender.recommend(user, n, **options))
-    if order not in (None, "rating"):
-        raise InputError(f"this version cannot rank by {order}", remedy="use `order=rating`")
-    if candidates is None and not exclude:
-        return list(recommender.recommend(user, n, **options))
-    everything = recommender.recommend(user, max(len(recommender.items_), 1), **options)
-    allowed = np.full(len(recommender.items_) + 1, candidates is None)
-    allowed[_numbers(recommender, candidates or ())] = True
-    allowed[_numbers(recommender, exclude)] = False
-    numbers = recommender.items_.numbers([item for item, _ in everything])
-    return [
-        entry
-        for entry, number in zip(everything, numbers, strict=True)
-        if number >= 0 and allowed[number]
-    ][:n]
 
 
 def explanation(
@@ -194,12 +152,6 @@ def _as_in_model(recommender: Recommender, item: Any) -> Any:
     """Return an id with the type that it has in the model, so that 7 and "7" are one item."""
     number = int(recommender.items_.numbers([item])[0])
     return recommender.items_.ids[number : number + 1].tolist()[0] if number >= 0 else item
-
-
-def _numbers(recommender: Recommender, items: Sequence[Any]) -> np.ndarray:
-    """Return the numbers of the items that the model knows."""
-    numbers = recommender.items_.numbers(list(items))
-    return numbers[numbers >= 0]
 
 
 def _unknown(recommender: Recommender, items: Sequence[Any]) -> list[Any]:

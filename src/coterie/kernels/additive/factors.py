@@ -20,6 +20,9 @@ import numpy as np
 from coterie.kernels.additive.distributions import gamma, normal
 from coterie.kernels.numba.dispatch import njit
 
+_LEAST_PRECISION = (
+    1e-3  # factors beyond 30 are never needed, as the noise of a rating has variance 1
+)
 _BLOCK = 512  # pairs whose products are added in float32 before they go to float64
 
 
@@ -213,7 +216,11 @@ def prior_means(features, used, links, means):
 
 @njit(nogil=True, cache=True)
 def draw_column_precisions(state, values, means, rows, floor, precision):
-    """Draw the precision of each column of values - means: Gamma(1 + n/2) / (floor + sum x^2/2)."""
+    """Draw the precision of each column of values - means: Gamma(1 + n/2) / (floor + sum x^2/2).
+
+    A lower bound keeps the scales of the two sides, of which only the product is known, from
+    drifting apart.
+    """
     K = values.shape[1]
     square = np.zeros(K)
     for u in range(rows):
@@ -222,5 +229,5 @@ def draw_column_precisions(state, values, means, rows, floor, precision):
             square[k] += gap * gap
     for k in range(K):
         state, draw = gamma(state, 1.0 + 0.5 * rows)
-        precision[k] = draw / (floor + 0.5 * square[k])
+        precision[k] = max(draw / (floor + 0.5 * square[k]), _LEAST_PRECISION)
     return state

@@ -54,10 +54,10 @@ def _user_table(samples, t, u, table):
 @njit(nogil=True, cache=True)
 def _has_effects(effects):
     """Return whether a sample has groups; those of chains without groups are all 0."""
+    found = False
     for value in effects.flat:
-        if value != 0.0:
-            return True
-    return False
+        found = found or value != 0.0
+    return found
 
 
 @njit(nogil=True, cache=True, fastmath=True)

@@ -28,7 +28,8 @@ def rank(present, table):
     seen = 0
     for x in range(len(present)):
         table[x] = seen
-        seen += present[x]
+        if present[x]:  # adding the uint8 itself would wrap at 256 in plain Python
+            seen += 1
     return seen
 
 

@@ -113,6 +113,11 @@ def _update_mode() -> None:
         _mode = COMPILED if _forced and _chosen == AUTO else _chosen
 
 
+def seconds_uncompiled() -> float:
+    """Return the time that this process has spent in kernels as plain Python."""
+    return _total_spent
+
+
 def lookup_table(array: np.ndarray) -> np.ndarray:
     """Return the array, whose size says nothing about the work of a kernel that gets it."""
     _lookup_tables[id(array)] = array  # the reference keeps the id valid

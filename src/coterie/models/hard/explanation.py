@@ -90,14 +90,14 @@ def _one_block(objective: str) -> str:
     than = (
         "one density alone" if objective in ("simple", "directed", "weighted") else "degrees alone"
     )
+    anyway = "For the best two groups anyway, set `n_blocks=2`"
+    if objective == "communities":
+        anyway += ' with `objective="degree-corrected"`.'
+    else:
+        anyway += f"; a model with fewer parameters may find more: {_COMMUNITIES}."
     return (
         f"No grouping describes this network better than {than}, so all nodes are in one block. "
-        "For the best two groups anyway, set `n_blocks=2`"
-        + (
-            f"; {_COMMUNITIES}."
-            if objective != "communities"
-            else '; for groups by roles, try `objective="degree-corrected"`.'
-        )
+        + anyway
     )
 
 

@@ -161,7 +161,8 @@ def summarized(labels: np.ndarray, lengths: np.ndarray, best: np.ndarray) -> Pos
     n, k = len(best), int(best.max(initial=-1)) + 1
     marginals = np.zeros((n, k + 1))
     for sample in labels:
-        marginals[np.arange(n), np.minimum(sample, k)] += 1.0 / len(labels)
+        marginals[np.arange(n), np.minimum(sample, k)] += 1.0
+    marginals /= max(len(labels), 1)
     numbers, times = np.unique([len(np.unique(z)) for z in labels], return_counts=True)
     return PosteriorSamples(
         labels,

@@ -4,6 +4,8 @@
 2. Merge down to the requested number in levels, with moves between them (`checked_moves.py`).
 3. Perturb: cut every block at random into a few pieces, merge down again, keep the better result.
    This merges and splits all blocks at once and repairs merges that were made too early.
+   Graphs that are too large for it are repaired by splits and merges of single blocks, judged by
+   the description length (`models/hard/description/`).
 4. Make moves in the best result until a full pass shows that no single move improves it.
 """
 
@@ -17,7 +19,9 @@ from numpy.random import Generator
 
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.engine import Engine
-from coterie.models.hard.label_tools import renumber_sides
+from coterie.models.hard.description.search import DescriptionSearch, Trail
+from coterie.models.hard.description.state import KINDS, multigraph, start_state
+from coterie.models.hard.label_tools import renumber, renumber_sides
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels, Objective
 from coterie.models.hard.search import SearchResult, restarts
@@ -32,6 +36,7 @@ _MIN_GAIN = 1e-4  # a pass that lowers S by less than this share ends a descent,
 _PIECES = 4  # per block that is cut
 _WORK = 12_000_000  # bounds perturbations x edges x blocks
 _PERTURBATIONS = (0, 50)  # minimum and maximum (ca-astroph: one lowers S by 1 part in 500)
+_REPAIRS = 2  # rounds of repairs of graphs that are too large for perturbations
 _PATIENCE = 8  # stop after this many perturbations in a row without improvement
 
 
@@ -70,6 +75,8 @@ def run(
     perturbations = min(max_iter - 1, int(np.clip(_WORK // max(work, 1), *_PERTURBATIONS)))
     try:
         trail.add(*descent.down(singles if start is None else start))
+        if perturbations < 1 and max_iter > 1 and descent.can_repair:
+            trail.add(*descent.repair(trail.labels))
         idle = 0
         while idle < _PATIENCE and len(trail.history) <= perturbations:
             before = trail.entropy
@@ -115,6 +122,27 @@ class _Descent:
             labels = enlarge_small(self.objective, labels, goal, min_size, self.rng, self.engine)
         labels, entropy, last = self.finish(labels, _MIN_GAIN)
         return labels, entropy, moved + last
+
+    @property
+    def can_repair(self) -> bool:
+        """Whether `repair` supports the objective."""
+        return self.objective.name in KINDS and self.min_block_size == 0
+
+    def repair(self, labels: Labels) -> tuple[Labels, float, int]:
+        """Split blocks that were merged wrongly and merge those that were split, by description
+        length, then return to the requested number; return the values that `down` returns.
+
+        The cost is proportional to the edges, whatever the number of blocks."""
+        side = self.objective.sides[0]
+        state = start_state(
+            KINDS[self.objective.name], multigraph(side.indptr, side.indices), labels[0]
+        )
+        search = DescriptionSearch(state, self.rng, Trail(silent))
+        search.repair(_REPAIRS)
+        repaired: Labels = (search.best,)
+        if len(np.unique(search.best)) < self.n_blocks[0]:
+            repaired = perturbed((renumber(search.best),), self.rng)
+        return self.down(repaired)
 
     def finish(self, labels: Labels, min_gain: float = 0.0) -> tuple[Labels, float, int]:
         """Make moves only, and return the values that `down` returns.
