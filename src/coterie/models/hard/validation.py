@@ -13,8 +13,6 @@ from coterie.engine.checkpoint import check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph
 from coterie.models.hard.objectives.interface import Labels
 
-# Measured memory of a search per pair of blocks: statistics, logarithms, tables of costs, copies
-
 
 def check_request(
     model: Any,
