@@ -51,7 +51,7 @@ def _hierarchy(model: Any, graph: Graph) -> Section:
             f"Edges divided by possible pairs between the {counts[level]:,} blocks of level "
             f"{level}.",
         )
-        for level in reversed(range(len(levels)))
+        for level in reversed(range(1, len(levels)))  # that of level 0 is shown above
         if 2 <= counts[level] <= _MOST_BLOCKS
     ]
     return Section(
