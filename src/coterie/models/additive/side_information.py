@@ -44,8 +44,11 @@ class SideInformation:
 
     def check(self, n: int, others: int, n_features: int) -> None:
         """Raise ArrayError unless the arrays fit n nodes, the other side, and the features."""
-        check_array("side information", self.rows, np.float64, (n, len(self.encoding.columns)))
-        check_array("basis", self.map.basis.coordinates, np.float32, (others, None))
+        # Nodes that were added later have no row.
+        check_array("side information", self.rows, np.float64, (None, len(self.encoding.columns)))
+        check_array("basis", self.map.basis.coordinates, np.float32, (None, None))
+        if len(self.rows) > n or len(self.map.basis.coordinates) > others:
+            raise ArrayError("side information: more rows than nodes")
         try:
             features = self.features([NodeRatings(0, np.zeros(0, np.int64), np.zeros(0, np.uint8))])
         except (ValueError, IndexError) as error:
