@@ -80,7 +80,7 @@ def _files(
 def _refuse_same(output: FileArgument, source: FileArgument) -> None:
     if _is_same(output.path, source.path):
         raise InputError(
-            f"{output.option} would replace the input",
+            f"this is also an input: {output.option} would replace the input",
             path=output.path,
             remedy=f"use another {output.option}",
         )
