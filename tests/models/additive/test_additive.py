@@ -457,10 +457,16 @@ def test_link_draws_equal_the_reference() -> None:
     features = features.astype(np.float32)
     factors, offsets = rng.normal(0, 1, (30, 2)).astype(np.float32), rng.normal(0, 1, 30)
     precision, of_links = np.array([2.0, 3.0, 4.0]), np.array([1.0, 0.5, 2.0])
+    # One more node without ratings, which must not count
+    features = np.vstack([features, np.full((1, 4), 9, np.float32)])
+    factors = np.vstack([factors, np.full((1, 2), 9, np.float32)])
+    offsets, ptr = np.append(offsets, 9.0), np.append(np.arange(31), 30)
 
     def draw(key):
         links = np.zeros((4, 3))
-        additive_factors.draw_links(key, features, 3, factors, offsets, precision, of_links, links)
+        additive_factors.draw_links(
+            key, ptr, features, 3, factors, offsets, precision, of_links, links
+        )
         return links
 
     found = np.array([draw(np.uint64(stream(3, i))) for i in range(3000)])
@@ -468,7 +474,7 @@ def test_link_draws_equal_the_reference() -> None:
     for k in range(3):
         values = factors[:, k] if k < 2 else offsets
         mean, covariance = reference.additive_link_conditional(
-            features[:, :3].astype(float), values, precision[k], of_links[k]
+            features[:30, :3].astype(float), values[:30], precision[k], of_links[k]
         )
         bound = 5 * np.sqrt(np.diag(covariance) / 3000)
         assert (np.abs(found[:, :3, k].mean(axis=0) - mean) < bound).all()

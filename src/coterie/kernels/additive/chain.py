@@ -110,12 +110,12 @@ def _draw_factors(state, chain, data):
 
 
 @njit(nogil=True, cache=True)
-def _draw_regressions(state, chain, features, used, factors, offsets, links, means, side):
+def _draw_regressions(state, chain, ptr, features, used, factors, offsets, links, means, side):
     """Draw the links of one side (0 users, 1 items) and the precisions of its factors."""
     own, of_links = chain.factor_precision[side], chain.factor_precision[2 + side]
     own[len(own) - 1] = chain.precision[side]
     if used > 0:
-        state = draw_links(state, features, used, factors, offsets, own, of_links, links)
+        state = draw_links(state, ptr, features, used, factors, offsets, own, of_links, links)
         prior_means(features, used, links, means)
         nothing = np.zeros(links.shape)
         state = draw_column_precisions(state, links, nothing, used, _FLOOR, of_links)
@@ -176,6 +176,7 @@ def advance(chain, data, schedule, sweeps):
             state = _draw_regressions(
                 state,
                 chain,
+                data.by_user.ptr,
                 data.user_features,
                 schedule.user_columns,
                 chain.user_factors,
@@ -187,6 +188,7 @@ def advance(chain, data, schedule, sweeps):
             state = _draw_regressions(
                 state,
                 chain,
+                data.by_item.ptr,
                 data.item_features,
                 schedule.item_columns,
                 chain.item_factors,

@@ -179,16 +179,19 @@ def _subtract_products(others, side, begin, end, step, x):
 
 
 @njit(nogil=True, cache=True)
-def draw_links(state, features, used, factors, offsets, precision, link_precision, links):
+def draw_links(state, ptr, features, used, factors, offsets, precision, link_precision, links):
     """Draw the regression of the factors and of the offsets (last column) on features. OUT links.
 
     The prior mean of factor k of node u is sum_d features[u, d] links[d, k]. The columns of the
-    features are orthogonal, so each coefficient is drawn alone; those beyond `used` stay 0.
+    features are orthogonal over the nodes with ratings (IN ptr), so each coefficient is drawn
+    alone, from these nodes; the others follow the regression. Columns beyond `used` stay 0.
     IN precision: K + 1, of the factors and of the offsets around their prior means.
     """
     K = factors.shape[1]
     cross, square = np.zeros((used, K + 1)), np.zeros(used)
     for u in range(len(offsets)):
+        if ptr[u + 1] == ptr[u]:
+            continue
         for d in range(used):
             value = features[u, d]
             square[d] += value * value
