@@ -63,7 +63,13 @@ class Tab:
                 if found := condition():
                     return found
             except Exception as error:  # the page is being replaced
-                passing = ("stale", "no such element", "not interactable", "intercepted")
+                passing = (
+                    "stale",
+                    "no such element",
+                    "not interactable",
+                    "intercepted",
+                    "script timeout",  # the page was left while the script ran
+                )
                 if not any(word in str(error) for word in passing):
                     raise
             time.sleep(0.1)
@@ -114,23 +120,22 @@ class Tab:
         self.seen = (self.job() or {}).get("number", 0)
 
     def job(self) -> dict[str, Any] | None:
-        script = "const f = arguments[0]; fetch('/state').then(r => r.json()).then(s => f(s.job))"
+        script = """
+            const f = arguments[0];
+            fetch('/state').then(r => r.json()).then(s => f(s.job)).catch(() => f(null));
+        """
         return self.driver.execute_async_script(script)
 
     def finished(self, step: str) -> None:
         """Wait until a new job of a step has ended with a result."""
 
-        def ended() -> bool:
+        def ended() -> dict[str, Any] | None:
             job = self.job()
-            return (
-                job is not None
-                and job["number"] > self.seen
-                and job["step"] == step
-                and job["state"] not in ("running", "stopping")
-            )
+            if job is None or job["number"] <= self.seen or job["step"] != step:
+                return None
+            return None if job["state"] in ("running", "stopping") else job
 
-        self.until(ended, f"the end of {step}")
-        job = self.job()
+        job = self.until(ended, f"the end of {step}")
         self.seen = job["number"]
         assert job["state"] == "finished", job["message"]
 
