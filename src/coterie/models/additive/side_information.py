@@ -50,7 +50,8 @@ class SideInformation:
     def check(self, n: int, others: int, n_features: int) -> None:
         """Raise ArrayError unless the arrays fit n nodes, the other side, and the features."""
         check_array("side information", self.rows, np.float64, (n, len(self.encoding.columns)))
-        check_array("basis", self.map.basis.coordinates, np.float32, (others, None))
+        # Nodes that were added later are not in the basis; `features` leaves them out.
+        check_array("basis", self.map.basis.coordinates, np.float32, (None, None))
         try:
             features = self.features([NodeRatings(0, np.zeros(0, np.int64), np.zeros(0, np.uint8))])
         except (ValueError, IndexError) as error:
