@@ -68,11 +68,15 @@ class AdditiveAdapter:
 
     def with_users(self, nodes: list[NodeRatings]) -> Self:
         features = self.user_side.features(nodes)
-        return replace(self, samples=with_users(self.samples, nodes, features))
+        samples = with_users(self.samples, nodes, features)
+        side = self.user_side.with_size(samples.user_offsets.shape[1])
+        return replace(self, samples=samples, user_side=side)
 
     def with_items(self, nodes: list[NodeRatings]) -> Self:
         features = self.item_side.features(nodes)
-        return replace(self, samples=with_items(self.samples, nodes, features))
+        samples = with_items(self.samples, nodes, features)
+        side = self.item_side.with_size(samples.item_offsets.shape[1])
+        return replace(self, samples=samples, item_side=side)
 
     def contributions(self, user: int, item: int) -> list[Contribution]:
         """Return the middle of the scale, offsets, taste, and each partition of each chain.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -33,6 +33,11 @@ class SideInformation:
             [node.others[node.others < len(self.map.basis.coordinates)] for node in nodes]
         )
         return self.map.values(rows, presence)
+
+    def with_size(self, size: int) -> SideInformation:
+        """Return the information of this many nodes; added ones have average information."""
+        added = np.tile(self.map.side_center, (max(size - len(self.rows), 0), 1))
+        return replace(self, rows=np.vstack([self.rows, added]))
 
     def column_effects(self, node: int, links: np.ndarray) -> np.ndarray:
         """Return what each column of side information adds to the node's offset in one sample.
