@@ -233,7 +233,6 @@ TABLES: dict[str, Table] = {
             "seconds per iteration": "{seconds:.2f}",
         },
     ),
-    "recommend-u1": _one("recommend", "u1", _LADDER),
     "recommend-rankings": _one(
         "recommend",
         "rankings",

@@ -82,7 +82,7 @@ def test_the_seed_does_not_determine_the_graph(people: tuple[Graph, np.ndarray])
 
 def test_the_public_method_takes_no_randomness_for_the_graph() -> None:
     assert list(inspect.signature(Anonymizer.release).parameters) == [
-        "self", "graph", "labels", "engine", "callback", "ledger", "suggest",
+        "self", "graph", "attributes", "sides", "labels", "engine", "callback", "ledger", "suggest",
     ]  # fmt: skip
 
 

@@ -26,7 +26,7 @@ _INLINE = re.compile(r"`(coterie [^`]+)`")
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files that the guides assume: edges.txt, weighted.csv and ratings.csv."""
+    """The files that the guides assume: edges.txt, weighted.csv, ratings.csv and movies.csv."""
     folder = tmp_path_factory.mktemp("guides")
     graph, _ = social_network(n_people=120, rng=0)
     source, target = graph.edges()
@@ -35,6 +35,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "weighted.csv").write_text("source,target,weight\na,b,2\nb,c,0.5\n")
     ratings, _ = movie_ratings(n_users=40, rng=0)
     write_ratings(ratings, folder / "ratings.csv")
+    years = [f"{item},{1990 + i}\n" for i, item in enumerate(ratings.item_ids.tolist())]
+    (folder / "movies.csv").write_text("movieId,year\n" + "".join(years) + "new-film,2020\n")
     return folder
 
 

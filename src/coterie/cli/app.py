@@ -33,7 +33,7 @@ def run(
         ),
     ] = None,
 ) -> JsonObject:
-    """Find groups, recommend and publish in the browser, without programming.
+    """Find groups, recommend and publish in the browser.
 
     Starts a web application on this computer, prints its address and opens it in the browser.
     Nothing leaves the computer. Ctrl-C stops it and deletes the uploaded files.

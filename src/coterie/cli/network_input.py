@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import numpy as np
 import typer
 
 from coterie.base.errors import InputError
@@ -13,6 +12,7 @@ from coterie.cli.input_options import load_graph
 from coterie.cli.session import Session
 
 if TYPE_CHECKING:
+    import numpy as np
     from rich.table import Table
 
     from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack
@@ -105,6 +105,8 @@ def attack_kinds(
     original: LoadedNetwork, published: LoadedNetwork, identity: np.ndarray, seed: int
 ) -> NetworkAttack | None:
     """Attack with all that is known besides undirected edges; None if that is nothing."""
+    import numpy as np
+
     from coterie.anonymize.kinds.model import attack_networks
     from coterie.anonymize.kinds.network import Network
 

@@ -333,7 +333,7 @@ def test_datasets_do_not_share_a_private_folder() -> None:
         (["--out", "v", "--overwrite"], "not from a release"),
         (["--out", "a.private", "--overwrite"], "a private folder"),
         (["--out", "rel", "--private", "rel/secret"], "in the folder to publish"),
-        (["--out", "rel", "--research-truth", "g.txt"], "this is the input"),
+        (["--out", "rel", "--research-truth", "g.txt"], "this is also an input"),
         (["--out", "rel", "--research-truth", "rel/who.csv"], "in the folder to publish"),
     ],
 )

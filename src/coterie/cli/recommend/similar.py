@@ -33,7 +33,7 @@ def run(
     n: CountOption = 10,
     titles: TitlesOption = None,
 ) -> JsonObject:
-    """List the items that are most similar to an item, or the users most similar to a user.
+    """List the items (or users) that are most similar to one.
 
     Items are similar if the same groups of users like them; users are similar if they have, and
     like, items that occur together. A similarity is at most 1.
