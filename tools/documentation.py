@@ -22,6 +22,8 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+# Lines that depend on what has been compiled before
+_ABOUT_COMPILING = re.compile(r"^compiling numerical code|in code that is not compiled")
 ANYTHING = "…"  # in a shown output: any text
 NOT_RUN = "<!-- not run"  # in the line before a block: shown, but not executed
 NUMBERS_VARY = "<!-- numbers vary"  # in the line before a block: each run prints other numbers
@@ -211,7 +213,9 @@ def _run_command(command: str, *, fails: bool) -> str:
     )
     if bool(done.returncode) != fails:
         raise MismatchError(f"{command}: exit code {done.returncode}\n{done.stdout}")
-    return done.stdout
+    return "".join(
+        line for line in done.stdout.splitlines(True) if not _ABOUT_COMPILING.search(line)
+    )
 
 
 def _tidy(text: str) -> str:

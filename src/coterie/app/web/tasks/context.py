@@ -16,7 +16,8 @@ from coterie.base.json_values import JsonObject
 from coterie.base.progress import Progress
 
 _LEAST_SECONDS = 0.1  # between two reports
-_BEFORE_A_RESULT = ("compiling", "choosing")  # stages without a state to keep
+# Stages without a state to keep
+_BEFORE_A_RESULT = ("compiling", "choosing", "ranking: choosing weights", "ranking: fitting")
 
 
 @dataclass

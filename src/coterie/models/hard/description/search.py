@@ -57,7 +57,7 @@ class Trail:
         self.lengths[blocks] = min(length, self.lengths.get(blocks, length))
         done = len(self.history) + 1
         self.history.append(Iteration(done, time.perf_counter() - self.began, length, moved))
-        self.callback(Progress("choosing", done, entropy=length, note=note))
+        self.callback(Progress("describing", done, entropy=length, note=note))
 
 
 class DescriptionSearch:
