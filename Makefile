@@ -14,7 +14,7 @@ demo: $(VENV)/.warm
 	$(BIN)/coterie demo
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
 
 # The documentation site, to be opened as site/index.html. The variable silences a notice about the
 # end of life of Material for MkDocs in May 2027; docs/explanation/decisions.md says what then.

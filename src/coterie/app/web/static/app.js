@@ -39,6 +39,8 @@
     return false;
   };
 
+  // As the server drew them: a part that did not change is left alone, with what is open in it.
+  const drawn = { top: byId("top").innerHTML, main: byId("main").innerHTML };
   let fetching = false, again = false;
   const redraw = async (force = false) => {
     if (!force && typing()) {
@@ -56,7 +58,11 @@
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
         const open = [...document.querySelectorAll("#main details[open] > summary")].map((s) => s.textContent);
         const focused = document.activeElement && document.activeElement.id;
-        for (const id of ["top", "main"]) byId(id).replaceChildren(...page.getElementById(id).childNodes);
+        for (const id of ["top", "main"]) {
+          const part = page.getElementById(id), text = part.innerHTML;
+          if (text !== drawn[id]) byId(id).replaceChildren(...part.childNodes);
+          drawn[id] = text;
+        }
         for (const summary of document.querySelectorAll("#main details > summary")) {
           const settings = summary.parentElement.matches(".settings") && byId("job");
           if (open.includes(summary.textContent) && !settings) summary.parentElement.open = true;
