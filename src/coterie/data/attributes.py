@@ -240,8 +240,9 @@ def read_attributes(path: PathLike, graph: Graph, *, separator: str | None = Non
     Parameters
     ----------
     path : path-like
-        A table as text or Parquet with a header. The ids are in the column `node` (or `id`,
-        `person`, `user`), or else in the first one; every other column is an attribute.
+        A table as text or Parquet with a header, or a GraphML file. In a table, the ids are in the
+        column `node` (or `id`, `person`, `user`), or else in the first one; every other column is
+        an attribute.
     graph : Graph
         The graph whose nodes are described.
     separator : str, optional
@@ -270,6 +271,11 @@ def read_attributes(path: PathLike, graph: Graph, *, separator: str | None = Non
     >>> table["team"].values.tolist()
     ['x', 'x', 'y']
     """
+    if (suffixes(path) or [""])[-1] == ".graphml":
+        from coterie.data.graphml import read_node_attributes
+
+        ids, by_name = read_node_attributes(path)
+        return Attributes.from_columns(graph, ids, by_name, path=place_name(path))
     if (suffixes(path) or [""])[-1] in (".parquet", ".pq"):
         header, columns, first_line = _parquet_columns(path)
     else:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import IO, Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.data.byte_source import PathLike, open_bytes, place_name
@@ -117,8 +120,81 @@ class _Reader:
             self._in_edge = False
 
 
-def write_graphml(graph: Graph, file: IO[bytes]) -> None:
-    """Write a graph as GraphML; weights become the attribute "weight" of the edges."""
+class _NodeReader:
+    """Collects the attributes of nodes while expat reads the file."""
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = path
+        self.nodes: list[str] = []
+        self.columns: dict[str, list[str | None]] = {}
+        self._names: dict[str, str] = {}  # key -> name of the column
+        self._column: str | None = None  # whose value is being read
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        self._parser.EntityDeclHandler = self._entity
+        self._inside_node = False
+
+    def parse(self, stream: IO[bytes]) -> None:
+        try:
+            while block := stream.read(1 << 20):
+                self._parser.Parse(block, False)
+            self._parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise self._error(f"not well-formed XML: {expat.ErrorString(error.code)}") from None
+
+    def _error(self, problem: str) -> InputError:
+        line = self._parser.CurrentLineNumber
+        return InputError(problem, path=place_name(self.path), line=line, remedy=_REMEDY)
+
+    def _entity(self, *_: Any) -> None:
+        raise self._error("the file defines XML entities, which GraphML does not need")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = tag.rsplit(" ", 1)[-1]
+        if name == "key" and attributes.get("for") in ("node", "all"):
+            column = attributes.get("attr.name", attributes.get("id", ""))
+            self._names[attributes.get("id", "")] = column
+            self.columns[column] = []
+        elif name == "node":
+            self.nodes.append(attributes.get("id", ""))
+            for values in self.columns.values():
+                values.append(None)
+            self._inside_node = True
+        elif name == "data" and self._inside_node:
+            self._column = self._names.get(attributes.get("key", ""))
+            if self._column is not None:
+                self.columns[self._column][-1] = ""
+
+    def _text(self, text: str) -> None:
+        if self._column is not None:
+            self.columns[self._column][-1] = (self.columns[self._column][-1] or "") + text
+
+    def _end(self, tag: str) -> None:
+        name = tag.rsplit(" ", 1)[-1]
+        if name == "data":
+            self._column = None
+        elif name == "node":
+            self._inside_node = False
+
+
+def read_node_attributes(path: PathLike) -> tuple[list[str], dict[str, list[str | None]]]:
+    """Read the ids of the nodes of a GraphML file, and their attributes as text by name."""
+    reader = _NodeReader(path)
+    with open_bytes(path) as stream:
+        reader.parse(stream)
+    return reader.nodes, reader.columns
+
+
+def write_graphml(
+    graph: Graph, file: IO[bytes], node_columns: Mapping[str, np.ndarray] | None = None
+) -> None:
+    """Write a graph as GraphML; weights become the attribute "weight" of the edges.
+
+    `node_columns` become attributes of the nodes.
+    """
+    columns = dict(node_columns or {})
     weights = graph.edge_weights() if graph.weights is not None else None
     sources, targets = graph.edges()
     ids = [quoteattr(_xml_text(str(name))) for name in graph.ids.tolist()]
@@ -129,8 +205,21 @@ def write_graphml(graph: Graph, file: IO[bytes]) -> None:
     ]
     if weights is not None:
         lines.append('<key id="d0" for="edge" attr.name="weight" attr.type="double"/>')
+    for number, (name, values) in enumerate(columns.items()):
+        type_ = {"i": "long", "f": "double"}.get(values.dtype.kind, "string")
+        title = quoteattr(_xml_text(name))
+        lines.append(f'<key id="n{number}" for="node" attr.name={title} attr.type="{type_}"/>')
     lines.append(f'<graph edgedefault="{kind}">')
-    lines += [f"<node id={name}/>" for name in ids]
+    if columns:
+        lists = [values.tolist() for values in columns.values()]
+        for name, *row in zip(ids, *lists, strict=True):
+            data = "".join(
+                f'<data key="n{number}">{escape(_xml_text(str(value)))}</data>'
+                for number, value in enumerate(row)
+            )
+            lines.append(f"<node id={name}>{data}</node>")
+    else:
+        lines += [f"<node id={name}/>" for name in ids]
     for place, (u, v) in enumerate(zip(sources.tolist(), targets.tolist(), strict=True)):
         ends = f"<edge source={ids[u]} target={ids[v]}"
         if weights is None:

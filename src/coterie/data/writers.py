@@ -73,7 +73,9 @@ def write_ratings(ratings: Ratings, path: PathLike) -> None:
     write_table(path, rating_columns(ratings))
 
 
-def write_graph(graph: Graph, path: PathLike) -> None:
+def write_graph(
+    graph: Graph, path: PathLike, *, node_columns: Mapping[str, np.ndarray] | None = None
+) -> None:
     """Write a graph to a file; the suffix decides the format.
 
     `read_graph` returns the same graph, with its nodes without edges: text files begin with a
@@ -88,11 +90,15 @@ def write_graph(graph: Graph, path: PathLike) -> None:
         The file: .csv, .tsv, .parquet, .graphml, .gml, or else text with
         one edge per line, separated by a blank. Text, GraphML and GML are compressed if the name
         ends with .gz. `-` writes CSV to standard output. A file appears complete or not at all.
+    node_columns : mapping of str to ndarray of shape (n_nodes,), optional
+        Attributes of the nodes. GraphML holds them; for other formats, write a table of its own
+        with `write_table`.
 
     Raises
     ------
     InputError
-        If the file cannot be written, or an id cannot be written as text.
+        If the file cannot be written, an id cannot be written as text, or attributes are given for
+        another format than GraphML.
 
     See Also
     --------
@@ -108,12 +114,19 @@ def write_graph(graph: Graph, path: PathLike) -> None:
     1,2
     """
     suffix = _suffix(path)
+    if node_columns and suffix != ".graphml":
+        raise InputError(
+            "only GraphML holds attributes of nodes", path=path, remedy="write a table of its own"
+        )
     if suffix in (".graphml", ".gml"):
         from coterie.data.gml import write_gml
         from coterie.data.graphml import write_graphml
 
         with _binary_output(path) as file:
-            (write_graphml if suffix == ".graphml" else write_gml)(graph, file)
+            if suffix == ".graphml":
+                write_graphml(graph, file, node_columns)
+            else:
+                write_gml(graph, file)
         return
     columns = {name: _writable_column(column) for name, column in edge_columns(graph).items()}
     if "weight" in columns:

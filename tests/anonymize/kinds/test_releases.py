@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
 from numpy.random import default_rng
@@ -72,7 +73,23 @@ def test_a_release_contains_a_table_and_limits_of_sensitive_columns(
     assert read["team"].values.tolist() == release.node_tables[0]["team"].tolist()
 
 
-@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_attributes_survive_graphml(small, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
+    graph, table = small
+    release = _anonymizer().release(graph, attributes=table, suggest=False)
+    folder = release.write(tmp_path / "out", force=True, format="graphml")
+    assert sorted(path.name for path in folder.iterdir()) == ["graph.graphml", "report.html"]
+    again = ct.read_graph(folder / "graph.graphml")
+    read = ct.read_attributes(folder / "graph.graphml", again)
+    assert read["team"].values.tolist() == release.node_tables[0]["team"].tolist()
+    assert read["ill"].values.tolist() == release.node_tables[0]["ill"].tolist()
+    network = nx.read_graphml(folder / "graph.graphml")  # as other programs see it
+    assert network.nodes["0"]["ill"] == release.node_tables[0]["ill"][0]
+    with pytest.raises(InputError, match="only GraphML holds attributes"):
+        ct.write_graph(graph, tmp_path / "x.csv", node_columns=table.to_columns())
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "graphml"])
 @pytest.mark.parametrize("kind", ["directed", "weighted"])
 def test_directions_and_weights_survive_writing_and_reading(
     small, tmp_path, monkeypatch, kind: str, format: str

@@ -124,8 +124,11 @@ def staged_folder(
     try:
         for number, graph in enumerate(graphs, 1):
             stem = "graph" if number == 1 else f"graph-{number}"
-            write_graph(graph, made / f"{stem}.{format}")
-        for number, table in enumerate(tables, start=1):
+            inside = {}  # GraphML holds the attributes itself
+            if format == "graphml" and tables:
+                inside = {k: v for k, v in tables[number - 1].items() if k != "node"}
+            write_graph(graph, made / f"{stem}.{format}", node_columns=inside)
+        for number, table in enumerate(tables if format != "graphml" else (), start=1):
             stem = "nodes" if number == 1 else f"nodes-{number}"
             suffix = "parquet" if format == "parquet" else "csv"
             write_table(made / f"{stem}.{suffix}", table)
