@@ -152,7 +152,7 @@ def run_page(page: Path, folder: Path) -> tuple[dict[str, Any], list[Output]]:
                     outputs.append(Output(after, after.text, printed, block.text))
             elif block.language == "console":
                 for command, shown in commands(block):
-                    printed = _run_command(command, fails=shown.startswith("coterie: "))
+                    printed = _run_command(command, fails=_shows_failure(shown))
                     if shown.strip():
                         outputs.append(Output(block, shown, printed, command))
     return names, outputs
@@ -198,6 +198,11 @@ def _run_python(block: Block, page: Path, names: dict[str, Any]) -> str:
     with contextlib.redirect_stdout(printed):
         exec(code, names)
     return printed.getvalue()
+
+
+def _shows_failure(shown: str) -> bool:
+    """Return whether the output that a page shows has an error message."""
+    return any(line.startswith("coterie: ") for line in shown.splitlines())
 
 
 def _run_command(command: str, *, fails: bool) -> str:

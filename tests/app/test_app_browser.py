@@ -20,6 +20,7 @@ import pytest
 from tests.app.conftest import Running
 
 pytest.importorskip("selenium", reason="no selenium: pip install '.[dev]'")
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -27,6 +28,45 @@ from selenium.webdriver.common.keys import Keys
 WIDTHS = (400, 1400)
 LONG = 240  # seconds for a job on a busy machine
 DEMO = Path(__file__).parents[2] / "src/coterie/app/web/demo"
+
+
+class Found:
+    """A part of a page, looked up again if the page was drawn again in the meantime."""
+
+    def __init__(self, driver: Any, selector: str) -> None:
+        self._look_up = lambda: driver.find_element(By.CSS_SELECTOR, selector)
+        self._look_up()
+
+    def _again(self, action: Callable[[Any], Any]) -> Any:
+        for _ in range(20):
+            try:
+                return action(self._look_up())
+            except StaleElementReferenceException:
+                time.sleep(0.1)
+        return action(self._look_up())
+
+    @property
+    def element(self) -> Any:
+        return self._look_up()
+
+    @property
+    def text(self) -> str:
+        return self._again(lambda element: element.text)
+
+    def get_attribute(self, name: str) -> Any:
+        return self._again(lambda element: element.get_attribute(name))
+
+    def is_displayed(self) -> bool:
+        return self._again(lambda element: element.is_displayed())
+
+    def click(self) -> None:
+        self._again(lambda element: element.click())
+
+    def clear(self) -> None:
+        self._again(lambda element: element.clear())
+
+    def send_keys(self, *keys: str) -> None:
+        self._again(lambda element: element.send_keys(*keys))
 
 
 class Tab:
@@ -48,8 +88,8 @@ class Tab:
         size = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
-    def find(self, selector: str) -> Any:
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
+    def find(self, selector: str) -> Found:
+        return Found(self.driver, selector)
 
     def all(self, selector: str) -> list[Any]:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
@@ -82,7 +122,7 @@ class Tab:
 
     def click(self, selector: str) -> None:
         def clicked() -> bool:
-            found = self.find(selector)
+            found = self.find(selector).element
             self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
             found.click()
             return True
@@ -233,7 +273,7 @@ def test_explore_shows_the_network_its_blocks_and_a_search(published):
     tab.until(lambda: tab.all("#found .chip"), "found nodes")
     assert all("Ada" in chip.text for chip in tab.all("#found .chip"))
     assert name
-    mark = tab.find(".chart.nodes .hit")
+    mark = tab.find(".chart.nodes .hit").element
     tab.driver.execute_script(
         "arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", mark
     )
@@ -258,9 +298,9 @@ def test_the_frontier_is_drawn_and_moving_along_it_changes_both_sides(published)
         range.dispatchEvent(new Event("change", {bubbles: true}));
     """
     tab.driver.execute_script(script)
-    assert tab.find(".point:not([hidden])").text != before
+    tab.until(lambda: tab.find(".point:not([hidden])").text != before, "another setting")
     shown = tab.find(".point:not([hidden])").get_attribute("data-index")
-    assert tab.find(".point-value").get_attribute("value") == shown
+    tab.until(lambda: tab.find(".point-value").get_attribute("value") == shown, "its number")
     tab.until(
         lambda: tab.driver.execute_script(
             "return fetch('/publish').then(r => r.text()).then(t => t.includes("

@@ -15,8 +15,8 @@ def gammaln(x: Any) -> Any:
 
     The number of entries alone decides how it is computed, so that a result can be repeated.
 
-    >>> gammaln(np.array([1.0, 5.0])).tolist() == [0.0, math.log(24)]
-    True
+    >>> gammaln(np.array([1.0, 5.0])).round(6).tolist()
+    [0.0, 3.178054]
     >>> float(gammaln(0.0))
     inf
     """

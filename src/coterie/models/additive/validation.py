@@ -63,7 +63,7 @@ def factor_count(model: AdditiveBlockModel, n_ratings: int) -> int:
 
     >>> from coterie.models.additive import AdditiveBlockModel
     >>> [factor_count(AdditiveBlockModel(), n) for n in (100, 20_000, 100_000, 10**7)]
-    [4, 9, 20, 32]
+    [4, 8, 20, 32]
     """
     grown = int(2.0 * math.sqrt(n_ratings / 1000))
     automatic = min(max(grown, _MIN_FACTORS), _MAX_FACTORS)
