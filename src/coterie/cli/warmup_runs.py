@@ -15,6 +15,8 @@ RUNS: dict[str, list[str]] = {
         "cluster graph.txt --blocks 3 --search paper --score fixed",
         "cluster graph.txt --blocks 3 --search paper",
         "cluster graph.txt --blocks auto --objective degree-corrected",
+        "cluster graph.txt --blocks nested --objective degree-corrected --plot nested.svg",
+        "cluster graph.txt --blocks auto --objective communities --samples 2 --predict-links 2",
         "cluster graph.txt --blocks 3 --objective directed",
         "cluster weighted.txt --blocks 3 --objective weighted",
         "cluster names.csv --blocks 3 --truth truth.csv",
@@ -49,6 +51,10 @@ RUNS: dict[str, list[str]] = {
     "anonymize": [
         "anonymize graph.txt --out release --dataset warmup --force",
         "anonymize graph.txt --out exact --dataset counts --model exact-counts --force",
+        "anonymize graph.txt --out known --dataset known --attributes people.csv --force",
+        "anonymize graph.txt --out ways --dataset ways --objective directed --force",
+        "anonymize weighted.txt --out weights --dataset weights --objective weighted --force",
+        "anonymize bought.csv --out bought --dataset bought --objective bipartite --force",
     ],
 }
 # What `coterie demo` needs
@@ -73,6 +79,10 @@ def write_inputs(folder: Path) -> None:
     (folder / "weighted.txt").write_text("".join(weighted))
     names = ("n" + line.replace(" ", ",n") for line in lines)
     (folder / "names.csv").write_text("source,target\n" + "\n".join(names) + "\n")
+    people = "".join(f"{i},t{i % 3},{20 + i % 9}\n" for i in range(n))
+    (folder / "people.csv").write_text("node,team,age\n" + people)
+    bought = (f"u{line.replace(' ', ',i')}\n" for line in lines)
+    (folder / "bought.csv").write_text("user,item\n" + "".join(bought))
     truth = "".join(f"n{i},{i % 3}\n" for i in range(n))
     (folder / "truth.csv").write_text("node,block\n" + truth)
     identity = "".join(f"{i},{i}\n" for i in range(n))
