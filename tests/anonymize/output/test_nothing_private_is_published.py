@@ -152,7 +152,7 @@ def test_only_the_owner_can_read_the_identity_map(
 def test_a_full_disk_leaves_no_graph_and_no_audit_and_stays_counted(
     release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(graph: Graph, path: Path) -> None:
+    def full(graph: Graph, path: Path, **_: object) -> None:
         raise InputError("no space left on device", path=path)
 
     monkeypatch.setattr(release_folder, "write_graph", full)
