@@ -25,17 +25,49 @@ def read_graphml(path: PathLike) -> EdgeTable:
     return reader.table
 
 
-class _Reader:
-    """Collects nodes and edges while expat reads the file. Nothing outside the file is loaded."""
+class _XmlReader:
+    """Lets expat read a file; subclasses collect what they need. Nothing outside it is loaded."""
 
     def __init__(self, path: PathLike) -> None:
         self.path = path
-        self.table = EdgeTable()
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
         self._parser.EntityDeclHandler = self._entity
+
+    def parse(self, stream: IO[bytes]) -> None:
+        """Read the whole file."""
+        try:
+            while block := stream.read(1 << 20):
+                self._parser.Parse(block, False)
+            self._parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise self._error(f"not well-formed XML: {expat.ErrorString(error.code)}") from None
+
+    def _error(self, problem: str) -> InputError:
+        line = self._parser.CurrentLineNumber
+        return InputError(problem, path=place_name(self.path), line=line, remedy=_REMEDY)
+
+    def _entity(self, *_: Any) -> None:
+        raise self._error("the file defines XML entities, which GraphML does not need")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        raise NotImplementedError
+
+    def _end(self, tag: str) -> None:
+        raise NotImplementedError
+
+    def _text(self, text: str) -> None:
+        raise NotImplementedError
+
+
+class _Reader(_XmlReader):
+    """Collects nodes and edges."""
+
+    def __init__(self, path: PathLike) -> None:
+        super().__init__(path)
+        self.table = EdgeTable()
         self._graphs = 0
         self._weight_key: str | None = None
         self._default_weight = 1.0
@@ -46,24 +78,12 @@ class _Reader:
         self._in_edge = False
 
     def parse(self, stream: IO[bytes]) -> None:
-        """Read the whole file."""
-        try:
-            while block := stream.read(1 << 20):
-                self._parser.Parse(block, False)
-            self._parser.Parse(b"", True)
-        except expat.ExpatError as error:
-            raise self._error(f"not well-formed XML: {expat.ErrorString(error.code)}") from None
+        """Read the whole file, which must hold a graph."""
+        super().parse(stream)
         if not self._graphs:
             raise self._error("there is no graph")
         if self._has_weights:
             self.table.weights = self._weights
-
-    def _error(self, problem: str) -> InputError:
-        line = self._parser.CurrentLineNumber
-        return InputError(problem, path=place_name(self.path), line=line, remedy=_REMEDY)
-
-    def _entity(self, *_: Any) -> None:
-        raise self._error("the file defines XML entities, which GraphML does not need")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         name = tag.rsplit(" ", 1)[-1]
@@ -120,36 +140,16 @@ class _Reader:
             self._in_edge = False
 
 
-class _NodeReader:
-    """Collects the attributes of nodes while expat reads the file."""
+class _NodeReader(_XmlReader):
+    """Collects the attributes of nodes."""
 
     def __init__(self, path: PathLike) -> None:
-        self.path = path
+        super().__init__(path)
         self.nodes: list[str] = []
         self.columns: dict[str, list[str | None]] = {}
         self._names: dict[str, str] = {}  # key -> name of the column
         self._column: str | None = None  # whose value is being read
-        self._parser = expat.ParserCreate(namespace_separator=" ")
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._text
-        self._parser.EntityDeclHandler = self._entity
         self._inside_node = False
-
-    def parse(self, stream: IO[bytes]) -> None:
-        try:
-            while block := stream.read(1 << 20):
-                self._parser.Parse(block, False)
-            self._parser.Parse(b"", True)
-        except expat.ExpatError as error:
-            raise self._error(f"not well-formed XML: {expat.ErrorString(error.code)}") from None
-
-    def _error(self, problem: str) -> InputError:
-        line = self._parser.CurrentLineNumber
-        return InputError(problem, path=place_name(self.path), line=line, remedy=_REMEDY)
-
-    def _entity(self, *_: Any) -> None:
-        raise self._error("the file defines XML entities, which GraphML does not need")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         name = tag.rsplit(" ", 1)[-1]

@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from numpy.random import default_rng
+from tests import reference
 
 import coterie as ct
 from coterie.anonymize.draw.dcsbm import StubModel
@@ -71,6 +72,23 @@ def test_a_release_contains_a_table_and_limits_of_sensitive_columns(
     again = ct.read_graph(folder / "graph.csv")
     read = ct.read_attributes(folder / "nodes.csv", again)
     assert read["team"].values.tolist() == release.node_tables[0]["team"].tolist()
+
+
+def test_the_published_table_itself_is_measured(planted) -> None:
+    """Figures of a sensitive column are those of the published rows, class by class."""
+    original = Network(planted.graph, planted.attributes)
+    model = KindModel.fit(
+        original, planted.classes, min_size=10, sensitive=("diagnosis",), sensitive_distance=0.3
+    )
+    rng = default_rng(3)
+    identity = rng.permutation(planted.graph.n_nodes).astype(np.int32)
+    published = model.draw(planted.graph, rng).renumbered(identity)
+    (risk,) = model.sensitive_risks([(published, identity)])
+    values = published.attributes["diagnosis"].values[identity]
+    codes = np.unique(values, return_inverse=True)[1].tolist()
+    label = planted.classes.label.tolist()
+    assert risk.least_values == reference.diversity(codes, label)
+    assert risk.largest_distance == pytest.approx(reference.closeness(codes, label, 3, False))
 
 
 def test_attributes_survive_graphml(small, tmp_path, monkeypatch) -> None:

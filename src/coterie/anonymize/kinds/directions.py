@@ -23,7 +23,7 @@ _ROUNDS = 200
 _PRECISIONS = 2.0 ** np.arange(-2, 11)  # how alike members of a class may be, from least to most
 _DEGREE_DISTANCE = 0.02
 _RECIPROCITY = 0.02
-_CLUSTERING = 0.05
+_CLUSTERING = 0.1  # of the original
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +112,7 @@ def compare_directions(
             before[name],
             _mean([found[name] for found in after]),
             _CLUSTERING,
+            relative=True,
         )
         for name in before
     ]

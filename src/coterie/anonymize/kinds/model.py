@@ -63,7 +63,7 @@ class KindModel:
 
     def draw(self, skeleton: Graph, rng: Generator) -> Network:
         """Return a network with this skeleton."""
-        graph, table = skeleton, None
+        graph, table, codes = skeleton, None, None
         if self.attributes is not None:
             codes = self.attributes.draw(skeleton, rng)
             table = self.attributes.coded.table(codes, rng)
@@ -71,24 +71,38 @@ class KindModel:
             graph = self.directions.draw(skeleton, rng)
         elif self.weights is not None:
             graph = self.weights.draw(skeleton, rng)
-        return Network(graph, table)
+        return Network(graph, table, codes)
 
-    def sensitive_risks(self, rng: Generator) -> list[SensitiveRisk]:
-        """Return what the published rows of the classes say about sensitive columns."""
-        if self.attributes is None or not self.attributes.sensitive:
+    def sensitive_risks(self, networks: list[tuple[Network, np.ndarray]]) -> list[SensitiveRisk]:
+        """Return what the classes of the published networks say about sensitive columns.
+
+        Each figure is that of the network in which it is worst.
+        """
+        if self.attributes is None:
             return []
-        model = self.attributes
-        rows = model.published_rows(rng)
-        return [
-            sensitive_risk(
-                model.coded.columns[column].name,
-                rows[:, column],
-                model.rows.label,
-                model.coded.columns[column].n_codes,
-                model.coded.columns[column].ordered,
+        label, found = self.attributes.classes.label, []
+        for column in self.attributes.sensitive:
+            coding = self.attributes.coded.columns[column]
+            risks = [
+                sensitive_risk(
+                    coding.name,
+                    network.codes[identity, column],
+                    label,
+                    coding.n_codes,
+                    coding.ordered,
+                )
+                for network, identity in networks
+                if network.codes is not None
+            ]
+            found.append(
+                SensitiveRisk(
+                    coding.name,
+                    min(risk.least_values for risk in risks),
+                    max(risk.largest_distance for risk in risks),
+                    max(risk.certain_people for risk in risks),
+                )
             )
-            for column in model.sensitive
-        ]
+        return found
 
 
 def assess_kind(
@@ -117,7 +131,7 @@ def assess_kind(
         return None
     return replace(
         measured,
-        sensitive=model.sensitive_risks(rng),
+        sensitive=model.sensitive_risks(networks),
         attacks=[attack_networks(original, networks, classes.label, rng)],
     )
 

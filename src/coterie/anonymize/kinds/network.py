@@ -16,6 +16,7 @@ class Network:
 
     graph: Graph
     attributes: Attributes | None = None
+    codes: np.ndarray | None = None  # int32[n, columns]: what a drawn table was made from
 
     def renumbered(self, identity: np.ndarray) -> Network:
         """Return the network with node v under the number identity[v]."""
@@ -28,10 +29,12 @@ class Network:
             weights=None if graph.weights is None else graph.edge_weights(),
             directed=graph.directed,
         )
-        table = None
-        if self.attributes is not None:
-            table = self.attributes.reordered(np.argsort(identity))
-        return Network(renumbered, table)
+        node = np.argsort(identity)
+        return Network(
+            renumbered,
+            None if self.attributes is None else self.attributes.reordered(node),
+            None if self.codes is None else self.codes[node],
+        )
 
 
 def skeleton_of(graph: Graph) -> Graph:

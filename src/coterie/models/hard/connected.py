@@ -59,7 +59,7 @@ def connect(
 ) -> np.ndarray:
     """Return labels of connected blocks.
 
-    With `n_blocks`, at most so many (more only if the graph has more components); otherwise the
+    `n_blocks` is the maximum number (more only if the graph has more components); without it, the
     number for which `length`, a function of the labels, is shortest.
     """
     parts = renumber(connected_parts(graph, labels))
