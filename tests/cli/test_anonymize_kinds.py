@@ -50,7 +50,9 @@ def test_attributes_are_released_compared_and_attacked(folder: Path, tmp_path: P
     assert {m["name"] for m in result["kind"]["measures"]} >= {"assortativity by team"}
     assert result["kind"]["sensitive"][0]["column"] == "ill"
     assert (out / "nodes.csv").read_text().startswith("node,team,age,ill\n")
-    assert "Directions, weights, sides and attributes" in (out / "report.html").read_text()
+    page = (out / "report.html").read_text()
+    assert "Directions, weights, sides and attributes" in page
+    assert "how often each combination of attributes occurs in a class" in page
     tables = ("--attributes", folder / "people.csv", "--published-attributes", out / "nodes.csv")
     compared = result_of("compare", folder / "edges.csv", out / "graph.csv", *tables)
     assert {d["name"] for d in compared["kind"]["distances"]} >= {"values of team"}

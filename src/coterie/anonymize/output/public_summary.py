@@ -60,6 +60,11 @@ _PUBLIC_REMARKS = [
     "degrees by class, edges between blocks, clustering by degree, and assortativity.",
     "Every further release of the same original discloses more; the owner's ledger counts them.",
 ]
+_KIND_REMARK = (
+    "Attributes, directions and weights were drawn from further statistics, which are published "
+    "approximately too: how often each combination of attributes occurs in a class, how often edges "
+    "join two values, directions by class and between blocks, and means of groups of weights."
+)
 _OWNER_REMARKS = [
     "PRIVATE: this page shows exact figures of the original. Never publish it. The page to publish "
     "is report.html in the published folder.",
@@ -234,6 +239,7 @@ def summarize(figures: ReleaseFigures, min_class_size: int) -> PublicSummary:
         remarks=[
             *(remark.format(group=rounding.group) for remark in _PUBLIC_REMARKS),
             *_block_remark(risk, rounding),
+            *([] if figures.kind is None else [_KIND_REMARK]),
         ],
         objective=figures.objective,
         kind=_kind_rows(figures.kind, rounding),
@@ -270,7 +276,11 @@ def summarize_for_owner(figures: ReleaseFigures) -> OwnerSummary:
         ],
         levels=publication_levels(risk),
         attacks=_attacks(risk),
-        remarks=[*_OWNER_REMARKS, *_block_remark(risk, None)],
+        remarks=[
+            *_OWNER_REMARKS,
+            *_block_remark(risk, None),
+            *([] if figures.kind is None else [_KIND_REMARK]),
+        ],
         objective=figures.objective,
         kind=_kind_rows(figures.kind, None),
     )
