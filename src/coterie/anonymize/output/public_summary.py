@@ -62,8 +62,8 @@ _PUBLIC_REMARKS = [
 ]
 _KIND_REMARK = (
     "Attributes, directions and weights were drawn from further statistics, which are published "
-    "approximately too: how often each combination of attributes occurs in a class, how often edges "
-    "join two values, directions by class and between blocks, and means of groups of weights."
+    "approximately too: how often each combination of attributes occurs in a class, how often "
+    "edges join two values, directions by class and between blocks, means of groups of weights."
 )
 _OWNER_REMARKS = [
     "PRIVATE: this page shows exact figures of the original. Never publish it. The page to publish "
