@@ -107,3 +107,37 @@ def test_what_was_recognised_is_said_once_and_not_with_quiet(files: dict[str, Pa
 def test_a_data_set_is_found_by_its_name() -> None:
     result = invoke("cluster", "karate", "--blocks", 2, "--dry-run")
     assert "34 nodes and 78 edges" in result.stdout  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["cluster", "edges"], "--blocks"),
+        (["soft", "edges"], "--groups"),
+        (["anonymize", "edges"], "--out"),
+        (["shard", "edges"], "--out"),
+        (["recommend", "fit", "ratings"], "--out"),
+    ],
+)
+def test_a_dry_run_needs_only_the_input(words, option, files) -> None:
+    words = [files.get(word, word) for word in words]
+    assert invoke(*words, "--dry-run").exit_code == 0
+    missing = invoke(*words)
+    assert missing.exit_code == 2 and f"missing option: {option}" in missing.stderr
+    text = " ".join(invoke(*words[:-1], "--help").stdout.split())
+    assert "[required]" in text
+
+
+def test_a_first_line_that_looks_like_a_header_is_questioned(tmp_path) -> None:
+    path = tmp_path / "people.csv"
+    edges = [f"p{i},p{(i + 1) % 25}" for i in range(25)]
+    path.write_text("\n".join(["Person,Colleague", *edges]) + "\n")
+    doubt = "'Person' and 'Colleague' were read as two nodes, but appear nowhere else"
+    assert doubt in invoke("cluster", path, "--dry-run", "--quiet").stderr
+    assert (
+        "set --header if they are names of columns" in invoke("cluster", path, "--dry-run").stderr
+    )
+    for option in ("--header", "--no-header"):
+        assert "nowhere else" not in invoke("cluster", path, "--dry-run", option).stderr
+    path.write_text("\n".join(["p3,p9", *edges]) + "\n")
+    assert "nowhere else" not in invoke("cluster", path, "--dry-run").stderr

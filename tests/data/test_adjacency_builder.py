@@ -107,7 +107,7 @@ def test_conflicting_weights_of_a_pair_are_rejected():
         (([-1], [0], {}), "node number -1"),
         (([0], [1, 2], {}), "1 sources and 2 targets"),
         (([0.5], [1], {}), "decimal"),
-        (([0], [1], {"weights": [-1]}), "weight -1"),
+        (([0], [1], {"weights": [np.nan]}), "weight nan"),
         (([0], [1], {"weights": [float("nan")]}), "nan"),
         (([0], [1], {"weights": [1, 2]}), "1 edges and 2 weights"),
         (([0], [1], {"ids": ["a", "a"]}), "is used 2 times"),

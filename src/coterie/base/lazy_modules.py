@@ -23,3 +23,6 @@ class LazyModule:
 
 
 pyarrow_compute = LazyModule("pyarrow.compute")
+scipy_csgraph = LazyModule("scipy.sparse.csgraph")
+scipy_optimize = LazyModule("scipy.optimize")
+scipy_sparse = LazyModule("scipy.sparse")

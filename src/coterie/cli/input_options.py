@@ -13,7 +13,9 @@ from coterie.cli.session import Session
 
 if TYPE_CHECKING:
     from coterie.data import Graph, Ratings
-    from coterie.data.recognition import Notify
+    from coterie.data.recognition import Notify, Recognised
+
+_WEIGHT_NAMES = frozenset({"weight", "weights"})
 
 GraphArgument = Annotated[
     str,
@@ -97,6 +99,7 @@ class HardObjective(StrEnum):
     communities = "communities"
     auto = "auto"
     directed = "directed"
+    directed_degree_corrected = "directed-degree-corrected"
     weighted = "weighted"
     ratings = "ratings"
     binomial = "binomial"
@@ -113,8 +116,11 @@ def load_data(
     *,
     format: str | None = None,
     separator: str | None = None,
+    weights: str = "counts",
 ) -> Any:
-    """Load the input of a command: a graph or ratings, in memory or in shards."""
+    """Load the input of a command: a graph or ratings, in memory or in shards.
+
+    `weights`: the model of real-valued weights; they are then read, whatever the objective."""
     if Path(path).is_dir():
         options = {**session.reading.for_graph(), **session.reading.for_ratings()}
         return load_shards(path, format=format, separator=separator, **options)
@@ -129,8 +135,9 @@ def load_data(
     return load_graph(
         session,
         path,
-        directed=objective.value == "directed",
-        weighted=objective.value == "weighted",
+        directed=objective.value.startswith("directed"),
+        weighted=objective.value == "weighted" or weights != "counts",
+        signed=weights == "normal",
         format=format,
         separator=separator,
     )
@@ -142,6 +149,7 @@ def load_graph(
     *,
     directed: bool = False,
     weighted: bool = False,
+    signed: bool = False,
     format: str | None = None,
     separator: str | None = None,
     notify: Notify | None = None,
@@ -153,12 +161,40 @@ def load_graph(
         file_or_dataset(path),
         directed=directed,
         weighted=weighted,
+        signed=signed,
         format=format,
         separator=separator,
         threads=session.threads,
         on_recognised=notify or _say(session),
         **session.reading.for_graph(),
     )
+
+
+def load_graph_for_sketch(
+    session: Session, path: str, *, format: str | None = None, separator: str | None = None
+) -> Graph:
+    """Load a graph that a sketch can protect: a file with directions or weights is an error.
+
+    To read such a file without them would spend privacy on something else than the file says.
+    """
+
+    def check(found: Recognised) -> None:
+        session.say(found.line())
+        if found.declared_directed:
+            raise InputError(
+                "the file says that its edges are directed; a sketch protects undirected edges",
+                path=path,
+                remedy="save the network as an undirected one",
+            )
+        weights = [name for name in found.unread if name.strip("'\"").lower() in _WEIGHT_NAMES]
+        if weights:
+            raise InputError(
+                f"the edges have weights ({weights[0]}), which a sketch does not protect or keep",
+                path=path,
+                remedy="remove the weights from the file",
+            )
+
+    return load_graph(session, path, format=format, separator=separator, notify=check)
 
 
 def file_or_dataset(path: str) -> str:

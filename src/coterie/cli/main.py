@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coterie.cli.session import BAD_INPUT, INTERRUPTED
+from coterie.kernels.numba.compile_events import allow_background
 
 if TYPE_CHECKING:
     from typer.models import CommandInfo
@@ -104,6 +105,7 @@ def main() -> None:
     """Run the command line: the entry point of the `coterie` script."""
     try:
         _stop_like_ctrl_c()
+        allow_background()
         _check_streams()
         # The other commands would only cost time, if the first word is the name of one
         first = sys.argv[1] if len(sys.argv) > 1 else ""

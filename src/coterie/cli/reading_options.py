@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
+from typer.models import OptionInfo
 
 from coterie.base.errors import InputError
 
@@ -108,6 +110,26 @@ def reading_parameters(own: list[inspect.Parameter]) -> list[inspect.Parameter]:
         for name in (*names, "dry_run")
         if name not in given
     ]
+
+
+def optional_for_dry_run(
+    own: list[inspect.Parameter],
+) -> tuple[list[inspect.Parameter], list[str]]:
+    """Return the parameters with no required option left, and the names of those that were.
+
+    Arguments such as GRAPH stay required. The help still says [required]."""
+    changed, required = [], []
+    for parameter in own:
+        kind, *notes = get_args(parameter.annotation) or (parameter.annotation,)
+        option = next((note for note in notes if isinstance(note, OptionInfo)), None)
+        if option is not None and parameter.default is inspect.Parameter.empty:
+            shown = copy.copy(option)
+            shown.help = f"{option.help or ''}  [required]".lstrip()
+            annotation: Any = Annotated[kind | None, shown]  # type: ignore[valid-type]
+            parameter = parameter.replace(annotation=annotation, default=None)
+            required.append(parameter.name)
+        changed.append(parameter)
+    return changed, required
 
 
 def take_reading_options(given: dict[str, Any], added: list[inspect.Parameter]) -> ReadingOptions:

@@ -14,7 +14,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, overload
@@ -34,8 +34,13 @@ from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
 from coterie.cli.dry_run import preview
 from coterie.cli.file_arguments import check_outputs
-from coterie.cli.reading_options import ReadingOptions, reading_parameters, take_reading_options
-from coterie.kernels.numba.compile_events import watch_compilations
+from coterie.cli.reading_options import (
+    ReadingOptions,
+    optional_for_dry_run,
+    reading_parameters,
+    take_reading_options,
+)
+from coterie.kernels.numba.compile_events import background_compiling, watch_compilations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +76,10 @@ _LONG = 3.0  # seconds of uncompiled code that are worth a remark
 _COMPILES_ONCE = (
     "compiling numerical code for this computer; this happens once "
     "(`coterie warmup` does it for all commands)"
+)
+_COMPILES_IN_BACKGROUND = (
+    "compiling numerical code in the background, once, for faster runs later "
+    "(COTERIE_BACKGROUND=off turns it off)"
 )
 _SEED_HELP = "Random seed. The same seed gives the same result, for any number of threads."
 
@@ -231,12 +240,14 @@ def command(
 def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callable[..., None]:
     own = list(inspect.signature(run, eval_str=True).parameters.values())[1:]
     added = reading_parameters(own)
+    names = {p.name: _user_name(p) for p in own}
+    required: list[str] = []
+    if any(p.name == "dry_run" for p in added):  # which needs the input, and nothing else
+        own, required = optional_for_dry_run(own)
     shared = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
         for name, (kind, default) in _shared_options(seed_help, unused).items()
     ]
-
-    names = {p.name: _user_name(p) for p in own}
 
     @functools.wraps(run)
     def wrapper(**given: Any) -> None:
@@ -251,6 +262,8 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
         with exit_codes(session), remarks(session), compile_notice(session):
             _check_address_space()
             check_outputs(given, names)
+            if not session.reading.dry_run:
+                _check_required(given, required, names)
             result = preview(session, given) if session.reading.dry_run else run(session, **given)
             if session.json:
                 sys.stdout.write(as_json(result) + "\n")
@@ -263,6 +276,15 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
     )
     wrapper.__annotations__ = {p.name: p.annotation for p in own + added + shared}
     return wrapper
+
+
+def _check_required(
+    given: Mapping[str, Any], required: Sequence[str], names: Mapping[str, str]
+) -> None:
+    """Stop as the parser does if an option is missing that only --dry-run does without."""
+    for name in required:
+        if given[name] is None:
+            raise InputError(f"missing option: {names[name]}", remedy=f"add {names[name]}")
 
 
 def _check_address_space() -> None:
@@ -314,11 +336,16 @@ def compile_notice(session: Session) -> Iterator[None]:
     """Say once why a command waits, as soon as it begins to compile.
 
     At the end, say if much time was spent in kernels that were not compiled."""
-    with watch_compilations(lambda _: session.say(_COMPILES_ONCE)):
+    with (
+        watch_compilations(lambda _: session.say(_COMPILES_ONCE)),
+        background_compiling(lambda: session.say(_COMPILES_IN_BACKGROUND)),
+    ):
         yield
-    dispatch = sys.modules.get("coterie.kernels.numba.dispatch")
+        dispatch = sys.modules.get("coterie.kernels.numba.dispatch")
+        if dispatch:
+            dispatch.finish_background()
     seconds = dispatch.seconds_uncompiled() if dispatch else 0.0
-    if seconds > _LONG:
+    if seconds > _LONG and _COMPILES_IN_BACKGROUND not in session._said:
         session.say(
             f"{seconds:.0f} s were spent in code that is not compiled; after `coterie warmup` "
             "later runs are faster"

@@ -222,13 +222,13 @@ def cut_edges(source: np.ndarray, target: np.ndarray) -> list[Part]:
 
 
 def check_weights(weights: np.ndarray) -> None:
-    """Raise InputError for weights that are negative or not finite."""
-    bad = ~(np.isfinite(weights) & (weights >= 0))
+    """Raise InputError for weights that are not finite."""
+    bad = ~np.isfinite(weights)
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(
             f"edge number {row} has the weight {weights[row]:g}",
-            remedy="weights must be finite and not negative",
+            remedy="weights must be finite",
         )
 
 

@@ -31,6 +31,7 @@ class EdgeColumns(Columns):
     """The columns of an edge table; errors name edges instead of lines."""
 
     unit = "edge"
+    declared_directed = False  # whether the document says that its edges have directions
 
     def line(self, row: int) -> int:
         return row + 1
@@ -60,6 +61,7 @@ def edge_columns(
     columns = EdgeColumns(place_name(path), layout, len(names))
     columns.column_names = names
     columns.rows = len(sources)
+    columns.declared_directed = table.directed is True
     connected = {*sources, *targets}
     columns.isolated = [node for node in table.nodes if node not in connected]
     for name, ids in zip(("source", "target"), id_columns(sources, targets), strict=True):

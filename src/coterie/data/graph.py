@@ -178,7 +178,7 @@ class Graph:
         source, target : array-like of int or str of shape (n_edges,)
             The ends of each edge: node numbers 0..n-1, or names.
         weights : array-like of shape (n_edges,), optional
-            Non-negative weights. The weights of repeated edges are added; the two directions of
+            Weights. The weights of repeated edges are added; the two directions of
             an undirected pair must have the same weight.
         n_nodes : int, optional
             Number of nodes, if some have no edges. By default, the largest number plus one.

@@ -20,7 +20,11 @@ def load_json(path: PathLike) -> Any:
     """Return the JSON value of a file."""
     try:
         return json.loads(decoded(read_all(path), path))
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise InputError(
+            "the JSON is nested too deeply", path=place_name(path), remedy=f"use {_FORMS}"
+        ) from None
+    except ValueError as error:
         line = getattr(error, "lineno", None)
         reason = getattr(error, "msg", str(error))
         raise InputError(

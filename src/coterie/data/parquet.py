@@ -98,7 +98,7 @@ def _id_pieces(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any
             return [column.cast(pa.int64()).to_numpy()]
         except pa.ArrowInvalid:
             column = column.cast(pa.string())
-    elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view():
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view":
         column = column.cast(pa.string())
     else:
         raise InputError(

@@ -30,6 +30,7 @@ def read_graph(
     *,
     directed: bool = False,
     weighted: bool = False,
+    signed: bool = False,
     format: str | None = None,
     separator: str | None = None,
     header: bool | None = None,
@@ -58,6 +59,8 @@ def read_graph(
     weighted : bool, default=False
         Whether to read weights from the third column (of GraphML and GML: from the attribute
         "weight"). The weights of repeated edges are added.
+    signed : bool, default=False
+        Whether weights may be negative.
     format : str, optional
         "text", "parquet", "excel", "graphml", "gml", "pajek", "mtx", "json" or "matrix". By
         default, it follows from the first bytes of the file, then from its suffix; anything else
@@ -107,9 +110,11 @@ def read_graph(
     reading = _Reading(path, kind, format is not None, separator, header, threads)
     columns = _graph_columns(reading, wanted, directed=directed, weighted=weighted)
     noted = None if on_recognised is None else recognised(columns, reading.kind, "")
-    graph = _graph(columns, directed, weighted, threads)
+    graph = _graph(columns, directed, weighted, threads, signed=signed)
     if columns.header is not None:
         _remark(_header_note(columns))
+    if columns.first_line_is_data and header is None:
+        _doubt_first_line(columns, graph)
     if not weighted and columns.n_fields > 2 and "weight" not in chosen:
         _say_unread(columns)
     if on_recognised is not None and noted is not None:
@@ -509,7 +514,9 @@ def _numbered(columns: Columns, *names: str) -> tuple[np.ndarray, list[np.ndarra
     return number_text([pa.chunked_array(group) for group in groups])
 
 
-def _graph(columns: Columns, directed: bool, weighted: bool, threads: int | None) -> Graph:
+def _graph(
+    columns: Columns, directed: bool, weighted: bool, threads: int | None, *, signed: bool = False
+) -> Graph:
     """Build a graph from the columns of its edges."""
     if columns.rows == 0 and not columns.nodes and not columns.isolated:
         raise InputError(
@@ -517,7 +524,7 @@ def _graph(columns: Columns, directed: bool, weighted: bool, threads: int | None
             path=columns.name,
             remedy="give one line per edge: source target",
         )
-    weights = _weights(columns) if weighted else None
+    weights = _weights(columns, signed) if weighted else None
     ids, parts = _edges(columns)
     try:
         rows = build_rows(parts, weights, len(ids), directed, threads=threads)
@@ -533,12 +540,12 @@ def _graph(columns: Columns, directed: bool, weighted: bool, threads: int | None
     return Graph(rows.indptr, rows.indices, ids, merged, directed, rows.cleaned)
 
 
-def _weights(columns: Columns) -> np.ndarray:
-    """Return the column of weights."""
+def _weights(columns: Columns, signed: bool) -> np.ndarray:
+    """Return the column of weights; `signed`: they may be negative."""
     weights = columns.numbers("weight")
     if weights is None:
         return np.empty(0)
-    if (weights < 0).any():
+    if not signed and (weights < 0).any():
         row = int(np.argmax(weights < 0))
         raise columns.error(f"the weight {weights[row]:g} is negative", row, "give weights >= 0")
     return weights
@@ -572,6 +579,7 @@ def _edges(columns: Columns) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndar
     return ids, cut_edges(numbers[0], numbers[1]) if sources else [_NO_EDGES]
 
 
+_ENOUGH_EDGES = 20  # in smaller files, nodes with one edge are common
 _NO_EDGES = (np.empty(0, np.int32), np.empty(0, np.int32))
 
 
@@ -596,6 +604,25 @@ def _header_note(columns: Columns) -> str:
     """Return the note that the first line was read as a header."""
     shown = (columns.header or "")[:60]
     return f"{columns.name}: the first line was read as a header: {shown!r}"
+
+
+def _doubt_first_line(columns: Columns, graph: Graph) -> None:
+    """Ask about a first line that was read as an edge between two nodes with no other edge.
+
+    So it is with a header of unknown names; hardly ever with an edge of a larger network."""
+    first = columns.first_rows[0] if columns.first_rows else ()
+    if len(first) < 2 or graph.n_edges < _ENOUGH_EDGES or graph.directed:
+        return
+    places = [np.flatnonzero(np.asarray(graph.ids, str) == name) for name in first[:2]]
+    once = [len(place) == 1 and graph.degrees[place[0]] == 1 for place in places]
+    if all(once):
+        warnings.warn(
+            f"{columns.name}, line 1: {first[0]!r} and {first[1]!r} were read as two nodes, but "
+            "appear nowhere else: set `header=True` if they are names of columns, "
+            "`header=False` if not",
+            ImportantWarning,
+            stacklevel=3,
+        )
 
 
 def _remark(text: str) -> None:

@@ -26,6 +26,7 @@ class Recognised:
     contents: str  # "undirected graph: 80 nodes, 272 edges"
     first_rows: list[tuple[str, ...]]
     is_table: bool = True  # False: a graph document, which has no columns to choose
+    declared_directed: bool = False  # whether the document says that its edges have directions
 
     def line(self) -> str:
         """Return one line that says what was recognised."""
@@ -75,6 +76,7 @@ def recognised(columns: Columns, format: str, contents: str) -> Recognised:
         contents=contents,
         first_rows=columns.first_rows or _first_rows(columns),
         is_table=columns.unit != "edge",
+        declared_directed=getattr(columns, "declared_directed", False),
     )
 
 

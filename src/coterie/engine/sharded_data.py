@@ -13,8 +13,8 @@ from pyarrow import parquet
 
 from coterie.base.array_checks import ArrayError, check_array, file_errors
 from coterie.base.errors import InputError
-from coterie.base.machine import physical_memory
-from coterie.data import Ratings
+from coterie.base.machine import free_memory, physical_memory
+from coterie.data import Graph, Ratings
 from coterie.engine.shard_storage import (
     MANIFEST,
     ShardLimits,
@@ -26,6 +26,7 @@ from coterie.kernels.hard.row_blocks import RowBlock
 
 GRAPH, RATINGS = "graph", "ratings"
 MAX_DISTINCT_WEIGHTS = 1000  # weights that a manifest lists
+_BYTES_PER_EDGE, _BYTES_PER_NODE = 60, 200  # in memory, with the tables of a search
 _BYTES_PER_RATING = 40  # in memory, including what a recommender needs
 
 
@@ -46,6 +47,46 @@ class ShardedGraph:
     def ids(self) -> np.ndarray:
         """Original ids of the nodes, read when first needed."""
         return read_ids(self.folder, "nodes", self.n_nodes)
+
+    def load(self) -> Graph:
+        """Load the whole graph into the memory of this process."""
+        needed, free = self.bytes_in_memory, free_memory()
+        if needed > free:
+            raise InputError(
+                f"{self.n_nodes:,} nodes and {self.n_edges:,} edges need about "
+                f"{needed / 1e9:.1f} GB in one process, and {free / 1e9:.1f} GB are free",
+                path=self.folder,
+                remedy='use `search="paper"`, which does not load all shards',
+            )
+        blocks = [load_shard(ref) for ref in self.shards]
+        load_shard.cache_clear()  # otherwise they would stay in memory twice
+        if self.directed:  # a row has the edges in both directions; keep those that go out
+            blocks = [_outward(block) for block in blocks]
+        degrees = [np.diff(block.indptr) for block in blocks]
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *degrees]))])
+        indices = np.concatenate([np.zeros(0, np.int32), *(block.indices for block in blocks)])
+        weights = None
+        if self.weighted:
+            weights = np.concatenate([np.zeros(0), *(block.weights for block in blocks)])
+        return Graph(indptr, indices, self.ids, weights, self.directed)
+
+    @property
+    def bytes_in_memory(self) -> int:
+        """About the memory that `load` and a search need."""
+        return _BYTES_PER_EDGE * self.n_edges + _BYTES_PER_NODE * self.n_nodes
+
+
+def _outward(block: RowBlock) -> RowBlock:
+    """Return the rows with their outgoing edges only (channel 0)."""
+    kept = block.channels == 0
+    before = np.concatenate([[0], np.cumsum(kept)])
+    weights = block.weights[kept] if len(block.weights) else block.weights
+    return block._replace(
+        indptr=before[block.indptr],
+        indices=block.indices[kept],
+        channels=block.channels[:0],
+        weights=weights,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -119,6 +119,11 @@ def test_a_kernel_can_be_sent_to_another_process():
     assert pickle.loads(pickle.dumps(mix)) is mix
 
 
+def test_square_matrices_count_little():
+    assert dispatch._bytes((np.zeros(8), (np.zeros((4, 8)), 3))) == 64 + 256
+    assert dispatch._bytes(np.zeros((64, 64), np.int32)) == 64 * 64 * 4 // 32
+
+
 def test_modes_are_checked_and_nest(auto_mode):
     with pytest.raises(ValueError, match="invalid mode of kernels: 'fast'"):
         dispatch.set_mode("fast")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from coterie.kernels.numba.copies import copy_into
 from coterie.kernels.numba.dispatch import njit
 
 _DIGIT = 11  # bits sorted per pass
@@ -93,9 +94,9 @@ def _sort(keys, origin, spare_keys, spare_origin, key_bits):
         a, b = b, a
         x, y = y, x
     if passes % 2 == 0:
-        b[:] = a
+        copy_into(b, a)
         if remember:
-            y[:] = x
+            copy_into(y, x)
 
 
 @njit(nogil=True, cache=True)

@@ -19,7 +19,7 @@ _S1, _S2, _S4, _S56 = (np.uint64(s) for s in (1, 2, 4, 56))
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _ones(x):
     """Return the number of bits set (LLVM compiles this to one instruction)."""
     x = x - ((x >> _S1) & _M1)

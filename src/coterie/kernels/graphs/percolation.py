@@ -11,7 +11,7 @@ from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import stream, uniform
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _root(parent, v):
     """Return the representative of v; paths are halved on the way."""
     while parent[v] != v:
@@ -20,7 +20,7 @@ def _root(parent, v):
     return v
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _join(parent, size, u, v):
     """Join the components of u and v; return the size of the result."""
     a, b = _root(parent, u), _root(parent, v)

@@ -22,7 +22,7 @@ from coterie.kernels.numba.random import stream, uniform
 _FAR = 4.0e18  # a gap longer than any cell
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _gap(state, log_absent):
     """Return (new state, absent pairs before the next edge)."""
     state, u = uniform(state)

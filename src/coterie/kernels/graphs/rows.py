@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from coterie.kernels.numba.copies import copy_into
 from coterie.kernels.numba.dispatch import njit
 
 
@@ -32,7 +33,7 @@ def rows_from_pairs(source, target, n):
         unsorted[fill[v]] = u
         fill[v] += 1
     # The matrix is symmetric: visiting the rows in order appends rising numbers to every neighbour.
-    fill[:] = indptr[:-1]
+    copy_into(fill, indptr[:-1])
     indices = np.empty(2 * m, np.int32)
     for u in range(n):
         for slot in range(indptr[u], indptr[u + 1]):

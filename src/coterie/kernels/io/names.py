@@ -68,7 +68,7 @@ def fill_slots(hashes, slots):
         slots[p, 0] = (hashes[i] >> _HALF) << _HALF | np.uint64(i + 1)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _prefetch_name(hashes, i, slots, mask, kept_data, kept_offsets):
     """Prefetch the slot of a later name, then the start of its bytes, then the bytes: each is
     somewhere else in memory, and waiting for one after another would dominate the time."""
@@ -85,7 +85,7 @@ def _prefetch_name(hashes, i, slots, mask, kept_data, kept_offsets):
             prefetch_row(kept_data.reshape(-1, 1), begin)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _keep(data, begin, end, kept_data, kept_offsets, number):
     """Store the bytes of a new name."""
     place = kept_offsets[number]
@@ -95,7 +95,7 @@ def _keep(data, begin, end, kept_data, kept_offsets, number):
     kept_offsets[number + 1] = place
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _same(data, begin, end, kept_data, kept_offsets, number):
     """Return whether these bytes are the stored name with this number."""
     place = kept_offsets[number]

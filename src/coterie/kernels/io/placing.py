@@ -55,7 +55,7 @@ def sort_rows(rows, columns, low, high):
     return indptr, keys
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _insert(keys, begin, end):
     """Sort keys[begin:end] by insertion."""
     for i in range(begin + 1, end):

@@ -27,13 +27,13 @@ _LARGEST = np.uint64(2**63 - 1)
 _TENTH = np.uint64((2**63 - 1) // 10)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _ends_line(byte):
     """Return whether this byte ends a line."""
     return (byte == _NEWLINE) | (byte == _RETURN)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _next_line(buffer, p, end):
     """Return the place after the line end at or after p; \\r\\n is one line end."""
     while p < end and not _ends_line(buffer[p]):
@@ -43,7 +43,7 @@ def _next_line(buffer, p, end):
     return p + 1 if p < end else end
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _at_separator(buffer, p, end, separator):
     """Return whether the separator starts at p."""
     if buffer[p] != separator[0]:

@@ -45,7 +45,9 @@ _IMPORT = re.compile(
     rb"^\s*from (coterie\.kernels[\w.]*) import|^\s*import (coterie\.kernels[\w.]*)", re.M
 )
 # Changes here do not change compiled code
-_NOT_COMPILED = {f"{_PACKAGE}.numba.{name}" for name in ("cache", "compile_events", "dispatch")}
+_NOT_COMPILED = {
+    f"{_PACKAGE}.numba.{name}" for name in ("background", "cache", "compile_events", "dispatch")
+}
 _OLD = 30 * 86400.0  # seconds after which a file of another version of the source is deleted
 _DIGEST = 32
 

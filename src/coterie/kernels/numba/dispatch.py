@@ -8,13 +8,18 @@ kernel of this package is therefore a `Kernel`. A call uses, in this order:
    kernel has spent less time as plain Python than loading it from the cache on disk would take,
    or half of what compiling it would take, if it is not there;
 3. the compiled version from the cache;
-4. Numba, which compiles the kernel and stores it in the cache (`kernels/numba/cache.py`).
+4. as plain Python, while another process compiles it (`background.py`; only on the command line);
+5. Numba, which compiles the kernel and stores it in the cache (`kernels/numba/cache.py`).
 
 Both versions return the same bits, so it does not matter when a kernel changes from one to the
 other. `tests/kernels/test_plain_kernels.py` compares them. Kernels for which this cannot be
 promised are always compiled: those with `fastmath`, and the packages in `_ALWAYS_COMPILED`. Write
 products instead of powers, `math.log` instead of `np.log`, and a loop instead of the sum of a
 float array: NumPy rounds these differently.
+
+A small function that must be part of its caller has `forceinline=True`, which LLVM obeys: the same
+machine code as `inline="always"`, for which Numba analyses every copy anew, in less time.
+(Callers with `fastmath` use `inline="always"`, because a copy must follow their rules.)
 
 Numba is imported when the first kernel needs it. `COTERIE_KERNELS=compiled` (or `plain`) in the
 environment, or `set_mode`, turns the choice off.
@@ -37,10 +42,12 @@ from typing import Any
 
 import numpy as np
 
-from coterie.kernels.numba.compile_events import compilation_starts
+from coterie.kernels.numba.compile_events import background_announcer, compilation_starts
 
 AUTO, COMPILED, PLAIN = MODES = ("auto", "compiled", "plain")
 SMALL = 1 << 16  # bytes of array arguments up to which a kernel may run as plain Python
+
+_MATRIX_SHARE = 32  # a square matrix counts as this part of its size
 
 # float32, which NumPy promotes differently, and sums of arrays
 _ALWAYS_COMPILED = ("coterie.kernels.additive.", "coterie.kernels.interaction.")
@@ -62,6 +69,7 @@ _compiling = threading.local()  # .depth > 0: this thread may compile
 _lookup_tables: dict[int, np.ndarray] = {}
 _plain_modules: dict[str, dict[str, Any]] = {}
 _numba_modules: dict[str, dict[str, Any]] = {}
+_background: Any = None  # the BackgroundCompiler of this command, if it has one
 
 # Plain scalars need NumPy 2: before, an int32 and a Python integer gave other types.
 _PLAIN_IS_EXACT = int(np.__version__.split(".")[0]) >= 2
@@ -113,6 +121,24 @@ def _update_mode() -> None:
         _mode = COMPILED if _forced and _chosen == AUTO else _chosen
 
 
+def finish_background() -> None:
+    """Have compiled what ran as plain Python for long; called at the end of a command."""
+    global _background
+    if _background is not None:
+        _background.finish()
+        _background = None
+
+
+def _background_compiler() -> Any:
+    global _background
+    announce = background_announcer()
+    if _background is None and announce is not None:
+        from coterie.kernels.numba.background import background_compiler
+
+        _background = background_compiler(announce)
+    return _background
+
+
 def seconds_uncompiled() -> float:
     """Return the time that this process has spent in kernels as plain Python."""
     return _total_spent
@@ -159,6 +185,9 @@ class Kernel:
         if _mode == AUTO:
             if self._in_cache is None:
                 self._in_cache = self._has_cache_file()
+            helper = _background_compiler() if _may_be_plain(args) else None
+            if helper and not self._in_cache and helper.has_compiled(self):
+                self._in_cache = True
             if self._in_cache and not self._plain_is_quicker(args):
                 try:
                     result = self.dispatcher(*args)
@@ -167,9 +196,12 @@ class Kernel:
                 else:
                     self._ready = True
                     return result
-            if not self._plain_is_quicker(args):
+            if not self._plain_is_quicker(args) and not (helper and helper.compiles(self)):
                 return self._compiled(args)
-        return self._run_plain(args)
+        result = self._run_plain(args)
+        if _background is not None and _may_be_plain(args):
+            _background.after_plain_run(self, args)
+        return result
 
     def __getattr__(self, name: str) -> Any:
         """Look up what else a dispatcher of Numba has (`stats`, `signatures`, `inspect_llvm`)."""
@@ -209,6 +241,27 @@ class Kernel:
         _fill_globals(self.__module__)
         return Dispatcher(self.dispatcher)
 
+    @property
+    def seconds_plain(self) -> float:
+        """The time that it has run as plain Python in this process."""
+        return self._spent
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the cache may have a compiled version for the arguments of the last call."""
+        return self._ready or bool(self._in_cache)
+
+    def compile_for(self, examples: tuple[Any, ...]) -> None:
+        """Compile it for the types of these arguments, and store it, without running it."""
+        import numba
+
+        depth = getattr(_compiling, "depth", 0)
+        _compiling.depth = depth + 1
+        try:
+            self.dispatcher.compile(tuple(map(numba.typeof, examples)))
+        finally:
+            _compiling.depth = depth
+
     def seconds_before_compiling(self) -> float:
         """Return how long it may run as plain Python, from the length of its code."""
         if self._worth is None:
@@ -237,7 +290,7 @@ class Kernel:
             limit = _SECONDS_TO_LOAD
         else:
             limit = _SECONDS_TO_LOAD_NUMBA
-        return _PLAIN_IS_EXACT and self._spent < limit and _bytes(args) <= SMALL
+        return self._spent < limit and _may_be_plain(args)
 
     def _run_plain(self, args: tuple[Any, ...]) -> Any:
         global _total_spent
@@ -293,7 +346,9 @@ def _make_dispatcher(kernel: Kernel) -> Any:
     from coterie.kernels.numba.cache import KernelCache
 
     function = _with_globals(kernel.py_func, _numba_modules.setdefault(kernel.__module__, {}))
-    dispatcher = numba.njit(**kernel._options)(function)
+    # Nothing here is called from C, and the code for it would take a tenth of the time
+    options: dict[str, Any] = {"no_cfunc_wrapper": True, **kernel._options}
+    dispatcher = numba.njit(**options)(function)
     if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
         dispatcher._cache = KernelCache(function, lambda: _fill_globals(kernel.__module__))
     return dispatcher
@@ -337,10 +392,19 @@ def _fill_globals(module: str) -> None:
                 _fill_globals(value.__module__)  # inlined code needs its own names
 
 
+def _may_be_plain(args: tuple[Any, ...]) -> bool:
+    return _PLAIN_IS_EXACT and _bytes(args) <= SMALL
+
+
 def _bytes(value: Any) -> int:
-    """Return the size of all arrays in nested tuples, look-up tables not included."""
+    """Return the size of all arrays in nested tuples, look-up tables not included.
+
+    Of a square matrix, such as the cells of all pairs of blocks, a call reads few entries."""
     if isinstance(value, np.ndarray):
-        return 0 if id(value) in _lookup_tables else value.nbytes
+        if id(value) in _lookup_tables:
+            return 0
+        is_square = value.ndim > 1 and value.shape[-1] == value.shape[-2]
+        return value.nbytes // _MATRIX_SHARE if is_square else value.nbytes
     if isinstance(value, tuple):
         return sum(map(_bytes, value))
     return 0
@@ -363,7 +427,7 @@ def _code_length(kernel: Kernel, seen: set[Kernel]) -> int:
     for name in kernel.py_func.__code__.co_names:
         callee = module.get(name)
         if isinstance(callee, Kernel) and callee is not kernel:
-            if callee._options.get("inline") != "always":
+            if not callee._options.keys() & {"inline", "forceinline"}:
                 if callee in seen:
                     continue
                 seen.add(callee)

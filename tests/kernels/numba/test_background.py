@@ -1,0 +1,211 @@
+"""Kernels that ran as plain Python are compiled by another process, which never surprises."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from coterie.kernels.numba import background, dispatch
+from coterie.kernels.numba.background import BackgroundCompiler, compile_pending
+from coterie.kernels.numba.random import uniform_block
+
+
+class Pair(NamedTuple):
+    first: np.ndarray
+    second: float
+
+
+def with_mode(mode, **more):
+    return {**os.environ, "COTERIE_KERNELS": mode, **more}
+
+
+VALUES = [
+    np.zeros(3),
+    np.zeros((2, 3), np.int32),
+    np.asfortranarray(np.zeros((2, 3))),
+    np.zeros((4, 4), np.uint8)[::2, ::2],
+    np.zeros((3, 2), np.float32)[:, 1],
+    np.frombuffer(b"abc", np.uint8),
+    (np.zeros(2), (1, 2.0, True, None)),
+    Pair(np.zeros(2, np.uint64), 1.0),
+    np.uint64(3),
+    np.float32(3),
+    1 << 63,
+    -5,
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
+def test_an_example_has_the_type_of_the_argument(value, monkeypatch):
+    from numba import typeof
+
+    monkeypatch.setattr(background, "_PACKAGE", "")
+    described = json.loads(json.dumps(background._described(value)))
+    assert typeof(background._example(described)) == typeof(value)
+
+
+def test_values_without_such_a_form_are_not_requested():
+    for value in ("text", [1], np.array(["a", None]), np.zeros(2, [("a", "i4")])):
+        with pytest.raises(TypeError):
+            background._described(value)
+
+
+def test_a_request_names_only_kernels_of_this_package():
+    for name in (["os", "system"], ["coterie.kernels.numba.background", "start"]):
+        with pytest.raises((ValueError, TypeError)):
+            background._read_request(json.dumps({"kernel": name, "types": []}))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A cache folder with one request, and what is not one."""
+    folder = tmp_path / "coterie"
+    (folder / background.PENDING).mkdir(parents=True)
+    text = background._request(uniform_block, (np.uint64(1), 8))
+    (folder / background.PENDING / "good.json").write_text(text)
+    (folder / background.PENDING / "bad.json").write_text("{")
+    wrong = {"kernel": ["coterie.kernels.numba.random", "uniform_block"], "types": []}
+    (folder / background.PENDING / "wrong.json").write_text(json.dumps(wrong))
+    return folder
+
+
+def test_the_process_compiles_what_waits_and_ends(folder, tmp_path):
+    command = [sys.executable, "-m", "coterie.kernels.numba.background", str(folder)]
+    environment = with_mode("compiled", NUMBA_CACHE_DIR=str(tmp_path))
+    subprocess.run(command, env=environment, check=True, timeout=120)
+    assert list(folder.glob("numba.random.uniform_block-*.nbc"))
+    assert not list((folder / background.PENDING).iterdir())
+    subprocess.run(command, env=environment, check=True, timeout=120)  # nothing to do
+
+
+def test_a_folder_that_disappears_is_harmless(folder, tmp_path):
+    environment = with_mode("compiled", NUMBA_CACHE_DIR=str(tmp_path))
+    command = [sys.executable, "-m", "coterie.kernels.numba.background", str(tmp_path / "gone")]
+    subprocess.run(command, env=environment, check=True, timeout=120)
+    assert not (tmp_path / "gone").exists()
+    assert compile_pending(tmp_path / "gone") == 0
+
+
+def test_two_processes_never_work_for_one_folder(folder, tmp_path):
+    with open(folder / background.LOCK, "ab") as file:
+        assert background._lock(file)
+        assert background.is_running(folder)
+        environment = with_mode("compiled", NUMBA_CACHE_DIR=str(tmp_path))
+        command = [sys.executable, "-m", "coterie.kernels.numba.background", str(folder)]
+        subprocess.run(command, env=environment, check=True, timeout=120)
+        assert len(list((folder / background.PENDING).iterdir())) == 3  # left alone
+    assert not background.is_running(folder)
+
+
+class SlowKernel:
+    """Stands for a kernel that has run as plain Python for a second."""
+
+    def __init__(self):
+        self.py_func = uniform_block.py_func
+        self.__module__, self.__qualname__ = uniform_block.__module__, "uniform_block"
+        self.seconds_plain, self.is_stored = 1.0, False
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Starting a process only counts."""
+    calls = []
+    monkeypatch.setattr(background, "start", calls.append)
+    monkeypatch.setattr(dispatch, "_total_spent", 1.0)
+    return calls
+
+
+def test_a_slow_kernel_is_requested_once_and_then_awaited(tmp_path, started):
+    said = []
+    compiler, kernel = BackgroundCompiler(tmp_path, lambda: said.append(1)), SlowKernel()
+    for _ in range(3):
+        compiler.after_plain_run(kernel, (np.uint64(1), 8))
+    (request,) = (tmp_path / background.PENDING).iterdir()
+    content = json.loads(request.read_text())
+    assert content["kernel"] == ["coterie.kernels.numba.random", "uniform_block"]
+    assert len(started) == 1 and len(said) == 1
+    assert compiler.compiles(kernel) and not compiler.has_compiled(kernel)
+    request.unlink()  # as the process does
+    time.sleep(2 * background._CHECK_EVERY)
+    assert compiler.has_compiled(kernel) and not compiler.has_compiled(kernel)
+    assert not compiler.compiles(kernel)  # if it could not be loaded, it is compiled here
+
+
+def test_short_runs_and_stored_kernels_request_nothing(tmp_path, started):
+    compiler = BackgroundCompiler(tmp_path, lambda: None)
+    quick, stored = SlowKernel(), SlowKernel()
+    quick.seconds_plain, stored.is_stored = 0.001, True
+    for kernel in (quick, stored):
+        compiler.after_plain_run(kernel, (np.uint64(1), 8))
+    compiler.finish()
+    assert not started and not (tmp_path / background.PENDING).exists()
+
+
+def test_what_is_not_urgent_is_requested_at_the_end(tmp_path, started):
+    compiler, kernel = BackgroundCompiler(tmp_path, lambda: None), SlowKernel()
+    kernel.seconds_plain = 0.05
+    compiler.after_plain_run(kernel, (np.uint64(1), 8))
+    assert not started
+    compiler.finish()
+    assert len(started) == 1 and len(list((tmp_path / background.PENDING).iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, True),
+        ({"CI": "true"}, False),
+        ({"COTERIE_BACKGROUND": "off"}, False),
+        ({"COTERIE_BACKGROUND": "on", "CI": "true"}, True),
+    ],
+)
+def test_when_it_is_allowed(environment, expected, monkeypatch):
+    for name in ("CI", "COTERIE_BACKGROUND"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(os, "getppid", lambda: 77)
+    assert background.allowed() is expected
+
+
+def test_not_where_the_command_is_all_that_a_container_runs(monkeypatch):
+    for name in ("CI", "COTERIE_BACKGROUND"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getppid", lambda: 1)
+    assert not background.allowed()
+
+
+@pytest.mark.skipif(not dispatch._PLAIN_IS_EXACT, reason="plain kernels need NumPy 2")
+def test_the_library_starts_no_process_by_itself():
+    code = (
+        "import coterie as ct\n"
+        "from coterie.kernels.numba import dispatch\n"
+        "graph = ct.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])\n"
+        "ct.GeneralizedKMeans(2, search='paper', max_iter=3).fit(graph)\n"
+        "assert dispatch.seconds_uncompiled() > 0.0 and dispatch._background is None\n"
+    )
+    environment = with_mode("auto", COTERIE_BACKGROUND="on")
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=120)
+
+
+@pytest.mark.skipif(not dispatch._PLAIN_IS_EXACT, reason="plain kernels need NumPy 2")
+def test_plain_and_compiled_commands_have_the_same_result(tmp_path):
+    rng = np.random.default_rng(3)
+    pairs = {(int(u), int(v)) for u, v in rng.integers(0, 60, (200, 2)) if u < v}
+    (tmp_path / "g.txt").write_text("".join(f"{u} {v}\n" for u, v in sorted(pairs)))
+    command = [sys.executable, "-m", "coterie", "cluster", "g.txt", "--blocks", "3", "--json"]
+    answers = []
+    for mode in ("plain", "compiled"):
+        done = subprocess.run(
+            command, env=with_mode(mode), cwd=tmp_path, check=True, capture_output=True, timeout=300
+        )
+        answer = json.loads(done.stdout)
+        answers.append([answer["entropy"], [step["entropy"] for step in answer["history"]]])
+    assert answers[0] == answers[1]
