@@ -98,7 +98,7 @@ def test_ratings_are_written_by_side(folder: Path) -> None:
         ["--blocks", "30", "--min-block-size", "4"],
         ["--blocks", "3", "--objective", "weighted"],
         ["--blocks", "3", "--resume"],
-        ["--blocks", "3", "--checkpoint", "file"],
+        ["--blocks", "auto", "--engine", "dask"],
         ["--blocks", "3", "--scheduler", "tcp://localhost:1"],
     ],
     ids=" ".join,

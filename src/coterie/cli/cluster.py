@@ -54,6 +54,15 @@ class Search(StrEnum):
     best = "best"
 
 
+class Weights(StrEnum):
+    """The model of the weights of edges."""
+
+    counts = "counts"
+    normal = "normal"
+    lognormal = "lognormal"
+    exponential = "exponential"
+
+
 class Score(StrEnum):
     """The formula for the gain of a move."""
 
@@ -82,11 +91,20 @@ def run(
             help="What the input contains and how it is modelled. Graphs: simple, "
             "degree-corrected (hubs and leaves may share a block), communities (groups that are "
             "denser inside; with --blocks auto), auto (the one with the shortest description; with "
-            "--blocks auto or nested), directed, weighted (the third column is a count). "
+            "--blocks auto or nested), directed, directed-degree-corrected (with --blocks auto), "
+            "weighted (the third column is a count; see --weights for measured values). "
             "Ratings: ratings (any scale), binomial (a scale in equal steps), likes (pairs without "
             "a rating count as not liked).",
         ),
     ] = HardObjective.simple,
+    weights: Annotated[
+        Weights,
+        typer.Option(
+            help="What the weights in the third column are: counts (with --objective weighted), "
+            "or values measured on the edges that exist: normal (may be negative), lognormal or "
+            "exponential, with --objective weighted, degree-corrected or directed."
+        ),
+    ] = Weights.counts,
     search: Annotated[
         Search,
         typer.Option(
@@ -183,9 +201,9 @@ def run(
     """Put every node into one block (hard clustering).
 
     Fits a stochastic block model: nodes of a block have similar connections to all other blocks.
-    Prints the number of blocks and the entropy (lower is better). --checkpoint requires
-    --search paper.
+    Prints the number of blocks and the entropy (lower is better).
     """
+    from coterie.engine.sharded_data import ShardedGraph
     from coterie.models.hard.estimator import GeneralizedKMeans
     from coterie.models.hard.validation import check_request
 
@@ -207,11 +225,17 @@ def run(
         n_init=runs,
         min_block_size=min_block_size,
         connected=connected,
+        weight_model=weights.value,
         rng=session.seed,
     )
     check_request(model, engine=engine.value, **saving)
-    data = load_data(session, graph, objective, format=format, separator=separator)
-    refuse_report_of_shards(report, graph)
+    data = load_data(
+        session, graph, objective, format=format, separator=separator, weights=weights.value
+    )
+    if search is Search.best and isinstance(data, ShardedGraph):
+        data = data.load()
+    else:
+        refuse_report_of_shards(report, graph)
     known = None if truth is None else _read_truth(truth, data)
     if predict_links is not None:
         _require_graph(data)

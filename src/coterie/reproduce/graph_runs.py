@@ -132,15 +132,7 @@ class GraphRuns:
         graph = self.graph(name)
         labels = self.clustering(name, k, RELEASE if model == "dcsbm" else kind).labels
         if model == "dcsbm":
-            return StubModel.fit(
-                graph,
-                labels,
-                min_size=_MIN_CLASS,
-                limit=_MAX_EDGE_PROBABILITY,
-                path_length=self.original(name).path_length,
-                rng=np.random.default_rng([self.setting.seed, k]),
-                engine=self.setting.engine,
-            )
+            return StubModel.fit(graph, labels, min_size=_MIN_CLASS, limit=_MAX_EDGE_PROBABILITY)
         return CellModel.fit(graph, labels, limit=_NO_LIMIT, exact=model == "exact-counts")
 
     def _measure(self, name: str, graph: Graph) -> Measured:

@@ -10,7 +10,13 @@ from tests import reference
 
 from coterie.data import Graph, Ratings
 from coterie.engine import LocalEngine
-from coterie.kernels.hard.agglomerate import NEVER, cheapest_partners, choose_merges, merge_cost
+from coterie.kernels.hard.agglomerate import (
+    NEVER,
+    cheapest_partners,
+    choose_merges,
+    group_by_slot,
+    merge_cost,
+)
 from coterie.kernels.hard.sparse_rows import contract, members_of
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.search.checked_moves import settle
@@ -199,3 +205,32 @@ def test_settled_ratings_are_locally_optimal_on_both_sides(kind, seed):
     a, b = state.labels
     assert reference.is_locally_optimal(lambda z: entropy(z, b, 3, 2), a, 3)
     assert reference.is_locally_optimal(lambda z: entropy(a, z, 3, 2), b, 2)
+
+
+def test_blocks_are_grouped_by_the_representative_they_share():
+    """Nodes 2..4 hang on 0, nodes 5..7 on 1; node 8 is isolated."""
+    graph = Graph.from_edges([0] * 3 + [1] * 3, [2, 3, 4, 5, 6, 7], n_nodes=9)
+    objective = make_objective("simple", graph)
+    labels = np.arange(9, dtype=np.int32)
+    rows = contract(objective.model, objective.sides[0], labels, 9, labels, 9)
+    representative = np.arange(9) < 2
+    order = np.arange(9)
+    into = group_by_slot(objective.model, rows, rows, order, representative, 9)
+    assert into.tolist() == [0, 1, 2, 2, 2, 5, 5, 5, 8]
+    into = group_by_slot(objective.model, rows, rows, order[::-1].copy(), representative, 2)
+    assert into.tolist() == [0, 1, 2, 4, 4, 5, 7, 7, 8]  # two of each three, the last ones first
+
+
+def test_the_slot_that_says_most_is_chosen():
+    """Node 3 has two edges to the block of 0 and 1, and one to that of 2, which has no other."""
+    graph = Graph.from_edges([0, 1, 2, 0, 1, 0, 1], [3, 3, 3, 4, 4, 5, 5], n_nodes=6)
+    objective = make_objective("simple", graph)
+    labels = np.array([0, 0, 1, 2, 3, 4], np.int32)
+    rows = contract(objective.model, objective.sides[0], labels, 5, labels, 5)
+    assert np.log(14 / (3 * 1)) > 2 * np.log(2 * 14 / (3 * 6))
+    representative = np.array([True, True, False, False, False])
+    into = group_by_slot(objective.model, rows, rows, np.arange(5), representative, 5)
+    assert into.tolist() == [0, 1, 2, 3, 3]
+    representative[1] = False
+    into = group_by_slot(objective.model, rows, rows, np.arange(5), representative, 5)
+    assert into.tolist() == [0, 1, 2, 2, 2]

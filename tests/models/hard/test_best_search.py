@@ -12,10 +12,15 @@ from tests import reference
 
 from coterie.base.errors import InputError
 from coterie.data import Graph, Ratings
-from coterie.data.generators import degree_corrected_sbm, planted_partition
+from coterie.data.generators import (
+    degree_corrected_sbm,
+    planted_partition,
+    stochastic_block_model,
+)
 from coterie.engine import LocalEngine
 from coterie.models.hard.estimator import GeneralizedKMeans
 from coterie.models.hard.objectives import make_objective
+from coterie.models.hard.search import agglomerate as agglomeration
 from coterie.models.hard.search import auto_k, best
 from coterie.models.hard.search.agglomerate import agglomerate
 from coterie.models.hard.search.block_sizes import enlarge_small
@@ -209,6 +214,39 @@ def test_agglomeration_stops_at_its_target():
                 engine,
             )
             assert len(np.unique(labels[0])) == target
+
+
+@pytest.mark.parametrize("kind", ["inside", "between", "directed", "likes"])
+def test_large_data_are_grouped_into_similar_blocks(kind, monkeypatch):
+    """The shortcut for large data, also where no edge is inside a block."""
+    monkeypatch.setattr(agglomeration, "_LARGE", 0)
+    monkeypatch.setattr(agglomeration, "_FEW", 100)
+    k, n = 4, 2000
+    P = np.full((k, k), 0.0005)
+    P += 0.08 * (np.eye(k) if kind == "inside" else np.eye(k)[[1, 0, 3, 2]])
+    directed = kind == "directed"
+    graph, truth = stochastic_block_model([n // k] * k, P, directed=directed, rng=5)
+    if kind == "likes":
+        source, target = graph.edges()
+        objective = make_objective(
+            "likes", Ratings.from_arrays(source, target, np.ones(len(source)))
+        )
+    else:
+        objective = make_objective("directed" if directed else "simple", graph)
+    goal = (60,) * len(objective.n_elements)
+    singles = tuple(np.arange(m, dtype=np.int32) for m in objective.n_elements)
+    results = []
+    for threads in (1, 2):
+        with LocalEngine(threads) as engine:
+            rng = np.random.default_rng(0)
+            results.append(agglomerate(objective, singles, goal, rng, engine))
+    assert all((a == b).all() for a, b in zip(*results, strict=True))
+    labels = results[0][0]
+    assert labels.max() + 1 == 60
+    if kind != "likes":
+        counts = np.zeros((60, k))
+        np.add.at(counts, (labels, truth), 1)
+        assert counts.max(axis=1).sum() > 0.7 * n  # chance: 0.3
 
 
 def test_fixed_scores_are_rejected():

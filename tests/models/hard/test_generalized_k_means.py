@@ -262,7 +262,6 @@ class _OtherEngine:
 @pytest.mark.parametrize(
     ("parameters", "options", "message"),
     [
-        ({}, {"checkpoint": "run.ckpt"}, "does not support checkpoints"),
         ({}, {"engine": "dask"}, "does not support the Dask engine"),
         ({}, {"engine": _OtherEngine()}, "does not support the Dask engine"),
         ({"n_blocks": "auto"}, {"engine": "dask"}, 'n_blocks="auto".*Dask'),
@@ -275,15 +274,38 @@ def test_default_search_rejects_what_it_does_not_support_before_any_work(
         raise AssertionError("work has started")
 
     monkeypatch.setattr("coterie.models.hard.estimator.running_engine", work)
-    with pytest.raises(InputError, match=f'{message}.*use `search="paper"`'):
+    with pytest.raises(InputError, match=f'{message}.*use `engine="local"`.*`search="paper"`'):
         ct.GeneralizedKMeans(**{"n_blocks": 2, **parameters}).fit(karate(), **options)
 
 
-def test_default_search_rejects_shards_before_any_work(tmp_path, monkeypatch):
+@pytest.mark.parametrize("objective", ["simple", "directed", "weighted"])
+@pytest.mark.parametrize("n_blocks", [3, "auto"])
+def test_default_search_loads_shards(objective, n_blocks, tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = np.unique(np.sort(rng.integers(0, 40, (150, 2)), axis=1), axis=0)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    rows = [
+        f"n{u},n{v},{w}" for (u, v), w in zip(pairs, rng.integers(1, 5, len(pairs)), strict=True)
+    ]
+    (tmp_path / "g.csv").write_text("\n".join(rows) + "\n")
+    kind = {"directed": objective == "directed", "weighted": objective == "weighted"}
+    shard_graph(tmp_path / "g.csv", tmp_path / "shards", shards=3, **kind)
+    graph = ct.read_graph(tmp_path / "g.csv", **kind)
+    loaded = open_shards(tmp_path / "shards").load()
+    order = [graph.ids.tolist().index(name) for name in loaded.ids.tolist()]
+    expected = graph.csr.toarray()[np.ix_(order, order)]
+    np.testing.assert_array_equal(loaded.csr.toarray(), expected)
+    from_shards = ct.GeneralizedKMeans(n_blocks, objective=objective)
+    from_shards.fit(open_shards(tmp_path / "shards"))
+    in_memory = ct.GeneralizedKMeans(n_blocks, objective=objective).fit(loaded)
+    np.testing.assert_array_equal(from_shards.labels_, in_memory.labels_)
+
+
+def test_shards_that_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch):
     (tmp_path / "g.csv").write_text("0,1\n1,2\n")
     shard_graph(tmp_path / "g.csv", tmp_path / "shards", shards=1)
-    monkeypatch.setattr("coterie.models.hard.estimator.running_engine", None)
-    with pytest.raises(InputError, match='a graph in shards; use `search="paper"`'):
+    monkeypatch.setattr("coterie.engine.sharded_data.free_memory", lambda: 100)
+    with pytest.raises(InputError, match=r"3 nodes and 2 edges.*use `search=.paper.`"):
         ct.GeneralizedKMeans(2).fit(open_shards(tmp_path / "shards"))
 
 

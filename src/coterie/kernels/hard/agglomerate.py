@@ -12,6 +12,8 @@ rows, to which the cost of a merge is nearly proportional. Only the best few are
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON, TABLE, cell, inner_cell
@@ -26,7 +28,7 @@ NEVER = 1e300  # the cost of a merge that is not possible
 FREE = 1e-9  # merges that cost less cost nothing but rounding
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def quick_cell(kind, table, d, D):
     """Return `cell` from the table of g if possible: ten digits are enough for a merge."""
     if d == 0.0:
@@ -156,7 +158,7 @@ def cheapest_partners(model, rows, mirror, key, start, stop, window, found, cost
         sort_by(distance, found[r], costs[r])
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def insert_sorted(values, names, value, name):
     """Insert into two parallel sorted lists of fixed length; the largest entry drops out."""
     i = len(values) - 1
@@ -169,7 +171,7 @@ def insert_sorted(values, names, value, name):
         names[i] = name
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def sort_by(values, names, costs):
     """Fill costs (OUT) with the values in rising order; reorder names (IN/OUT) alike."""
     for i in range(len(values)):
@@ -217,10 +219,48 @@ def choose_merges(found, costs, order, max_merges, max_cost, largest):
     return into, made
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def root_of(into, r):
     """Return the block that r has been merged into, and shorten the path to it."""
     while into[r] != r:
         into[r] = into[into[r]]
         r = into[r]
     return r
+
+
+@njit(nogil=True, cache=True)
+def group_by_slot(model, rows, mirror, order, representative, most):
+    """Group blocks by the one slot that says most about them; O(entries of the rows).
+
+    Blocks that are connected with the same block are similar in every block model, whether edges
+    are inside blocks or between them. Only slots of blocks j with representative[j] count. A block
+    r chooses the slot with the largest d log(d M / (D_r D_j)), d being its total in the slot, D_r
+    and D_j the totals of both blocks and M that of all; at most `most` blocks choose the same.
+    Return into: into[r] is the first block, in `order`, that chose the slot of r."""
+    k, q = len(rows.sizes), len(mirror.sizes)
+    one_set = model.layout != TWO_SETS
+    everything = 0.0
+    for r in range(k):
+        everything += rows.total[r]
+    into = np.arange(k)
+    first = np.full(len(model.signs) * q, -1, np.int64)
+    chosen = np.zeros(len(first), np.int64)
+    for r in order:
+        best, high = -1, -NEVER
+        for i in range(rows.indptr[r], rows.indptr[r + 1]):
+            s = rows.slots[i]
+            j = s % q
+            if not representative[j] or chosen[s] == most or model.signs[s // q] < 0.0:
+                continue
+            if one_set and j == r:
+                continue
+            d = rows.values[i]
+            score = d * math.log(d * everything / (rows.total[r] * mirror.total[j]))
+            if score > high:
+                best, high = s, score
+        if best >= 0:
+            if first[best] < 0:
+                first[best] = r
+            into[r] = first[best]
+            chosen[best] += 1
+    return into

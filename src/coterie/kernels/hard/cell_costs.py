@@ -44,13 +44,13 @@ def g_table() -> np.ndarray:
     return lookup_table(x * np.log(np.maximum(x, 1.0)))
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def short_tail(t):
     """Return tail(t) for t < SERIES."""
     return t * (0.5 + t * (1 / 6 + t * (1 / 12 + t * (1 / 20 + t * (1 / 30)))))
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def tail(t):
     """Return 1 + (1 - t) log(1 - t) / t for 0 <= t <= 1, which is small where t is small.
 

@@ -42,6 +42,7 @@ from coterie.kernels.hard.log_counts import (
     log_rise,
 )
 from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.no_refcount import borrow_without_refcount
 from coterie.kernels.numba.random import below, stream
 
 DEGREE_CORRECTED = 0
@@ -203,7 +204,7 @@ def level_length(model, upper, level):
     return total + labels_length(t, children, groups)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def labels_length(t, n, groups):
     """Return the length of the labels of n things without the sizes of their groups."""
     return log_factorial(t, n) + log_of(t, n) + log_choose(t, n - 1, groups - 1)
@@ -218,7 +219,7 @@ def top_length(model, upper):
     return log_multisets(model.tables, G * (G + 1) // 2, model.n_edges)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def vertex_cost(model, n, e):
     """Return v_r of a block with n nodes and e ends, with its part of the labels (- log n!), but
     without the degree counts."""
@@ -230,7 +231,7 @@ def vertex_cost(model, n, e):
     return -log_factorial(t, n)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def cell_cost(model, n, m, e):
     """Return the cost of a cell between two blocks."""
     if model.kind == DENSE:
@@ -238,7 +239,7 @@ def cell_cost(model, n, m, e):
     return -log_factorial(model.tables, e)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def inner_cost(model, n, e):
     """Return the cost of the edges inside a block."""
     if model.kind == DENSE:
@@ -246,7 +247,7 @@ def inner_cost(model, n, e):
     return -log_factorial(model.tables, e) - e * LOG2
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def communities_cost(model, B, inside):
     """Return what the planted partition pays for all cells together."""
     t, outside = model.tables, model.n_edges - inside
@@ -284,7 +285,7 @@ def block_part(blocks, r, scratch):
     return Part(m, blocks.inner[r], blocks.ends[r], blocks.sizes[r], np.int64(-1), np.int64(r))
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def forget(scratch, m):
     """Reset the profile."""
     for i in range(m):
@@ -637,6 +638,9 @@ def sweep(
 
     active (OUT): 1 for nodes that moved and their neighbours. Return (nodes moved, change of the
     description length): it never rises."""
+    model, graph = borrow_without_refcount(model), borrow_without_refcount(graph)
+    blocks, upper = borrow_without_refcount(blocks), borrow_without_refcount(upper)
+    scratch = borrow_without_refcount(scratch)
     moved, total = 0, 0.0
     labels = blocks.labels
     for place in range(len(order)):

@@ -24,6 +24,7 @@ from coterie.kernels.hard.description import (
 )
 from coterie.kernels.hard.sparse_rows import members_of
 from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.no_refcount import borrow_without_refcount
 from coterie.kernels.numba.random import below, stream, uniform
 
 
@@ -33,6 +34,9 @@ def find_merges(model, graph, blocks, upper, scratch, start, nodes, key, tries, 
 
     Candidates are blocks of neighbours and of neighbours of neighbours of random members; all
     blocks if there are no more than `tries`. The profile of a block is read once."""
+    model, graph = borrow_without_refcount(model), borrow_without_refcount(graph)
+    blocks, upper = borrow_without_refcount(blocks), borrow_without_refcount(upper)
+    scratch = borrow_without_refcount(scratch)
     labels, sizes = blocks.labels, blocks.sizes
     K = len(sizes)
     for r in range(K):
@@ -224,6 +228,9 @@ def try_split(model, graph, blocks, upper, scratch, members, r, s, key, attempts
 @njit(nogil=True, cache=True)
 def split_all(model, graph, blocks, upper, scratch, order, key, attempts, passes):
     """Try to split each block of `order`; return (splits made, change)."""
+    model, graph = borrow_without_refcount(model), borrow_without_refcount(graph)
+    blocks, upper = borrow_without_refcount(blocks), borrow_without_refcount(upper)
+    scratch = borrow_without_refcount(scratch)
     K = len(blocks.sizes)
     start, nodes = members_of(blocks.labels, K)
     made, total = 0, 0.0
@@ -247,6 +254,9 @@ def split_all(model, graph, blocks, upper, scratch, order, key, attempts, passes
 @njit(nogil=True, cache=True)
 def resplit_pairs(model, graph, blocks, upper, scratch, order, partner, key, attempts, passes):
     """Distribute the members of r and partner[r] over the two anew; return (improved, change)."""
+    model, graph = borrow_without_refcount(model), borrow_without_refcount(graph)
+    blocks, upper = borrow_without_refcount(blocks), borrow_without_refcount(upper)
+    scratch = borrow_without_refcount(scratch)
     K = len(blocks.sizes)
     made, total = 0, 0.0
     start, nodes = members_of(blocks.labels, K)

@@ -86,7 +86,7 @@ def _exact_partitions() -> np.ndarray:
     return table
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def log_factorial(t, n):
     """Return log n!."""
     if n < FACTORIALS:
@@ -101,13 +101,13 @@ def log_factorial(t, n):
     )
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def log_of(t, n):
     """Return log n, 0 for n = 0."""
     return t.logs[n] if n < FACTORIALS else math.log(np.float64(n))
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def log_rise(t, n, x):
     """Return log (n + x)! - log n!."""
     if x == 1:
@@ -117,7 +117,7 @@ def log_rise(t, n, x):
     return log_factorial(t, n + x) - log_factorial(t, n)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def log_multisets(t, places, e):
     """Return log C(places + e - 1, e)."""
     if e == 0 or places <= 1:
@@ -125,7 +125,7 @@ def log_multisets(t, places, e):
     return log_factorial(t, places + e - 1) - log_factorial(t, e) - log_factorial(t, places - 1)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def log_choose(t, n, k):
     """Return log C(n, k)."""
     return log_factorial(t, n) - log_factorial(t, k) - log_factorial(t, n - k)
@@ -141,7 +141,8 @@ def log_partitions(t, n, k):
     if n <= EXACT:
         return t.partitions[n * (n + 1) // 2 + k]
     x = np.float64(n)
-    if np.float64(k) < x**0.25:
+    fourth = np.float64(k) * k
+    if fourth * fourth < x:
         return log_choose(t, n - 1, k - 1) - log_factorial(t, k)
     z = math.log(k / math.sqrt(x))
     step = (_HIGH - _LOW) / (_GRID - 1)

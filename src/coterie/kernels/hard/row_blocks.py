@@ -25,7 +25,7 @@ class RowBlock(NamedTuple):
     weights: np.ndarray  # float64, one per index, or empty
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _profile(model, block, labels, moved, q, row, x, touched):
     """Fill the profile of one row (x, touched: OUT); return the number of slots touched.
 

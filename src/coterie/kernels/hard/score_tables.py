@@ -70,19 +70,19 @@ def empty_tables(slots: int, k: int, q: int) -> ScoreTables:
     )
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def inner_pairs(model, n):
     """Return the number of pairs inside a block of n nodes."""
     return n * (n - 1.0) * (1.0 if model.layout == TWO_WAY else 0.5)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def new_inner_pairs(model, n):
     """Return the number of pairs that a node adds to a block of n others."""
     return n * (2.0 if model.layout == TWO_WAY else 1.0)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def curve(kind, d, N, log_N):
     """Return (slope, bend) of a cell that has N pairs after the node has joined."""
     slow = d > TABLE - 2 * FAST or d != math.floor(d)
@@ -96,7 +96,7 @@ def curve(kind, d, N, log_N):
     return 1.0 + (log_N if d == 0.0 else log_N + log_less(d / N)), 1.0 / M
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def cell_entries(model, stats, tables, s, y):
     """Recompute every entry of the cell (s, y) from stats; return its entropy.
 
@@ -140,13 +140,13 @@ def cell_entries(model, stats, tables, s, y):
     return d * (tables.logs[1, y] + log_m + 1.0 - now) - g
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def pairs_tail(kind, d, D):
     """Return tail(d / D) for a Bernoulli cell, 0 for a Poisson cell or if d exceeds D."""
     return tail(d / D) if kind == BERNOULLI and d <= D else 0.0
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def log_less(t):
     """Return log(1 - t) for 0 <= t < 1."""
     if t < SERIES:

@@ -108,7 +108,7 @@ def fill_row(model, stats, tables, work, s, own, x, r):
             out[y] = sign * gain(kind, g, d[y], N, x) if possible else 0.0
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def find_row(model, stats, tables, work, s, own, x, spare):
     """Return the place of the row of (s, x), which is computed (and kept) if it is new."""
     key = s + own * len(work.x)
@@ -125,7 +125,7 @@ def find_row(model, stats, tables, work, s, own, x, spare):
     return r
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def correct_cell(model, stats, tables, s, y, removed, joined, used):
     """Return the correction of cost[y] for the cell (s, y), where s is a slot of v's own block and
     the cell has lost `removed` edges."""
@@ -136,7 +136,7 @@ def correct_cell(model, stats, tables, s, y, removed, joined, used):
     return right - tables.cells[LONE, s, y] - used
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def cost_of_staying(model, stats, tables, work, m, a):
     """Return cost[a]: v, removed from its block a, comes back."""
     counts, sizes, others, _ = stats
@@ -166,7 +166,7 @@ def cost_of_staying(model, stats, tables, work, m, a):
     return total
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def score_inline(model, stats, tables, work, m, a):
     """Fill work.cost for a node of block a whose profile is in work.x (m slots touched)."""
     counts, sizes, others, _ = stats
@@ -224,7 +224,7 @@ def score(model, stats, tables, work, m, a):
     score_inline(model, stats, tables, work, m, a)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def best_label(cost, a):
     """Return (label, gain): the cheapest label if it gains more than MIN_GAIN, else a and 0."""
     best = 0

@@ -65,13 +65,13 @@ class BlockStats(NamedTuple):
     mirror: np.ndarray  # float64 (slots of the other side, q)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def edge_slots(model, q):
     """Return the number of slots that count edges: all but the degree slot."""
     return (len(model.signs) if model.layout == TWO_SETS else model.layout + 1) * q
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def has_degree_slot(model):
     """Return whether the last slot counts degrees (degree-corrected graphs)."""
     return model.kind == PLAIN and model.layout != TWO_SETS
@@ -138,7 +138,7 @@ def profile(model, adjacency, other_labels, q, v, x, touched):
     return m
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def fetch_ahead(adjacency, other_labels, elements, i):
     """Prefetch what `profile` will read of the next elements: neighbours, then their labels."""
     if i + 2 * _AHEAD < len(elements):

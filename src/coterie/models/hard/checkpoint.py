@@ -1,7 +1,12 @@
-"""Checkpoints of a hard clustering: the finished runs, and the one in progress."""
+"""Checkpoints of a hard clustering: the finished runs, and the one in progress.
+
+A run of `search="paper"` is saved every few iterations with its statistics. The other searches are
+saved at their points (`saved_search.py`), as often as costs a small share of their time.
+"""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,10 +27,13 @@ from coterie.engine.checkpoint import (
 )
 from coterie.models.data_digest import digest
 from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.saved_search import Point, SavedSearch, SearchSaver
 from coterie.models.hard.search import SearchResult
 from coterie.models.hard.search.paper import PaperTrace, has_converged
 
 KIND = "hard clustering"
+SAVING_SHARE = 0.03  # of the time of a search may be spent on saving it
+_POINT = "point/"  # prefix of the arrays of a saved search
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,15 @@ class UnfinishedHardRun:
         return PaperTrace(state, self.best, self.lowest, self.history, self.seconds, self.converged)
 
 
+@dataclass(frozen=True)
+class ChosenBlocks:
+    """The numbers of blocks with the shortest description, and labels to start from."""
+
+    n_blocks: tuple[int, ...]
+    labels: Labels
+    lengths: dict[tuple[int, ...], float]  # of all numbers that were tried
+
+
 @dataclass
 class HardFitState:
     """A fit in progress: everything a checkpoint stores to continue with the same numbers."""
@@ -59,6 +76,8 @@ class HardFitState:
     finished: list[SearchResult] = field(default_factory=list)
     unfinished: UnfinishedHardRun | None = None
     last: UnfinishedHardRun | None = None  # the end of the last finished run, to continue it
+    chosen: ChosenBlocks | None = None  # of `n_blocks="auto"`, where a search at each is compared
+    point: SavedSearch | None = None  # of an unfinished run of the other searches
 
     def take_unfinished(self) -> UnfinishedHardRun | None:
         """Return the unfinished run once; None from then on."""
@@ -88,6 +107,8 @@ class HardFitState:
         """Raise ArrayError if labels from a file do not fit the data."""
         for run in self.finished:
             _check_labels(run.labels, n_elements, n_blocks)
+        if self.chosen is not None:
+            _check_labels(self.chosen.labels, n_elements, n_blocks)
         for unfinished in (self.unfinished, self.last):
             if unfinished is not None:
                 _check_labels(unfinished.labels, n_elements, n_blocks)
@@ -103,8 +124,13 @@ def _check_labels(labels: Labels, n_elements: tuple[int, ...], n_blocks: tuple[i
         check_array("labels", array, np.int32, (n,), low=0, below=k)
 
 
-def save_fit(file: RunCheckpoint, fit: HardFitState, trace: PaperTrace | None = None) -> None:
-    """Write the finished runs, and the latest run if its trace is given.
+def save_fit(
+    file: RunCheckpoint,
+    fit: HardFitState,
+    trace: PaperTrace | None = None,
+    point: SavedSearch | None = None,
+) -> None:
+    """Write the finished runs, and the latest run if its trace or its point is given.
 
     A trace with the history of the last finished run is that run: it is kept so that the run can
     continue with more iterations.
@@ -139,7 +165,35 @@ def save_fit(file: RunCheckpoint, fit: HardFitState, trace: PaperTrace | None = 
         "unfinished": unfinished,
         "unfinished_is_over": over,
     }
+    if fit.chosen is not None:
+        arrays |= numbered("chosen", fit.chosen.labels)
+        facts["chosen"] = {
+            "n_blocks": list(fit.chosen.n_blocks),
+            "lengths": [[list(k), length] for k, length in fit.chosen.lengths.items()],
+        }
+    if point is not None:
+        arrays |= {_POINT + name: array for name, array in point.arrays.items()}
+        facts["point"] = point.facts
     file.write(arrays, facts)
+
+
+def search_saver(file: RunCheckpoint, fit: HardFitState) -> SearchSaver:
+    """Return the saver of a search, with the point from which it continues.
+
+    The first point is saved; a later one when saving has taken a small share of the time."""
+    saved, fit.point = fit.point, None
+    if file.path is None:
+        return SearchSaver(None, saved)
+    began, spent = time.perf_counter(), 0.0
+
+    def write(point: Point) -> None:
+        nonlocal spent
+        now = time.perf_counter()
+        if spent <= SAVING_SHARE * (now - began):
+            save_fit(file, fit, point=point())
+            spent += time.perf_counter() - now
+
+    return SearchSaver(write, saved, file.errors)
 
 
 def load_fit(file: RunCheckpoint) -> HardFitState | None:
@@ -173,6 +227,16 @@ def _unpacked(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> HardFitSt
             fit.last = latest
         else:
             fit.unfinished = latest
+    if "chosen" in facts:
+        chosen = facts["chosen"]
+        fit.chosen = ChosenBlocks(
+            tuple(map(int, chosen["n_blocks"])),
+            tuple(in_order(arrays, "chosen")),
+            {tuple(map(int, k)): float(length) for k, length in chosen["lengths"]},
+        )
+    if "point" in facts:
+        held = {k.removeprefix(_POINT): v for k, v in arrays.items() if k.startswith(_POINT)}
+        fit.point = SavedSearch(held, facts["point"])
     return fit
 
 

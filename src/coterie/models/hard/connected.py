@@ -15,9 +15,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from coterie.base.lazy_modules import scipy_csgraph, scipy_sparse
 from coterie.data import Graph
 from coterie.models.hard.label_tools import renumber
 
@@ -34,7 +33,8 @@ def connected_parts(graph: Graph, labels: np.ndarray) -> np.ndarray:
     inside = labels[source] == labels[target]
     shape = (graph.n_nodes, graph.n_nodes)
     edges = (np.ones(int(inside.sum()), np.int8), (source[inside], target[inside]))
-    return np.asarray(connected_components(coo_array(edges, shape=shape), directed=False)[1])
+    matrix = scipy_sparse.coo_array(edges, shape=shape)
+    return np.asarray(scipy_csgraph.connected_components(matrix, directed=False)[1])
 
 
 def disconnected_blocks(graph: Graph, labels: np.ndarray) -> int:

@@ -23,7 +23,15 @@ from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.data_digest import data_digest, digest
 from coterie.models.foreign_data import as_graph, node_names
-from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, save_fit, seed_name
+from coterie.models.hard.checkpoint import (
+    KIND,
+    ChosenBlocks,
+    HardFitState,
+    load_fit,
+    save_fit,
+    search_saver,
+    seed_name,
+)
 from coterie.models.hard.connected import connect
 from coterie.models.hard.description.choice import (
     DESCRIBED,
@@ -31,8 +39,15 @@ from coterie.models.hard.description.choice import (
     choose_description,
     description_length_of_result,
     graph_objective,
+    is_described,
 )
 from coterie.models.hard.description.comparison import ComparedModel
+from coterie.models.hard.description.directed_weighted import (
+    DIRECTED,
+    cell_data,
+    cell_description_length,
+    shortest_cell_description,
+)
 from coterie.models.hard.description.fit import description_length_of
 from coterie.models.hard.description.sampling import PosteriorSamples, draw_samples
 from coterie.models.hard.description.state import KINDS, multigraph
@@ -52,6 +67,7 @@ from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult, auto_k, best, paper
 from coterie.models.hard.search.paper import PaperTrace
 from coterie.models.hard.validation import block_counts, check_request, given_labels
+from coterie.models.hard.weight_models import COUNTS, mean_weights, weight_model
 from coterie.models.smallest_data import smallest_like, worth_compiling_for
 
 _MAY_CHANGE_ON_RESUME = ("max_iter", "tol", "rng")  # the checkpoint stores rng separately
@@ -84,23 +100,25 @@ class GeneralizedKMeans(GraphResults):
         ``(user blocks, item blocks)``. ``"auto"`` finds the partition with the shortest description
         length, whatever its number of blocks (Peixoto, 2017); it needs the whole graph on one
         machine. For the objectives ``"simple"``, ``"degree-corrected"``, ``"communities"`` and
-        ``"auto"`` every move, merge and split is judged by the description length; for the others
-        the numbers of blocks are compared after a search at each. ``"nested"`` finds a hierarchy,
-        blocks of blocks, which can tell apart more and smaller blocks (Peixoto, 2014); it supports
+        ``"auto"``, and for directed and weighted graphs, every move and merge is judged by the
+        description length; for ratings the numbers of blocks are compared after a search at each.
+        ``"nested"`` finds a hierarchy, blocks of blocks, which can tell apart more and smaller
+        blocks (Peixoto, 2014); it supports
         ``"simple"``, ``"degree-corrected"`` and ``"auto"``.
     objective : str, default="simple"
         The model of the data. For a `Graph`: ``"simple"`` (undirected, unweighted),
         ``"degree-corrected"`` (Karrer & Newman, 2011), ``"communities"`` (degree-corrected, with
         one density inside blocks and one between them; Zhang & Peixoto, 2020; requires
         ``n_blocks="auto"``), ``"auto"`` (whichever of these three has the shortest description;
-        requires ``n_blocks="auto"``), ``"directed"`` or ``"weighted"``. For
+        requires ``n_blocks="auto"``), ``"directed"``, ``"directed-degree-corrected"`` (requires
+        ``n_blocks="auto"``) or ``"weighted"``. For
         `Ratings`: ``"ratings"`` (one distribution over rating levels per cell), ``"binomial"`` or
         ``"likes"`` (which pairs occur, whatever the rating). For an array of points:
         ``"gaussian"``.
     search : {"best", "paper"}, default="best"
         ``"best"`` merges single nodes, moves them and perturbs the result; it reaches the lowest
         entropies. ``"paper"`` is Generalized k-means from random labels (Algorithm 4 of Prost &
-        Yoon); use it for checkpoints, shards and the Dask engine, and to compare with the paper.
+        Yoon); use it for the Dask engine, and to compare with the paper.
     score : {"auto", "exact", "fixed"}, default="auto"
         How ``search="paper"`` scores a move: by the exact change of S, or with the parameters held
         fixed, the approximation of Prost & Yoon. ``"auto"`` is ``"fixed"`` for points, which gives
@@ -122,6 +140,15 @@ class GeneralizedKMeans(GraphResults):
         Whether every block must be connected (graphs only). Blocks that fall apart are split, and
         adjacent parts are merged again to the requested number of blocks, or for ``"auto"`` to the
         shortest description. There are more blocks only if the graph has more components.
+    weight_model : {"counts", "normal", "lognormal", "exponential"}, default="counts"
+        What weights are. ``"counts"``: numbers of events; ``objective="weighted"`` has Poisson
+        cells, and a pair without an edge has weight 0. The others are for measured values on the
+        edges that exist: which pairs have an edge is described by `objective` (``"weighted"``
+        means ``"simple"``; also ``"degree-corrected"``, ``"directed"``,
+        ``"directed-degree-corrected"``), and the weights of a cell have one normal, log-normal or
+        exponential distribution, integrated over a conjugate prior (Peixoto, 2018). ``"normal"``
+        allows negative weights. Requires ``search="best"``; the search minimises the description
+        length, also with a given number of blocks.
     rng : int, numpy.random.Generator or None, default=0
         Seed. The same seed gives the same result for any number of threads. None uses fresh
         entropy from the operating system.
@@ -147,6 +174,9 @@ class GeneralizedKMeans(GraphResults):
         ``block_edges_ / block_pairs_``, 0 for cells without pairs. Not set for points.
     centers_ : ndarray of shape (k, n_features)
         Mean of each block (points only).
+    block_weights_ : ndarray of shape (k, k)
+        Mean weight of the edges of each cell, NaN without edges; for `weight_model` other than
+        ``"counts"``. `block_edges_` then has numbers of edges.
     history_ : list of Iteration
         ``iteration``, ``seconds``, ``entropy`` and ``moved`` of each iteration of the best run.
         For graphs with ``n_blocks="auto"`` ``entropy`` is the description length.
@@ -198,6 +228,9 @@ class GeneralizedKMeans(GraphResults):
     L. Zhang and T. P. Peixoto. Statistical inference of assortative community structures. Physical
     Review Research 2, 043271, 2020.
 
+    T. P. Peixoto. Nonparametric weighted stochastic block models. Physical Review E 97, 012306,
+    2018.
+
     T. P. Peixoto. Nonparametric Bayesian inference of the microcanonical stochastic block model.
     Physical Review E 95, 012317, 2017.
 
@@ -214,6 +247,7 @@ class GeneralizedKMeans(GraphResults):
     ([[3, 1], [1, 3]], True)
     """
 
+    entropy_: float
     samples_: PosteriorSamples  # set by the command line, for reports
     compared_models_: list[ComparedModel]
 
@@ -231,6 +265,7 @@ class GeneralizedKMeans(GraphResults):
         n_init: int = 1,
         min_block_size: int = 0,
         connected: bool = False,
+        weight_model: str = COUNTS,
         rng: RandomState = 0,
     ) -> None:
         self.n_blocks = n_blocks
@@ -244,6 +279,7 @@ class GeneralizedKMeans(GraphResults):
         self.n_init = n_init
         self.min_block_size = min_block_size
         self.connected = connected
+        self.weight_model = weight_model
         self.rng = rng
 
     def fit(
@@ -265,21 +301,22 @@ class GeneralizedKMeans(GraphResults):
         data : Graph, Ratings, ShardedGraph, ShardedRatings or array of shape (n, n_features)
             The data that `objective` requires. A networkx or igraph graph or a scipy sparse
             matrix is accepted as a graph; its weights (edge attribute "weight", or the entries)
-            are read by ``objective="weighted"``. Shards and the Dask engine require
-            ``search="paper"``.
+            are read by ``objective="weighted"``. Shards are loaded into memory by
+            ``search="best"``; the Dask engine requires ``search="paper"``.
         engine : str or Engine, default="local"
             Where the work runs: ``"local"`` (threads of this process), ``"dask"`` (a cluster that
             is started on this machine), or a `LocalEngine` or `DaskEngine`.
         callback : callable, optional
             Called with a `Progress` after each iteration. By default nothing is reported.
         checkpoint : path-like, optional
-            File to which the search is saved. Requires ``search="paper"``.
+            File to which the search is saved.
         checkpoint_every : int, default=10
-            Number of iterations between two saves.
+            Number of iterations of ``search="paper"`` between two saves. The other searches are
+            saved after each of their steps, as long as that takes less than 3 % of the time.
         resume : bool, default=False
             Continue from `checkpoint` if the file exists. The result is the same as without
-            interruption. `max_iter` and `tol` may differ from the earlier fit: a single run that
-            has ended goes on if `max_iter` is larger or `tol` smaller now.
+            interruption. With ``search="paper"`` `max_iter` and `tol` may differ from the earlier
+            fit: a single run that has ended goes on if `max_iter` is larger or `tol` smaller now.
 
         Returns
         -------
@@ -316,7 +353,6 @@ class GeneralizedKMeans(GraphResults):
         """Fit to data of coterie's own types."""
         check_request(
             self,
-            data,
             engine,
             checkpoint=checkpoint,
             checkpoint_every=checkpoint_every,
@@ -331,6 +367,8 @@ class GeneralizedKMeans(GraphResults):
             fit = HardFitState(rng)
         if isinstance(data, ShardedRatings):
             data = data.load()  # items need rows too, and shards contain those of users only
+        if isinstance(data, ShardedGraph) and self.search == "best":
+            data = data.load()
         if isinstance(data, Ratings):
             self.ratings_ = data
         self.graph_ = data if isinstance(data, Graph) else None
@@ -341,9 +379,15 @@ class GeneralizedKMeans(GraphResults):
             )
 
         self.objective_ = self.objective
+        real = self.weight_model != COUNTS
+        if real:
+            data = self._require_weights(data)
         with running_engine(engine) as running:
-            described = self.n_blocks in ("auto", "nested") and self.objective in DESCRIBED
-            objective = objective_for(graph_objective(self.objective), data, self.score, running)
+            described = self.n_blocks in ("auto", "nested") and is_described(
+                self.objective, data, self.weight_model
+            )
+            kept = graph_objective(self.objective, self.weight_model)
+            objective = objective_for(kept, data, self.score, running)
             if self.n_blocks not in ("auto", "nested"):
                 sizes, least = objective.n_elements, self.min_block_size
                 n_blocks = block_counts(self.n_blocks, sizes, least)
@@ -354,12 +398,13 @@ class GeneralizedKMeans(GraphResults):
                 self._compile(objective)
 
             began = time.perf_counter()
-            if described and self.search == "best":
+            if real or (described and self.search == "best"):
                 assert isinstance(objective, BlockObjective)
-                self._fit_description(objective, data, fit, running, callback, began)
+                fixed = None if described else n_blocks[0]
+                self._fit_description(objective, data, fixed, fit, file, running, callback, began)
                 return self
             if self.n_blocks == "auto":
-                n_blocks, start = self._choose_blocks(objective, fit, running, callback)
+                n_blocks, start = self._choose_blocks(objective, fit, file, running, callback)
             task = _SearchTask(objective, n_blocks, start, running, callback)
             with file.errors():
                 fit.check(objective.n_elements, n_blocks)
@@ -377,12 +422,16 @@ class GeneralizedKMeans(GraphResults):
         self,
         objective: BlockObjective,
         data: Graph,
+        n_blocks: int | None,
         fit: HardFitState,
+        file: RunCheckpoint,
         engine: Engine,
         callback: Callback,
         began: float,
     ) -> None:
-        """Find the shortest description and set the fitted attributes."""
+        """Find the shortest description and set the fitted attributes.
+
+        The number of blocks is free unless it is given (real-valued weights)."""
         found, lengths = choose_description(
             self.objective,
             objective,
@@ -393,6 +442,9 @@ class GeneralizedKMeans(GraphResults):
             n_init=self.n_init,
             min_block_size=self.min_block_size,
             nested=self.n_blocks == "nested",
+            weights=self.weight_model,
+            n_blocks=n_blocks,
+            saver=search_saver(file, fit),
         )
         if self.n_blocks == "nested":
             self.levels_ = list(found.levels)
@@ -401,7 +453,8 @@ class GeneralizedKMeans(GraphResults):
             (k,): length for k, length in lengths.items()
         }
         self.description_length_ = found.length
-        final = objective_for(graph_objective(found.objective), data, self.score, engine)
+        kept = graph_objective(found.objective, self.weight_model)
+        final = objective_for(kept, data, self.score, engine)
         assert isinstance(final, BlockObjective)
         task = _SearchTask(final, (max(found.n_blocks, 1),), None, engine, callback)
         self.seconds_ = time.perf_counter() - began
@@ -413,7 +466,33 @@ class GeneralizedKMeans(GraphResults):
             ),
             optimal=found.locally_optimal,
         )
+        if self.weight_model != COUNTS:
+            topology = cell_data(data, found.objective)
+            edges_only = cell_description_length(topology, found.labels)
+            entropy += found.length - edges_only
+            self._set_weights(data, found.labels, entropy)
         self.run_entropies_ = [entropy]
+
+    def _set_weights(self, graph: Graph, labels: np.ndarray, entropy: float) -> None:
+        """Set the attributes that real-valued weights change."""
+        self.entropy_ = entropy
+        self.block_weights_ = mean_weights(graph, labels)
+
+    def _require_weights(self, data: Any) -> Graph:
+        """Return the graph if its weights can have the model that was chosen."""
+        if not isinstance(data, Graph):
+            raise InputError(
+                f"`weight_model={self.weight_model!r}` needs a graph in memory",
+                remedy="leave it out for ratings and points",
+            )
+        weight_model(self.weight_model, data)  # raises if the weights are not possible
+        if data.directed and self.objective not in DIRECTED:
+            raise InputError(
+                f"objective {self.objective!r} requires an undirected graph and this one is "
+                "directed",
+                remedy='use `objective="directed"`',
+            )
+        return data
 
     def sample(
         self,
@@ -574,21 +653,31 @@ class GeneralizedKMeans(GraphResults):
         kind = OBJECTIVES.get(self.objective)
         if kind is not None and kind.data is not Graph:
             return data
-        return as_graph(data, weighted=self.objective == "weighted")
+        weighted = self.objective == "weighted" or self.weight_model != COUNTS
+        return as_graph(data, weighted=weighted)
 
     def _choose_blocks(
-        self, objective: Objective, fit: HardFitState, engine: Engine, callback: Callback
+        self,
+        objective: Objective,
+        fit: HardFitState,
+        file: RunCheckpoint,
+        engine: Engine,
+        callback: Callback,
     ) -> tuple[tuple[int, ...], Labels | None]:
         """Return the numbers of blocks with the shortest description, and the first labels."""
-        tried = auto_k.choose(
-            objective,
-            rng=fit.rng,
-            engine=engine,
-            min_block_size=self.min_block_size,
-            callback=callback,
-        )
-        self.description_lengths_ = {c.n_blocks: c.description_length for c in tried}
-        return tried[0].n_blocks, tried[0].labels if self.search == "best" else None
+        if fit.chosen is None:
+            tried = auto_k.choose(
+                objective,
+                rng=fit.rng,
+                engine=engine,
+                min_block_size=self.min_block_size,
+                callback=callback,
+            )
+            lengths = {c.n_blocks: c.description_length for c in tried}
+            fit.chosen = ChosenBlocks(tried[0].n_blocks, tried[0].labels, lengths)
+            save_fit(file, fit)
+        self.description_lengths_ = fit.chosen.lengths
+        return fit.chosen.n_blocks, fit.chosen.labels if self.search == "best" else None
 
     def _search(self, task: _SearchTask, fit: HardFitState, file: RunCheckpoint) -> bool:
         """Run the searches that are not finished; return whether Ctrl-C stopped them."""
@@ -623,7 +712,8 @@ class GeneralizedKMeans(GraphResults):
             "callback": callback,
         }
         if self.search == "best":
-            return best.run(objective, n_blocks, start, **common), None
+            saver = search_saver(file, fit)
+            return best.run(objective, n_blocks, start, saver=saver, **common), None
 
         def save_if_due(trace: PaperTrace) -> None:
             if file.due(len(trace.history)):
@@ -659,7 +749,7 @@ class GeneralizedKMeans(GraphResults):
             self.user_labels_, self.item_labels_ = found.labels
         objective = task.objective
         state = objective.start(found.labels, task.n_blocks)
-        self.entropy_: float = objective.entropy(state)
+        self.entropy_ = objective.entropy(state)
         self.history_: list[Iteration] = found.history
         self.converged_ = found.converged
         occupied = tuple(int((sizes > 0).sum()) for sizes in state.sizes)
@@ -688,6 +778,9 @@ class GeneralizedKMeans(GraphResults):
         def length(labels: np.ndarray) -> float:
             if name in MODELS:  # "communities" has a length of its own
                 return description_length_of(name, objective.sides[0], labels)
+            if name in DIRECTED:
+                assert self.graph_ is not None
+                return cell_description_length(cell_data(self.graph_, name), labels)
             return description_length_of_result(objective, (labels,))
 
         requested = None if self.n_blocks == "auto" else task.n_blocks[0]
@@ -699,7 +792,8 @@ class GeneralizedKMeans(GraphResults):
 
     def _fingerprint(self, data: Any) -> dict[str, Any]:
         """Return what a checkpoint must agree with: the data and the parameters of the run."""
-        given = {n: v for n, v in self.get_params().items() if n not in _MAY_CHANGE_ON_RESUME}
+        free = _MAY_CHANGE_ON_RESUME if self.search == "paper" else ("rng",)
+        given = {n: v for n, v in self.get_params().items() if n not in free}
         given["n_blocks"] = np.ravel(self.n_blocks).tolist()
         if not isinstance(self.init, str):
             given["init"] = digest(self.init if isinstance(self.init, tuple) else [self.init])
@@ -720,7 +814,20 @@ class GeneralizedKMeans(GraphResults):
             model = type(self)(**{**self.get_params(), "max_iter": 1, "min_block_size": 0})
             fit = HardFitState(np.random.default_rng(0))
             automatic = self.n_blocks in ("auto", "nested") and self.search == "best"
-            if automatic and self.objective in DESCRIBED:
+            if self.weight_model != COUNTS or (automatic and self.objective in DIRECTED):
+                weights = None if self.weight_model == COUNTS else np.arange(1.0, _TINY + 1)
+                graph = Graph.from_edges(
+                    ring, (ring + 1) % _TINY, weights=weights, directed=self.objective in DIRECTED
+                )
+                shortest_cell_description(
+                    self.objective,
+                    graph,
+                    weights=self.weight_model,
+                    rng=np.random.default_rng(0),
+                    engine=engine,
+                )
+                return
+            if automatic and (self.objective in DESCRIBED or self.objective == "weighted"):
                 choose_description(
                     "simple",
                     tiny,
@@ -731,6 +838,7 @@ class GeneralizedKMeans(GraphResults):
                 )
                 return
             if self.n_blocks == "auto":
-                model._choose_blocks(tiny, HardFitState(np.random.default_rng(0)), engine, silent)
+                fresh = HardFitState(np.random.default_rng(0))
+                model._choose_blocks(tiny, fresh, RunCheckpoint(KIND), engine, silent)
             task = _SearchTask(tiny, (2,), None, engine, silent)
             model._set_results(task, model._run(task, fit, RunCheckpoint(KIND))[0])

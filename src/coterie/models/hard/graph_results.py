@@ -17,9 +17,11 @@ from coterie.base.errors import InputError
 from coterie.data import Graph, Ratings
 from coterie.models.base import Estimator
 from coterie.models.foreign_data import as_graph, node_names
+from coterie.models.hard.description.choice import graph_objective
 from coterie.models.hard.explanation import explain
 from coterie.models.hard.link_scores import LinkScores
 from coterie.models.hard.new_nodes import join_costs
+from coterie.models.hard.weight_models import COUNTS
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -168,7 +170,7 @@ class GraphResults(Estimator):
             )
         blocks = [
             join_costs(
-                getattr(self, "objective_", self.objective),
+                self._edge_model(),
                 graph,
                 self.labels_,
                 np.asarray(self.block_edges_),
@@ -346,6 +348,11 @@ class GraphResults(Estimator):
             )
         return graph
 
+    def _edge_model(self) -> str:
+        """Return the objective that says which pairs have an edge."""
+        name = getattr(self, "objective_", self.objective)
+        return graph_objective(name, getattr(self, "weight_model", COUNTS))
+
     def _names(self, graph: Any) -> list[Any]:
         """Return the nodes of the given graph, or of the one of the last fit."""
         if isinstance(graph, Ratings) or not hasattr(self, "labels_"):
@@ -367,8 +374,7 @@ class GraphResults(Estimator):
             drawn = samples.labels_
             chosen = np.linspace(0, len(drawn) - 1, min(len(drawn), _AVERAGED)).astype(int)
             partitions = list(drawn[chosen])
-        objective = getattr(self, "objective_", self.objective)
-        return LinkScores(objective, self._graph(), partitions, closure=closure)
+        return LinkScores(self._edge_model(), self._graph(), partitions, closure=closure)
 
 
 def _places(graph: Graph) -> dict[Any, int]:

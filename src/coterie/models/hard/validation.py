@@ -10,13 +10,12 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.engine import Engine, LocalEngine
 from coterie.engine.checkpoint import check_checkpoint_options
-from coterie.engine.sharded_data import ShardedGraph
 from coterie.models.hard.objectives.interface import Labels
+from coterie.models.hard.weight_models import COUNTS, WEIGHT_MODELS
 
 
 def check_request(
     model: Any,
-    data: Any = None,
     engine: str | Engine = "local",
     *,
     checkpoint: str | PathLike[str] | None = None,
@@ -25,12 +24,12 @@ def check_request(
 ) -> None:
     """Raise an error for a fit that cannot work, before any work is done.
 
-    Without `data` everything but the data is checked, so the command line can call this before it
-    reads a file or starts a cluster.
+    The data are not needed, so the command line can call this before it reads a file or starts a
+    cluster.
     """
     check_options(model)
-    check_placement(model, data, engine)
-    check_checkpoint(model, checkpoint, checkpoint_every, resume)
+    check_placement(model, engine)
+    check_checkpoint_options(checkpoint, checkpoint_every, resume)
 
 
 def check_options(model: Any) -> None:
@@ -63,6 +62,9 @@ def check_options(model: Any) -> None:
             f'`objective="{model.objective}"` does not support `search="paper"`',
             remedy='use `search="best"`',
         )
+    if model.objective == "directed-degree-corrected":
+        _check_directed_degree_corrected(model)
+    _check_weight_model(model)
     if model.n_blocks == "nested":
         _check_nested(model)
     if model.n_blocks in ("auto", "nested") and not isinstance(model.init, str):
@@ -88,6 +90,43 @@ def check_options(model: Any) -> None:
             )
 
 
+def _check_directed_degree_corrected(model: Any) -> None:
+    """Raise an error for options of which only the description length is defined."""
+    if model.search != "best" or (model.n_blocks != "auto" and model.weight_model == COUNTS):
+        raise InputError(
+            '`objective="directed-degree-corrected"` chooses the number of blocks itself',
+            remedy='use `n_blocks="auto"` and `search="best"`, or `objective="directed"`',
+        )
+
+
+def _check_weight_model(model: Any) -> None:
+    """Raise an error for options that real-valued weights do not support."""
+    if model.weight_model not in WEIGHT_MODELS:
+        raise InputError(
+            f"unknown weight_model: {model.weight_model!r}",
+            remedy=f"choose one of {', '.join(WEIGHT_MODELS)}",
+        )
+    if model.weight_model == COUNTS:
+        return
+    given = f'`weight_model="{model.weight_model}"`'
+    topologies = ("weighted", "simple", "degree-corrected", "directed", "directed-degree-corrected")
+    if model.objective not in topologies:
+        raise InputError(
+            f'{given} does not support `objective="{model.objective}"`',
+            remedy=f"use one of {', '.join(topologies)}",
+        )
+    refused = {
+        'search="paper"': model.search != "best",
+        'n_blocks="nested"': model.n_blocks == "nested",
+        "min_block_size": model.min_block_size > 1,
+        "connected": bool(model.connected),
+        "init": not isinstance(model.init, str),
+    }
+    for option, used in refused.items():
+        if used:
+            raise InputError(f"{given} does not support `{option}`", remedy="leave one of them out")
+
+
 def _check_nested(model: Any) -> None:
     """Raise an error for options that a hierarchy does not support."""
     if model.objective not in ("simple", "degree-corrected", "auto"):
@@ -110,13 +149,9 @@ def _check_nested(model: Any) -> None:
         )
 
 
-def check_placement(model: Any, data: Any, engine: str | Engine) -> None:
-    """Raise an error if the search needs all data in this process and they are distributed."""
-    if isinstance(data, ShardedGraph):
-        where = "a graph in shards"
-    elif engine == "dask" or not isinstance(engine, str | LocalEngine):
-        where = "the Dask engine"
-    else:
+def check_placement(model: Any, engine: str | Engine) -> None:
+    """Raise an error if the search runs in one process and is to run on a cluster."""
+    if isinstance(engine, LocalEngine) or (isinstance(engine, str) and engine != "dask"):
         return
     if model.objective == "gaussian":
         raise InputError(
@@ -124,32 +159,16 @@ def check_placement(model: Any, data: Any, engine: str | Engine) -> None:
         )
     if model.n_blocks in ("auto", "nested"):
         raise InputError(
-            f'`n_blocks="{model.n_blocks}"` needs the whole graph on one machine and does not '
-            f"support {where}",
-            remedy='use `search="paper"` with a number of blocks',
+            f'`n_blocks="{model.n_blocks}"` runs in one process and does not support the Dask '
+            "engine",
+            remedy='use `engine="local"`, which also takes shards, or use `search="paper"` with a '
+            "number of blocks",
         )
     if model.search == "best":
         raise InputError(
-            '`search="best"`, the default, needs the whole graph on one machine and does not '
-            f"support {where}",
-            remedy='use `search="paper"`',
-        )
-
-
-def check_checkpoint(model: Any, checkpoint: Any, every: int, resume: bool) -> None:
-    """Raise an error if a checkpoint is requested that the search cannot write."""
-    check_checkpoint_options(checkpoint, every, resume)
-    if checkpoint is None:
-        return
-    if model.search != "paper":
-        raise InputError(
-            '`search="best"`, the default, does not support checkpoints',
-            remedy='use `search="paper"`',
-        )
-    if model.n_blocks == "auto":
-        raise InputError(
-            '`n_blocks="auto"` does not support checkpoints',
-            remedy='use `search="paper"` with a number of blocks',
+            '`search="best"`, the default, runs in one process and does not support the Dask '
+            "engine",
+            remedy='use `engine="local"`, which also takes shards, or use `search="paper"`',
         )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.random import Generator
@@ -10,6 +12,12 @@ from numpy.random import Generator
 from coterie.base.progress import Callback, silent
 from coterie.data import Graph
 from coterie.engine import Engine
+from coterie.models.hard.description.directed_weighted import (
+    DIRECTED,
+    cell_data,
+    cell_description_length,
+    shortest_cell_description,
+)
 from coterie.models.hard.description.fit import (
     Described,
     description_length_of,
@@ -20,21 +28,41 @@ from coterie.models.hard.label_tools import renumber, renumber_sides
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels
+from coterie.models.hard.saved_search import SavedSearch, SearchSaver
 from coterie.models.hard.search.block_sizes import enlarge_small
 from coterie.models.hard.search.description_length import description_length
+from coterie.models.hard.weight_models import COUNTS
 
 MODELS = ("degree-corrected", "simple", "communities")  # what `objective="auto"` chooses from
 NESTED = ("degree-corrected", "simple")  # models that can have levels
-DESCRIBED = (*MODELS, "auto")  # objectives whose search minimises the description length
+DESCRIBED = (*MODELS, *DIRECTED, "auto")  # objectives whose search minimises the description
+_AT_FIXED_NUMBER = {
+    "communities": "degree-corrected",
+    "auto": "degree-corrected",
+    "directed-degree-corrected": "directed",
+}
 
 
-def graph_objective(name: str) -> str:
-    """Return the objective at a fixed number of blocks that belongs to a described one.
+def graph_objective(name: str, weights: str = COUNTS) -> str:
+    """Return the objective at a fixed number of blocks that belongs to a described one: the model
+    of the edges, without real-valued weights.
 
-    >>> graph_objective("communities")
-    'degree-corrected'
+    >>> graph_objective("communities"), graph_objective("weighted", "normal")
+    ('degree-corrected', 'simple')
     """
-    return "degree-corrected" if name in ("communities", "auto") else name
+    if name == "weighted" and weights != COUNTS:
+        return "simple"
+    return _AT_FIXED_NUMBER.get(name, name)
+
+
+def is_described(name: str, data: Any, weights: str = COUNTS) -> bool:
+    """Return whether `n_blocks="auto"` minimises the description itself for these data.
+
+    Weights that are neither whole numbers nor have a model of their own have no description."""
+    if name == "weighted" and weights == COUNTS:
+        given = data.weights if isinstance(data, Graph) else None
+        return given is not None and bool((given == np.floor(given)).all() and (given >= 0).all())
+    return name in DESCRIBED or weights != COUNTS
 
 
 def choose_description(
@@ -48,37 +76,107 @@ def choose_description(
     n_init: int = 1,
     min_block_size: int = 0,
     nested: bool = False,
+    weights: str = COUNTS,
+    n_blocks: int | None = None,
+    saver: SearchSaver | None = None,
 ) -> tuple[Described, dict[int, float]]:
     """Return the shortest description of all runs and models, and the shortest length of every
     number of blocks that a run passed through.
+
+    `weights` is the model of real-valued weights, for which the number of blocks may be fixed
+    (`n_blocks`). `saver` saves the search while it runs, or continues one that was saved.
     """
-    best: Described | None = None
-    lengths: dict[int, float] = {}
+    saver = saver or SearchSaver()
+    saved = saver.take()
+    choice = _Choice()
+    if saved is not None:
+        with saver.errors():
+            choice = _Choice.restored(saved, objective.n_elements[0])
     models: tuple[str, ...] = (name,)
     if name == "auto":
         models = tuple(m for m in MODELS if not nested or m in NESTED)
-    search = nested_description if nested else shortest_description
-    for model in models:
+    running = saver.inside(choice.point, saved.inner() if saved else None)
+    for place, model in enumerate(models):
         own = objective
-        if graph_objective(model) != objective.name:
+        if graph_objective(model, weights) != objective.name:
             own = make_objective(graph_objective(model), graph)
-        for _ in range(n_init):
-            found = search(model, own, rng=rng, engine=engine, callback=callback)
+        for run in range(n_init):
+            if place * n_init + run < choice.done:
+                continue
+            common: _Common = {
+                "rng": rng,
+                "engine": engine,
+                "callback": callback,
+                "saver": running,
+            }
+            if model in DIRECTED or weights != COUNTS:
+                found = shortest_cell_description(
+                    model, graph, weights=weights, n_blocks=n_blocks, **common
+                )
+            elif nested:
+                found = nested_description(model, own, **common)
+            else:
+                found = shortest_description(model, own, **common)
             if min_block_size > 1:
-                found = _with_minimum_size(found, own, min_block_size, rng, engine)
-            k = found.n_blocks
-            for blocks, length in {**found.tried, k: found.length}.items():
-                lengths[blocks] = min(length, lengths.get(blocks, math.inf))
-            if best is None or found.length < best.length:
-                best = found
+                found = _with_minimum_size(found, own, graph, min_block_size, rng, engine)
+            choice.add(found)
+            assert choice.best is not None
             if found.interrupted:
-                return best, lengths
-    assert best is not None
-    return best, lengths
+                return choice.best, choice.lengths
+            saver.save(choice.point)
+    assert choice.best is not None
+    return choice.best, choice.lengths
+
+
+class _Common(TypedDict):
+    """The arguments of every search."""
+
+    rng: Generator
+    engine: Engine
+    callback: Callback
+    saver: SearchSaver
+
+
+@dataclass
+class _Choice:
+    """The shortest description so far."""
+
+    best: Described | None = None
+    lengths: dict[int, float] = field(default_factory=dict)
+    done: int = 0  # runs, of all models
+
+    def add(self, found: Described) -> None:
+        """Count the result of one run."""
+        for blocks, length in {**found.tried, found.n_blocks: found.length}.items():
+            self.lengths[blocks] = min(length, self.lengths.get(blocks, math.inf))
+        if self.best is None or found.length < self.best.length:
+            self.best = found
+        self.done += 1
+
+    def point(self) -> SavedSearch:
+        """Return what is needed to continue after the last run."""
+        arrays, best = ({}, None) if self.best is None else self.best.point()
+        lengths = [[blocks, length] for blocks, length in self.lengths.items()]
+        return SavedSearch(arrays, {"done": self.done, "lengths": lengths, "best": best})
+
+    @classmethod
+    def restored(cls, saved: SavedSearch, n: int) -> _Choice:
+        """Continue from a saved point."""
+        facts = saved.facts
+        best = None
+        if facts["best"] is not None:
+            best = Described.from_point(SavedSearch(saved.arrays, facts["best"]), n)
+        lengths = {int(blocks): float(length) for blocks, length in facts["lengths"]}
+        return cls(best, lengths, int(facts["done"]))
 
 
 def _with_minimum_size(
-    found: Described, objective: BlockObjective, min_size: int, rng: Generator, engine: Engine
+    found: Described,
+    objective: BlockObjective,
+    graph: Graph,
+    min_size: int,
+    rng: Generator,
+    engine: Engine,
 ) -> Described:
     """Join blocks that are too small with others."""
     sizes = np.bincount(found.labels)
@@ -87,12 +185,17 @@ def _with_minimum_size(
     k = max(1, min(int((sizes >= min_size).sum()), len(found.labels) // min_size))
     labels = enlarge_small(objective, (found.labels,), (k,), min_size, rng, engine)[0]
     labels = renumber(labels)
-    length = description_length_of(found.objective, objective.sides[0], labels)
+    if found.objective in DIRECTED:
+        length = cell_description_length(cell_data(graph, found.objective), labels)
+    else:
+        length = description_length_of(found.objective, objective.sides[0], labels)
     return Described(found.objective, labels, length, found.history, False, found.interrupted)
 
 
 def description_length_of_result(objective: BlockObjective, labels: Labels) -> float:
     """Return the description length of labels for any block objective."""
-    if objective.name in MODELS:
+    weights = objective.sides[0].weights
+    whole = objective.name == "weighted" and bool((weights == np.floor(weights)).all())
+    if objective.name in MODELS or whole:
         return description_length_of(objective.name, objective.sides[0], labels[0])
     return description_length(objective, *renumber_sides(labels))

@@ -14,9 +14,13 @@ from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine
 from coterie.engine.resolve import running_engine
 from coterie.models.hard.description.choice import MODELS, choose_description, graph_objective
+from coterie.models.hard.description.directed_weighted import (
+    DIRECTED,
+    cell_data,
+    cell_description_length,
+)
 from coterie.models.hard.description.fit import description_length_of
 from coterie.models.hard.objectives import make_objective
-from coterie.models.hard.search import auto_k
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ def compare_models(
 
     All descriptions are of the same data, the graph as an undirected multigraph, so their
     differences mean something: exp(-difference) are the odds of a model against the shortest one.
-    A directed graph is described by the directed model only, with one block and with several.
+    A directed graph is described by the directed models, with and without degree correction, each
+    with one block and with several.
 
     Parameters
     ----------
@@ -90,19 +95,15 @@ def compare_models(
                 "models are compared on one machine only", remedy='use `engine="local"`'
             )
         if graph.directed:
-            tried = auto_k.choose(
-                make_objective("directed", graph), rng=random, engine=running, callback=callback
-            )
-            one = [c for c in tried if c.n_blocks == (1,)]
-            rows = [tried[0]] if tried[0].n_blocks == (1,) else [tried[0], *one]
-            found = [
-                (
-                    "directed" if c.n_blocks != (1,) else "one block, directed",
-                    c.n_blocks[0],
-                    c.description_length,
+            objective = make_objective("directed", graph)
+            for name in DIRECTED:
+                nobody = np.zeros(graph.n_nodes, np.int32)
+                length = cell_description_length(cell_data(graph, name), nobody)
+                found.append((f"one block, {name}", min(1, graph.n_nodes), length))
+                best, _ = choose_description(
+                    name, objective, graph, rng=random, engine=running, callback=callback
                 )
-                for c in rows
-            ]
+                found.append((name, best.n_blocks, best.length))
         else:
             objectives = {
                 name: make_objective(name, graph) for name in ("simple", "degree-corrected")

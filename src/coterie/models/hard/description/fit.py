@@ -9,13 +9,18 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.base.progress import Callback, Iteration, silent
+from coterie.base.special_functions import gammaln
 from coterie.engine import Engine
+from coterie.engine.checkpoint import in_order, iterations, numbered
+from coterie.kernels.hard.description import Multigraph
 from coterie.kernels.hard.statistics import Adjacency
 from coterie.models.hard.description.nested import fit_hierarchy, nested_length
 from coterie.models.hard.description.search import DescriptionSearch, Trail
 from coterie.models.hard.description.state import KINDS, multigraph, start_state
 from coterie.models.hard.label_tools import renumber
 from coterie.models.hard.objectives.block_objective import BlockObjective
+from coterie.models.hard.objectives.interface import Labels
+from coterie.models.hard.saved_search import SavedSearch, SearchSaver, saved_labels
 from coterie.models.hard.search.agglomerate import agglomerate
 
 _START = 2.5  # the search starts with this many times sqrt(edges) blocks
@@ -41,6 +46,32 @@ class Described:
         """The number of blocks."""
         return int(self.labels.max(initial=-1)) + 1
 
+    def point(self) -> SavedSearch:
+        """Return the result in the form of a checkpoint."""
+        facts = {
+            "objective": self.objective,
+            "length": self.length,
+            "history": [list(entry) for entry in self.history],
+            "locally_optimal": self.locally_optimal,
+            "tried": [[blocks, length] for blocks, length in self.tried.items()],
+        }
+        return SavedSearch({"labels": self.labels, **numbered("levels", self.levels)}, facts)
+
+    @classmethod
+    def from_point(cls, saved: SavedSearch, n: int) -> Described:
+        """Return the result for n nodes that a checkpoint has."""
+        facts = saved.facts
+        names = numbered("levels", in_order(saved.arrays, "levels"))
+        return cls(
+            str(facts["objective"]),
+            saved_labels(saved, "labels", n),
+            float(facts["length"]),
+            iterations(facts["history"]),
+            bool(facts["locally_optimal"]),
+            levels=tuple(saved_labels(saved, name, n) for name in names),
+            tried={int(blocks): float(length) for blocks, length in facts["tried"]},
+        )
+
 
 def description_length_of(objective: str, adjacency: Adjacency, labels: np.ndarray) -> float:
     """Return the description length of given labels in nats.
@@ -52,8 +83,56 @@ def description_length_of(objective: str, adjacency: Adjacency, labels: np.ndarr
     >>> round(description_length_of("degree-corrected", side, np.zeros(34)), 1)
     222.9
     """
-    graph = multigraph(adjacency.indptr, adjacency.indices)
-    return start_state(KINDS[objective], graph, labels, spare=1).length()
+    graph = counted_edges(adjacency)
+    return start_state(_kind(objective), graph, labels, spare=1).length() + _repeats(adjacency)
+
+
+def counted_edges(adjacency: Adjacency) -> Multigraph:
+    """Return the multigraph of a graph; whole weights are numbers of edges."""
+    weights = adjacency.weights.astype(np.int64) if len(adjacency.weights) else None
+    return multigraph(adjacency.indptr, adjacency.indices, weights)
+
+
+def _repeats(adjacency: Adjacency) -> float:
+    """Return what the multiplicity of edges adds to a description: the log of w! per pair."""
+    return float(gammaln(adjacency.weights + 1).sum()) / 2 if len(adjacency.weights) else 0.0
+
+
+def _kind(name: str) -> int:
+    """Return the kind of the kernels; "weighted" is simple, with weights as numbers of edges."""
+    return KINDS["simple" if name == "weighted" else name]
+
+
+def merged_singles(
+    objective: BlockObjective,
+    goal: int,
+    rng: Generator,
+    engine: Engine,
+    saver: SearchSaver | None = None,
+) -> tuple[np.ndarray, SearchSaver]:
+    """Merge single nodes to `goal` blocks; return their labels and the saver of what follows.
+
+    If the checkpoint is from later than that, the labels are arbitrary: the search that follows
+    replaces them by those of the checkpoint."""
+    saver = saver or SearchSaver()
+    n = objective.n_elements[0]
+    labels = np.arange(n, dtype=np.int32)
+    saved = saver.take()
+    if saved is not None and saved.inner() is not None:
+        return np.zeros(n, np.int32), saver.inside(_merging_is_done, saved.inner())
+    if saved is not None:
+        with saver.errors():
+            labels = saved_labels(saved, "labels", n)
+
+    def save(sides: Labels) -> None:
+        saver.save(lambda: SavedSearch({"labels": sides[0]}, {}))
+
+    labels = agglomerate(objective, (labels,), (goal,), rng, engine, save)[0]
+    return labels, saver.inside(_merging_is_done)
+
+
+def _merging_is_done() -> SavedSearch:
+    return SavedSearch({}, {})
 
 
 def shortest_description(
@@ -63,32 +142,41 @@ def shortest_description(
     rng: Generator,
     engine: Engine,
     callback: Callback = silent,
+    saver: SearchSaver | None = None,
 ) -> Described:
     """Search for the shortest description of a graph by one model.
 
-    `objective` has the graph, and merges the single nodes at the beginning."""
+    `objective` has the graph, and merges the single nodes at the beginning. `saver` saves the
+    search while it runs, or continues one that was saved."""
     side = objective.sides[0]
-    graph = multigraph(side.indptr, side.indices)
+    graph, constant = counted_edges(side), _repeats(side)
     n, m = objective.n_elements[0], len(side.indices) // 2
     if n == 0:
         return Described(name, np.zeros(0, np.int32), 0.0, [], True)
-    trail = Trail(callback)
+    kind, trail = _kind(name), Trail(callback)
     goal = int(min(n, max(8, math.ceil(_START * math.sqrt(m))), _MOST_START))
-    singles = (np.arange(n, dtype=np.int32),)
-    labels = agglomerate(objective, singles, (goal,), rng, engine)[0]
-    search = DescriptionSearch(start_state(KINDS[name], graph, labels), rng, trail)
+    labels, searching = merged_singles(objective, goal, rng, engine, saver)
+    search = DescriptionSearch(start_state(kind, graph, labels), rng, trail)
     interrupted = False
     try:
-        search.run()
+        search.run(saver=searching)
     except KeyboardInterrupt:
         interrupted = True
     labels = renumber(search.best)
-    one = start_state(KINDS[name], graph, np.zeros(n, np.int32)).length()
+    one = start_state(kind, graph, np.zeros(n, np.int32)).length()
     if one < search.best_length:
         labels = np.zeros(n, np.int32)
-    length = start_state(KINDS[name], graph, labels, spare=1).length()
+    length = start_state(kind, graph, labels, spare=1).length()
     optimal = search.locally_optimal and not interrupted
-    return Described(name, labels, length, trail.history, optimal, interrupted, tried=trail.lengths)
+    return Described(
+        name,
+        labels,
+        length + constant,
+        [entry._replace(entropy=entry.entropy + constant) for entry in trail.history],
+        optimal,
+        interrupted,
+        tried={k: tried + constant for k, tried in trail.lengths.items()},
+    )
 
 
 def nested_description(
@@ -98,6 +186,7 @@ def nested_description(
     rng: Generator,
     engine: Engine,
     callback: Callback = silent,
+    saver: SearchSaver | None = None,
 ) -> Described:
     """Search for the hierarchy of blocks with the shortest description."""
     side = objective.sides[0]
@@ -107,9 +196,8 @@ def nested_description(
         empty = np.zeros(0, np.int32)
         return Described(name, empty, 0.0, [], True, levels=(empty,))
     goal = min(n, max(8, min(n // _NODES_PER_BLOCK, _MOST_START)))
-    singles = (np.arange(n, dtype=np.int32),)
-    start = agglomerate(objective, singles, (goal,), rng, engine)[0]
-    found = fit_hierarchy(KINDS[name], graph, [start], rng=rng, callback=callback)
+    start, searching = merged_singles(objective, goal, rng, engine, saver)
+    found = fit_hierarchy(KINDS[name], graph, start, rng=rng, callback=callback, saver=searching)
     one = [np.zeros(n, np.int32), np.zeros(1, np.int32)]
     if nested_length(KINDS[name], graph, one) < found.length:
         found.levels, found.length = one, nested_length(KINDS[name], graph, one)

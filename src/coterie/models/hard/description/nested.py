@@ -12,12 +12,14 @@ a dense multigraph), and so on up to one group (Peixoto, Physical Review X 4, 01
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.random import Generator
 
+from coterie.base.array_checks import ArrayError
 from coterie.base.progress import Callback, Iteration, silent
+from coterie.engine.checkpoint import in_order, numbered
 from coterie.kernels.hard.description import Multigraph
 from coterie.models.hard.description.search import DescriptionSearch, Trail
 from coterie.models.hard.description.state import (
@@ -28,6 +30,7 @@ from coterie.models.hard.description.state import (
     start_state,
 )
 from coterie.models.hard.label_tools import renumber
+from coterie.models.hard.saved_search import SavedSearch, SearchSaver, check_close, saved_labels
 
 _ROUNDS = 12
 _MIN_GAIN = 3e-4  # a round that gains a smaller share is the last one
@@ -56,38 +59,87 @@ def nested_length(kind: int, graph: Multigraph, levels: list[np.ndarray]) -> flo
     return start_state(kind, graph, levels[0], spare=1, prior=upper).length()
 
 
+@dataclass
+class _Position:
+    """Where `NestedSearch.run` is."""
+
+    round: int = 0
+    level: int = 0  # the next level to improve
+    depth: int = 0  # number of levels at the beginning of the round
+    before: float = 0.0  # length at the beginning of the round
+
+
 class NestedSearch:
     """A hierarchy on its way to the shortest description."""
 
-    def __init__(
-        self, kind: int, graph: Multigraph, labels: np.ndarray, rng: Generator, trail: Trail
-    ) -> None:
+    def __init__(self, kind: int, graph: Multigraph, rng: Generator, trail: Trail) -> None:
         self.kind, self.graph, self.rng, self.trail = kind, graph, rng, trail
         self.locally_optimal = False
+        self.levels: list[np.ndarray] = []
+        self.length = 0.0
+        self.at = _Position()
+
+    def begin(self, labels: np.ndarray) -> None:
+        """Start from blocks of nodes, with the levels above fitted one by one."""
         self.levels = [renumber(labels)]
         self.levels += self.built_above(0)
-        self.length = nested_length(kind, graph, self.levels)
+        self.length = nested_length(self.kind, self.graph, self.levels)
         self.report()
+        self.at = _Position(depth=len(self.levels), before=self.length)
 
     def report(self) -> None:
         """Record the present hierarchy."""
         sizes = " > ".join(f"{int(z.max()) + 1:,}" for z in self.levels)
         self.trail.add(self.length, 0, f"levels {sizes}, {self.length:,.1f} nats")
 
-    def run(self) -> None:
+    def run(self, saver: SearchSaver | None = None) -> None:
         """Improve the hierarchy until a round gains nothing."""
-        for _ in range(_ROUNDS):
-            before = self.length
-            for level in range(len(self.levels)):
-                if level < len(self.levels) - 1:
-                    self.improve(level)
-            self.rebuild()
-            self.drop_levels()
-            self.report()
-            if before - self.length < _MIN_GAIN * abs(self.length):
-                break
+        saver = saver or SearchSaver()
+        saver.save(self.point)
+        while self.at.round < _ROUNDS:
+            self._step()
+            saver.save(self.point)
         self.locally_optimal = self.improve(0, last=True)
         self.report()
+
+    def _step(self) -> None:
+        """Improve one level; after the highest one build the levels above each level anew."""
+        at = self.at
+        if at.level < at.depth:
+            if at.level < len(self.levels) - 1:
+                self.improve(at.level)
+            at.level += 1
+            return
+        self.rebuild()
+        self.drop_levels()
+        self.report()
+        quiet = at.before - self.length < _MIN_GAIN * abs(self.length)
+        self.at = _Position(_ROUNDS if quiet else at.round + 1, 0, len(self.levels), self.length)
+
+    def point(self) -> SavedSearch:
+        """Return everything that is needed to continue `run` after the last step."""
+        facts = {
+            "at": asdict(self.at),
+            "length": self.length,
+            "history": [list(entry) for entry in self.trail.history],
+            "lengths": [[blocks, length] for blocks, length in self.trail.lengths.items()],
+        }
+        return SavedSearch(numbered("levels", self.levels), facts)
+
+    def restore(self, saved: SavedSearch) -> None:
+        """Continue from a saved point."""
+        count = len(in_order(saved.arrays, "levels"))
+        size = len(self.graph.degrees)
+        self.levels = []
+        for level in range(count):
+            self.levels.append(saved_labels(saved, f"levels.{level}", size))
+            size = int(self.levels[-1].max()) + 1
+            if len(np.unique(self.levels[-1])) != size:
+                raise ArrayError(f"levels.{level}: a group is empty")
+        self.length = float(saved.facts["length"])
+        check_close("length", self.length, nested_length(self.kind, self.graph, self.levels))
+        self.at = _Position(**saved.facts["at"])
+        self.trail.restore(saved.facts["history"], saved.facts["lengths"])
 
     def cells(self, level: int) -> np.ndarray:
         """Return the cells between the groups of one level."""
@@ -182,27 +234,27 @@ def _paired(cells: np.ndarray, most: int) -> np.ndarray:
 def fit_hierarchy(
     kind: int,
     graph: Multigraph,
-    starts: list[np.ndarray],
+    start: np.ndarray,
     *,
     rng: Generator,
     callback: Callback = silent,
+    saver: SearchSaver | None = None,
 ) -> Hierarchy:
-    """Return the shortest hierarchy found from several first partitions of the nodes."""
+    """Return the shortest hierarchy found from a first partition of the nodes."""
+    saver = saver or SearchSaver()
     trail = Trail(callback)
-    best: Hierarchy | None = None
+    search = NestedSearch(kind, graph, rng, trail)
+    saved = saver.take()
+    if saved is None:
+        search.begin(start)
+    else:
+        with saver.errors():
+            search.restore(saved)
+    interrupted = False
     try:
-        for labels in starts:
-            search = NestedSearch(kind, graph, labels, rng, trail)
-            if best is None or search.length < best.length:
-                best = Hierarchy(search.levels, search.length, trail.history)
-            search.run()
-            if search.length <= best.length:
-                best = Hierarchy(
-                    search.levels, search.length, trail.history, search.locally_optimal
-                )
+        search.run(saver)
     except KeyboardInterrupt:
-        if best is None:
-            raise
-        best.interrupted = True
-    assert best is not None
-    return best
+        interrupted = True
+    return Hierarchy(
+        search.levels, search.length, trail.history, search.locally_optimal, interrupted
+    )

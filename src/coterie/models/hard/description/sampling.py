@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import coo_array
 
+from coterie.base.lazy_modules import scipy_optimize, scipy_sparse
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import stream_keys
 from coterie.engine import Engine
@@ -145,8 +144,8 @@ def aligned(labels: np.ndarray, best: np.ndarray) -> np.ndarray:
     [0, 0, 1, 2]
     """
     k, q = int(labels.max(initial=-1)) + 1, int(best.max(initial=-1)) + 1
-    overlap = coo_array((np.ones(len(labels)), (labels, best)), shape=(k, q)).toarray()
-    rows, columns = linear_sum_assignment(-overlap)
+    overlap = scipy_sparse.coo_array((np.ones(len(labels)), (labels, best)), shape=(k, q)).toarray()
+    rows, columns = scipy_optimize.linear_sum_assignment(-overlap)
     names = np.full(k, -1)
     for r, c in zip(rows, columns, strict=True):
         if overlap[r, c] > 0:

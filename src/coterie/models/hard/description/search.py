@@ -1,45 +1,62 @@
 """Search for the partition with the shortest description, with any number of blocks.
 
 1. Start from many small blocks.
-2. Merge blocks in levels, with moves between them, until no merge shortens the description.
-3. Repair: moves of single nodes, splits of blocks, merges, and new divisions of pairs of similar
-   blocks, each judged by the exact change of the description, until a round finds nothing. A
-   block is tried again only after it has changed, so a round costs as much as what it repairs.
-4. Small graphs: cut every block into random pieces and repeat from step 2, keep the better result.
+2. Merge blocks in levels, with moves of single nodes and of connected pieces of blocks between
+   them, until no merge shortens the description.
+3. Graphs that are not large: cut every block into random pieces, repeat step 2, keep the better
+   result.
+4. Repair: moves of nodes and pieces, splits of blocks, merges, and new divisions of pairs of
+   similar blocks, each judged by the exact change of the description, until a round changes no
+   block as a whole. A block is tried again only after it has changed, so a round costs as much as
+   what it repairs.
 5. Move single nodes with all blocks as candidates until none moves.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from numpy.random import Generator
 
+from coterie.base.array_checks import check_array
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.base.randomness import stream_keys
+from coterie.engine.checkpoint import iterations
 from coterie.kernels.hard import description as kernels
 from coterie.kernels.hard import description_moves as moves
+from coterie.kernels.hard.description import DEGREE_CORRECTED, SIMPLE
+from coterie.kernels.hard.description_pieces import move_pieces
+from coterie.kernels.hard.description_sweeps import join_bounds, sweep_all_blocks
 from coterie.kernels.hard.sparse_rows import members_of
-from coterie.models.hard.description.state import DescriptionState, Prior, start_state
+from coterie.models.hard.description.state import (
+    DescriptionState,
+    Prior,
+    restored_state,
+    start_state,
+)
+from coterie.models.hard.saved_search import SavedSearch, SearchSaver, check_close, saved_labels
 
 _NEAR, _FAR = 10, 5  # candidates of a node: blocks of neighbours, and of their neighbours
 _EXHAUSTIVE = 12  # with at most this many blocks a node tries all of them
 _ALL = 1 << 40  # … with any number of blocks
+_BOUNDED = 1000  # nodes from which bounds pay when all blocks are candidates
 _TRIES = 16  # candidates of a merge per block
+_PIECE_TRIES = 16  # random candidates of a piece of a block
 _LEVEL = 1.3  # ratio of the numbers of blocks of two levels
 _PASSES = 3  # sweeps between levels
 _QUIET = 2e-3  # a sweep that moves a smaller share of the nodes ends the sweeps of a level
 _CHANGED = 0.05  # a block that changed by a smaller share is not tried again
 _ROUNDS = 12  # of repairs
 _ROUND_GAIN = 2e-5  # a round that gains a smaller share is the last one (large graphs)
+_TINY = 3_000  # nodes + edges up to which more perturbations cost nothing that is noticed
 _PERTURB_WORK = 150_000  # (nodes + edges) x perturbations
-_PERTURBATIONS = 10  # maximum
-_PATIENCE = 3  # perturbations in a row without improvement
+_PERTURBATIONS = (6, 30)  # maximum; of a tiny graph
+_PATIENCE = (3, 6)  # perturbations in a row without improvement; of a tiny graph
 _PIECES = 3  # per block that is cut
-_THOROUGH = 10_000  # nodes + edges up to which every block is tried in every round
 _CHECK_PASSES = 20  # over all nodes and blocks at the end
+_DESCEND, _REPAIR, _PERTURB, _FINISH, _DONE = "descend", "repair", "perturb", "finish", "done"
 _CHECK_WORK = 4_000_000_000  # edges x blocks up to which the end tries all blocks
 
 
@@ -59,6 +76,25 @@ class Trail:
         self.history.append(Iteration(done, time.perf_counter() - self.began, length, moved))
         self.callback(Progress("describing", done, entropy=length, note=note))
 
+    def restore(self, history: list[list[float]], lengths: list[list[float]]) -> None:
+        """Continue the history of a search that was saved."""
+        self.history[:] = iterations(history)
+        self.lengths = {int(blocks): float(length) for blocks, length in lengths}
+        if self.history:
+            self.began = time.perf_counter() - self.history[-1].seconds
+
+
+@dataclass
+class _Position:
+    """Where `DescriptionSearch.run` is."""
+
+    phase: str = _DESCEND
+    round: int = 0  # of repairs, or of passes at the end
+    perturbed: int = 0
+    idle: int = 0  # perturbations in a row without improvement
+    before: float = 0.0  # best length before the last perturbation
+    exhaustive: int = 0  # at the end: a node tries all blocks if there are at most this many
+
 
 class DescriptionSearch:
     """A partition on its way to the shortest description."""
@@ -69,24 +105,98 @@ class DescriptionSearch:
         self.tried = _nothing_tried(state)
         self.best, self.best_length = state.labels.copy(), self.length
         self.locally_optimal = False
-        self.thorough = len(state.labels) + state.model.n_edges <= _THOROUGH
+        self.thorough = len(state.labels) + state.model.n_edges <= _TINY
+        self.at = _Position()
 
-    def run(self, *, perturb: bool = True) -> None:
-        """Search from the present labels; `best` has the result."""
-        self.descend()
-        self.repair()
+    def run(self, *, perturb: bool = True, saver: SearchSaver | None = None) -> None:
+        """Search from the present labels; `best` has the result.
+
+        `saver` saves the search between its steps, or continues one that was saved."""
+        saver = saver or SearchSaver()
+        saved = saver.take()
+        if saved is not None:
+            with saver.errors():
+                self.restore(saved)
         size = len(self.state.labels) + self.state.model.n_edges
-        idle, wanted = 0, min(_PERTURBATIONS, _PERTURB_WORK // max(size, 1))
-        for _ in range(wanted if perturb else 0):
-            if idle == _PATIENCE:
-                break
-            before = self.best_length
+        most = _PERTURBATIONS[size <= _TINY]
+        wanted = min(most, _PERTURB_WORK // max(size, 1)) if perturb else 0
+        while self.at.phase != _DONE:
+            self._step(wanted)
+            saver.save(self.point)
+
+    def _step(self, perturbations: int) -> None:
+        """Make one step of `run`: one level, one round of repairs, or one pass at the end."""
+        at = self.at
+        if at.phase == _DESCEND:
+            if not self.descend_level():
+                self.keep()
+                at.phase = _PERTURB
+        elif at.phase == _PERTURB:
+            if at.perturbed > 0:
+                at.idle = 0 if self.best_length < at.before - 1e-6 else at.idle + 1
+            if at.perturbed == perturbations or at.idle == _PATIENCE[self.thorough]:
+                self.return_to_best()
+                at.phase, at.round = _REPAIR, 0
+                return
+            at.perturbed, at.before = at.perturbed + 1, self.best_length
             pieces = self.rng.integers(0, _PIECES, len(self.best), dtype=np.int32)
             self.restart(self.best * _PIECES + pieces)
-            self.descend()
-            self.repair()
-            idle = 0 if self.best_length < before - 1e-6 else idle + 1
-        self.finish()
+            at.phase = _DESCEND
+        elif at.phase == _REPAIR:
+            at.round += 1
+            if not self.repair_round() or at.round == _ROUNDS:
+                self.begin_finish()
+                at.phase, at.round = _FINISH, 0
+        else:
+            at.round += 1
+            if not self.finish_pass() or at.round == _CHECK_PASSES:
+                self.keep()
+                at.phase = _DONE
+
+    def point(self) -> SavedSearch:
+        """Return everything that is needed to continue `run` after the last step."""
+        trail = self.trail
+        facts = {
+            "at": asdict(self.at),
+            "length": self.length,
+            "best_length": self.best_length,
+            "locally_optimal": self.locally_optimal,
+            "history": [list(entry) for entry in trail.history],
+            "lengths": [[blocks, length] for blocks, length in trail.lengths.items()],
+        }
+        arrays = {
+            "labels": self.state.labels.copy(),
+            "free": self.state.blocks.free.copy(),
+            "best": self.best,
+            **{f"tried.{what}": ends.copy() for what, ends in self.tried.items()},
+        }
+        return SavedSearch(arrays, facts)
+
+    def restore(self, saved: SavedSearch) -> None:
+        """Continue from a saved point; the present labels are forgotten."""
+        facts, n = saved.facts, len(self.state.labels)
+        free = check_array("free", saved.arrays.get("free"), np.int64, (None,), low=0, below=n + 1)
+        K = len(free)
+        check_array("free", free, np.int64, (None,), below=K)
+        labels = saved_labels(saved, "labels", n, K)
+        old = self.state
+        self.state = restored_state(old.model.kind, old.graph, labels, free)
+        self.length, self.best_length = float(facts["length"]), float(facts["best_length"])
+        check_close("length", self.length, self.state.length())
+        self.best = saved_labels(saved, "best", n, n + 1)
+        best = start_state(old.model.kind, old.graph, self.best, spare=1).length()
+        check_close("best_length", self.best_length, best)
+        for what in self.tried:
+            name = f"tried.{what}"
+            self.tried[what] = check_array(name, saved.arrays.get(name), np.float64, (K,))
+        self.locally_optimal = bool(facts["locally_optimal"])
+        self.at = _Position(**facts["at"])
+        self.trail.restore(facts["history"], facts["lengths"])
+
+    def return_to_best(self) -> None:
+        """Continue from the best partition if the present one is worse."""
+        if self.length > self.best_length:
+            self.restart(self.best)
 
     def restart(self, labels: np.ndarray) -> None:
         """Continue from other labels."""
@@ -130,24 +240,39 @@ class DescriptionSearch:
         state, total = self.state, 0
         n = len(state.labels)
         nodes = np.arange(n)
+        bounds = join_bounds(len(state.blocks.sizes)) if self._bounded(exhaustive) else None
         for _ in range(passes):
             active = np.zeros(n, np.uint8)
-            moved, change = kernels.sweep(
-                *state.arguments,
-                self.rng.permutation(nodes),
-                stream_keys(self.rng, 1)[0],
-                _NEAR,
-                _FAR,
-                exhaustive,
-                new_blocks,
-                active,
-            )
+            order = self.rng.permutation(nodes)
+            if bounds is not None:
+                moved, change = sweep_all_blocks(
+                    *state.arguments, bounds, order, new_blocks, active
+                )
+            else:
+                moved, change = kernels.sweep(
+                    *state.arguments,
+                    order,
+                    stream_keys(self.rng, 1)[0],
+                    _NEAR,
+                    _FAR,
+                    exhaustive,
+                    new_blocks,
+                    active,
+                )
             self.length += change
             total += moved
             if moved <= _QUIET * n:
                 break
             nodes = np.flatnonzero(active)
         return int(total)
+
+    def _bounded(self, exhaustive: int) -> bool:
+        """Whether a sweep finds the best of all blocks by bounds.
+
+        Not before the end: chance candidates leave poor local optima that the best block does not
+        (the description of an internet topology became 1 % longer)."""
+        known = self.state.model.kind in (DEGREE_CORRECTED, SIMPLE)
+        return exhaustive == _ALL and known and len(self.state.labels) >= _BOUNDED
 
     def partners(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return, per block, the best of a few merges: (partner, change), and the members."""
@@ -180,15 +305,19 @@ class DescriptionSearch:
 
     def descend(self) -> None:
         """Merge in levels with moves between them until no merge shortens the description."""
-        while True:
-            self.sweeps(_PASSES)
-            B = self.state.n_blocks
-            self.trail.add(self.length, 0, f"{B:,} blocks, {self.length:,.1f} nats", B)
-            if 0.7 * len(self.state.blocks.sizes) > B:
-                self.make_room()
-            if self.merges(max(1, B - int(B / _LEVEL))) == 0:
-                break
+        while self.descend_level():
+            pass
         self.keep()
+
+    def descend_level(self) -> bool:
+        """Move nodes and pieces, then merge blocks; return whether any were merged."""
+        self.sweeps(_PASSES)
+        self.pieces()
+        B = self.state.n_blocks
+        self.trail.add(self.length, 0, f"{B:,} blocks, {self.length:,.1f} nats", B)
+        if 0.7 * len(self.state.blocks.sizes) > B:
+            self.make_room()
+        return self.merges(max(1, B - int(B / _LEVEL))) > 0
 
     def splits(self, attempts: int = 3, passes: int = 5) -> int:
         """Try to split the blocks that changed; return the splits made."""
@@ -212,6 +341,17 @@ class DescriptionSearch:
         self.length += gained
         return int(made)
 
+    def pieces(self) -> int:
+        """Move connected pieces of blocks to better blocks; return the moves made."""
+        if self.state.spare == 0:
+            self.make_room()
+        state = self.state
+        order = self.rng.permutation(np.flatnonzero(state.blocks.sizes > 1))
+        key = stream_keys(self.rng, 1)[0]
+        made, change = move_pieces(*state.arguments, order, key, _PIECE_TRIES)
+        self.length += change
+        return int(made)
+
     def _untried(self, what: str) -> np.ndarray:
         """Return the blocks that have changed since this was tried last, in random order."""
         ends, last = self.state.blocks.ends.astype(np.float64), self.tried[what]
@@ -223,43 +363,60 @@ class DescriptionSearch:
     def repair(self, rounds: int = _ROUNDS) -> None:
         """Repeat moves, merges, splits and new divisions until a round finds nothing."""
         for _ in range(rounds):
-            before = self.length
-            attempts = 3 if self.thorough else 2
-            split = self.splits(attempts)
-            moved = self.sweeps(10, new_blocks=True)
-            divided = self.divisions(attempts)
-            merged = self.merges(self.state.n_blocks)
-            moved += self.sweeps(10)
-            self.trail.add(
-                self.length,
-                moved,
-                f"{self.state.n_blocks:,} blocks, {self.length:,.1f} nats (split {split}, "
-                f"divided {divided}, merged {merged})",
-                self.state.n_blocks,
-            )
-            self.keep()
-            gain = before - self.length
-            if gain <= 1e-6 or (not self.thorough and gain < _ROUND_GAIN * abs(self.length)):
+            if not self.repair_round():
                 return
+
+    def repair_round(self) -> bool:
+        """Make one round of repairs; return whether another one is worth its time."""
+        before = self.length
+        attempts = 3 if self.thorough else 2
+        split = self.splits(attempts)
+        pieces = self.pieces()
+        moved = self.sweeps(10, new_blocks=True)
+        divided = self.divisions(attempts)
+        merged = self.merges(self.state.n_blocks)
+        moved += self.sweeps(10)
+        self.trail.add(
+            self.length,
+            moved,
+            f"{self.state.n_blocks:,} blocks, {self.length:,.1f} nats (split {split}, "
+            f"pieces {pieces}, divided {divided}, merged {merged})",
+            self.state.n_blocks,
+        )
+        self.keep()
+        gain = before - self.length
+        if split + pieces + divided + merged == 0:
+            return False
+        return gain > (1e-6 if self.thorough else max(1e-6, _ROUND_GAIN * abs(self.length)))
 
     def finish(self) -> None:
         """Move single nodes of the best partition until none moves, trying all blocks."""
-        if self.length > self.best_length:
-            self.restart(self.best)
-        work = self.state.model.n_edges * self.state.n_blocks
-        exhaustive = _ALL if work <= _CHECK_WORK else _EXHAUSTIVE
+        self.begin_finish()
         for _ in range(_CHECK_PASSES):
-            if self.state.spare == 0:
-                self.make_room()
-            moved = self.sweeps(1, new_blocks=True, exhaustive=exhaustive)
-            if moved == 0:
-                self.locally_optimal = exhaustive == _ALL
+            if not self.finish_pass():
                 break
-            moved += self.sweeps(20)
-            self.merges(self.state.n_blocks)
-            note = f"{self.state.n_blocks:,} blocks, {self.length:,.1f} nats"
-            self.trail.add(self.length, moved, note, self.state.n_blocks)
         self.keep()
+
+    def begin_finish(self) -> None:
+        """Go back to the best partition; decide how many blocks a node tries."""
+        self.return_to_best()
+        work = self.state.model.n_edges * self.state.n_blocks
+        self.at.exhaustive = _ALL if work <= _CHECK_WORK else _EXHAUSTIVE
+
+    def finish_pass(self) -> bool:
+        """Move single nodes and merge blocks; return whether anything moved."""
+        exhaustive = self.at.exhaustive
+        if self.state.spare == 0:
+            self.make_room()
+        moved = self.sweeps(1, new_blocks=True, exhaustive=exhaustive)
+        if moved == 0:
+            self.locally_optimal = exhaustive == _ALL
+            return False
+        moved += self.sweeps(20)
+        self.merges(self.state.n_blocks)
+        note = f"{self.state.n_blocks:,} blocks, {self.length:,.1f} nats"
+        self.trail.add(self.length, moved, note, self.state.n_blocks)
+        return True
 
 
 def _nothing_tried(state: DescriptionState) -> dict[str, np.ndarray]:

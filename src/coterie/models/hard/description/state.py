@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
+from coterie.base.array_checks import ArrayError
 from coterie.kernels.hard import description as kernels
 from coterie.kernels.hard.description import (
     COMMUNITIES,
@@ -123,7 +124,27 @@ def start_state(
     B = int(labels.max(initial=-1)) + 1
     K = B + (max(_SPARE, B // 4) if spare is None else spare)
     n = len(labels)
-    K = max(1, min(K, n + 1))
+    return _counted(kind, graph, labels, max(1, min(K, n + 1)), prior)
+
+
+def restored_state(
+    kind: int, graph: Multigraph, labels: np.ndarray, free: np.ndarray
+) -> DescriptionState:
+    """Return the state of a flat model as a checkpoint has it: labels with their numbers, and the
+    numbers of empty blocks in the order in which they are used (`free`, one place per block)."""
+    state = _counted(kind, graph, labels.copy(), len(free), "flat")
+    empty = state.blocks.free[: state.spare]
+    if not np.array_equal(np.sort(empty), np.sort(free[: state.spare])):
+        raise ArrayError("free: these blocks are not empty")
+    state.blocks.free[...] = free
+    return state
+
+
+def _counted(
+    kind: int, graph: Multigraph, labels: np.ndarray, K: int, prior: Prior
+) -> DescriptionState:
+    """Return the state of labels below K, with room for K blocks."""
+    n = len(labels)
     m = (int(graph.degrees.sum())) // 2
     has_degrees = kind in (DEGREE_CORRECTED, COMMUNITIES)
     classes = int(graph.classes.max(initial=0)) + 1 if has_degrees else 1
@@ -205,14 +226,14 @@ def block_multigraph(cells: np.ndarray) -> Multigraph:
     return multigraph(indptr, columns, off[rows, columns], np.diag(cells))
 
 
-def structure_costs(n: int, m: int, K: int, flat: bool) -> np.ndarray:
+def structure_costs(n: int, m: int, K: int, flat: bool, *, directed: bool = False) -> np.ndarray:
     """Return, for 0..K+1 blocks, the cost of their number: label sizes and (flat) the cells."""
     B = np.arange(K + 2, dtype=np.float64)
     B[0] = 1.0
     reach = np.minimum(B, max(n, 1))
     cost = gammaln(max(n, 1)) - gammaln(reach) - gammaln(max(n, 1) - reach + 1)
     if flat:
-        cells = B * (B + 1) / 2
+        cells = B * B if directed else B * (B + 1) / 2
         cost += gammaln(cells + m) - gammaln(m + 1) - gammaln(cells)
     cost[n < B] = np.inf
     cost[0] = 0.0
@@ -229,5 +250,6 @@ __all__ = [
     "levels_above",
     "multigraph",
     "no_levels",
+    "restored_state",
     "start_state",
 ]

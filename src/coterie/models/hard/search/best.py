@@ -19,11 +19,13 @@ from numpy.random import Generator
 
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.engine import Engine
+from coterie.engine.checkpoint import iterations, numbered
 from coterie.models.hard.description.search import DescriptionSearch, Trail
 from coterie.models.hard.description.state import KINDS, multigraph, start_state
 from coterie.models.hard.label_tools import renumber, renumber_sides
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.saved_search import SavedSearch, SearchSaver, check_close, saved_labels
 from coterie.models.hard.search import SearchResult, restarts
 from coterie.models.hard.search.agglomerate import agglomerate
 from coterie.models.hard.search.block_sizes import enlarge_small
@@ -38,6 +40,7 @@ _WORK = 12_000_000  # bounds perturbations x edges x blocks
 _PERTURBATIONS = (0, 50)  # minimum and maximum (ca-astroph: one lowers S by 1 part in 500)
 _REPAIRS = 2  # rounds of repairs of graphs that are too large for perturbations
 _PATIENCE = 8  # stop after this many perturbations in a row without improvement
+_FIRST, _REPAIR, _PERTURB = "first descent", "repair", "perturb"  # phases of a run
 
 
 def run(
@@ -51,13 +54,16 @@ def run(
     tol: float = 1e-6,
     min_block_size: int = 0,
     callback: Callback = silent,
+    saver: SearchSaver | None = None,
 ) -> SearchResult:
     """Search from single elements, or from the labels in `start`.
 
     An entry of the history is one clustering with n_blocks blocks: the first, one per
     perturbation, and the best of them after the final moves. `max_iter` bounds all but the last. A
-    perturbation that gains less than `tol` (relative) counts as no improvement.
+    perturbation that gains less than `tol` (relative) counts as no improvement. `saver` saves the
+    search while it runs, or continues one that was saved.
     """
+    saver = saver or SearchSaver()
     if not isinstance(objective, BlockObjective):
         return restarts.run(
             objective,
@@ -67,21 +73,33 @@ def run(
             max_iter=max_iter,
             min_block_size=min_block_size,
             callback=callback,
+            saver=saver,
         )
     trail = _Trail(max_iter, callback)
+    saved = saver.take()
+    if saved is not None:
+        with saver.errors():
+            trail.restore(saved, objective, n_blocks)
     singles = tuple(np.arange(n, dtype=np.int32) for n in objective.n_elements)
-    descent = _Descent(objective, n_blocks, rng, engine, min_block_size)
+    steps = saver.inside(trail.point, saved.inner() if saved else None)
+    descent = _Descent(objective, n_blocks, rng, engine, min_block_size, steps)
     work = sum(len(side.indices) for side in objective.sides) * max(n_blocks)
     perturbations = min(max_iter - 1, int(np.clip(_WORK // max(work, 1), *_PERTURBATIONS)))
     try:
-        trail.add(*descent.down(singles if start is None else start))
-        if perturbations < 1 and max_iter > 1 and descent.can_repair:
-            trail.add(*descent.repair(trail.labels))
-        idle = 0
-        while idle < _PATIENCE and len(trail.history) <= perturbations:
+        if trail.phase == _FIRST:
+            trail.add(*(descent.resumed() or descent.down(singles if start is None else start)))
+            repairs = perturbations < 1 and max_iter > 1 and descent.can_repair
+            trail.phase = _REPAIR if repairs else _PERTURB
+            saver.save(trail.point)
+        if trail.phase == _REPAIR:
+            trail.add(*(descent.resumed() or descent.repair(trail.labels)))
+            trail.phase = _PERTURB
+            saver.save(trail.point)
+        while trail.idle < _PATIENCE and len(trail.history) <= perturbations:
             before = trail.entropy
-            trail.add(*descent.down(perturbed(trail.labels, rng)))
-            idle = 0 if before - trail.entropy > tol * abs(before) else idle + 1
+            trail.add(*(descent.resumed() or descent.down(perturbed(trail.labels, rng))))
+            trail.idle = 0 if before - trail.entropy > tol * abs(before) else trail.idle + 1
+            saver.save(trail.point)
         trail.add(*descent.finish(trail.labels))
         return trail.result(converged=True)
     except KeyboardInterrupt:
@@ -104,13 +122,33 @@ class _Descent:
     rng: Generator
     engine: Engine
     min_block_size: int
+    saver: SearchSaver
 
-    def down(self, labels: Labels) -> tuple[Labels, float, int]:
+    def resumed(self) -> tuple[Labels, float, int] | None:
+        """Finish the descent that a checkpoint interrupted; None if there is none."""
+        saved = self.saver.take()
+        if saved is None:
+            return None
+        with self.saver.errors():
+            sizes = enumerate(self.objective.n_elements)
+            labels = tuple(saved_labels(saved, f"labels.{side}", n) for side, n in sizes)
+            moved = int(saved.facts["moved"])
+        return self.down(labels, moved)
+
+    def down(self, labels: Labels, moved: int = 0) -> tuple[Labels, float, int]:
         """Merge down with moves between levels; return (labels, entropy, moves made)."""
-        goal, moved = self.n_blocks, 0
-        labels = self._merge(labels, tuple(int(_ABOVE * k) for k in goal))
+        goal = self.n_blocks
+        labels = agglomerate(
+            self.objective,
+            labels,
+            tuple(int(_ABOVE * k) for k in goal),
+            self.rng,
+            self.engine,
+            self._save_level,
+        )
         labels, found = renumber_sides(labels)
         while any(k > wanted for k, wanted in zip(found, goal, strict=True)):
+            self._save_level(labels, moved)
             state = self.objective.start(labels, found)
             moved += settle(self.objective, state, self.rng, self.engine, passes=_PASSES).moved
             level = tuple(
@@ -122,6 +160,10 @@ class _Descent:
             labels = enlarge_small(self.objective, labels, goal, min_size, self.rng, self.engine)
         labels, entropy, last = self.finish(labels, _MIN_GAIN)
         return labels, entropy, moved + last
+
+    def _save_level(self, labels: Labels, moved: int = 0) -> None:
+        """Save the descent at labels from which `down` continues."""
+        self.saver.save(lambda: SavedSearch(numbered("labels", labels), {"moved": moved}))
 
     @property
     def can_repair(self) -> bool:
@@ -175,6 +217,37 @@ class _Trail:
     entropy: float = np.inf
     history: list[Iteration] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter)
+    phase: str = _FIRST
+    idle: int = 0  # perturbations in a row without improvement
+
+    def point(self) -> SavedSearch:
+        """Return what is needed to continue the run."""
+        facts = {
+            "entropy": self.entropy if self.labels else None,
+            "history": [list(entry) for entry in self.history],
+            "phase": self.phase,
+            "idle": self.idle,
+        }
+        return SavedSearch(numbered("best", self.labels), facts)
+
+    def restore(
+        self, saved: SavedSearch, objective: BlockObjective, n_blocks: tuple[int, ...]
+    ) -> None:
+        """Continue from a saved point."""
+        facts = saved.facts
+        self.phase, self.idle = str(facts["phase"]), int(facts["idle"])
+        self.history = iterations(facts["history"])
+        if self.history:
+            self.began -= self.history[-1].seconds
+        if facts["entropy"] is None:
+            return
+        sides = zip(objective.n_elements, n_blocks, strict=True)
+        self.labels = tuple(
+            saved_labels(saved, f"best.{side}", n, k) for side, (n, k) in enumerate(sides)
+        )
+        self.entropy = float(facts["entropy"])
+        entropy = objective.entropy(objective.start(self.labels, n_blocks))
+        check_close("entropy", self.entropy, entropy)
 
     def add(self, labels: Labels, entropy: float, moved: int) -> None:
         """Record one clustering and report it."""

@@ -8,7 +8,9 @@ from typing import Any
 from numpy.random import Generator
 
 from coterie.base.progress import Callback, Iteration, Progress, silent
+from coterie.engine.checkpoint import iterations, numbered
 from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.saved_search import SavedSearch, SearchSaver, check_close, saved_labels
 from coterie.models.hard.search import SearchResult
 from coterie.models.hard.search.paper import random_labels
 
@@ -24,17 +26,35 @@ def run(
     max_iter: int = 300,
     min_block_size: int = 0,
     callback: Callback = silent,
+    saver: SearchSaver | None = None,
 ) -> SearchResult:
     """Make sequential exact sweeps (for points: Hartigan's algorithm) from several starts.
 
     The first start is `start` if given; the others are random. Every descent ends locally optimal
     unless it needs more than `max_iter` sweeps. An entry of the history is one descent."""
+    saver = saver or SearchSaver()
     began = time.perf_counter()
-    best, entropy = None, float("inf")
+    best: Labels | None = None
+    entropy = float("inf")
     history: list[Iteration] = []
     converged, interrupted = True, False
+
+    def point() -> SavedSearch:
+        rows = [list(entry) for entry in history]
+        facts = {"entropy": entropy, "history": rows, "converged": converged}
+        return SavedSearch(numbered("best", best or ()), facts)
+
+    saved = saver.take()
+    if saved is not None:
+        with saver.errors():
+            sides = zip(objective.n_elements, n_blocks, strict=True)
+            best = tuple(saved_labels(saved, f"best.{s}", n, k) for s, (n, k) in enumerate(sides))
+            history, converged = iterations(saved.facts["history"]), bool(saved.facts["converged"])
+            entropy = float(saved.facts["entropy"])
+            check_close("entropy", entropy, objective.entropy(objective.start(best, n_blocks)))
+            began -= history[-1].seconds
     try:
-        for restart in range(1, _RESTARTS + 1):
+        for restart in range(len(history) + 1, _RESTARTS + 1):
             labels = start if restart == 1 else None
             if labels is None:
                 labels = random_labels(objective.n_elements, n_blocks, rng, min_block_size)
@@ -44,6 +64,7 @@ def run(
             if best is None or entropy > S:
                 best, entropy, converged = state.labels, S, finished
             history.append(Iteration(restart, time.perf_counter() - began, S, moved))
+            saver.save(point)
             callback(Progress("fit", restart, _RESTARTS, S, f"best {entropy:,.1f}"))
     except KeyboardInterrupt:
         if best is None:

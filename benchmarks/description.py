@@ -1,0 +1,303 @@
+"""Shortest descriptions compared with graph-tool; planted graphs of four kinds; a million nodes.
+
+    python benchmarks/description.py --only description    # about five minutes
+    python benchmarks/description.py --only planted        # about three minutes
+    python benchmarks/description.py --only size           # about three minutes
+
+`description`: networks from graph-tool's own collection (skipped if /usr/bin/python3 does not have
+it), without directions, weights, loops and repeated edges. Both libraries minimise the description
+length of the degree-corrected block model; both results are scored by graph-tool's
+`BlockState.entropy()`. CPU seconds of the search on one thread.
+
+`planted`: graphs like those of the Streaming Graph Challenge (Kao et al., 2017): about n^0.35
+blocks, power-law degrees, edges inside blocks 5 (overlap low) or 2.5 (high) times as many as
+between, block sizes in proportion to Dirichlet draws (10: low variation, 2: high). Directions are
+not drawn.
+
+`size`: `search="best"` with the planted number of blocks on growing graphs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import coterie as ct
+from cluster import SYSTEM_PYTHON, graph_tool_version
+from coterie.data.generators import planted_partition
+from coterie.engine import LocalEngine
+from record import Recorder, add_options, read_sections, show
+
+SECTIONS = ("description", "planted", "size")
+NETWORKS = (
+    "celegansneural",
+    "netscience",
+    "polblogs",
+    "power",
+    "hep-th",
+    "cond-mat",
+    "as-22july06",
+    "astro-ph",
+)
+FETCH = """
+import sys
+import numpy as np
+from graph_tool import collection
+graph = collection.data[sys.argv[1]]
+edges = np.sort(graph.get_edges()[:, :2], axis=1)
+edges = np.unique(edges[edges[:, 0] != edges[:, 1]], axis=0)
+np.save(sys.argv[2], np.unique(edges, return_inverse=True)[1].reshape(-1, 2))
+"""
+PEER = """
+import json, sys, time
+import numpy as np
+import graph_tool.all as gt
+edges, ours = np.load(sys.argv[1]), np.load(sys.argv[2])
+gt.openmp_set_num_threads(1)
+gt.seed_rng(0); np.random.seed(0)
+g = gt.Graph(directed=False)
+g.add_vertex(int(edges.max()) + 1)
+g.add_edge_list(edges)
+scored = gt.BlockState(g, b=g.new_vp("int", ours), deg_corr=True).entropy()
+began = time.process_time()
+state = gt.minimize_blockmodel_dl(g)
+seconds = time.process_time() - began
+print(json.dumps({"ours": scored, "length": state.entropy(), "cpu": seconds,
+                  "blocks": int(state.get_nonempty_B())}))
+"""
+KINDS = {
+    "low overlap, low variation": (5.0, 10.0),
+    "low overlap, high variation": (5.0, 2.0),
+    "high overlap, low variation": (2.5, 10.0),
+    "high overlap, high variation": (2.5, 2.0),
+}
+SIZES = {5_000: 19, 20_000: 32, 50_000: 44}  # nodes: blocks
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--only", default=",".join(SECTIONS), help="comma-separated parts to run")
+    parser.add_argument(
+        "--nodes", type=int, default=1_000_000, help="the largest graph of `size`, e.g. 100000"
+    )
+    parser.add_argument(
+        "--planted", default="5000,20000", help="sizes of `planted`, e.g. 5000,50000"
+    )
+    parser.add_argument(
+        "--networks",
+        default=",".join(NETWORKS),
+        help="networks of `description`; recorded figures of the others are kept",
+    )
+    parser.add_argument(
+        "--peer",
+        type=Path,
+        help="folder with NAME.json (length, cpu, blocks) of earlier runs of graph-tool",
+    )
+    add_options(parser)
+    given = parser.parse_args()
+    record = Recorder("cluster", given)
+    fit(planted_partition(1_500, 3, rng=0)[0], "auto", "degree-corrected")  # loads the kernels
+    for name in given.only.split(","):
+        if name == "description":
+            description(record, given.networks.split(","), given.peer)
+        elif name == "planted":
+            planted(record, [int(n) for n in given.planted.split(",")])
+        else:
+            size(record, given.nodes)
+
+
+def fit(graph: ct.Graph, k: int | str, objective: str) -> tuple[ct.GeneralizedKMeans, float]:
+    """Return the model fitted on one thread, and the CPU seconds."""
+    with LocalEngine(1) as engine, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        began = time.process_time()
+        model = ct.GeneralizedKMeans(k, objective=objective, rng=0).fit(graph, engine=engine)
+        return model, time.process_time() - began
+
+
+def run_peer(code: str, *arguments: Path | str) -> str:
+    done = subprocess.run(
+        [SYSTEM_PYTHON, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def kept(record: Recorder, section: str, measured: list[dict[str, Any]], *key: str) -> Any:
+    """Return the recorded rows of a section with those that were measured now in their place."""
+    rows = read_sections(record.path).get(section, {}).get("rows", [])
+    merged = {tuple(row[name] for name in key): row for row in [*rows, *measured]}
+    return sorted(merged.values(), key=lambda row: row["nodes"])
+
+
+def description(record: Recorder, networks: list[str], earlier: Path | None) -> None:
+    """The shortest description that each library finds."""
+    peer = graph_tool_version()
+    if peer is None:
+        print(f"graph-tool is not installed for {SYSTEM_PYTHON}: nothing to compare with")
+        return
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        edges_file, labels_file = Path(folder, "edges.npy"), Path(folder, "labels.npy")
+        for name in networks:
+            run_peer(FETCH, name, edges_file)
+            edges = np.load(edges_file)
+            graph = ct.Graph.from_edges(edges[:, 0], edges[:, 1])
+            model, seconds = fit(graph, "auto", "degree-corrected")
+            np.save(labels_file, np.asarray(model.labels_, np.int64))
+            code, theirs = PEER, {}
+            if earlier is not None:
+                code = PEER.replace("gt.minimize_blockmodel_dl(g)", "gt.BlockState(g)")
+                theirs = json.loads((earlier / f"{name}.json").read_text())
+            theirs = json.loads(run_peer(code, edges_file, labels_file).splitlines()[-1]) | theirs
+            rows.append(
+                {
+                    "graph": name,
+                    "nodes": graph.n_nodes,
+                    "edges": graph.n_edges,
+                    "length": theirs["ours"],
+                    "blocks": int(model.labels_.max()) + 1,
+                    "cpu": seconds,
+                    "peer_length": theirs["length"],
+                    "peer_blocks": theirs["blocks"],
+                    "peer_cpu": theirs["cpu"],
+                    "difference": theirs["ours"] / theirs["length"] - 1,
+                    "speedup": theirs["cpu"] / seconds,
+                }
+            )
+            show(rows[-1])
+    record.add(
+        "description",
+        kept(record, "description", rows, "graph"),
+        title="Shortest descriptions, degree-corrected, any number of blocks",
+        data="networks of graph-tool's collection, without directions, weights, loops and repeated "
+        "edges",
+        asked='coterie: GeneralizedKMeans("auto", objective="degree-corrected", rng=0). '
+        "graph-tool: minimize_blockmodel_dl, seed 0. Both minimise the description length of the "
+        "same model; both are scored by graph-tool's BlockState.entropy(). CPU seconds of the "
+        "search, in separate processes",
+        threads="1",
+        versions={"graph-tool": peer},
+    )
+
+
+def challenge_graph(n: int, k: int, ratio: float, alpha: float, seed: int = 0) -> Any:
+    """Draw a graph like those of the Streaming Graph Challenge; return it and its labels."""
+    rng = np.random.default_rng(seed)
+    labels = np.sort(rng.choice(k, n, p=rng.dirichlet(np.full(k, alpha))))
+    raw = 10.0 * (1 - rng.random(n)) ** (-1 / 1.5)  # exponent 2.5, between 10 and 100
+    weight = np.minimum(raw, 100.0)
+    m = int(weight.sum() / 2)
+    source = rng.choice(n, m, p=weight / weight.sum())
+    inside = rng.random(m) < ratio / (1 + ratio)
+    order = np.concatenate([[0.0], np.cumsum(weight)])
+    first = np.searchsorted(labels, np.arange(k + 1))
+    low = np.where(inside, order[first[labels[source]]], 0.0)
+    high = np.where(inside, order[first[labels[source] + 1]], order[-1])
+    target = np.searchsorted(order, low + rng.random(m) * (high - low), side="right") - 1
+    target = np.clip(target, 0, n - 1)
+    place = rng.permutation(n)
+    truth = np.empty(n, np.int64)
+    truth[place] = labels
+    return ct.Graph.from_edges(place[source], place[target], n_nodes=n), truth
+
+
+def pairwise(found: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+    """Return pairwise precision and recall of blocks."""
+    both = np.zeros((found.max() + 1, truth.max() + 1))
+    np.add.at(both, (found, truth), 1)
+
+    def pairs(counts: np.ndarray) -> float:
+        return float((counts * (counts - 1) / 2).sum())
+
+    return pairs(both) / pairs(both.sum(1)), pairs(both) / pairs(both.sum(0))
+
+
+def planted(record: Recorder, sizes: list[int]) -> None:
+    """Blocks found by `auto` in planted graphs of four kinds."""
+    rows: list[dict[str, Any]] = []
+    for n in sizes:
+        k = SIZES.get(n) or round(n**0.35)
+        for kind, (ratio, alpha) in KINDS.items():
+            graph, truth = challenge_graph(n, k, ratio, alpha)
+            model, seconds = fit(graph, "auto", "degree-corrected")
+            precision, recall = pairwise(model.labels_, truth)
+            rows.append(
+                {
+                    "kind": kind,
+                    "nodes": n,
+                    "edges": graph.n_edges,
+                    "planted": len(np.unique(truth)),
+                    "found": int(model.labels_.max()) + 1,
+                    "precision": precision,
+                    "recall": recall,
+                    "cpu": seconds,
+                }
+            )
+            show(rows[-1])
+    record.add(
+        "planted",
+        kept(record, "planted", rows, "nodes", "kind"),
+        title="Planted graphs of four kinds",
+        data="generated: n^0.35 blocks of unequal size, power-law degrees between 10 and 100 "
+        "(challenge_graph, seed 0)",
+        asked='GeneralizedKMeans("auto", objective="degree-corrected", rng=0); pairwise precision '
+        "and recall of the blocks; CPU seconds",
+        threads="1",
+    )
+
+
+def size(record: Recorder, largest: int) -> None:
+    """`best` with the planted number of blocks on growing graphs."""
+    rows: list[dict[str, Any]] = []
+    for n in (20_000, 100_000, 1_000_000):
+        if n > largest:
+            continue
+        graph, truth = planted_partition(n, 100, mean_degree=20, rng=0)
+        if not rows:
+            fit(graph, 100, "simple")  # compiles the kernels
+        model, seconds = fit(graph, 100, "simple")
+        precision, recall = pairwise(model.labels_, truth)
+        rows.append(
+            {
+                "nodes": n,
+                "edges": graph.n_edges,
+                "k": 100,
+                "entropy": model.entropy_,
+                "precision": precision,
+                "recall": recall,
+                "cpu": seconds,
+                "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+            }
+        )
+        show(rows[-1])
+    exponent = np.polyfit([np.log(r["nodes"]) for r in rows], [np.log(r["cpu"]) for r in rows], 1)[
+        0
+    ]
+    record.add(
+        "size",
+        rows,
+        title="The best search on growing graphs",
+        data="planted partition, 100 blocks, mean degree 20 (generated, seed 0)",
+        asked='GeneralizedKMeans(100, objective="simple", search="best", rng=0); CPU seconds of '
+        "the fit; peak memory of the whole process",
+        threads="1",
+        remarks=f"Time grows as n to the power {exponent:.2f}",
+    )
+
+
+if __name__ == "__main__":
+    main()
