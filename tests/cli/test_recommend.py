@@ -307,6 +307,16 @@ def test_lists_of_some_users_and_items(model, tmp_path) -> None:
     assert {int(row["item"]) for row in rows} == set(range(102, 112))
 
 
+def test_an_empty_list_is_explained(model, tmp_path) -> None:
+    seen = ct.load_recommender(model)
+    user = seen.users_.ids[0]
+    own = seen.items_.ids[seen.table_.items[seen.table_.rows_of_user(0)]]
+    wanted = tmp_path / "own.txt"
+    wanted.write_text(f"{own[0]}\n")
+    done = coterie("recommend", "top", model, "--user", user, "--candidates", wanted)
+    assert done.exit_code == 0 and "--rated includes them" in done.output
+
+
 def test_orders_of_top(model) -> None:
     rec = ct.load_recommender(model)
     for order in ("both", "interaction", "rating"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -176,3 +177,19 @@ def test_command_line_uses_features(tmp_path: Path) -> None:
     assert float(blue[2]) > float(red[2]) and blue[-1].lower() == "false"
     missing = coterie(*fit, "--item-features", "none.csv", folder=tmp_path)
     assert missing.returncode == 2 and "none.csv" in missing.stderr
+    evaluation = ["recommend", "evaluate", "r.csv", "--iterations", "30", "--runs", "1", "--json"]
+    cold = [*evaluation, "--split", "cold-items", "--test-share", "0.2"]
+    plain = coterie(*cold, folder=tmp_path)
+    better = coterie(*cold, "--item-features", "i.csv", folder=tmp_path)
+    assert json.loads(better.stdout)["rmse"] < 0.9 * json.loads(plain.stdout)["rmse"]
+    for options, what in (
+        (["--item-features", "none.csv"], "none.csv"),
+        (
+            ["--item-features", "i.csv", "--model", "mmsbm"],
+            "--model mmsbm does not use --item-feat",
+        ),
+        (["--split", "time"], "needs the time of each rating"),
+        (["--test-share", "0.2"], "--test-share requires --split"),
+    ):
+        refused = coterie(*evaluation, *options, folder=tmp_path)
+        assert refused.returncode == 2 and what in refused.stderr, refused.stderr

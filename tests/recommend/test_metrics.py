@@ -221,3 +221,32 @@ def test_evaluation_reports_rankings_of_every_length(ratings) -> None:
         assert found.rankings[n].recall == pytest.approx(np.mean(recalls))
     assert found.to_json()["at"]["5"]["recall"] == found.rankings[5].recall
     assert found.means.ndcg == found.rankings[3].ndcg
+
+
+@pytest.mark.parametrize("split", ["cold-users", "cold-items"])
+def test_cold_splits_hide_all_ratings_of_some_nodes(ratings, split: str) -> None:
+    rows = split_rows(ratings, split, test_share=0.25, seed=3)
+    nodes = ratings.users if split == "cold-users" else ratings.items
+    hidden = set(nodes[rows].tolist())
+    rest = np.setdiff1d(np.arange(len(ratings)), rows)
+    assert not hidden & set(nodes[rest].tolist())
+    assert len(hidden) == round(0.25 * len(np.unique(nodes)))
+    assert np.array_equal(rows, split_rows(ratings, split, test_share=0.25, seed=3))
+    assert not np.array_equal(rows, split_rows(ratings, split, test_share=0.25, seed=4))
+
+
+def test_features_are_used_in_evaluations() -> None:
+    rng = np.random.default_rng(0)
+    kind = np.arange(60) % 2
+    pairs = rng.choice(50 * 60, 1500, replace=False)
+    u, v = pairs // 60, pairs % 60
+    stars = np.clip(np.round(3 + 1.2 * (2 * kind[v] - 1) + rng.normal(0, 0.5, len(u))), 1, 5)
+    table = ct.Ratings.from_arrays(u, v, stars)
+    items = ct.FeatureTable.from_columns(np.arange(60), {"kind": np.array(["a", "b"])[kind]})
+
+    def make() -> ct.AdditiveBlockModel:
+        return ct.AdditiveBlockModel(n_partitions=2, n_chains=1, n_sweeps=30, pilot=False, rng=0)
+
+    without = evaluate(make, table, split="cold-items", seed=1).means.rmse
+    known = evaluate(make, table, split="cold-items", seed=1, item_features=items).means.rmse
+    assert known < 0.7 < 1.0 < without

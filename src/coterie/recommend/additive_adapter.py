@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -11,10 +12,12 @@ from coterie.base.array_checks import ArrayError, check_array
 from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
+from coterie.kernels.additive.fold_in import factor_moments
 from coterie.kernels.additive.predict import Samples, explanations, item_similarities
 from coterie.models.additive import AdditiveBlockModel
 from coterie.models.additive.checkpoint import check_cuts
 from coterie.models.additive.predict import (
+    only_users,
     pair_distributions,
     samples_with_factors,
     with_items,
@@ -24,6 +27,14 @@ from coterie.models.additive.rating_scale import RatingScale
 from coterie.models.additive.side_information import SideInformation
 from coterie.recommend.adapter import Contribution, GroupPair, Source, check_scale
 from coterie.recommend.registry import register_adapter
+
+
+class FeatureShares(NamedTuple):
+    """What side information adds to an expected rating, by offset and by taste."""
+
+    offset: float
+    taste: float
+    terms: list[Contribution]
 
 
 @register_adapter(AdditiveBlockModel)
@@ -45,8 +56,12 @@ class AdditiveAdapter:
             model.scale_,
             model.samples_,
             model.chain_of_sample_,
-            SideInformation(features.user_map, model.user_encoding_, model.user_side_),
-            SideInformation(features.item_map, model.item_encoding_, model.item_side_),
+            SideInformation(
+                features.user_map, model.user_encoding_, model.user_side_, model.user_cold_start_
+            ),
+            SideInformation(
+                features.item_map, model.item_encoding_, model.item_side_, model.item_cold_start_
+            ),
         )
 
     @property
@@ -69,13 +84,25 @@ class AdditiveAdapter:
     def with_users(self, nodes: list[NodeRatings]) -> Self:
         features = self.user_side.features(nodes)
         samples = with_users(self.samples, nodes, features)
-        side = self.user_side.with_size(samples.user_offsets.shape[1])
+        side = self.user_side.with_ratings(nodes, samples.user_offsets.shape[1])
         return replace(self, samples=samples, user_side=side)
+
+    def only_users(self, nodes: list[NodeRatings]) -> Self:
+        features = self.user_side.features(nodes)
+        samples = only_users(self.samples, nodes, features, self._item_moments)
+        # Features of the added users have been used; explanations show those of known users.
+        known = replace(self.user_side, rows=self.user_side.rows[:0], cold=None)
+        side = known.with_size(len(nodes))
+        return replace(self, samples=samples, user_side=side)
+
+    @cached_property
+    def _item_moments(self) -> np.ndarray:
+        return np.asarray(factor_moments(self.samples.item_factors))
 
     def with_items(self, nodes: list[NodeRatings]) -> Self:
         features = self.item_side.features(nodes)
         samples = with_items(self.samples, nodes, features)
-        side = self.item_side.with_size(samples.item_offsets.shape[1])
+        side = self.item_side.with_ratings(nodes, samples.item_offsets.shape[1])
         return replace(self, samples=samples, item_side=side)
 
     def contributions(self, user: int, item: int) -> list[Contribution]:
@@ -100,42 +127,60 @@ class AdditiveAdapter:
                 rating = float(shares[4 + s])
                 terms.append(Contribution(Source.GROUPS, 1 / chains, rating, groups))
         middle, of_user, of_item, of_taste = (float(x) for x in offsets)
-        taste = [Contribution(Source.TASTE, 1.0, of_taste)] if of_taste else []
         # Predictions are summed in single precision; the baseline takes up the rounding.
         predicted = self.distributions(np.array([user]), np.array([item]), "local") @ self.values
         middle += float(predicted[0]) - float(offsets.sum()) - sum(term.share for term in terms)
         for_user = self._from_features(user, item, of_user=True)
         for_item = self._from_features(user, item, of_user=False)
-        of_user -= sum(term.rating for term in for_user)
-        of_item -= sum(term.rating for term in for_item)
+        of_user -= for_user.offset
+        of_item -= for_item.offset
+        of_taste -= for_user.taste + for_item.taste
+        taste = [Contribution(Source.TASTE, 1.0, of_taste)] if of_taste else []
         return [
             Contribution(Source.BASELINE, 1.0, middle),
             Contribution(Source.USER, 1.0, of_user),
             Contribution(Source.ITEM, 1.0, of_item),
-            *for_user,
-            *for_item,
+            *for_user.terms,
+            *for_item.terms,
             *taste,
             *terms,
         ]
 
-    def _from_features(self, user: int, item: int, *, of_user: bool) -> list[Contribution]:
-        """Return what side information adds to an offset, with its most important features."""
-        side = self.user_side if of_user else self.item_side
-        node = user if of_user else item
+    def _from_features(self, user: int, item: int, *, of_user: bool) -> FeatureShares:
+        """Return what side information of one side adds, with its most important features.
+
+        Of a node with ratings it is the part of its offset that the features explain; of a node
+        without ratings also the part of its taste.
+        """
+        side, other_side = self.user_side, self.item_side
+        node, other = user, item
+        if not of_user:
+            side, other_side, node, other = other_side, side, other, node
         if not side.encoding.columns or node >= len(side.rows) or not side.rows[node].any():
-            return []
-        links = self.samples.user_links if of_user else self.samples.item_links
-        total, T = np.zeros(len(side.encoding.columns)), len(links)
+            return FeatureShares(0.0, 0.0, [])
+        samples = self.samples
+        links = samples.user_links if of_user else samples.item_links
+        offsets = samples.user_offsets if of_user else samples.item_offsets
+        factors = samples.item_factors if of_user else samples.user_factors
+        shared = of_user and other_side.is_cold(other)  # the item's features have their part
+        total, T = np.zeros((2, len(side.encoding.columns))), len(links)
         for t in range(T):
-            parts = explanations(self.samples, self.values, user, item, t, t + 1)
-            offsets = self.samples.user_offsets if of_user else self.samples.item_offsets
+            parts = explanations(samples, self.values, user, item, t, t + 1)
             offset = float(offsets[t, node])
             rate = parts[1 if of_user else 2] / offset if offset else 0.0
-            total += rate * side.column_effects(node, links[t]) / T
-        named = sorted(zip(total, side.encoding.columns, strict=True), key=lambda x: -abs(x[0]))
+            if side.cold is not None and side.cold.predicts(node):
+                theirs = factors[t, other].astype(np.float64)
+                if shared and other_side.cold is not None:
+                    theirs = theirs - other_side.cold.taste(other_side.rows[other], t)
+                total += rate * side.cold.column_effects(side.rows[node], t, theirs) / T
+            else:
+                total[0] += rate * side.column_effects(node, links[t]) / T
+        effects = total.sum(axis=0)
+        named = sorted(zip(effects, side.encoding.columns, strict=True), key=lambda x: -abs(x[0]))
         shown = ", ".join(f"{c.title} {x:+.2f}" for x, c in named[:3] if abs(x) >= 0.005)
         source = Source.USER_FEATURES if of_user else Source.ITEM_FEATURES
-        return [Contribution(source, 1.0, float(total.sum()), None, shown or "each below 0.01")]
+        term = Contribution(source, 1.0, float(effects.sum()), None, shown or "each below 0.01")
+        return FeatureShares(float(total[0].sum()), float(total[1].sum()), [term])
 
     @property
     def described_users(self) -> np.ndarray:
@@ -215,7 +260,7 @@ class AdditiveAdapter:
                 "links", getattr(samples, f"{side}_links"), np.float32, (t, None, rank + 1)
             )
             information: SideInformation = getattr(self, f"{side}_side")
-            information.check(n, n_items if side == "user" else n_users, links.shape[1])
+            information.check(n, n_items if side == "user" else n_users, links)
         check_array(
             "factor precisions", samples.factor_precisions, np.float32, (t, 2, rank + 1), low=0
         )

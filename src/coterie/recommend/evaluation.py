@@ -12,6 +12,7 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Progress, silent
 from coterie.data import Ratings
+from coterie.data.features import FeatureTable
 from coterie.engine import Engine
 from coterie.engine.resolve import running_engine
 from coterie.models.base import Estimator
@@ -26,7 +27,8 @@ from coterie.recommend.metrics import (
 from coterie.recommend.ranking import top_items
 from coterie.recommend.recommender import Recommender
 
-SPLITS = ("random", "time", "last-n")
+SPLITS = ("random", "time", "last-n", "cold-users", "cold-items")
+_TIMED = ("time", "last-n")
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +105,8 @@ def evaluate(
     top: int | Sequence[int] = 10,
     order: str = "both",
     likes: bool | None = None,
+    user_features: FeatureTable | None = None,
+    item_features: FeatureTable | None = None,
     engine: str | Engine = "local",
     callback: Callback = silent,
 ) -> Evaluation:
@@ -132,6 +136,8 @@ def evaluate(
                 top=top,
                 order=order,
                 likes=likes,
+                user_features=user_features,
+                item_features=item_features,
                 engine=runner,
             )
             metrics.append(last.metrics)
@@ -146,7 +152,8 @@ def split_rows(
 
     "random" draws a share of all ratings, "time" takes the share with the latest timestamps, and
     "last-n" takes the `last` latest ratings of each user who has more than that. Equal times are
-    ordered as in the data.
+    ordered as in the data. "cold-users" and "cold-items" draw a share of the users (items) and take
+    all their ratings.
 
     >>> table = Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5], timestamps=[30, 20, 10])
     >>> split_rows(table, "time", test_share=0.3), split_rows(table, "last-n")
@@ -157,7 +164,7 @@ def split_rows(
             f"unknown `split`: {split!r}", remedy=f"use one of {', '.join(map(repr, SPLITS))}"
         )
     n, times = len(ratings), ratings.timestamps
-    if split != "random" and times is None:
+    if split in _TIMED and times is None:
         raise InputError(
             f"`split={split}` needs the time of each rating, and the table has none",
             remedy="add a column with timestamps, or use `split=random`",
@@ -175,8 +182,15 @@ def split_rows(
         if not 0 < test_share < 1:
             raise InputError(f"`test_share` must be between 0 and 1, not {test_share:g}")
         count = round(test_share * n)
-        if split == "random":
-            order = np.random.default_rng(seed).permutation(n)
+        rng = np.random.default_rng(seed)
+        if split.startswith("cold-"):
+            nodes = ratings.users if split == "cold-users" else ratings.items
+            rated = np.unique(nodes)
+            drawn = rng.permutation(rated)[: max(1, round(test_share * len(rated)))]
+            held_out = np.isin(nodes, drawn)
+            order, count = np.argsort(held_out, kind="stable"), int(held_out.sum())
+        elif split == "random":
+            order = rng.permutation(n)
         else:
             assert times is not None
             order = np.argsort(times, kind="stable")
@@ -197,9 +211,11 @@ def evaluate_split(
     top: int | Sequence[int] = 10,
     order: str = "both",
     likes: bool | None = None,
+    user_features: FeatureTable | None = None,
+    item_features: FeatureTable | None = None,
     engine: Engine,
 ) -> FoldResult:
-    """Fit a model to one table and test its predictions on the other."""
+    """Fit a model to one table, and to features if given, and test it on the other table."""
     if not len(test):
         raise InputError("there are no ratings to test on", remedy="give at least one rating")
     lengths = [top] if isinstance(top, int) else list(top)
@@ -207,7 +223,8 @@ def evaluate_split(
         raise InputError(f"the lengths of rankings must be at least 1, not {lengths}")
     wanted = as_order(order)
     clock, cpu = time.perf_counter(), time.process_time()
-    recommender = Recommender(model, likes=likes).fit(train, engine=engine)
+    features: dict[str, Any] = {"user_features": user_features, "item_features": item_features}
+    recommender = Recommender(model, likes=likes).fit(train, engine=engine, **features)
     fit_seconds, fit_cpu = time.perf_counter() - clock, time.process_time() - cpu
     clock = time.perf_counter()
     users, items = test.user_ids[test.users], test.item_ids[test.items]

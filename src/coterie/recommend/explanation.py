@@ -13,6 +13,7 @@ from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.id_lookup import IdLookup
 
 _EXAMPLES = 3  # items named per group
+_SMALLEST_SHOWN = 0.005  # smaller contributions would be printed as 0.00
 
 
 class Reason(NamedTuple):
@@ -54,17 +55,19 @@ class Explanation(NamedTuple):
         Returns
         -------
         list of str
-            The expected rating, then one line per reason, then the sum of the others.
+            The expected rating, then one line per reason that is not 0.00, then the sum of the
+            others.
         """
         named = titles or {}
         item = named.get(self.item, self.item)
         lines = [f"Expected rating of user {self.user} for item {item}: {self.rating:.2f}"]
-        for contribution, examples in self.reasons:
+        reasons = [r for r in self.reasons if abs(r.contribution.share) >= _SMALLEST_SHOWN]
+        for contribution, examples in reasons:
             shown = ", ".join(str(named.get(example, example)) for example in examples)
             lines.append(f"{contribution.share:+.2f}  {_sentence(contribution, shown)}")
-        others = len(self.contributions) - len(self.reasons)
+        others = len(self.contributions) - len(reasons)
         if others > 0:
-            rest = self.rating - sum(reason.contribution.share for reason in self.reasons)
+            rest = self.rating - sum(reason.contribution.share for reason in reasons)
             lines.append(f"{rest:+.2f}  all {others} smaller contributions together")
         return lines
 

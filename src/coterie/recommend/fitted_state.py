@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -49,17 +50,24 @@ class FittedState:
         users, items = IdLookup(rated.user_ids), IdLookup(rated.item_ids)
         return cls(model, adapter, table, users, items, liked_level(adapter.values, table))
 
-    @property
+    @cached_property
     def known_users(self) -> np.ndarray:
         """Whether the model can predict each user: it has ratings, or features."""
         rated = np.asarray(self.table.user_counts.any(axis=1))
         return np.asarray(rated | _described(self.adapter, "described_users", rated))
 
-    @property
+    @cached_property
     def known_items(self) -> np.ndarray:
         """Whether the model can predict each item: it has ratings, or features."""
-        rated = np.asarray(self.table.item_counts.any(axis=1))
+        rated = self.table.rated_items
         return np.asarray(rated | _described(self.adapter, "described_items", rated))
+
+    @cached_property
+    def item_means(self) -> np.ndarray:
+        """The mean rating of each item, mixed with that of all ratings: for unknown users."""
+        table = self.table
+        shares = table.item_distributions(np.arange(table.n_items))
+        return np.asarray(shares @ self.adapter.values)
 
     @property
     def likes(self) -> bool:

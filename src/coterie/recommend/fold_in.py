@@ -36,10 +36,12 @@ def with_ratings(state: FittedState, ratings: Ratings) -> FittedState:
     placed = np.union1d(u[v < known_items], u[u >= known_users])
     if len(placed):
         adapter = adapter.with_users(_ratings_of_users(table, placed, known_items, state.likes))
-    new_items = np.arange(known_items, len(items))
+    described = np.unique(v[v < known_items])  # items with features that get their first ratings
+    described = described[state.table.item_counts[described].sum(axis=1) == 0]
+    new_items = np.concatenate([described, np.arange(known_items, len(items))])
     if len(new_items):
         adapter = adapter.with_items(_ratings_of_items(table, new_items, len(users), state.likes))
-        placed = np.unique(u[v >= known_items])
+        placed = np.unique(u[np.isin(v, new_items)])
         adapter = adapter.with_users(_ratings_of_users(table, placed, len(items), state.likes))
     return replace(
         state,
@@ -56,7 +58,8 @@ def _ratings_of_users(
 ) -> list[NodeRatings]:
     """Return the ratings that each user gave to the first `known_items` items."""
     rows = table.rows_of_users(users)
-    return _node_ratings(users, rows, table.items, table.levels, known_items, likes)
+    given = [(table.items[own], table.levels[own]) for own in rows]
+    return node_ratings(users, given, table.items, known_items, likes)
 
 
 def _ratings_of_items(
@@ -64,27 +67,31 @@ def _ratings_of_items(
 ) -> list[NodeRatings]:
     """Return the ratings that each item got from the first `known_users` users."""
     rows = table.rows_of_items(items)
-    return _node_ratings(items, rows, table.users, table.levels, known_users, likes)
+    given = [(table.users[own], table.levels[own]) for own in rows]
+    return node_ratings(items, given, table.users, known_users, likes)
 
 
-def _node_ratings(
+def node_ratings(
     nodes: np.ndarray,
-    rows_of_nodes: list[np.ndarray],
-    others: np.ndarray,
-    levels: np.ndarray,
+    given: list[tuple[np.ndarray, np.ndarray]],
+    all_others: np.ndarray,
     n_known: int,
     likes: bool,
 ) -> list[NodeRatings]:
-    """Return each node's ratings; for likes, with unliked pairs drawn at level 0."""
+    """Return each node's ratings; for likes, with unliked pairs drawn at level 0.
+
+    `given` has the other ends and the levels of each node's ratings, `all_others` the other end of
+    every rating of the table.
+    """
     found = []
-    for node, rows in zip(nodes, rows_of_nodes, strict=True):
-        own = rows[others[rows] < n_known]
-        ends, own_levels = others[own], levels[own]
-        if likes and len(own):
+    for node, (others, levels) in zip(nodes, given, strict=True):
+        known = others < n_known
+        ends, own_levels = others[known], levels[known]
+        if likes and len(ends):
             # The number is the seed, so the negatives do not depend on who else is added.
             rng = np.random.default_rng(int(node))
-            count = int(NEGATIVES_PER_LIKE * len(own))
-            unliked = negatives_of_one(rng, ends, others, n_known, count)
+            count = int(NEGATIVES_PER_LIKE * len(ends))
+            unliked = negatives_of_one(rng, ends, all_others, n_known, count)
             ends = np.concatenate([ends, unliked])
             own_levels = np.concatenate([own_levels, np.zeros_like(unliked)])
         found.append(NodeRatings(int(node), ends, own_levels))

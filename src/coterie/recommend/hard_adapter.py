@@ -70,10 +70,16 @@ class HardAdapter:
         return np.asarray((self.theta @ self.values)[self.users[users]][:, self.items])
 
     def with_users(self, nodes: list[NodeRatings]) -> Self:
+        users = with_rows(self.users, nodes, self._blocks_of_users(nodes))
+        return type(self)(self.values, users, self.items, self.counts)
+
+    def only_users(self, nodes: list[NodeRatings]) -> Self:
+        return type(self)(self.values, self._blocks_of_users(nodes), self.items, self.counts)
+
+    def _blocks_of_users(self, nodes: list[NodeRatings]) -> np.ndarray:
         log = np.log(self.theta)
         best = [log[:, self.items[n.others], n.levels].sum(axis=1).argmax() for n in nodes]
-        users = with_rows(self.users, nodes, np.array(best, np.int32))
-        return type(self)(self.values, users, self.items, self.counts)
+        return np.array(best, np.int32)
 
     def with_items(self, nodes: list[NodeRatings]) -> Self:
         log = np.log(self.theta).transpose(1, 0, 2)

@@ -94,6 +94,16 @@ def _pairs(table: RatingTable, users: np.ndarray, level: int) -> Pairs:
     return pairs_of(who, table.items[rows], table.levels[rows] >= level, len(users), table.n_items)
 
 
+def items_of_user(state: FittedState, user: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the items that one user has seen, and those that the user likes, each increasing.
+
+    The number -1 stands for an unknown user."""
+    table = state.table
+    rows = table.rows_of_user(user) if user >= 0 else np.empty(0, np.int64)
+    own = table.items[rows]
+    return np.unique(own), np.unique(own[table.levels[rows] >= state.liked_level])
+
+
 def with_added_items(
     state: FittedState, table: RatingTable, known_items: int
 ) -> FittedInteractions | None:

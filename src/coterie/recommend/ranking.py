@@ -10,7 +10,7 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.engine import Engine
 from coterie.recommend.fitted_state import FittedState
-from coterie.recommend.interactions import Order, pairs_of_users
+from coterie.recommend.interactions import Order, items_of_user, pairs_of_users
 
 _MAX_SCORES = 1 << 21  # in memory at once
 
@@ -66,17 +66,16 @@ def ranked_blocks(
     table = state.table
     # An item with features but no ratings has an expected rating, but no interactions.
     by_rating = order is Order.RATING
-    shown = state.known_items if by_rating else np.asarray(table.item_counts.any(axis=1))
+    shown = state.known_items if by_rating else table.rated_items
     if allowed is not None:
         shown = np.asarray(shown & allowed)
     candidates = np.flatnonzero(shown)
     predictable = np.append(state.known_users, False)[users]
-    fallback = table.item_distributions(np.arange(table.n_items)) @ state.adapter.values
     step = max(1, _MAX_SCORES // max(table.n_items, 1))
     for begin in range(0, len(users), step):
         block, known = users[begin : begin + step], predictable[begin : begin + step]
         if order is Order.RATING:
-            scores = np.tile(fallback[candidates], (len(block), 1))
+            scores = np.tile(state.item_means[candidates], (len(block), 1))
             if known.any():
                 scores[known] = state.adapter.scores(block[known], engine)[:, candidates]
         else:
@@ -91,7 +90,7 @@ def ranked_blocks(
             ratings = [score[own] for score, own in zip(scores, best, strict=True)]
         else:
             chosen = [candidates[own] for own in best]
-            ratings = _expected_ratings(state, block, known, chosen, fallback, engine)
+            ratings = _expected_ratings(state, block, known, chosen, engine)
         yield [
             RankedItems(candidates[own], rating, score[own])
             for own, rating, score in zip(best, ratings, scores, strict=True)
@@ -103,6 +102,9 @@ def _interaction_scores(
 ) -> np.ndarray:
     """Return the scores of all items by the interaction model: users x items."""
     assert state.interactions is not None  # the Recommender fits it before it ranks
+    if len(users) == 1:
+        own = items_of_user(state, int(users[0]))
+        return state.interactions.scores_of_one(own, order.target)[None, :]
     pairs = pairs_of_users(state, users)
     return state.interactions.scores(pairs, order.target)
 
@@ -112,14 +114,13 @@ def _expected_ratings(
     users: np.ndarray,
     known: np.ndarray,
     chosen: list[np.ndarray],
-    fallback: np.ndarray,
     engine: str | Engine,
 ) -> list[np.ndarray]:
     """Return the expected ratings of the chosen items of each user."""
     lengths = [len(items) for items in chosen]
     items = np.concatenate([np.empty(0, np.int64), *chosen]).astype(np.int64)
-    ratings = fallback[items]
     by_model = np.repeat(known, lengths)
+    ratings = np.empty(len(items)) if by_model.all() else state.item_means[items]
     if by_model.any():
         who = np.repeat(users, lengths)[by_model]
         p = state.adapter.distributions(who, items[by_model], engine)

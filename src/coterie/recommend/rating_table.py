@@ -41,6 +41,11 @@ class RatingTable:
         return np.bincount(cells, minlength=size * self.n_levels).reshape(size, self.n_levels)
 
     @cached_property
+    def rated_items(self) -> np.ndarray:
+        """Whether each item has a rating."""
+        return np.asarray(self.item_counts.any(axis=1))
+
+    @cached_property
     def everybody(self) -> np.ndarray:
         """The distribution of all ratings; never 0, so that no rating is impossible."""
         counts = self.user_counts.sum(axis=0) + 0.5
@@ -102,10 +107,13 @@ class RatingTable:
         touched = np.flatnonzero(np.isin(self.users, users))
         pairs = self.users[touched] * n_items + self.items[touched]
         replaced = touched[np.isin(pairs, users * n_items + items)]
+        old = (self.users, self.items, self.levels)
+        if len(replaced):
+            old = tuple(np.delete(column, replaced) for column in old)  # type: ignore[assignment]
         return RatingTable(
-            np.concatenate([np.delete(self.users, replaced), users]),
-            np.concatenate([np.delete(self.items, replaced), items]),
-            np.concatenate([np.delete(self.levels, replaced), levels]),
+            np.concatenate([old[0], users]),
+            np.concatenate([old[1], items]),
+            np.concatenate([old[2], levels]),
             n_users,
             n_items,
             self.n_levels,

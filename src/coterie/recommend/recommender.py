@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ from coterie.recommend.interactions import (
     with_interactions,
 )
 from coterie.recommend.likes import read_as_likes, with_unliked_pairs
+from coterie.recommend.newcomers import newcomers_alone
 from coterie.recommend.own_items import RankingExplanation, explain_ranking
 from coterie.recommend.ranking import RankedItems, ranked_blocks, top_items
 from coterie.recommend.rating_table import RatingTable
@@ -592,6 +594,50 @@ class Recommender(Estimator):
         array([False])
         """
         self._state = with_ratings(self._fitted, _as_ratings(ratings, y))
+        return self
+
+    def only_newcomers(self, ratings: Any, y: Any = None) -> Recommender:
+        """Return a recommender for new users alone, with the same answers as after `fold_in`.
+
+        This recommender does not change, and nothing of its users is copied: for a server that
+        places somebody by the ratings of one request. The result predicts, ranks and explains;
+        do not save it or add ratings to it.
+
+        Parameters
+        ----------
+        ratings : Ratings or array-like of shape (n_ratings, 2)
+            The ratings of the new users; or rows of (user, item), with the ratings in `y`.
+        y : array-like of shape (n_ratings,), optional
+            The ratings, if `ratings` holds only users and items.
+
+        Returns
+        -------
+        Recommender
+            A recommender whose users are the new ones. If a user is known or an item is new, it
+            has all users, as after `fold_in`.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=2)).fit(ratings)
+        >>> [found.item for found in rec.only_newcomers([["new", 7]], [5]).recommend("new")]
+        [8]
+        """
+        state = self._ranked(Order.BOTH)
+        return self._from_state(newcomers_alone(state, _as_ratings(ratings, y)))
+
+    def prepare_for_requests(self) -> Self:
+        """Build what makes answers for one user at a time quick; it takes more memory.
+
+        Returns
+        -------
+        Recommender
+            The recommender itself.
+        """
+        state = self._ranked(Order.BOTH)
+        assert state.interactions is not None
+        self._state = replace(state, interactions=state.interactions.prepared_for_requests())
         return self
 
     def explain(self, user: Any, item: Any) -> Explanation:

@@ -89,6 +89,14 @@ class SoftAdapter:
             ]
         )
 
+    def only_users(self, nodes: list[NodeRatings]) -> Self:
+        return self._with(
+            [
+                run._replace(users=self._memberships(nodes, run.items, run.theta))
+                for run in self.runs
+            ]
+        )
+
     def with_items(self, nodes: list[NodeRatings]) -> Self:
         return self._with(
             [
@@ -106,7 +114,13 @@ class SoftAdapter:
         self, own: np.ndarray, nodes: list[NodeRatings], others: np.ndarray, theta: np.ndarray
     ) -> np.ndarray:
         """Return the memberships of one side with these nodes added or replaced."""
-        memberships = fold_in_rows(
+        return with_rows(own, nodes, self._memberships(nodes, others, theta))
+
+    def _memberships(
+        self, nodes: list[NodeRatings], others: np.ndarray, theta: np.ndarray
+    ) -> np.ndarray:
+        """Return the memberships of these nodes, by their ratings."""
+        return fold_in_rows(
             rating_offsets(nodes),
             np.concatenate([node.others for node in nodes]),
             np.concatenate([node.levels for node in nodes]),
@@ -116,7 +130,6 @@ class SoftAdapter:
             max_iter=_MAX_ITER,
             tol=_TOL,
         )
-        return with_rows(own, nodes, memberships)
 
     def contributions(self, user: int, item: int) -> list[Contribution]:
         """Return, per run and pair of groups, its probability and its expected rating."""

@@ -20,7 +20,7 @@ from coterie.kernels.additive import distributions as additive_distributions
 from coterie.kernels.additive import factors as additive_factors
 from coterie.kernels.additive import response_styles as additive_styles
 from coterie.kernels.additive import sweep as additive_sweep
-from coterie.kernels.additive.fold_in import Newcomers, OtherSide, fold_in
+from coterie.kernels.additive.fold_in import Newcomers, OtherSide, factor_moments, fold_in
 from coterie.kernels.additive.predict import Samples, distributions, explanations
 from coterie.kernels.numba.random import stream
 from coterie.models.additive.chain_allocation import best_allocation
@@ -34,6 +34,7 @@ from coterie.models.additive.chains import (
     sample_of,
     start_chain,
 )
+from coterie.models.additive.convergence import SamplingError
 from coterie.models.additive.rating_scale import RatingScale
 
 STANDARD = NormalDist()
@@ -348,6 +349,20 @@ def test_cutpoints_move_by_one_newton_step() -> None:
     assert (np.diff(moved, axis=1) > 0).all()
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(11, 20))
+def test_styles_of_fine_scales_differ_by_quadratic_functions(seed: int, S: int, R: int) -> None:
+    rng = np.random.default_rng(seed)
+    inner = np.sort(rng.normal(0, 1.5, R - 1)) + np.arange(R - 1) * 0.05
+    cuts = np.hstack(
+        [np.full((S, 1), -40.0), inner + rng.normal(0, 0.3, (S, R - 1)), np.full((S, 1), 40.0)]
+    )
+    mean = cuts[:, 1:-1].mean(axis=0)
+    expected = [reference.closest_quadratic(mean, row - mean) + mean for row in cuts[:, 1:-1]]
+    additive_styles.smooth_styles(cuts)
+    assert cuts[:, 1:-1] == pytest.approx(np.array(expected), abs=1e-6)
+    assert (cuts[:, 0] == -40).all() and (cuts[:, -1] == 40).all()
+
+
 def fitted(**given) -> ct.AdditiveBlockModel:
     options = {
         "n_partitions": 2,
@@ -486,13 +501,15 @@ def other_side(
 ) -> OtherSide:
     """Return T equal samples of the side that newcomers are placed by."""
     n = len(labels)
+    factors = np.tile(q.astype(np.float32), (T, 1, 1))
     return OtherSide(
         np.tile(labels, (T, 1, 1)),
         np.zeros((T, n), np.float32),
-        np.tile(q.astype(np.float32), (T, 1, 1)),
+        factors,
         np.zeros((T, 0), np.uint8),
         np.tile(M, (T, 1, 1, 1)),
         np.tile(cuts, (T, 1, 1)),
+        factor_moments(factors),
     )
 
 
@@ -509,6 +526,12 @@ def newcomer(T: int, codes: np.ndarray, K: int, precision: float, strength: floa
         np.full(T, precision, np.float32),
         np.full((T, K + 1), strength, np.float32),
     )
+
+
+def test_factor_moments_are_means_of_products() -> None:
+    factors = np.random.default_rng(0).normal(size=(3, 7, 4)).astype(np.float32)
+    expected = np.tril(np.einsum("tvi,tvj->tij", factors, factors) / 7)
+    assert factor_moments(factors) == pytest.approx(expected, abs=1e-6)
 
 
 def test_fold_in_draws_labels_from_their_posterior() -> None:
@@ -585,6 +608,49 @@ def test_resumed_fit_equals_an_uninterrupted_one(tmp_path) -> None:
     assert [row.entropy for row in again.history_] == [row.entropy for row in whole.history_]
     with pytest.raises(InputError, match="n_sweeps"):
         fitted(n_sweeps=90).fit(ratings, checkpoint=file, resume=True)
+
+
+def test_sampling_error_is_the_variance_between_chains() -> None:
+    ratings = small_ratings(2)
+    model = fitted(n_chains=3, pilot=False).fit(ratings)
+    values, per_chain = model.values_, len(model.samples_.styles) // 3
+    users, items = ratings.users.astype(np.int64), ratings.items.astype(np.int64)
+    observed = observe(users, items, model.scale_.levels(ratings.ratings), 12, 9)
+    error = SamplingError(observed, values, 7)
+    for t in range(per_chain):
+        error.add(
+            [Samples(*(part[c * per_chain + t] for part in model.samples_)) for c in range(3)]
+        )
+        assert np.isinf(error.share()) == (t == 0)
+    p = np.array(
+        [
+            distributions(
+                Samples(*(part[c * per_chain : (c + 1) * per_chain] for part in model.samples_)),
+                error.users,
+                error.items,
+                0,
+                len(error.users),
+            )
+            for c in range(3)
+        ]
+    )
+    rated = set(zip(ratings.users.tolist(), ratings.items.tolist(), strict=True))
+    assert not rated & set(zip(error.users.tolist(), error.items.tolist(), strict=True))
+    expected = reference.share_of_sampling_error(p @ values, error.noise / per_chain)
+    assert error.share() == pytest.approx(expected, rel=1e-4)
+
+
+def test_chains_stop_when_more_samples_do_not_help(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    pairs = rng.choice(30 * 20, 300, replace=False)
+    noise = ct.Ratings.from_arrays(pairs // 20, pairs % 20, rng.integers(1, 6, 300))
+    file = tmp_path / "fit.ckpt"
+    auto = {"n_sweeps": "auto", "n_chains": 3}
+    early = fitted(**auto).fit(noise, checkpoint=file)
+    assert early.n_iter_ < 200 and not early.interrupted_
+    again = fitted(**auto).fit(noise, checkpoint=file, resume=True)
+    assert again.n_iter_ == early.n_iter_ and again.entropy_ == early.entropy_
+    assert fitted(n_sweeps=early.n_iter_ + 20, n_chains=3).fit(noise).n_iter_ > early.n_iter_
 
 
 @pytest.mark.parametrize(("every", "sweeps_saved"), [(1, 15), (2, 10)])

@@ -12,6 +12,7 @@ from tests import reference
 
 from coterie.base.errors import InputError
 from coterie.engine import LocalEngine
+from coterie.models.interaction import item_regression
 from coterie.models.interaction.combination import HeldBackPairs, gain, unit_scale
 from coterie.models.interaction.estimator import (
     FittedInteractions,
@@ -82,6 +83,29 @@ def test_large_matrices_are_limited_to_the_most_popular_items() -> None:
     expected = X[:, popular] @ reference.item_regression(X[:, popular], 3.0)
     assert_allclose(scores[:, popular], expected, atol=1e-5)
     assert not scores[:, [2, 7]].any() and not fitted.coefficients(2).any()
+
+
+@pytest.mark.parametrize(("n", "m"), [(14, 25), (25, 14)])
+def test_the_scores_of_one_user_are_those_of_the_table_of_users(n: int, m: int) -> None:
+    """With and without all coefficients at hand; items 3 and m + 1 have a special place."""
+    X = random_table(6, n, m)
+    X[:, 3] = 0  # an item that nobody has is not in the regression
+    fitted = ItemRegression.fit(csr_array(X), 2.0)
+    added = fitted.with_items(csr_array(random_table(7, 2, n)), csr_array(X))
+    Z = random_table(8, 4, m + 2)
+    for regression in (added, added.with_table()):
+        for z, expected in zip(Z, added.scores(csr_array(Z)), strict=True):
+            found = regression.scores_of_one(np.flatnonzero(z))
+            assert_allclose(found, expected, atol=1e-5)
+    assert (added.with_table().table is None) == (n > m)
+    factors = Factors.fit(csr_array(X), 3, FactorSettings(0.05, 0.1), 2, np.random.default_rng(0))
+    for x, expected in zip(X, factors.scores(csr_array(X)), strict=True):
+        assert_allclose(factors.scores_of_one(np.flatnonzero(x)), expected, atol=1e-12)
+
+
+def test_a_large_regression_gets_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(item_regression, "MAX_TABLE", 5)
+    assert ItemRegression.fit(csr_array(random_table(9, 5, 12)), 2.0).with_table().table is None
 
 
 def test_single_precision_agrees_with_double_precision() -> None:

@@ -16,6 +16,7 @@ from coterie.cli.fit_output import write_page
 from coterie.cli.input_options import SeparatorOption, TableFormatOption
 from coterie.cli.recommend.options import (
     GroupsOption,
+    ItemFeaturesOption,
     IterationsOption,
     LikesOption,
     ModelName,
@@ -27,6 +28,8 @@ from coterie.cli.recommend.options import (
     RunsOption,
     SamplesOption,
     TitlesOption,
+    UserFeaturesOption,
+    load_features,
     make_estimator,
 )
 from coterie.cli.session import Session, command
@@ -43,6 +46,8 @@ class SplitName(StrEnum):
     random = "random"
     time = "time"
     last_n = "last-n"
+    cold_users = "cold-users"
+    cold_items = "cold-items"
 
 
 @command
@@ -74,15 +79,16 @@ def run(
         SplitName | None,
         typer.Option(
             help="Test on one split instead of folds: random (a share of all ratings), time (the "
-            "latest share), last-n (the latest ratings of each user). time and last-n need "
-            "timestamps.",
+            "latest share), last-n (the latest ratings of each user), cold-users or cold-items "
+            "(all ratings of a share of the users or items). time and last-n need timestamps.",
         ),
     ] = None,
     test_share: Annotated[
         float | None,
         typer.Option(
             metavar="X",
-            help="Share of the ratings to test on, with --split random or time (default: 0.2).",
+            help="Share of the ratings, users or items to test on, with every --split but last-n "
+            "(default: 0.2).",
         ),
     ] = None,
     test_last: Annotated[
@@ -110,6 +116,8 @@ def run(
     prior: PriorOption = None,
     negatives: NegativesOption = None,
     likes: LikesOption = None,
+    user_features: UserFeaturesOption = None,
+    item_features: ItemFeaturesOption = None,
     report: ReportOption = None,
     titles: TitlesOption = None,
     format: TableFormatOption = None,
@@ -133,11 +141,12 @@ def run(
         raise InputError("give RATINGS to divide into folds, or both --train FILE and --test FILE")
     if split is not None and files:
         raise InputError("--split divides RATINGS; it cannot be combined with --train and --test")
-    if test_share is not None and split not in (SplitName.random, SplitName.time):
-        raise InputError("--test-share requires --split random or --split time")
+    if test_share is not None and split in (None, SplitName.last_n):
+        raise InputError("--test-share requires --split random, time, cold-users or cold-items")
     if test_last is not None and split is not SplitName.last_n:
         raise InputError("--test-last requires --split last-n")
     estimator = make_estimator(session, model, groups, samples, iterations, runs, prior, negatives)
+    features = load_features(session, model, user_features, item_features)
     title_of = None if titles is None else read_titles(titles)  # errors come before the work
 
     def unfitted() -> Estimator:
@@ -161,6 +170,7 @@ def run(
                 likes=likes,
                 engine=engine,
                 callback=callback,
+                **features,
             )
         else:
             assert train is not None and test is not None
@@ -172,6 +182,7 @@ def run(
                 order=order.value,
                 likes=likes,
                 engine=engine,
+                **features,
             )
             found = Evaluation.from_folds([tested.metrics], [tested.rankings], tested)
     if title_of is not None:

@@ -13,6 +13,7 @@ from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption
 from coterie.cli.input_options import RatingsArgument, SeparatorOption, TableFormatOption
 from coterie.cli.recommend.options import (
     GroupsOption,
+    ItemFeaturesOption,
     IterationsOption,
     LikesOption,
     ModelName,
@@ -21,6 +22,8 @@ from coterie.cli.recommend.options import (
     PriorOption,
     RunsOption,
     SamplesOption,
+    UserFeaturesOption,
+    load_features,
     make_estimator,
 )
 from coterie.cli.session import Session, command, stopwatch
@@ -39,21 +42,8 @@ def run(
     prior: PriorOption = None,
     negatives: NegativesOption = None,
     likes: LikesOption = None,
-    user_features: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Table of user id and features (numbers, categories, several categories separated "
-            "by |), for --model best. Users without ratings are predicted from it.",
-        ),
-    ] = None,
-    item_features: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The same for items. Example: --item-features movies.csv",
-        ),
-    ] = None,
+    user_features: UserFeaturesOption = None,
+    item_features: ItemFeaturesOption = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
     engine: EngineOption = EngineName.local,
@@ -66,16 +56,12 @@ def run(
     Example: coterie recommend fit ratings.csv --out films.model
     """
     from coterie.cli.input_options import load_ratings, load_shards
-    from coterie.data.features import read_features
     from coterie.models.smallest_data import worth_compiling_for
     from coterie.recommend.recommender import Recommender
 
     fit_options = checkpoint_arguments(checkpoint, resume)
     estimator = make_estimator(session, model, groups, samples, iterations, runs, prior, negatives)
-    for name, file in (("user_features", user_features), ("item_features", item_features)):
-        if file is not None:
-            fit_options[name] = read_features(file)
-            session.say(f"{file}: {fit_options[name]!r}")
+    fit_options |= load_features(session, model, user_features, item_features)
     reading: dict[str, Any] = {"format": format, "separator": separator}
     if Path(ratings).is_dir():
         data = load_shards(ratings, holds="ratings", **reading)

@@ -14,6 +14,7 @@ from coterie.cli.input_options import parse_groups
 from coterie.cli.session import Session
 
 if TYPE_CHECKING:
+    from coterie.data.features import FeatureTable
     from coterie.models.base import Estimator
     from coterie.recommend.id_lookup import IdLookup
     from coterie.recommend.recommender import Recommender
@@ -124,6 +125,18 @@ TitlesOption = Annotated[
         "shown next to the ids.",
     ),
 ]
+UserFeaturesOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Table of user id and features (numbers, categories, several categories separated "
+        "by |), for --model best. Users without ratings are predicted from it.",
+    ),
+]
+ItemFeaturesOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The same for items. Example: --item-features movies.csv"),
+]
 CountOption = Annotated[
     int, typer.Option("-n", min=1, metavar="N", help="Maximum number of items to show.")
 ]
@@ -152,6 +165,26 @@ def make_estimator(
         negatives_per_rating=negatives,
         rng=session.seed,
     )
+
+
+def load_features(
+    session: Session, model: ModelName, user_features: Path | None, item_features: Path | None
+) -> dict[str, FeatureTable]:
+    """Read the feature tables that were given, and say how each column was read."""
+    from coterie.data.features import read_features
+
+    found = {}
+    for name, file in (("user_features", user_features), ("item_features", item_features)):
+        if file is None:
+            continue
+        if model is not ModelName.best:
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(
+                f"--model {model.value} does not use {option}", remedy="use --model best"
+            )
+        found[name] = read_features(file)
+        session.say(f"{file}: {found[name]!r}")
+    return found
 
 
 def load_model(path: str) -> Recommender:

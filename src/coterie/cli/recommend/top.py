@@ -150,7 +150,15 @@ def run(
     rows = [item_row(best.item, title_of, rating=best.rating, score=best.score) for best in found]
     if out is not None:
         _write(out, [(who, found)], title_of)
-    _show(session, who, rows, recommender.likes_, order)
+    if rows:
+        _show(session, who, rows, recommender.likes_, order)
+    else:
+        session.say(
+            "no item is left to recommend: the options exclude all of them"
+            if rated
+            else "no item is left to recommend: those that the options allow have been rated "
+            "already; --rated includes them"
+        )
     return {"user": who, "order": order.value, "items": rows}
 
 

@@ -25,6 +25,7 @@ _STANDARD = NormalDist()
 _SPAN = 3.0  # the table of Phi covers -3..3
 _CDF_NODES = 256  # nodes per unit
 _CDF = np.array([_STANDARD.cdf(i / _CDF_NODES - _SPAN) for i in range(int(2 * _SPAN) * 256 + 2)])
+_FAR = 25.0  # Phi(-25) is 3e-138: an end of the scale
 _LOW = 1.0 / 64.0  # the table of the quantile covers 1/64..63/64
 _QUANTILE_NODES = 4096.0
 _QUANTILE = np.array([_STANDARD.inv_cdf(i / 4096.0) for i in range(64, 4096 - 64 + 2)])
@@ -114,8 +115,9 @@ def between(state, a, b):
     mirrored = a > 0.0
     if mirrored:
         a, b = -b, -a
-    below = cdf(a)
-    p = below + u * (cdf(b) - below)
+    below = cdf(a) if a > -_FAR else 0.0
+    upto = cdf(b) if b < _FAR else 1.0
+    p = below + u * (upto - below)
     x = quantile(p) if 1e-300 < p < 1.0 else a
     x = min(max(x, a), b)
     if x < -1e3:  # an open end so far out that Phi is 0 there

@@ -24,6 +24,7 @@ _LEAST_PRECISION = (
     1e-3  # factors beyond 30 are never needed, as the noise of a rating has variance 1
 )
 _BLOCK = 512  # pairs whose products are added in float32 before they go to float64
+_LANES = 8  # nodes whose equations are solved at once: one vector instruction serves all of them
 
 
 class FactorSide(NamedTuple):
@@ -32,6 +33,16 @@ class FactorSide(NamedTuple):
     ptr: np.ndarray  # int64, nodes + 1
     other: np.ndarray  # uint32, the node at the other end of each pair
     place: np.ndarray  # int64, where the pair's residual is
+
+
+class NodeBatch(NamedTuple):
+    """Memory for the equations of a batch of nodes."""
+
+    part: np.ndarray  # float32, (K + 1) x K
+    A: np.ndarray  # float64, K x K: of one node
+    pull: np.ndarray  # float64, K: of one node
+    U: np.ndarray  # float64, K x K x lanes
+    b: np.ndarray  # float64, K x lanes
 
 
 @njit(nogil=True, cache=True, fastmath=True)
@@ -78,66 +89,158 @@ def _add_products(others, side, begin, end, x, part, A, b):
 
 @njit(nogil=True, cache=True, fastmath=True)
 def cholesky(A):
-    """Replace the lower triangle of a positive definite A by its Cholesky factor."""
+    """Replace the upper triangle of a positive definite A by U, with U' U = A.
+
+    Every inner loop reads one row in order, so that compilers vectorise it.
+    """
     K = len(A)
-    for i in range(K):
-        for j in range(i + 1):
-            total = A[i, j]
-            for k in range(j):
-                total -= A[i, k] * A[j, k]
-            if i == j:  # rounding must not leave 0 or less
-                A[i, i] = math.sqrt(max(total, 1e-10 * A[i, i] + 1e-12))
-            else:
-                A[i, j] = total / A[j, j]
+    for j in range(K):
+        pivot = A[j]
+        scale = 1.0 / math.sqrt(max(pivot[j], 1e-12))  # rounding must not leave 0 or less
+        for c in range(j, K):
+            pivot[c] *= scale
+        for i in range(j + 1, K):
+            row, times = A[i], pivot[i]
+            for c in range(i, K):
+                row[c] -= times * pivot[c]
 
 
 @njit(nogil=True, cache=True, fastmath=True)
-def _condition(u, side, x, own, others, mean, precision, part, A, b):
-    """Set A to the Cholesky factor L of node u's precision matrix, and b to L^-1 of its pull."""
+def solve_lower(U, b):
+    """Replace b by U'^-1 b."""
+    K = len(b)
+    for j in range(K):
+        row = U[j]
+        known = b[j] / row[j]
+        b[j] = known
+        for i in range(j + 1, K):
+            b[i] -= row[i] * known
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def solve_upper(U, b):
+    """Replace b by U^-1 b."""
+    K = len(b)
+    for i in range(K - 1, -1, -1):
+        row = U[i]
+        total = b[i]
+        for j in range(i + 1, K):
+            total -= row[j] * b[j]
+        b[i] = total / row[i]
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def _decompose(A):
+    """Replace the upper triangles of a batch, K x K x lanes, by Cholesky factors U, U' U = A.
+
+    The diagonals become 1 / U_jj.
+    """
+    K = len(A)
+    for j in range(K):
+        pivot = A[j]
+        for t in range(_LANES):  # rounding must not leave 0 or less
+            pivot[j, t] = 1.0 / math.sqrt(max(pivot[j, t], 1e-12))
+        for c in range(j + 1, K):
+            for t in range(_LANES):
+                pivot[c, t] *= pivot[j, t]
+        for i in range(j + 1, K):
+            row = A[i]
+            for c in range(i, K):
+                for t in range(_LANES):
+                    row[c, t] -= pivot[i, t] * pivot[c, t]
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def _solve_lower(U, b):
+    """Replace b, K x lanes, by U'^-1 b."""
+    K = len(b)
+    for j in range(K):
+        row = U[j]
+        for t in range(_LANES):
+            b[j, t] *= row[j, t]
+        for i in range(j + 1, K):
+            for t in range(_LANES):
+                b[i, t] -= row[i, t] * b[j, t]
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def _solve_upper(U, b):
+    """Replace b, K x lanes, by U^-1 b."""
+    K = len(b)
+    for i in range(K - 1, -1, -1):
+        row = U[i]
+        for j in range(i + 1, K):
+            for t in range(_LANES):
+                b[i, t] -= row[j, t] * b[j, t]
+        for t in range(_LANES):
+            b[i, t] *= row[i, t]
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def _condition(first, count, side, x, own, others, mean, precision, work):
+    """Set work.U to the Cholesky factors of the nodes' precision matrices, work.b to U'^-1 pull.
+
+    A batch of nodes from `first` on: one lane per node, and identity matrices beyond `count`.
+    """
     K = own.shape[1]
-    A[:] = 0.0
-    b[:] = 0.0
-    _add_products(others, side, side.ptr[u], side.ptr[u + 1], x, part, A, b)
-    for i in range(K):
-        for j in range(K):
-            b[i] += A[i, j] * own[u, j]
-    for i in range(K):
-        b[i] += precision[i] * mean[u, i]
-        A[i, i] += precision[i]
-    cholesky(A)
-    for i in range(K):
-        for j in range(i):
-            b[i] -= A[i, j] * b[j]
-        b[i] /= A[i, i]
+    A, b = work.A, work.pull
+    for t in range(_LANES):
+        if t < count:
+            u = first + t
+            A[:] = 0.0
+            b[:] = 0.0
+            _add_products(others, side, side.ptr[u], side.ptr[u + 1], x, work.part, A, b)
+            for i in range(K):
+                row, times = A[i], np.float64(own[u, i])
+                for j in range(K):
+                    b[j] += row[j] * times
+            for i in range(K):
+                work.b[i, t] = b[i] + precision[i] * mean[u, i]
+                for j in range(i, K):
+                    work.U[i, j, t] = A[i, j]
+                work.U[i, i, t] += precision[i]
+        else:
+            for i in range(K):
+                work.b[i, t] = 0.0
+                for j in range(i, K):
+                    work.U[i, j, t] = 1.0 if i == j else 0.0
+    _decompose(work.U)
+    _solve_lower(work.U, work.b)
 
 
-@njit(nogil=True, cache=True, fastmath=True)
-def _solve_transposed(A, b):
-    """Replace b by L'^-1 b, L the lower triangle of A."""
-    for i in range(len(b) - 1, -1, -1):
-        for j in range(i + 1, len(b)):
-            b[i] -= A[j, i] * b[j]
-        b[i] /= A[i, i]
+@njit(nogil=True, cache=True)
+def _batch(K):
+    """Return the memory that a batch of nodes needs."""
+    return NodeBatch(
+        np.empty((K + 1, K), np.float32),
+        np.empty((K, K)),
+        np.empty(K),
+        np.empty((K, K, _LANES)),
+        np.empty((K, _LANES)),
+    )
 
 
 @njit(nogil=True, cache=True)
 def draw_factors(state, side, x, own, others, mean, precision):
     """Draw the factors of every node of one side, and update x. OUT own, x."""
-    K = own.shape[1]
-    part = np.empty((K + 1, K), np.float32)
-    A, b = np.empty((K, K)), np.empty(K)
+    n, K = own.shape
+    work = _batch(K)
     step = np.empty(K, np.float32)
-    for u in range(len(own)):
-        _condition(u, side, x, own, others, mean, precision, part, A, b)
-        for i in range(K):
-            state, noise = normal(state)
-            b[i] += noise
-        _solve_transposed(A, b)
-        for i in range(K):
-            new = np.float32(b[i])
-            step[i] = new - own[u, i]
-            own[u, i] = new
-        _subtract_products(others, side, side.ptr[u], side.ptr[u + 1], step, x)
+    for first in range(0, n, _LANES):
+        count = min(_LANES, n - first)
+        _condition(first, count, side, x, own, others, mean, precision, work)
+        for t in range(count):
+            for i in range(K):
+                state, noise = normal(state)
+                work.b[i, t] += noise
+        _solve_upper(work.U, work.b)
+        for t in range(count):
+            u = first + t
+            for i in range(K):
+                new = np.float32(work.b[i, t])
+                step[i] = new - own[u, i]
+                own[u, i] = new
+            _subtract_products(others, side, side.ptr[u], side.ptr[u + 1], step, x)
     return state
 
 
@@ -145,26 +248,27 @@ def draw_factors(state, side, x, own, others, mean, precision):
 def factor_posterior(side, x, own, others, mean, precision, root):
     """Return the conditional mean of each node's factors, and the variance that they add to f.
 
-    The variance of p . q is q' A^-1 q. Its mean over the ratings is |L^-1 root|^2, where L L' = A
+    The variance of p . q is q' A^-1 q. Its mean over the ratings is |U'^-1 root|^2, where U' U = A
     and root root' (K x K) is the mean of q q'.
     """
     n, K = own.shape
-    part = np.empty((K + 1, K), np.float32)
-    A, b, row = np.empty((K, K)), np.empty(K), np.empty(K)
-    center, spread = np.empty((n, K), np.float32), np.empty(n, np.float32)
-    for u in range(n):
-        _condition(u, side, x, own, others, mean, precision, part, A, b)
-        _solve_transposed(A, b)
-        center[u] = b
-        total = 0.0
+    work, column = _batch(K), np.empty((K, _LANES))
+    center, spread = np.empty((n, K), np.float32), np.zeros(n, np.float32)
+    for first in range(0, n, _LANES):
+        count = min(_LANES, n - first)
+        _condition(first, count, side, x, own, others, mean, precision, work)
+        _solve_upper(work.U, work.b)
+        for t in range(count):
+            for i in range(K):
+                center[first + t, i] = work.b[i, t]
         for k in range(K):
             for i in range(K):
-                row[i] = root[i, k]
-                for j in range(i):
-                    row[i] -= A[i, j] * row[j]
-                row[i] /= A[i, i]
-                total += row[i] * row[i]
-        spread[u] = total
+                for t in range(_LANES):
+                    column[i, t] = root[i, k]
+            _solve_lower(work.U, column)
+            for t in range(count):
+                for i in range(K):
+                    spread[first + t] += column[i, t] * column[i, t]
     return center, spread
 
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.kernels.additive.distributions import between, normal
-from coterie.kernels.additive.factors import cholesky
+from coterie.kernels.additive.factors import cholesky, solve_lower, solve_upper
 from coterie.kernels.additive.response_styles import exact_style_scores
 from coterie.kernels.additive.sweep import draw_category, label_weights
+from coterie.kernels.numba.copies import copy_into
 from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import stream
 
@@ -24,6 +25,7 @@ class OtherSide(NamedTuple):
     styles: np.ndarray  # uint8, T x nodes; of raters, if items are added
     effects: np.ndarray  # float32, T x L x own groups x other groups
     cuts: np.ndarray  # float32, T x S x (R + 1)
+    moments: np.ndarray  # float64, T x K x K: of `factor_moments`
 
 
 class Newcomers(NamedTuple):
@@ -71,27 +73,26 @@ def fold_in(side, new, own_style, sweeps, begin, end):
         states[p] = stream(new.number[begin + p], 0)
     total, number = np.zeros(l), np.zeros(l)
     label_score, style_score = np.zeros(k), np.zeros(S)
-    moment, mean = np.zeros((K, K)), np.zeros(K + 1)
+    mean = np.zeros(K + 1)
     A, pull = np.zeros((K, K)), np.zeros(K)
     for t in range(T):
         bounds = side.cuts[t].astype(np.float64)
         M = side.effects[t].astype(np.float64)
         M_back = np.ascontiguousarray(M.transpose(0, 2, 1))
-        _moment(side.factors[t], moment)
         for p in range(count):
             node, state = begin + p, states[p]
             a, b = new.ptr[node], new.ptr[node + 1]
             others, levels, n = new.other[a:b], new.level[a:b], b - a
             own, style = placed.labels[t, p], placed.styles[t - 1, p] if t > 0 else np.uint8(0)
             if t > 0:
-                own[:] = placed.labels[t - 1, p]
+                copy_into(own, placed.labels[t - 1, p])
             for i in range(K + 1):
                 mean[i] = 0.0
                 for d in range(new.features.shape[1]):
                     mean[i] += new.features[node, d] * new.links[t, d, i]
             if t == 0:
                 offset[p] = mean[K]
-                factors[p] = mean[:K]
+                copy_into(factors[p], mean[:K])
             prior, f, x = new.precisions[t], np.empty(n), np.empty(n)
             for e in range(n):
                 f[e] = offset[p] + side.offsets[t, others[e]]
@@ -138,10 +139,10 @@ def fold_in(side, new, own_style, sweeps, begin, end):
                 if K > 0:
                     _pull(side.factors[t], others, x, factors[p], mean, new, t, pull)
                     _solve(A, pull)
-                    placed.factors[t, p] = pull
+                    copy_into(placed.factors[t, p], pull)
                     for i in range(K):
                         state, pull[i] = normal(state)
-                    _solve_transposed(A, pull)
+                    solve_upper(A, pull)
                     for i in range(K):
                         pull[i] += placed.factors[t, p, i] - factors[p, i]
                         factors[p, i] += pull[i]
@@ -154,24 +155,26 @@ def fold_in(side, new, own_style, sweeps, begin, end):
             if K > 0:
                 _pull(side.factors[t], others, x, factors[p], mean, new, t, pull)
                 _solve(A, pull)
-                placed.factors[t, p] = pull
+                copy_into(placed.factors[t, p], pull)
             placed.styles[t, p] = style
             pulled = x.sum() + n * offset[p] + prior * mean[K]
             placed.offsets[t, p] = pulled / (n + prior)
-            placed.spreads[t, p] = 1.0 / (n + prior) + _added_variance(A, moment)
+            placed.spreads[t, p] = 1.0 / (n + prior) + _added_variance(A, side.moments[t])
             states[p] = state
     return placed
 
 
 @njit(nogil=True, cache=True)
-def _moment(factors, moment):
-    """Set moment to the mean of q q' over the nodes of the other side."""
-    n, K = factors.shape
-    moment[:] = 0.0
-    for v in range(n):
-        for i in range(K):
-            for j in range(i + 1):
-                moment[i, j] += factors[v, i] * factors[v, j] / n
+def factor_moments(factors):
+    """Return the mean of q q' over all nodes in every sample, lower half: T x K x K."""
+    T, n, K = factors.shape
+    moments = np.zeros((T, K, K))
+    for t in range(T):
+        for v in range(n):
+            for i in range(K):
+                for j in range(i + 1):
+                    moments[t, i, j] += factors[t, v, i] * factors[t, v, j] / n
+    return moments
 
 
 @njit(nogil=True, cache=True)
@@ -182,7 +185,7 @@ def _precision(factors, others, precision, A):
     for e in range(len(others)):
         q = factors[others[e]]
         for i in range(K):
-            for j in range(i + 1):
+            for j in range(i, K):
                 A[i, j] += q[i] * q[j]
     for i in range(K):
         A[i, i] += precision[i]
@@ -206,26 +209,14 @@ def _pull(factors, others, x, own, mean, new, t, pull):
 
 @njit(nogil=True, cache=True)
 def _solve(A, b):
-    """Replace b by (L L')^-1 b."""
-    for i in range(len(b)):
-        for j in range(i):
-            b[i] -= A[i, j] * b[j]
-        b[i] /= A[i, i]
-    _solve_transposed(A, b)
-
-
-@njit(nogil=True, cache=True)
-def _solve_transposed(A, b):
-    """Replace b by L'^-1 b."""
-    for i in range(len(b) - 1, -1, -1):
-        for j in range(i + 1, len(b)):
-            b[i] -= A[j, i] * b[j]
-        b[i] /= A[i, i]
+    """Replace b by (U' U)^-1 b."""
+    solve_lower(A, b)
+    solve_upper(A, b)
 
 
 @njit(nogil=True, cache=True)
 def _added_variance(A, moment):
-    """Return the sum of (L L')^-1 * moment: the mean variance of p . q over the other side."""
+    """Return the sum of (U' U)^-1 * moment: the mean variance of p . q over the other side."""
     K = len(A)
     total, column = 0.0, np.zeros(K)
     for k in range(K):

@@ -14,10 +14,12 @@ import numpy as np
 
 from coterie.kernels.additive.distributions import cdf, density, gamma
 from coterie.kernels.additive.sweep import draw_category
+from coterie.kernels.numba.copies import copy_into
 from coterie.kernels.numba.dispatch import njit
 
 _LEAST = 1e-9  # lower bound of a probability: one odd rating must not decide a style
 _GAP = 1e-3  # minimum distance of two cutpoints, so that every level stays possible
+_FREE_LEVELS = 10  # with more levels, styles differ by smooth functions only
 _SPAN = 6.0  # locations outside -6..6 are clipped
 _NODES = 32.0  # nodes per unit
 _COUNT = 385  # nodes from -6 to 6
@@ -90,7 +92,7 @@ def draw_styles(state, edges, level, z, x, table, style):
     score = np.empty(n_styles)
     for u in range(len(style)):
         begin, end = edges.row_ptr[u], edges.row_ptr[u + 1]
-        score[:] = log_share
+        copy_into(score, log_share)
         style_scores(level[begin:end], z[begin:end] - x[begin:end], table, score)
         state, new = draw_category(state, score)
         style[u] = new
@@ -128,7 +130,42 @@ def move_cuts(edges, level, z, x, style, shrinkage, cuts):
         mean = cuts[:, r].mean()
         for s in range(S):
             cuts[s, r] += (slope[s, r] - shrinkage * (cuts[s, r] - mean)) / (bend[s, r] + shrinkage)
+    if R > _FREE_LEVELS:
+        smooth_styles(cuts)
+    for s in range(S):
+        for r in range(1, R):
             cuts[s, r] = max(cuts[s, r], cuts[s, r - 1] + _GAP)
+
+
+@njit(nogil=True, cache=True)
+def smooth_styles(cuts):
+    """Replace each style's difference from the mean style by the closest quadratic function.
+
+    The function is one of the mean style's cutpoints. On a fine scale many people use round numbers
+    only. Free cutpoints follow these gaps, and the locations are then estimated less well.
+    OUT cuts.
+    """
+    S, n = cuts.shape[0], cuts.shape[1] - 2
+    mean = np.zeros(n)
+    for s in range(S):
+        for r in range(n):
+            mean[r] += cuts[s, r + 1] / S
+    basis = np.ones((3, n))
+    for d in range(3):  # orthonormal polynomials
+        if d > 0:
+            basis[d] = basis[d - 1] * mean
+        for c in range(d):
+            basis[d] -= (basis[d] * basis[c]).sum() * basis[c]
+        size = math.sqrt((basis[d] * basis[d]).sum())
+        basis[d] /= max(size, 1e-12)
+    for s in range(S):
+        gap = cuts[s, 1 : n + 1] - mean
+        for r in range(n):
+            cuts[s, r + 1] = mean[r]
+        for d in range(3):
+            size = (gap * basis[d]).sum()
+            for r in range(n):
+                cuts[s, r + 1] += size * basis[d, r]
 
 
 @njit(nogil=True, cache=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from coterie.kernels.numba.copies import copy_into
 from coterie.kernels.numba.dispatch import njit
 
 
@@ -41,7 +42,7 @@ def solve_rows(begins, observed, Y, G, penalties, begin, end):
                 for b in range(a + 1):
                     A[a, b] += y[a] * y[b]
         _cholesky_solve(A, x)
-        out[u - begin] = x
+        copy_into(out[u - begin], x)
     return out
 
 

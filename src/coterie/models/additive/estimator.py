@@ -28,6 +28,7 @@ from coterie.models.additive.chains import (
     stack_samples,
 )
 from coterie.models.additive.checkpoint import KIND, AdditiveFitState, load_fit
+from coterie.models.additive.cold_start import ColdStart, with_cold_nodes
 from coterie.models.additive.node_features import NodeFeatures
 from coterie.models.additive.predict import pair_distributions
 from coterie.models.additive.rating_scale import RatingScale
@@ -50,24 +51,26 @@ class AdditiveBlockModel(Estimator):
 
     Parameters
     ----------
-    n_partitions : int, default=10
+    n_partitions : int, default=5
         Number of partitions.
     n_groups : int or (int, int), default=(3, 5)
         Number of user groups and of item groups per partition, or one number for both.
     n_factors : int or "auto", default="auto"
         Number of factors of the low-rank term, the product of a user's and an item's factors.
-        "auto" grows with the root of the number of ratings, from 4 to 32. Factors that the
+        "auto" grows with the root of the number of ratings, from 8 to 32. Factors that the
         ratings do not need shrink to 0. 0 leaves the term out.
     n_styles : int, default=8
         Number of response styles, which are ways of using the rating scale. Each user has one.
     n_chains : int or "auto", default="auto"
-        Number of chains. "auto" is 8, and 4 for more than two million ratings.
+        Number of chains. "auto" is 4.
     burn_in : int or "auto", default="auto"
-        Number of sweeps of each chain before its first sample. "auto" is a third of `n_sweeps`.
+        Number of sweeps of each chain before its first sample. "auto" is 50, and at most
+        a third of `n_sweeps`.
     n_sweeps : int or "auto", default="auto"
-        Number of sweeps of each chain, including the burn-in. "auto" is 120, and fewer for more
-        than two million ratings.
-    keep_every : int, default=10
+        Number of sweeps of each chain, including the burn-in. "auto" stops when more samples
+        would lower the squared error by less than 0.15 %, and after 200 sweeps at the latest (fewer
+        for more than two million ratings).
+    keep_every : int, default=5
         Number of sweeps between two samples. It is increased if the samples would need more than
         256 MB.
     presence : float, default=0.75
@@ -117,6 +120,9 @@ class AdditiveBlockModel(Estimator):
         How side information is turned into numbers.
     user_side_, item_side_ : ndarray of shape (n_users or n_items, n_columns)
         Side information as numbers; no columns if none was given.
+    user_cold_start_, item_cold_start_ : ColdStart or None
+        The regressions on side information that predict users and items without ratings; None if
+        there are no such users or items.
 
     See Also
     --------
@@ -144,7 +150,7 @@ class AdditiveBlockModel(Estimator):
     >>> model = ct.AdditiveBlockModel(n_chains=2, n_sweeps=40, rng=0).fit(ratings)
     >>> p = model.predict_proba([0], [2])
     >>> p.shape, round(float(p.sum()), 9), len(model.history_)
-    ((1, 3), 1.0, 4)
+    ((1, 3), 1.0, 8)
     """
 
     values_: np.ndarray
@@ -162,10 +168,12 @@ class AdditiveBlockModel(Estimator):
     item_encoding_: FeatureEncoding
     user_side_: np.ndarray
     item_side_: np.ndarray
+    user_cold_start_: ColdStart | None
+    item_cold_start_: ColdStart | None
 
     def __init__(
         self,
-        n_partitions: int = 10,
+        n_partitions: int = 5,
         *,
         n_groups: int | tuple[int, int] = (3, 5),
         n_factors: int | str = "auto",
@@ -173,7 +181,7 @@ class AdditiveBlockModel(Estimator):
         n_chains: int | str = "auto",
         burn_in: int | str = "auto",
         n_sweeps: int | str = "auto",
-        keep_every: int = 10,
+        keep_every: int = 5,
         presence: float = 0.75,
         negatives_per_rating: float = 1.0,
         pilot: bool = True,
@@ -247,7 +255,7 @@ class AdditiveBlockModel(Estimator):
         >>> ratings = ct.Ratings.from_arrays([*"aabb"], [*"xyxy"], [5, 1, 4, 2])
         >>> model = ct.AdditiveBlockModel(n_chains=2, n_sweeps=40, rng=0).fit(ratings)
         >>> model.user_labels_.shape
-        (10, 2)
+        (5, 2)
         """
         check(self, ratings)
         check_checkpoint_options(checkpoint, checkpoint_every, resume)
@@ -264,8 +272,11 @@ class AdditiveBlockModel(Estimator):
             state = load_fit(file) if resume else None
             if state is None:
                 state = self._new_fit(inputs, plan.n_chains, runner, callback)
-            self.interrupted_ = sample_chains(state, inputs, plan, runner, file, callback)
+            self.interrupted_ = sample_chains(
+                state, inputs, self.values_, plan, runner, file, callback
+            )
             self._set_results(state)
+            self._predict_cold_nodes(inputs.observed, state.keys[0])
             self.entropy_ = self._training_entropy(inputs.observed, runner)
         return self
 
@@ -396,6 +407,21 @@ class AdditiveBlockModel(Estimator):
         self.mixture_ = dict(Counter(kind.value for kind in state.kinds))
         self.history_ = state.history
         self.n_iter_ = state.sweeps
+
+    def _predict_cold_nodes(self, observed: Observed, seed: int) -> None:
+        """Set the users and items without ratings in all samples, from their features."""
+        found = with_cold_nodes(
+            self.samples_,
+            observed.users,
+            observed.items,
+            self.user_side_,
+            self.item_side_,
+            self.user_encoding_.columns,
+            self.item_encoding_.columns,
+            seed,
+        )
+        self.samples_ = found.samples
+        self.user_cold_start_, self.item_cold_start_ = found.users, found.items
 
     def _training_entropy(self, observed: Observed, engine: Engine) -> float:
         """Return the -log likelihood of the training ratings under the averaged predictions."""

@@ -10,7 +10,13 @@ import numpy as np
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
 from coterie.engine.resolve import running_engine
-from coterie.kernels.additive.fold_in import Newcomers, OtherSide, Placed, fold_in
+from coterie.kernels.additive.fold_in import (
+    Newcomers,
+    OtherSide,
+    Placed,
+    factor_moments,
+    fold_in,
+)
 from coterie.kernels.additive.predict import Samples, distributions
 
 _PAIRS_PER_TASK = 1 << 12
@@ -67,17 +73,8 @@ def with_users(
 
     `features` holds one row per user.
     """
-    side = OtherSide(
-        samples.item_labels,
-        samples.item_offsets,
-        samples.item_factors,
-        samples.styles[:, :0],
-        samples.effects,
-        samples.cuts,
-    )
-    new = _newcomers(users, features, samples.user_links, samples, 0)
-    placed = _place(side, new, True, engine)
-    numbers = new.number
+    placed = _placed_users(samples, users, features, factor_moments(samples.item_factors), engine)
+    numbers = np.array([user.number for user in users], np.int64)
     return samples._replace(
         user_labels=_with_nodes(samples.user_labels, numbers, placed.labels),
         user_offsets=_with_nodes(samples.user_offsets, numbers, placed.offsets),
@@ -85,6 +82,46 @@ def with_users(
         styles=_with_nodes(samples.styles, numbers, placed.styles),
         user_factors=_with_nodes(samples.user_factors, numbers, placed.factors),
     )
+
+
+def only_users(
+    samples: Samples,
+    users: Sequence[NodeRatings],
+    features: np.ndarray,
+    item_moments: np.ndarray,
+) -> Samples:
+    """Return samples whose only users are these, drawn as `with_users` draws them.
+
+    `item_moments` is `factor_moments` of the items: the same for every user.
+    """
+    placed = _placed_users(samples, users, features, item_moments, "local")
+    return samples._replace(
+        user_labels=placed.labels,
+        user_offsets=placed.offsets,
+        user_spreads=placed.spreads,
+        styles=placed.styles,
+        user_factors=placed.factors,
+    )
+
+
+def _placed_users(
+    samples: Samples,
+    users: Sequence[NodeRatings],
+    features: np.ndarray,
+    item_moments: np.ndarray,
+    engine: str | Engine,
+) -> Placed:
+    side = OtherSide(
+        samples.item_labels,
+        samples.item_offsets,
+        samples.item_factors,
+        samples.styles[:, :0],
+        samples.effects,
+        samples.cuts,
+        item_moments,
+    )
+    new = _newcomers(users, features, samples.user_links, samples, 0)
+    return _place(side, new, True, engine)
 
 
 def with_items(
@@ -104,6 +141,7 @@ def with_items(
         samples.styles,
         np.ascontiguousarray(samples.effects.transpose(0, 1, 3, 2)),
         samples.cuts,
+        factor_moments(samples.user_factors),
     )
     new = _newcomers(items, features, samples.item_links, samples, 1)
     placed = _place(side, new, False, engine)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from functools import partial
 
+import numpy as np
+
 from coterie.base.array_checks import ArrayError
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.engine import Engine
@@ -21,6 +23,7 @@ from coterie.models.additive.chains import (
     start_chain,
 )
 from coterie.models.additive.checkpoint import AdditiveFitState, check_fit, save_fit
+from coterie.models.additive.convergence import SamplingError
 from coterie.models.additive.validation import SamplingPlan
 
 # If a save takes longer than _QUICK seconds, the next one waits for this many times its duration
@@ -31,6 +34,7 @@ _QUICK = 0.5
 def sample_chains(
     fit: AdditiveFitState,
     inputs: ChainInputs,
+    values: np.ndarray,
     plan: SamplingPlan,
     engine: Engine,
     file: RunCheckpoint,
@@ -39,7 +43,8 @@ def sample_chains(
     """Run the chains of a new or resumed fit to the end; return whether it was interrupted.
 
     One round advances every chain by `plan.keep_every` sweeps. After the burn-in each round keeps
-    one sample per chain.
+    one sample per chain. The fit ends after `plan.n_sweeps` sweeps, or earlier if more samples
+    would change the squared error by a smaller share than `plan.tolerance`.
     """
     if not len(fit.keys) == len(fit.kinds) == plan.n_chains:
         with file.errors():
@@ -51,11 +56,15 @@ def sample_chains(
             check_fit(fit, chains, inputs, plan.burn_in)
     else:
         fit.chains = list(chains)
+    error = SamplingError(inputs.observed, values, fit.keys[0])
+    if plan.tolerance > 0:
+        for samples in fit.samples:  # of a checkpoint
+            error.add(samples)
     clock = time.perf_counter() - fit.seconds
     saved_until = saving = 0.0  # seconds: when the last save ended, and how long it took
     interrupted = False
     try:
-        while fit.sweeps < plan.n_sweeps:
+        while fit.sweeps < plan.n_sweeps and error.share() > plan.tolerance:
             sweeps = min(plan.keep_every, plan.n_sweeps - fit.sweeps)
             task = partial(advance_chain, inputs=inputs, sweeps=sweeps)
             advanced = engine.map(task, fit.chains, presence_pairs, fit.kinds)
@@ -64,10 +73,13 @@ def sample_chains(
             fit.latest = [sample_of(chain, inputs.observed) for chain in fit.chains]
             if fit.sweeps + sweeps > plan.burn_in:
                 fit.samples.append(fit.latest)
+                if plan.tolerance > 0:
+                    error.add(fit.latest)
             seconds = time.perf_counter() - clock
             fit.history.append(Iteration(fit.sweeps + sweeps, seconds, mean_entropy))
             now = time.perf_counter() - clock
-            is_last = file.path is not None and fit.sweeps >= plan.n_sweeps
+            at_end = fit.sweeps >= plan.n_sweeps or error.share() <= plan.tolerance
+            is_last = file.path is not None and at_end
             is_quick = saving < _QUICK or now - saved_until >= _SAVING_SHARE * saving
             if is_last or (file.due(len(fit.history)) and is_quick):
                 save_fit(file, fit)

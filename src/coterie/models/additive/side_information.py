@@ -12,6 +12,7 @@ import numpy as np
 from coterie.base.array_checks import ArrayError, check_array
 from coterie.data.features import FeatureColumn, FeatureEncoding
 from coterie.data.ratings import NodeRatings
+from coterie.models.additive.cold_start import ColdStart
 from coterie.models.additive.node_features import FeatureMap, PresenceBasis
 
 
@@ -22,6 +23,7 @@ class SideInformation:
     map: FeatureMap
     encoding: FeatureEncoding
     rows: np.ndarray  # float64, known nodes x columns of side information
+    cold: ColdStart | None = None  # how nodes without ratings were predicted
 
     def features(self, nodes: Sequence[NodeRatings]) -> np.ndarray:
         """Return the features of nodes with ratings; unknown nodes have average information."""
@@ -39,6 +41,17 @@ class SideInformation:
         added = np.tile(self.map.side_center, (max(size - len(self.rows), 0), 1))
         return replace(self, rows=np.vstack([self.rows, added]))
 
+    def with_ratings(self, nodes: Sequence[NodeRatings], size: int) -> SideInformation:
+        """Return the information of this many nodes, after these nodes got ratings."""
+        cold = self.cold
+        if cold is not None:
+            cold = cold.without(np.array([node.number for node in nodes], np.int64))
+        return replace(self.with_size(size), cold=cold)
+
+    def is_cold(self, node: int) -> bool:
+        """Return whether a node is predicted from its features alone."""
+        return self.cold is not None and self.cold.predicts(node)
+
     def column_effects(self, node: int, links: np.ndarray) -> np.ndarray:
         """Return what each column of side information adds to the node's offset in one sample.
 
@@ -47,8 +60,11 @@ class SideInformation:
         weights = self.map.side_rotation[:-1] @ links[: self.map.side_columns, -1]
         return np.asarray((self.rows[node] - self.map.side_center) * weights)
 
-    def check(self, n: int, others: int, n_features: int) -> None:
-        """Raise ArrayError unless the arrays fit n nodes, the other side, and the features."""
+    def check(self, n: int, others: int, links: np.ndarray) -> None:
+        """Raise ArrayError unless the arrays fit n nodes, the other side, and the links."""
+        n_samples, n_features, width = links.shape
+        if self.cold is not None:
+            self.cold.check(n_samples, len(self.encoding.columns), width - 1)
         # Nodes that were added later have no row.
         check_array("side information", self.rows, np.float64, (None, len(self.encoding.columns)))
         check_array("basis", self.map.basis.coordinates, np.float32, (None, None))
@@ -74,6 +90,7 @@ class SideInformation:
             f"{prefix}.center": self.map.center,
             f"{prefix}.slope": self.map.slope,
             f"{prefix}.rotation": self.map.rotation,
+            **({} if self.cold is None else self.cold.to_arrays(f"{prefix}.cold")),
         }
 
     @classmethod
@@ -93,7 +110,7 @@ class SideInformation:
             own["rotation"],
         )
         encoding = FeatureEncoding(tuple(FeatureColumn(*column) for column in columns))
-        return cls(mapping, encoding, own["rows"])
+        return cls(mapping, encoding, own["rows"], ColdStart.from_arrays(arrays, f"{prefix}.cold"))
 
 
 _ARRAYS = (

@@ -11,9 +11,10 @@ from coterie.data import Ratings
 if TYPE_CHECKING:
     from coterie.models.additive.estimator import AdditiveBlockModel
 
-_CHAINS, _SWEEPS, _MIN_SWEEPS = 8, 120, 60
+_CHAINS, _SWEEPS, _MIN_SWEEPS, _BURN_IN = 4, 200, 60, 50
+_TOLERANCE = 0.0015
 _FULL_WORK_UP_TO = 2_000_000  # ratings; above, "auto" lowers the numbers of chains and sweeps
-_MIN_FACTORS, _MAX_FACTORS = 4, 32
+_MIN_FACTORS, _MAX_FACTORS = 8, 32
 _MAX_SAMPLE_BYTES = 1 << 28
 
 
@@ -24,6 +25,7 @@ class SamplingPlan(NamedTuple):
     burn_in: int  # sweeps before the first sample
     n_sweeps: int  # sweeps in all
     keep_every: int  # sweeps between two samples
+    tolerance: float  # share of the squared error below which chains stop early; 0: never
 
 
 def check(model: AdditiveBlockModel, ratings: object) -> None:
@@ -61,11 +63,13 @@ def group_counts(model: AdditiveBlockModel) -> tuple[int, int]:
 def factor_count(model: AdditiveBlockModel, n_ratings: int) -> int:
     """Return the number of factors; "auto" grows with the root of the number of ratings.
 
+    Multiples of eight fill the vector registers.
+
     >>> from coterie.models.additive import AdditiveBlockModel
     >>> [factor_count(AdditiveBlockModel(), n) for n in (100, 20_000, 100_000, 10**7)]
-    [4, 8, 20, 32]
+    [8, 8, 16, 32]
     """
-    grown = int(2.0 * math.sqrt(n_ratings / 1000))
+    grown = 8 * round(math.sqrt(n_ratings / 1000) / 4)
     automatic = min(max(grown, _MIN_FACTORS), _MAX_FACTORS)
     count = _resolved("n_factors", model.n_factors, automatic, least=0)
     if count > 256:
@@ -76,10 +80,10 @@ def factor_count(model: AdditiveBlockModel, n_ratings: int) -> int:
 def sampling_plan(model: AdditiveBlockModel, ratings: Ratings) -> SamplingPlan:
     """Resolve "auto" and check the number of chains and sweeps."""
     shrink = math.sqrt(min(1.0, _FULL_WORK_UP_TO / max(len(ratings), 1)))
-    chains = _resolved("n_chains", model.n_chains, _CHAINS if shrink == 1 else 4, least=1)
+    chains = _resolved("n_chains", model.n_chains, _CHAINS, least=1)
     auto_sweeps = max(_MIN_SWEEPS, round(_SWEEPS * shrink))
     sweeps = _resolved("n_sweeps", model.n_sweeps, auto_sweeps, least=1)
-    burn_in = _resolved("burn_in", model.burn_in, sweeps // 3, least=0)
+    burn_in = _resolved("burn_in", model.burn_in, min(_BURN_IN, sweeps // 3), least=0)
     if burn_in >= sweeps:
         raise InputError(
             f"burn_in ({burn_in}) must be less than n_sweeps ({sweeps})",
@@ -89,7 +93,8 @@ def sampling_plan(model: AdditiveBlockModel, ratings: Ratings) -> SamplingPlan:
     sample_bytes = (ratings.n_users + ratings.n_items) * per_node + ratings.n_users
     max_samples = max(1, _MAX_SAMPLE_BYTES // (chains * sample_bytes))
     keep_every = max(model.keep_every, -(-(sweeps - burn_in) // max_samples))
-    return SamplingPlan(chains, burn_in, sweeps, keep_every)
+    tolerance = _TOLERANCE if model.n_sweeps == "auto" else 0.0
+    return SamplingPlan(chains, burn_in, sweeps, keep_every, tolerance)
 
 
 def _resolved(name: str, given: int | str, automatic: int, *, least: int) -> int:

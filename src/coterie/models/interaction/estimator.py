@@ -105,6 +105,25 @@ class FittedInteractions:
         out[empty] = counts / max(counts.max(), 1)
         return out
 
+    def prepared_for_requests(self) -> Self:
+        """Return a model that uses more memory to answer quickly for one user at a time."""
+        return replace(self, regressions=tuple(part.with_table() for part in self.regressions))
+
+    def scores_of_one(self, own: tuple[np.ndarray, np.ndarray], target: str) -> np.ndarray:
+        """Return what `scores` returns for one user; `own` are the items seen and those liked."""
+        name = self.target(target)
+        if not len(own[0]):
+            counts = self.popularity[TARGETS.index(name)]
+            return np.asarray(counts / max(counts.max(), 1))
+        out = np.zeros(self.n_items)
+        weights = iter(self.weights[name])
+        for place in range(1 if name == "seen" else 2):
+            for component in (self.regressions[place], self.factors[place]):
+                scores = component.scores_of_one(own[place])
+                spread = scores.std()
+                out += next(weights) * (scores / (spread if spread > 0 else 1))
+        return out
+
     def contributions(
         self, pairs: Pairs, item: int, target: str, engine: str | Engine = "local"
     ) -> np.ndarray:

@@ -71,6 +71,13 @@ class Factors:
         """Return the scores of all items for users with these pairs: users x items."""
         return np.asarray(self.users(pairs, engine) @ self.items.T)
 
+    def scores_of_one(self, own: np.ndarray) -> np.ndarray:
+        """Return the scores of all items for one user, who has these items."""
+        penalty = row_penalty(self.settings, len(own), len(self.items))
+        begins, penalties = np.array([0, len(own)]), np.array([penalty])
+        user = solve_rows(begins, own.astype(np.int64), self.items, self.gram, penalties, 0, 1)
+        return np.asarray(self.items @ user[0])
+
     def contributions(self, own: np.ndarray, item: int) -> np.ndarray:
         """Return how much each of a user's own items adds to the score of one item.
 

@@ -13,7 +13,8 @@ H. Steck. Embarrassingly shallow autoencoders for sparse data. WWW 2019.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,8 @@ from scipy.sparse import csr_array
 from coterie.base.errors import InputError
 
 MAX_SIDE = 8000  # of the matrix that is inverted: 256 MB as float32
+MAX_TABLE = 4000  # items of a table of all coefficients: 64 MB
+_TABLE_ROWS = 256  # computed at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,7 @@ class ItemRegression:
     n_items: int  # that the scores have
     rows: csr_array | None  # float32, training users x items of the regression, if K is stored
     added: np.ndarray  # float32, coefficients of items added later: items of the regression x added
+    table: np.ndarray | None = None  # float32, items of the regression x items: all coefficients
 
     @classmethod
     def fit(cls, pairs: csr_array, penalty: float, max_side: int = MAX_SIDE) -> Self:
@@ -74,19 +78,53 @@ class ItemRegression:
         """Return z P for rows over the items that take part."""
         if self.rows is None:
             return np.asarray(z @ self.inverse)
-        overlap = np.asarray((z @ self.rows.T).todense())
-        explained = (self.rows.T @ (overlap @ self.inverse).T).T
-        return np.asarray((z.todense() - explained) / np.float32(self.penalty))
+        own = z.toarray()
+        overlap = (self.rows @ own.T).T
+        explained = (self._rows_by_item @ (overlap @ self.inverse).T).T
+        return np.asarray((own - explained) / np.float32(self.penalty))
+
+    @cached_property
+    def _rows_by_item(self) -> csr_array:
+        """The training rows with an index of the other side, which takes long to build."""
+        assert self.rows is not None
+        return csr_array(self.rows.T)
 
     def scores(self, pairs: csr_array) -> np.ndarray:
         """Return the scores of all items for users with these pairs: users x items."""
-        z = csr_array(pairs[:, self.items], dtype=np.float32)
-        own = np.asarray(z.todense()) - self._times_p(z) / self.diagonal
+        everything = len(self.items) == pairs.shape[1]
+        z = csr_array(pairs if everything else pairs[:, self.items], dtype=np.float32)
+        own = z.toarray() - self._times_p(z) / self.diagonal
         out = np.zeros((pairs.shape[0], self.n_items), np.float32)
         out[:, self.items] = own
         if self.added.shape[1]:
             out[:, self.n_items - self.added.shape[1] :] = z @ self.added
         return out
+
+    def with_table(self) -> Self:
+        """Return a regression that has all coefficients at hand, so that one user is quick.
+
+        Without effect if the table would be large, or would save nothing.
+        """
+        if self.rows is None or len(self.items) > MAX_TABLE:
+            return self
+        table = np.zeros((len(self.items), self.n_items), np.float32)
+        for begin in range(0, len(self.items), _TABLE_ROWS):
+            end = min(begin + _TABLE_ROWS, len(self.items))
+            unit = csr_array(np.eye(end - begin, len(self.items), begin, np.float32))
+            table[begin:end, self.items] = unit.toarray() - self._times_p(unit) / self.diagonal
+        table[:, self.n_items - self.added.shape[1] :] = self.added
+        return replace(self, table=table)
+
+    def scores_of_one(self, own: np.ndarray) -> np.ndarray:
+        """Return the scores of all items for one user, who has these items (increasing)."""
+        if self.table is None:
+            begins = np.array([0, len(own)])
+            one = csr_array((np.ones(len(own)), own, begins), shape=(1, self.n_items))
+            return np.asarray(self.scores(one)[0])
+        place = np.searchsorted(self.items, own)
+        inside = place < len(self.items)
+        place, own = place[inside], own[inside]
+        return np.asarray(self.table[place[self.items[place] == own]].sum(axis=0))
 
     def coefficients(self, item: int) -> np.ndarray:
         """Return how much each of the items adds to the score of one item."""
