@@ -52,10 +52,9 @@ ATTACKS = (
 STEPS = {
     "all steps": Steps(),
     "no rewiring": Steps(rewire=False),
-    "no ring": Steps(ring=False),
-    "no ring, no rewiring": Steps(ring=False, rewire=False),
+    "no cliques": Steps(cliques=False),
+    "no cliques, no rewiring": Steps(cliques=False, rewire=False),
     "degrees kept": Steps(redraw_degrees=False),
-    "no calibration": Steps(calibrate=False),
     "no reconnecting": Steps(reconnect=False),
     "blocks not cut": Steps(cut_blocks=False),
 }

@@ -20,7 +20,7 @@ from coterie.base.errors import InputError, LedgerRefusal
 from coterie.data import Graph
 from coterie.engine import LocalEngine
 
-QUICK = Steps(rewire=False, calibrate=False)
+QUICK = Steps(rewire=False)
 
 
 @pytest.fixture(scope="module")

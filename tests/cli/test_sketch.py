@@ -90,3 +90,35 @@ def test_missing_options_are_named(folder: Path) -> None:
     assert done.returncode == 2
     assert "--nodes is required" in done.stderr
     assert run("sketch").returncode == 2
+
+
+DIRECTED = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<graph edgedefault="directed"><node id="0"/><node id="1"/><edge source="0" target="1"/></graph>
+</graphml>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("d.graphml", DIRECTED, "directed"),
+        ("w.graphml", DIRECTED.replace('="directed"', '="undirected"'), ""),
+        ("w.csv", "source,target,weight\n0,1,2.5\n1,2,1\n", "weights ('weight')"),
+        ("c.csv", "source,target,colour\n0,1,red\n1,2,blue\n", ""),
+    ],
+)
+def test_a_file_with_directions_or_weights_costs_nothing(
+    folder: Path, name: str, content: str, message: str
+) -> None:
+    (folder / name).write_text(content, encoding="utf-8")
+    options = ("--dataset", "x", "--epsilon", "1", "--nodes", "8")
+    done = run("sketch", name, *options, "--out", "x.sketch")
+    assert done.returncode == (2 if message else 0), done.stderr
+    assert message in done.stderr
+    if message:
+        assert f"{name}: the " in done.stderr
+        assert not (folder / "x.sketch").exists()
+        assert not (folder / "state").exists()
+        private = run("anonymize", name, *options, "--out", "release")
+        assert private.returncode == 2
+        assert message in private.stderr
+        assert not (folder / "release").exists()

@@ -323,12 +323,10 @@ class Anonymizer(Estimator):
                     blocks(settings),
                     min_size=self.min_class_size,
                     limit=self.max_edge_probability,
-                    path_length=before.average_path_length,
                     rng=secret,
                     steps=self.steps,
                     core_share=settings.core_share,
                     sides=sides,
-                    engine=engine,
                     callback=callback,
                 )
                 kind_model = KindModel.fit(
@@ -725,4 +723,4 @@ def _published_statistics(model: ReleaseModel) -> PublishedStatistics | None:
     """Return what a dcsbm release publishes in addition to degrees and edges between blocks."""
     if not isinstance(model, StubModel):
         return None
-    return PublishedStatistics(model.targets, model.ring_settings)
+    return PublishedStatistics(model.targets)

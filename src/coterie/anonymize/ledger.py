@@ -395,10 +395,9 @@ class Ledger:
         try:
             counts = json.loads(old.read_text(encoding="utf-8"))
             number = int(counts.get(fingerprint, 0))
-        except (OSError, ValueError, AttributeError, TypeError) as error:
+        except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
             raise LedgerRefusal(
-                f"{old} cannot be read ({error}): it has the releases that earlier versions of "
-                "coterie counted",
+                f"{old} is damaged: it has the releases that earlier versions of coterie counted",
                 remedy="restore it from a backup, or move it away if its counts are not needed",
             ) from error
         taken = any(

@@ -11,7 +11,7 @@ import typer
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject, as_json
-from coterie.cli.input_options import load_graph
+from coterie.cli.input_options import load_graph_for_sketch
 from coterie.cli.session import Session, stopwatch
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ def run_private(session: Session, given: PrivateOptions) -> JsonObject:
     )
     with stopwatch() as seconds:
         ids = declared_ids(int(given.nodes) if counted else given.nodes)
-        data = load_graph(session, given.graph, format=given.format, separator=given.separator)
+        data = load_graph_for_sketch(
+            session, given.graph, format=given.format, separator=given.separator
+        )
         original = on_node_list(data, ids)
         is_new = not folders.private.exists()
         make_private_folder(folders.private)

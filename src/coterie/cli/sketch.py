@@ -10,7 +10,7 @@ import typer
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import FormatOption, SeparatorOption, load_graph
+from coterie.cli.input_options import FormatOption, SeparatorOption, load_graph_for_sketch
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def run(
     parse_epsilon(epsilon, force=force)  # before the graph is read
     parse_decimal(cap, "cap")
     ids = declared_ids(int(nodes) if nodes.isascii() and nodes.isdigit() else nodes)
-    data = load_graph(session, graph, format=format, separator=separator)
+    data = load_graph_for_sketch(session, graph, format=format, separator=separator)
     sketch = PrivateSketch(epsilon=epsilon, dataset=dataset, cap=cap, force=force)
     with session.progress("sketch") as callback:
         sketch.fit(data, nodes=ids, path=out, callback=callback)

@@ -76,9 +76,7 @@ def test_blocks_divide_communities(friends: Graph, blocks: np.ndarray) -> None:
 def test_communities_of_the_release_are_communities_of_the_original(
     friends: Graph, blocks: np.ndarray
 ) -> None:
-    model = StubModel.fit(
-        friends, blocks, min_size=10, limit=0.85, path_length=3.5, rng=default_rng(1)
-    )
+    model = StubModel.fit(friends, blocks, min_size=10, limit=0.85)
     drawn = model.draw(default_rng(2))
     own = find_communities(friends, default_rng(3), "own")
     released = find_communities(drawn, default_rng(3), "own")

@@ -24,9 +24,7 @@ def test_who_knows_everything_finds_no_more_than_the_classes_allow(planted) -> N
     rng = default_rng(0)
     original = Network(planted.graph, planted.attributes)
     label = planted.classes.label
-    skeletons = StubModel.fit(
-        planted.graph, planted.classes.block, min_size=10, limit=0.85, path_length=3.0, rng=rng
-    )
+    skeletons = StubModel.fit(planted.graph, planted.classes.block, min_size=10, limit=0.85)
     model = KindModel.fit(original, skeletons.classes, min_size=10)
     label = skeletons.classes.label
     correct = expected = variance = 0.0

@@ -155,11 +155,10 @@ def test_audit_json(release: Release, tmp_path: Path, monkeypatch: pytest.Monkey
         "seconds", "releases_of_this_dataset", "forced", "research_truth", "folder",
     }  # fmt: skip
     assert audit["entropy"] == "1"
-    assert set(audit["published_statistics"]) == {"shape", "dials"}
+    assert set(audit["published_statistics"]) == {"shape"}
     assert set(audit["published_statistics"]["shape"]) == {
         "lowest", "clustering", "transitivity", "assortativity",
     }  # fmt: skip
-    assert set(audit["published_statistics"]["dials"]) == {"noise", "epsilon"}
     assert audit["parameters"]["policy"].startswith("Policy(min_class_size=10")
     assert audit["parameters"]["steps"].startswith("Steps(cut_blocks=True")
     assert audit["parameters"]["min_class_size"] == 10

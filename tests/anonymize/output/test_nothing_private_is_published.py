@@ -60,9 +60,7 @@ def test_swapping_members_of_a_class_changes_nothing(
     graph, labels = mail
 
     def model(of: Graph) -> StubModel:
-        return StubModel.fit(
-            of, labels, min_size=10, limit=0.85, path_length=3.0, rng=default_rng(3)
-        )
+        return StubModel.fit(of, labels, min_size=10, limit=0.85)
 
     first = model(graph)
     places = np.arange(_PEOPLE)

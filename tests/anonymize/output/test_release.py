@@ -22,7 +22,7 @@ from coterie.base.errors import InputError, PolicyRefusedError
 from coterie.base.json_values import json_value
 from coterie.data import Graph
 
-QUICK = Steps(rewire=False, calibrate=False)
+QUICK = Steps(rewire=False)
 
 
 @pytest.fixture(scope="module")

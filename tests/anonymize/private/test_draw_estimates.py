@@ -14,7 +14,7 @@ from coterie.anonymize.private.assortativity import (
     equal_end_thresholds,
     estimate_assortativity,
 )
-from coterie.anonymize.private.block_separation import separate
+from coterie.anonymize.private.block_separation import find_separation, separate
 from coterie.anonymize.private.block_structure import (
     adjust_to_sums,
     deal_degrees,
@@ -22,10 +22,15 @@ from coterie.anonymize.private.block_structure import (
     fit_cells,
     spread_negative,
 )
-from coterie.anonymize.private.clustering_profile import NoisySum, estimate_profile
+from coterie.anonymize.private.clustering_profile import (
+    NoisySum,
+    estimate_profile,
+    implied_transitivity,
+)
 from coterie.anonymize.private.degree_posterior import (
     DegreeDistribution,
     falling_fit,
+    largest_degrees,
     posterior_means,
     sample_posterior,
     smooth_tail,
@@ -59,6 +64,55 @@ def test_smoothing_keeps_large_counts_and_evens_out_the_sparse_end() -> None:
     error = np.abs(smooth_tail(noisy, len(degrees), 1 / 13) - tail)
     assert error[:4].max() < 40
     assert error[10:].mean() < 0.5 * np.abs(noisy - tail)[10:].mean()
+
+
+@given(
+    st.lists(st.integers(0, 30), min_size=1, max_size=12),
+    st.lists(st.integers(-20, 60), min_size=4, max_size=10),
+    st.floats(0.05, 1.0),
+    st.floats(0.02, 1.0),
+)
+def test_the_largest_degrees_are_a_mean_over_a_posterior(
+    tail: list[int], largest: list[int], rate: float, largest_rate: float
+) -> None:
+    counts = np.sort(tail)[::-1] + np.arange(len(tail)) % 3 - 1
+    smooth = np.r_[31.0, np.sort(tail)[::-1], 0.0]
+    found = largest_degrees(smooth, counts, rate, np.array(largest), largest_rate)
+    expected = reference.expected_largest_degrees(
+        smooth.tolist(), counts.tolist(), rate, largest, largest_rate
+    )
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    assert (np.diff(found) <= 0).all() and found.min() >= 0 and found.max() <= 30
+
+
+def test_noise_does_not_make_hubs_and_hides_none() -> None:
+    """Noise of scale 40 in the list, as at epsilon 1: equal degrees stay, hubs stay."""
+    rng = np.random.default_rng(0)
+    for hubs in (np.empty(0, int), np.array([900, 800, 700, 650, 600])):
+        degrees = np.sort(np.r_[hubs, rng.poisson(20, 1000 - len(hubs))])[::-1]
+        exact = np.array([(degrees >= d).sum() for d in range(1, degrees[0] + 60)])
+        noisy = exact + np.rint(rng.laplace(0, 11, len(exact))).astype(int)
+        listed = degrees[:130] + np.rint(rng.laplace(0, 40, 130)).astype(int)
+        found = DegreeDistribution.estimate(1000, noisy, 1 / 11, listed, 1 / 40).sequence(0.5)
+        assert found.var() == pytest.approx(degrees.var(), rel=0.35)
+        assert found[: len(hubs)] == pytest.approx(hubs, rel=0.2)
+
+
+def test_the_implied_transitivity_is_that_of_the_profile() -> None:
+    degrees, lowest, profile = (
+        np.array([0, 1, 2, 3, 3, 8]),
+        np.array([2.0, 3.0]),
+        np.array([0.5, 0.2]),
+    )
+    triangles_at_nodes = 0.5 * 1 + 0.2 * (3 + 3 + 28)
+    assert implied_transitivity(degrees, lowest, profile) == pytest.approx(triangles_at_nodes / 35)
+    assert implied_transitivity(np.array([1, 1]), lowest, profile) == 0.0
+
+
+def test_the_separation_is_used_in_full_where_labels_respond_to_it() -> None:
+    assert find_separation(0.1, lambda share: 0.05 + share, 0.0) == pytest.approx(0.05)
+    assert find_separation(0.1, lambda share: 0.05 + share, 0.9) < 0.01
+    assert find_separation(0.1, lambda share: 0.09 + 0.02 * share, 0.0) < 0.15
 
 
 @given(
@@ -190,7 +244,7 @@ def test_the_profile_is_the_least_squares_solution_in_the_box() -> None:
             np.bincount(bins, pairs) / spread[0],
             np.bincount(bins, damped) / spread[1],
             np.diff(identity, n=2, axis=0) / 0.05,
-            np.diff(identity, axis=0) / 1.0,
+            np.diff(identity, axis=0) / 0.3,
         ]
     )
     goal = np.r_[[s.value / x for s, x in zip(sums, spread, strict=True)], np.zeros(7)]

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 from tests.reference import largest_common_weight, place_in_stream
 from tests.support.privacy_checks import SmallGraph, small_graphs
 
-from coterie.kernels.anonymize.private_counts import largest_common_sum, place_nodes
+from coterie.data import Graph
+from coterie.kernels.anonymize.private_counts import (
+    LARGEST_COUNT,
+    largest_common_sum,
+    place_nodes,
+)
 
 
 @given(small_graphs(), st.data())
@@ -34,6 +39,20 @@ def test_nodes_are_placed_as_by_the_plain_version(graph: SmallGraph, data: st.Da
             sums,
         )
     assert labels.tolist() == place_in_stream(graph.edges, order, noise, expected.tolist())
+
+
+def test_a_neighbour_decides_nothing_where_the_noise_of_two_blocks_is_at_its_limit() -> None:
+    """The proof divides one probability of a choice by the other: none may be 0 alone."""
+    noise = np.array([[0, 5], [LARGEST_COUNT, LARGEST_COUNT]], np.int64)
+    chosen = []
+    for edges in (([], []), ([0], [1])):
+        graph = Graph.from_edges(*edges, n_nodes=2)
+        labels, sums = np.full(2, -1, np.int32), np.zeros(2)
+        place_nodes(
+            graph.indptr, graph.indices, np.arange(2), noise, np.zeros(2), 1.0, labels, sums
+        )
+        chosen.append(labels.tolist())
+    assert chosen == [[1, 0], [1, 0]]
 
 
 @given(small_graphs(), st.data())

@@ -104,7 +104,6 @@ def benchmark(
                 labels,
                 min_class_size,
                 max_edge_probability,
-                before.average_path_length,
                 running,
             )
             for name in MODELS
@@ -156,7 +155,6 @@ def _drawn(
     labels: Callable[[bool], np.ndarray],
     min_size: int,
     limit: float,
-    path_length: float,
     engine: Engine,
     graph: Graph,
     rng: Generator,
@@ -168,9 +166,7 @@ def _drawn(
         labels(model == "dcsbm"),
         min_size=min_size,
         limit=limit,
-        path_length=path_length,
         rng=rng,
-        engine=engine,
     )
     return made.draw(rng, engine)
 

@@ -109,7 +109,7 @@ def private_benchmark(
         answers = answer_queries(original, running)
         tasks: list[tuple[str, Fraction | None, Generate]] = [*_private(epsilons)]
         if with_release:
-            release = _release_model(original, answers.mean_path, running, random)
+            release = _release_model(original, running, random)
             tasks.append((RELEASE, None, release))
         rows: list[PrivateBenchmarkRow] = []
         for i, (name, epsilon, generate) in enumerate(tasks):
@@ -150,7 +150,7 @@ def _plain(
     return Drawn(generator(graph, epsilon, rng))
 
 
-def _release_model(graph: Graph, path_length: float, engine: Engine, rng: Generator) -> Generate:
+def _release_model(graph: Graph, engine: Engine, rng: Generator) -> Generate:
     """Return the draw of the default release; the model is fitted at the first one."""
     fitted: list[ReleaseModel] = []
 
@@ -164,18 +164,7 @@ def _release_model(graph: Graph, path_length: float, engine: Engine, rng: Genera
                 rng=rng,
                 engine=engine,
             )
-            fitted.append(
-                build_model(
-                    "dcsbm",
-                    graph,
-                    labels,
-                    min_size=10,
-                    limit=0.85,
-                    path_length=path_length,
-                    rng=rng,
-                    engine=engine,
-                )
-            )
+            fitted.append(build_model("dcsbm", graph, labels, min_size=10, limit=0.85, rng=rng))
         return Drawn(fitted[0].draw(draw_rng, engine))
 
     return draw

@@ -1,13 +1,12 @@
-"""The default model: new degrees per class, stubs joined on a ring per block, then rewiring."""
+"""The default model: new degrees per class, stubs joined in cliques per block, then rewiring."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.random import Generator
 
-from coterie.anonymize.draw.calibration import RingSettings, calibrate
 from coterie.anonymize.draw.class_limits import limit_cells
 from coterie.anonymize.draw.classes import (
     ClassCells,
@@ -19,6 +18,7 @@ from coterie.anonymize.draw.classes import (
     occupied_cells,
     separate_small_components,
 )
+from coterie.anonymize.draw.clique_wiring import wire_cliques
 from coterie.anonymize.draw.degrees import (
     DegreeGroups,
     deal_within_classes,
@@ -32,9 +32,8 @@ from coterie.anonymize.draw.rewiring import (
     rewire_within_communities,
     rewiring_targets,
 )
-from coterie.anonymize.draw.wiring import Wired, wire_inner_outer
+from coterie.anonymize.draw.wiring import Wired
 from coterie.anonymize.utility.measures import assortativity, largest_component
-from coterie.anonymize.utility.paths import path_lengths
 from coterie.base.progress import Callback, Progress, silent
 from coterie.data import Graph
 from coterie.engine import Engine
@@ -42,7 +41,6 @@ from coterie.kernels.anonymize import wiring as kernel
 from coterie.kernels.graphs.triangles import triangles
 
 _BLOCK_CUT = 4.0  # blocks of a disassortative graph are divided where degrees grow this much
-_CALIBRATION_SOURCES = 512
 
 
 @dataclass(frozen=True)
@@ -60,11 +58,9 @@ class Steps:
     redraw_degrees : bool, default=True
         Draw new degrees from the smoothed degree distribution of each class. If False, everybody
         gets the mean degree of a group of at least `min_class_size` people of the class.
-    ring : bool, default=True
-        Join edge ends of a block that are near each other on a ring, which creates triangles. If
-        False, partners are random members of the block.
-    calibrate : bool, default=True
-        Choose how many edges ignore the ring so that the path length matches the original.
+    cliques : bool, default=True
+        Join edge ends of a block in groups of people who all know each other, which creates
+        triangles. If False, partners are random members of the block.
     rewire : bool, default=True
         Swap edges until clustering and assortativity match the original.
     reconnect : bool, default=True
@@ -85,8 +81,7 @@ class Steps:
 
     cut_blocks: bool = True
     redraw_degrees: bool = True
-    ring: bool = True
-    calibrate: bool = True
+    cliques: bool = True
     rewire: bool = True
     reconnect: bool = True
 
@@ -107,7 +102,6 @@ class StubModel:
     largest_component: float  # share of the nodes
     limit: float  # maximum share of the pairs of a cell that are connected
     steps: Steps = field(default_factory=Steps)
-    ring_settings: RingSettings = field(default_factory=RingSettings)
 
     @classmethod
     def fit(
@@ -117,14 +111,11 @@ class StubModel:
         *,
         min_size: int,
         limit: float,
-        path_length: float,
-        rng: Generator,
         steps: Steps | None = None,
         core_share: float = np.inf,
-        engine: Engine | None = None,
         callback: Callback = silent,
     ) -> StubModel:
-        """Compute classes and targets from the original, and calibrate the ring to them."""
+        """Compute classes and targets from the original."""
         steps = steps or Steps()
         callback(Progress("classes", 0))
         correlation = assortativity(graph)
@@ -134,7 +125,7 @@ class StubModel:
         targets = rewiring_targets(
             graph.degrees, triangles(graph.indptr, graph.indices), correlation
         )
-        model = cls(
+        return cls(
             classes,
             group_degrees(graph.degrees, classes, min_size),
             block_matrix(graph, classes.block),
@@ -143,23 +134,6 @@ class StubModel:
             limit,
             steps,
         )
-        if not (steps.calibrate and steps.ring):
-            return model
-        degrees = model._new_degrees(rng)
-
-        def wired(ring_settings: RingSettings) -> Graph:
-            callback(Progress("calibrating", 0, note=f"epsilon {ring_settings.epsilon:.2g}"))
-            edges, _ = replace(model, ring_settings=ring_settings)._wire(degrees, rng)
-            return _as_graph(edges, graph.n_nodes)
-
-        ring_settings = calibrate(
-            wired,
-            path_length=path_length,
-            measure_path_length=lambda g: (
-                path_lengths(g, engine, sources=_CALIBRATION_SOURCES).mean
-            ),
-        )
-        return replace(model, ring_settings=ring_settings)
 
     def cells(self, graph: Graph) -> ClassCells:
         """Return the cells with an original edge, and the probability of an edge in each."""
@@ -182,14 +156,14 @@ class StubModel:
         return deal_within_classes(degrees, self.classes, rng)
 
     def _wire(self, degrees: np.ndarray, rng: Generator) -> tuple[Wired, kernel.WiringCells]:
-        return wire_inner_outer(
+        return wire_cliques(
             self.classes,
             degrees,
             self.block_edges,
-            noise=self.ring_settings.noise if self.steps.ring else np.inf,
-            epsilon=self.ring_settings.epsilon if self.steps.ring else 1.0,
+            self.targets,
             limit=self.limit,
             rng=rng,
+            cliques=self.steps.cliques,
         )
 
 

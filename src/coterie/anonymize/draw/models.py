@@ -50,12 +50,10 @@ def build_model(
     *,
     min_size: int,
     limit: float,
-    path_length: float,
     rng: Generator,
     steps: Steps | None = None,
     core_share: float = np.inf,
     sides: np.ndarray | None = None,
-    engine: Engine | None = None,
     callback: Callback = silent,
 ) -> ReleaseModel:
     """Build the model called `name` from a graph and its blocks.
@@ -73,11 +71,8 @@ def build_model(
             labels,
             min_size=min_size,
             limit=limit,
-            path_length=path_length,
-            rng=rng,
             steps=steps,
             core_share=core_share,
-            engine=engine,
             callback=callback,
         )
     merged = merge_small_blocks(graph, labels, min_size)

@@ -34,6 +34,7 @@ class _Round(NamedTuple):
     proposals: int  # per edge
     tolerance: float
     reach: int = 0  # swaps must not split fewer nodes than this off a block; 0: no such rule
+    detour: int = 0  # edges of a block between two people of it whose edge is removed, at most
 
 
 class RewiringTargets(NamedTuple):
@@ -44,18 +45,16 @@ class RewiringTargets(NamedTuple):
     transitivity: float  # global clustering: 3 triangles / pairs of adjacent edges
     assortativity: float
 
+    def bins_of(self, degrees: np.ndarray) -> np.ndarray:
+        """Return the degree bin of each node (int64)."""
+        return np.maximum(np.searchsorted(self.lowest, degrees, side="right") - 1, 0)
+
 
 # How the figures were chosen: docs/benchmarks/anonymize.md, "Communities".
-_REACH = 500
+_REACH, _DETOUR = 500, 3
 _ROUNDS = (
-    _Round(True, 0.8, 5, 12, TOLERANCE, _REACH),
-    _Round(False, 0.8, 5, 12, 0.45, _REACH),
-)
-# In sparse networks a swap costs more of the communities.
-_SPARSE_DEGREE = 8.0  # mean degree
-_SPARSE_ROUNDS = tuple(
-    each._replace(partners=2, tolerance=max(each.tolerance, least))
-    for each, least in zip(_ROUNDS, (TOLERANCE, 0.6), strict=True)
+    _Round(True, 0.8, 5, 12, TOLERANCE, _REACH, _DETOUR),
+    _Round(False, 0.8, 5, 12, 0.4, _REACH, _DETOUR),
 )
 _ASSORTATIVITY_WEIGHT = 5.0  # relative to the other errors: .05 is as much as 25 % of triangles
 
@@ -117,10 +116,12 @@ def rewire(
     proposals: int = PROPOSALS,
     tolerance: float = TOLERANCE,
     triangle_weight: float = 1.0,
+    by_node: float = 0.0,
 ) -> Wired:
     """Swap edges to bring clustering by degree, triangles and assortativity close to the targets.
 
     Degrees and edges per block pair do not change. Clustering never exceeds the original's.
+    `by_node` is the share of open triangles that are found from a random node.
     """
     return _rewire_in_rounds(
         wired,
@@ -128,7 +129,7 @@ def rewire(
         cells,
         targets,
         rng,
-        [_Round(False, 0.0, 1, proposals, tolerance)],
+        [_Round(False, by_node, 1, proposals, tolerance)],
         triangle_weight,
     )
 
@@ -145,16 +146,16 @@ def rewire_within_communities(
     In the first round the number of neighbours that a node has in each block does not change, so
     communities cannot move. The second round may change it, and stops as soon as the clustering is
     close enough, because every swap of it makes communities less clear. No swap divides a block
-    into parts: they would look like communities.
+    into parts that would look like communities: two people of a block whose edge is removed are
+    still connected by a short path inside the block.
     """
-    sparse = 2 * len(wired.source) < _SPARSE_DEGREE * len(block)
     return _rewire_in_rounds(
         wired,
         block,
         cells,
         targets,
         rng,
-        _SPARSE_ROUNDS if sparse else _ROUNDS,
+        _ROUNDS,
         assortativity_weight=_ASSORTATIVITY_WEIGHT,
     )
 
@@ -172,7 +173,7 @@ def _rewire_in_rounds(
     n = len(block)
     indptr, neighbours = wired.rows(n)
     degrees = np.diff(indptr)
-    bins = np.maximum(np.searchsorted(targets.lowest, degrees, side="right") - 1, 0)
+    bins = targets.bins_of(degrees)
     pairs = degrees * (degrees - 1) / 2
     share = np.divide(1.0, pairs, out=np.zeros(n), where=pairs > 0)
     goal_sums = targets.clustering * np.bincount(bins, pairs > 0, len(targets.clustering))
@@ -210,6 +211,7 @@ def _rewire_in_rounds(
             step.partners,
             _TRIES,
             step.reach,
+            step.detour,
             key,
         )
     upper = owner < neighbours

@@ -3,7 +3,8 @@
 `wire_inner_outer` joins the stubs that stay inside a block near each other on a ring of the block,
 and the others anywhere between the blocks. Nearby partners create triangles without using
 anybody's real neighbourhood; because no ring is shared by several blocks, they do not create
-communities across blocks. `wire` is the older way, with one ring that all blocks share.
+communities across blocks. Private draws use it. `wire` is the older way, with one ring that all
+blocks share. Releases with classes use `clique_wiring.py`.
 """
 
 from __future__ import annotations
@@ -92,9 +93,9 @@ def wire(
     where edges inside a block count twice). Partners are near each other on the ring, except for
     a share `epsilon` of the edges.
     """
-    ring = _ring(classes, degrees, noise, rng)
-    rows, columns = _shuffled_pairs(block_edges, rng)
-    expected = _stub_shares(block_edges)
+    ring = ring_of_blocks(classes, degrees, noise, rng)
+    rows, columns = shuffled_pairs(block_edges, rng)
+    expected = stub_shares(block_edges)
     cells = cell_room(classes, degrees, limit)
     keys = stream_keys(rng, 2)
     source, target, made, open_u, open_v = kernel.wire(
@@ -147,7 +148,7 @@ def wire_inner_outer(
     except for a share `epsilon`. The others are outer: of their partners a share `outer_epsilon`
     is anywhere in the other block, and the rest is near the same relative place of its ring.
     """
-    ring = _ring(classes, degrees, noise, rng)
+    ring = ring_of_blocks(classes, degrees, noise, rng)
     cells = cell_room(classes, degrees, limit)
     keys = stream_keys(rng, 3)
     inside = np.diag(np.diag(block_edges))
@@ -156,8 +157,8 @@ def wire_inner_outer(
     parts = [
         kernel.wire(
             ring._replace(degree=stubs),
-            *_shuffled_pairs(edges, rng),
-            _stub_shares(edges),
+            *shuffled_pairs(edges, rng),
+            stub_shares(edges),
             cells,
             float(reach),
             float(anywhere),
@@ -180,14 +181,17 @@ def wire_inner_outer(
         len(source) - len(unused),
         open_u,
         open_v,
-        _stub_shares(block_edges),
+        stub_shares(block_edges),
         cells,
         keys[2],
     )
     return Wired(source[:made], target[:made], given_up), cells
 
 
-def _ring(classes: Classes, degrees: np.ndarray, noise: float, rng: Generator) -> kernel.Ring:
+def ring_of_blocks(
+    classes: Classes, degrees: np.ndarray, noise: float, rng: Generator
+) -> kernel.Ring:
+    """Return the nodes of each block in the order of `ring_order`, for the kernels."""
     place = ring_order(classes, degrees, noise, rng)
     rank = np.empty_like(place)
     rank[place] = np.arange(len(place), dtype=np.int32)
@@ -196,7 +200,7 @@ def _ring(classes: Classes, degrees: np.ndarray, noise: float, rng: Generator) -
     return kernel.Ring(place, rank, start, classes.block, degrees)
 
 
-def _shuffled_pairs(block_edges: np.ndarray, rng: Generator) -> tuple[np.ndarray, np.ndarray]:
+def shuffled_pairs(block_edges: np.ndarray, rng: Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return the block pair of each edge to make (two times int32[m]), in random order."""
     r, s = np.nonzero(np.triu(block_edges))
     count = block_edges[r, s] // np.where(r == s, 2, 1)
@@ -205,6 +209,6 @@ def _shuffled_pairs(block_edges: np.ndarray, rng: Generator) -> tuple[np.ndarray
     return rows, columns
 
 
-def _stub_shares(block_edges: np.ndarray) -> np.ndarray:
+def stub_shares(block_edges: np.ndarray) -> np.ndarray:
     """Return the share of each block's stubs that go to each block (float64[blocks, blocks])."""
     return np.asarray(block_edges / np.maximum(block_edges.sum(1, keepdims=True), 1))

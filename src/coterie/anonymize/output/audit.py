@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from coterie.anonymize.draw.calibration import RingSettings
 from coterie.anonymize.draw.rewiring import RewiringTargets
 from coterie.anonymize.kinds.outcome import KindOutcome
 from coterie.anonymize.output.release_folder import make_private_folder
@@ -26,7 +25,6 @@ class PublishedStatistics(NamedTuple):
     """Statistics of the original that a `dcsbm` release reproduces, and so publishes."""
 
     targets: RewiringTargets
-    ring: RingSettings
 
 
 @dataclass(frozen=True, eq=False)

@@ -231,7 +231,7 @@ def _parameters(parameters: Mapping[str, object]) -> JsonObject:
 def _statistics(statistics: PublishedStatistics | None) -> JsonObject | None:
     if statistics is None:
         return None
-    return {"shape": _plain(statistics.targets), "dials": _plain(statistics.ring)}
+    return {"shape": _plain(statistics.targets)}
 
 
 def _edge_shares(shares: EdgeShares) -> JsonObject:

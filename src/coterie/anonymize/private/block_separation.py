@@ -99,19 +99,25 @@ def repeated_modularity(graph: Graph, answers: SketchAnswers, rng: Generator) ->
     return block_modularity(ends)
 
 
-def find_separation(modularity: float, repeated: Callable[[float], float]) -> float:
+def find_separation(
+    modularity: float, repeated: Callable[[float], float], clustering: float
+) -> float:
     """Return the share at which the repeated labels reach `modularity`, by linear interpolation.
 
     `repeated` returns the modularity of repeated labels on a graph that was drawn with a share.
-    Of the share, less is used if the modularity is low.
+    Of the share, less is used if the modularity is low, unless the repeated labels respond clearly
+    to the share and the global `clustering` is low: then communities are as large as blocks.
 
-    >>> find_separation(0.6, lambda share: 0.3 + share), find_separation(0.3, lambda share: share)
-    (0.3, 0.15)
+    >>> find_separation(0.6, lambda share: 0.3 + share, 0.5)
+    0.3
+    >>> find_separation(0.3, lambda share: share, 1.0), find_separation(0.3, lambda share: share, 0)
+    (0.15, 0.3)
     """
     below = repeated(0.0)
     if below >= modularity:
         return 0.0
     above = repeated(_LARGEST_SHARE)
     part = (modularity - below) / max(above - below, 1e-9)
-    used = min(modularity / _CLEAR_BLOCKS, 1.0)
+    response = min((above - below) / max(modularity, 1e-9), 1.0)
+    used = min(max(modularity / _CLEAR_BLOCKS, response * (1.0 - clustering) ** 2), 1.0)
     return float(round(_LARGEST_SHARE * min(part, 1.0) * max(used, 0.0), 6))

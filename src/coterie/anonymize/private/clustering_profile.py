@@ -14,7 +14,7 @@ import numpy as np
 _HIGHEST = 0.97  # clustering of a degree bin
 _MODEL_ERROR = 0.01  # relative error of a sum that bins alone cause
 _BEND = 0.05  # expected second difference between bins
-_SLOPE = 1.0  # expected first difference
+_SLOPE = 0.3  # expected first difference
 _ROBUST_ROUNDS = 8
 _COMMON_SHARE = 0.5  # expected largest number of common neighbours, as a share of a large degree
 _COMMON_SUM = 1.0  # expected largest sum of weights over common neighbours, for either damping
@@ -29,8 +29,17 @@ class NoisySum(NamedTuple):
 
 
 def ladder_error(width: float, step: float, epsilon: float) -> float:
-    """Return the expected error of a ladder with these widths."""
-    return width * (2 / epsilon) + step * (2 / epsilon) ** 2
+    """Return the expected error of a ladder with these widths.
+
+    The rung t has a weight ~ (width + t step) exp(-t / x) with x = 2 / epsilon, and a distance of
+    about t width + t^2 step / 2. So t has mean x in one part of the draws, and 2 x in the other.
+
+    >>> ladder_error(10.0, 0.0, 1.0), ladder_error(0.0, 1.0, 1.0)
+    (20.0, 12.0)
+    """
+    x = 2 / epsilon
+    first, second = width * x, step * x**2
+    return float((first * (first + second) + second * (2 * first + 3 * second)) / (first + second))
 
 
 def triangle_sum(triangles: float, large_degree: float, epsilon: float) -> NoisySum:
@@ -84,3 +93,16 @@ def estimate_profile(
         ).x
         weight = 1 / np.sqrt(np.maximum(np.abs(data @ fitted - goal), 1.0))
     return np.asarray(np.clip(fitted, 0.0, _HIGHEST))
+
+
+def implied_transitivity(degrees: np.ndarray, lowest: np.ndarray, profile: np.ndarray) -> float:
+    """Return the global clustering of a graph with this clustering by degree.
+
+    It agrees with the noisy number of triangles as far as that number is accurate. Triangles and
+    clustering that contradict each other could not both be reached by swaps.
+    """
+    d = degrees[degrees >= 2].astype(np.float64)
+    if not len(lowest) or not len(d):
+        return 0.0
+    bins = np.clip(np.searchsorted(lowest, d, side="right") - 1, 0, len(lowest) - 1)
+    return float(np.average(profile[bins], weights=d * (d - 1) / 2))

@@ -22,7 +22,12 @@ _ROUGHNESS = 0.15
 _STEEPNESS = 1.0  # additional difference of the counts of d and d + 1, times 1 / d
 _WINDOW = 0.1  # counts are averaged over degrees that differ by at most this share
 _SMOOTHING_ROUNDS = 3
-_LARGEST = 0.75  # this many largest degrees, times the scale of the noise of the counts
+# The largest degrees: how many, relative to the noise of the counts, and their distribution
+_EXTREMES = 1.5  # standard deviations of the noise: fewer nodes than this are hidden by it
+_SHAPES = (-0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5)  # of a generalised Pareto distribution
+_N_SCALES = 30
+_OUTLIERS = 0.75  # this many degrees, times the scale of the noise, may leave the distribution
+_CAUTION = 2.0  # … if their squares exceed those of the noise by more than this factor
 
 
 def falling_fit(values: np.ndarray) -> np.ndarray:
@@ -98,6 +103,56 @@ def smooth_tail(noisy: np.ndarray, n_nodes: int, rate: float) -> np.ndarray:
     return join_plateaus(fitted)
 
 
+def largest_degrees(
+    tail: np.ndarray, counts: np.ndarray, rate: float, largest: np.ndarray, largest_rate: float
+) -> np.ndarray:
+    """Return the expected largest degrees, falling, given noisy counts and noisy degrees.
+
+    `tail` is the smooth N(0), N(1), …, and `counts` the noisy N(1), N(2), …; `largest` are the
+    noisy largest degrees. The degrees above a threshold follow a generalised Pareto distribution,
+    as those above a high threshold do in most distributions. Its scale and shape have a
+    posterior, with the exact laws of the noise; the result is the mean over it. If the first noisy
+    degrees are further from this mean than noise explains, the result moves towards them.
+    """
+    n = round(float(tail[0]))
+    count = min(max(round(_EXTREMES * np.sqrt(2) / rate), 4), len(largest), max(n // 4, 1))
+    # The threshold is the last degree that more than `count` nodes reach
+    threshold = max(int(np.searchsorted(-tail, -(count + 0.5), side="right")) - 1, 0)
+    above = max(float(tail[threshold]), 1.0)
+    rank = np.arange(count) + 0.5
+    excess = np.arange(threshold + 1, len(counts) + 1) - threshold
+    scale = np.geomspace(0.5, max(n - 1.0 - threshold, 1.0), _N_SCALES)
+    logs, degrees = [], []
+    for shape in _SHAPES:
+        for sigma in scale:
+            expected = np.clip(threshold + sigma * _pareto(above / rank, shape), 0, n - 1)
+            misfit = np.abs(counts[threshold:] - above * _reached(excess / sigma, shape)).sum()
+            logs.append(-rate * misfit - largest_rate * np.abs(largest[:count] - expected).sum())
+            degrees.append(expected)
+    weight = np.exp(np.array(logs) - max(logs))
+    mean = weight @ np.array(degrees) / weight.sum()
+    first = min(max(round(_OUTLIERS / rate), 1), count)
+    observed = join_plateaus(falling_fit(np.clip(largest, 0, n - 1).astype(np.float64)))[:first]
+    explained = _CAUTION * first * 2 / largest_rate**2
+    squares = float(np.square(largest[:first] - mean[:first]).sum())
+    mean[:first] += max(1.0 - explained / max(squares, _TINY), 0.0) * (observed - mean[:first])
+    return np.asarray(np.minimum.accumulate(mean))
+
+
+def _pareto(times: np.ndarray, shape: float) -> np.ndarray:
+    """Return the excess, in units of the scale, that one in `times` exceeds."""
+    return np.log(times) if shape == 0 else (times**shape - 1) / shape
+
+
+def _reached(excess: np.ndarray, shape: float) -> np.ndarray:
+    """Return the probability of an excess, in units of the scale: the inverse of `_pareto`."""
+    if shape == 0:
+        return np.asarray(np.exp(-excess))
+    base = np.maximum(1 + shape * excess, 0.0)
+    powers = np.power(base, -1 / shape, out=np.zeros(len(base)), where=base > 0)
+    return np.asarray(powers)
+
+
 @dataclass(frozen=True, eq=False)
 class DegreeDistribution:
     """The degree distribution of the original, estimated from noisy answers."""
@@ -107,18 +162,22 @@ class DegreeDistribution:
 
     @classmethod
     def estimate(
-        cls, n_nodes: int, tail_counts: np.ndarray, rate: float, largest: np.ndarray
+        cls,
+        n_nodes: int,
+        tail_counts: np.ndarray,
+        rate: float,
+        largest: np.ndarray,
+        largest_rate: float,
     ) -> DegreeDistribution:
         """Estimate the distribution from the counts N(d), d = 1, 2, …, and the largest degrees.
 
-        Both answers are noisy integers; `rate` is that of the noise of the counts. The largest
-        degrees come from `largest`, as many as the noise of the counts would hide, the others
-        from `tail_counts`.
+        Both answers are noisy integers, with noise of these rates. The largest degrees, as many
+        as the noise of the counts would hide, follow from both answers, the others from
+        `tail_counts`.
         """
-        n_largest = max(round(_LARGEST / rate), 1)
         tail = np.r_[float(n_nodes), smooth_tail(tail_counts, n_nodes, rate), 0.0]
-        top = falling_fit(np.clip(largest, 0, max(n_nodes - 1, 0)).astype(np.float64))
-        return cls(np.minimum.accumulate(tail), join_plateaus(top)[: min(n_largest, n_nodes)])
+        tail = np.minimum.accumulate(tail)
+        return cls(tail, largest_degrees(tail, tail_counts, rate, largest, largest_rate))
 
     @property
     def n_nodes(self) -> int:

@@ -34,6 +34,7 @@ from coterie.anonymize.private.clustering_profile import (
     NoisySum,
     clustering_sum,
     estimate_profile,
+    implied_transitivity,
     triangle_sum,
 )
 from coterie.anonymize.private.degree_posterior import sample_posterior
@@ -55,6 +56,7 @@ _TRIANGLE_WEIGHTS = (1.0, 3.0)
 _TRIAL_PROPOSALS = 6  # … and per edge of a trial graph, …
 _MAX_PROPOSALS, _MAX_TRIAL_PROPOSALS = 100_000_000, 20_000_000  # … limited for large networks
 _TOLERANCE = 0.01
+_BY_NODE = 0.5  # share of open triangles that are found from a random node, not a random edge
 _NOISES = np.geomspace(0.1, 6.4, 13)  # of the ring order: from sorted by degree to random
 
 
@@ -136,6 +138,7 @@ def _rewire(
         proposals=max(min(per_edge, affordable), 1),
         tolerance=_TOLERANCE,
         triangle_weight=triangles,
+        by_node=_BY_NODE,
     )
 
 
@@ -179,9 +182,9 @@ def _plan(answers: SketchAnswers, separation: float, rng: Generator) -> _Plan:
     label, degrees, cells = _fit_classes(answers, frame, separation, rng)
     lowest = degree_bins(degrees)
     profile = estimate_profile(degrees, lowest, noisy_sums(answers))
-    wedges = (degrees * (degrees - 1) / 2).sum()
-    transitivity = float(np.clip(3 * answers.triangles / max(wedges, 1.0), 0.0, 1.0))
-    targets = RewiringTargets(lowest, profile, transitivity, frame.binned.assortativity)
+    targets = RewiringTargets(
+        lowest, profile, implied_transitivity(degrees, lowest, profile), frame.binned.assortativity
+    )
     return _Plan(Classes(label, label), degrees, cells, targets)
 
 
@@ -210,7 +213,9 @@ def choose_separation(answers: SketchAnswers) -> float:
         graph = Graph.from_edges(edges.source, edges.target, n_nodes=answers.n_nodes)
         return repeated_modularity(graph, answers, rng)
 
-    return find_separation(block_modularity(ends_between(answers.block_edges, 1)), repeated)
+    clustering = _plan(answers, 0.0, np.random.default_rng(0)).targets.transitivity
+    modularity = block_modularity(ends_between(answers.block_edges, 1))
+    return find_separation(modularity, repeated, clustering)
 
 
 def noisy_sums(answers: SketchAnswers) -> list[NoisySum]:

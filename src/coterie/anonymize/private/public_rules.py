@@ -14,7 +14,7 @@ import numpy as np
 from coterie.anonymize.private.budget import SHARES
 from coterie.anonymize.private.degree_posterior import DegreeDistribution, posterior_means
 
-RULES = 1
+RULES = 2  # 2: the largest degrees follow from two answers together
 
 N_BINS = 24
 FEWEST_BLOCKS, MOST_BLOCKS = 3, 16
@@ -49,8 +49,13 @@ def degree_distribution(
     n_nodes: int, epsilon: Fraction, degree_counts: np.ndarray, largest_degrees: np.ndarray
 ) -> DegreeDistribution:
     """Estimate the degree distribution from answers 3 and 4."""
-    rate = float(epsilon * SHARES.degree_counts / 2)
-    return DegreeDistribution.estimate(n_nodes, degree_counts, rate, largest_degrees)
+    return DegreeDistribution.estimate(
+        n_nodes,
+        degree_counts,
+        float(epsilon * SHARES.degree_counts / 2),
+        largest_degrees,
+        float(epsilon * SHARES.largest_degrees / 2),
+    )
 
 
 def expected_degrees(

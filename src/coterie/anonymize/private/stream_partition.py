@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from coterie.anonymize.private.noise import ANSWER_LIMIT, geometric_noise
+from coterie.anonymize.private.noise import geometric_noise
 from coterie.data import Graph
 from coterie.kernels.anonymize.private_counts import place_nodes
 
@@ -37,6 +37,5 @@ def stream_labels(
     for first in range(0, graph.n_nodes, rows):
         nodes = order[first : first + rows]
         noise = geometric_noise(1 / epsilon, len(nodes) * n_blocks).reshape(-1, n_blocks)
-        np.minimum(noise, ANSWER_LIMIT, out=noise)
         place_nodes(graph.indptr, graph.indices, nodes, noise, expected, total, labels, block_sums)
     return labels

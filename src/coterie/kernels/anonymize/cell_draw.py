@@ -14,7 +14,7 @@ from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _pairs_of(start, row, column):
     n = start[row + 1] - start[row]
     m = start[column + 1] - start[column]
@@ -65,7 +65,7 @@ def draw_cells(members, start, rows, columns, counts, key):
     return source, target
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _place(source, target, at, members, start, row, column, index):
     first, second = start[row], start[column]
     if row == column:

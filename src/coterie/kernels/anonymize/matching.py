@@ -86,7 +86,7 @@ def new_memory(known: int, published: int) -> PropagationMemory:
     )
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _match_changed(rows, v, times, now):
     times[v] = now
     for slot in range(rows.indptr[v], rows.indptr[v + 1]):

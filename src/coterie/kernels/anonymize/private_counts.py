@@ -10,6 +10,7 @@ import numpy as np
 from coterie.kernels.numba.dispatch import njit
 
 _FRACTION_BITS = 16  # scores are integers, in units of 2^-16: comparisons are exact
+LARGEST_COUNT = 2**40  # noisy counts above it are cut to it; a score still fits into 64 bits
 
 
 @njit(nogil=True, cache=True)
@@ -19,7 +20,8 @@ def place_nodes(indptr, indices, nodes, noise, expected, total, labels, block_su
     noise[i, c] >= 0 is added to the number of neighbours that nodes[i] has among the nodes placed
     in block c before it; the largest sum over expectation wins, the first block among equals.
     The privacy proof needs that a neighbour more raises one score by exactly as much as one unit
-    of noise, so scores are integers; `expected`, `total` and `block_sums` are public. Updates
+    of noise, so scores are integers, and noise above `LARGEST_COUNT` is cut together with the
+    neighbours that it is added to; `expected`, `total` and `block_sums` are public. Updates
     `labels` (int32, -1 = not placed yet) and `block_sums`.
     """
     n_blocks = noise.shape[1]
@@ -36,7 +38,8 @@ def place_nodes(indptr, indices, nodes, noise, expected, total, labels, block_su
         best_score = np.int64(-(2**62))
         for c in range(n_blocks):
             public = np.int64(np.rint(expected[v] * block_sums[c] / total * unit))
-            score = (neighbours[c] + noise[i, c]) * unit - public
+            noisy = min(neighbours[c] + min(noise[i, c], LARGEST_COUNT), LARGEST_COUNT)
+            score = noisy * unit - public
             if score > best_score:
                 best, best_score = c, score
         labels[v] = best

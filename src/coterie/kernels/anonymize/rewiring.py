@@ -27,6 +27,7 @@ from coterie.kernels.graphs.pairs import (
     remove_with,
     slot_of,
 )
+from coterie.kernels.numba.copies import copy_into
 from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream, uniform
 
@@ -50,7 +51,7 @@ def _energy(goals, sums, products):
     return total
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _too_clustered(goals, sums):
     """Return whether there are more triangles than the goal, weighted by bin."""
     total = 0.0
@@ -186,15 +187,20 @@ def _partner_with_most_common(state, indptr, neighbours, table, w, a, tries):
 
 
 @njit(nogil=True, cache=True)
-def _connected_in_block(indptr, neighbours, block, u, v, seen, stamp, queue):
-    """Return whether a path inside their block leads from u to v.
+def connected_in_block(indptr, neighbours, block, u, v, detour, seen, stamp, queue):
+    """Return whether a path of at most `detour` edges inside their block leads from u to v.
 
     True as well if u reaches as many nodes as `queue` has room for: so large a part is no fragment.
     """
     seen[u] = stamp
     queue[0] = u
-    filled, at = 1, 0
+    filled, at, level_ends = 1, 0, 1
     while at < filled:
+        if at == level_ends:
+            detour -= 1
+            level_ends = filled
+            if detour == 0:
+                return False
         x = queue[at]
         at += 1
         for slot in range(indptr[x], indptr[x + 1]):
@@ -237,6 +243,7 @@ def rewire(
     partners,
     tries,
     reach,
+    detour,
     key,
 ):
     """Return (swaps accepted, swaps proposed); `neighbours` and `sums` change in place.
@@ -250,6 +257,8 @@ def rewire(
     partners  neighbours tried to find the open triangle with the most common neighbours
     reach     a swap must not divide a connected part of a block, unless the part that remains has
               this many nodes; 0: swaps may divide blocks
+    detour    two nodes of a block whose edge is removed must stay connected by a path of at most
+              this many edges inside the block
     """
     n_slots = len(neighbours)
     table = new_table(n_slots // 2)
@@ -320,10 +329,14 @@ def rewire(
             stamp += 2
             divides = (
                 block[a] == block[b]
-                and not _connected_in_block(indptr, neighbours, block, a, b, seen, stamp - 1, queue)
+                and not connected_in_block(
+                    indptr, neighbours, block, a, b, detour, seen, stamp - 1, queue
+                )
             ) or (
                 block[c] == block[d]
-                and not _connected_in_block(indptr, neighbours, block, c, d, seen, stamp, queue)
+                and not connected_in_block(
+                    indptr, neighbours, block, c, d, detour, seen, stamp, queue
+                )
             )
             _swap_ends(indptr, neighbours, a, d, c, b)
             if divides:
@@ -331,7 +344,7 @@ def rewire(
         accepted += 1
         energy = after
         products += moved
-        sums[:] = change
+        copy_into(sums, change)
         too_clustered = _too_clustered(goals, sums)
         _remove_edge(indptr, neighbours, table, support, a, b)
         _remove_edge(indptr, neighbours, table, support, c, d)

@@ -1,0 +1,127 @@
+"""Join stubs to edges: inner stubs of a block in cliques, outer stubs anywhere between blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.draw.rewiring import RewiringTargets
+from coterie.anonymize.draw.wiring import (
+    REACH,
+    Wired,
+    cell_room,
+    ring_of_blocks,
+    shuffled_pairs,
+    split_stubs,
+    stub_shares,
+)
+from coterie.base.randomness import stream_keys
+from coterie.kernels.anonymize import clique_wiring as clique_kernel
+from coterie.kernels.anonymize import wiring as kernel
+
+# How it was chosen: docs/benchmarks/anonymize.md, "Communities".
+_OUTER_SHARE = 0.5  # of the stubs of somebody with contacts outside the block
+
+
+def wire_cliques(
+    classes: Classes,
+    degrees: np.ndarray,
+    block_edges: np.ndarray,
+    targets: RewiringTargets,
+    *,
+    limit: float,
+    rng: Generator,
+    cliques: bool = True,
+) -> tuple[Wired, kernel.WiringCells]:
+    """Join stubs to edges; return the edges and the counters of the cells.
+
+    Each node has `degrees` stubs and each block pair gets its number of edges (`block_edges`,
+    where edges inside a block count twice). Inner stubs are joined in cliques that are as large as
+    the local clustering of the original at this degree requires; the rest connects the cliques of
+    the block. Outer stubs are joined anywhere between the two blocks. Without `cliques` the
+    partners of inner stubs are random members of the block.
+    """
+    ring = ring_of_blocks(classes, degrees, np.inf, rng)
+    cells = cell_room(classes, degrees, limit)
+    keys = stream_keys(rng, 4)
+    between = block_edges - np.diag(np.diag(block_edges))
+    clustering = np.where(degrees > 1, targets.clustering[targets.bins_of(degrees)], 0.0)
+    outer = choose_outer_stubs(
+        degrees,
+        classes.block,
+        between.sum(1),
+        min(float(clustering.sum()) / max(int((degrees > 1).sum()), 1), 1.0),
+        rng,
+    )
+    stubs = degrees - outer
+    source, target = (np.empty(int(stubs.sum()) // 2, np.int32) for _ in range(2))
+    n_inner = 0
+    if cliques:
+        wanted = clustering * degrees * (degrees - 1) / 2
+        n_inner = clique_kernel.join_cliques(ring, stubs, wanted, cells, source, target, keys[0])
+    n_inner, *open_inner = clique_kernel.join_rest(
+        ring, stubs, cells, source, target, n_inner, keys[1]
+    )
+    # Inner and outer edges never connect the same two nodes, so the two calls cannot collide.
+    source_out, target_out, n_outer, *open_outer = kernel.wire(
+        ring._replace(degree=outer),
+        *shuffled_pairs(between, rng),
+        stub_shares(between),
+        cells,
+        REACH,
+        1.0,
+        keys[2],
+    )
+    open_u, open_v = (np.concatenate(x) for x in zip(open_inner, open_outer, strict=True))
+    unused = np.empty(len(open_u), np.int32)
+    source = np.concatenate([source[:n_inner], source_out[:n_outer], unused])
+    target = np.concatenate([target[:n_inner], target_out[:n_outer], unused])
+    made, given_up = kernel.repair(
+        ring,
+        source,
+        target,
+        n_inner + n_outer,
+        open_u,
+        open_v,
+        stub_shares(block_edges),
+        cells,
+        keys[3],
+    )
+    return Wired(source[:made], target[:made], given_up), cells
+
+
+def choose_outer_stubs(
+    degrees: np.ndarray,
+    block: np.ndarray,
+    outer_stubs: np.ndarray,
+    concentrated: float,
+    rng: Generator,
+) -> np.ndarray:
+    """Return how many stubs of each node leave its block (int64[n]), `outer_stubs` per block.
+
+    A share `concentrated` of them belongs to some people, who give up to half of their stubs; the
+    better connected somebody is, the more likely. So most people, above all those with few
+    contacts, have all contacts inside their block, where these can know each other. The others are
+    random stubs of the block.
+
+    >>> choose_outer_stubs(
+    ...     np.array([1, 1, 9]), np.zeros(3, int), np.array([4]), 1.0, np.random.default_rng(0)
+    ... )
+    array([0, 0, 4])
+    """
+    n, n_blocks = len(degrees), len(outer_stubs)
+    most = np.floor(_OUTER_SHARE * degrees + rng.random(n)).astype(np.int64)
+    most = np.clip(most, 0, np.maximum(degrees - 1, 0))
+    order = np.lexsort((rng.standard_exponential(n) / np.maximum(degrees, 1), block))
+    given, of = most[order], block[order]
+    sizes = np.bincount(block, minlength=n_blocks)
+    until = np.cumsum(given)
+    before_block = np.r_[0, until][np.cumsum(sizes) - sizes]
+    outer = np.empty(n, np.int64)
+    first = np.floor(concentrated * outer_stubs).astype(np.int64)
+    outer[order] = np.clip(first[of] - (until - given - before_block[of]), 0, given)
+    missing = outer_stubs - np.bincount(block, outer, n_blocks).astype(np.int64)
+    if missing.any():
+        outer += split_stubs(degrees - outer, block, missing, rng)
+    return outer

@@ -1,0 +1,225 @@
+"""The program as it is written: its parameters on neighbours, and mutants of its source.
+
+Other tests check each mechanism. These check that `ask` gives every mechanism the right
+sensitivity, epsilon and parameters: a sketch of a network is recorded, and repeated on each
+neighbour with the same answers. Whatever the neighbour changes beyond the exact counts would be
+a leak. Each mutant changes one place of the source and must be noticed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.anonymize.private.test_audit import ANSWERS, audit_answer
+from tests.anonymize.private.test_ladder import LADDERS, sampler_fit
+from tests.support.privacy_checks import SmallGraph, clique, star, two_hubs
+
+from coterie.anonymize.private import answers, ladder, noise, stream_partition
+from coterie.data import Graph
+
+EPSILON = Fraction(3, 2)
+GRAPHS = [star(6), clique(5), two_hubs(7), SmallGraph(6, frozenset({(0, 1), (2, 3), (1, 2)}))]
+
+
+@dataclass
+class Question:
+    """One call of a mechanism: what it was given, and what it answered."""
+
+    epsilon: Fraction
+    exact: np.ndarray
+    largest: int  # L1 change that the noise allows
+    public: list[Any]  # everything that must be the same for a neighbour
+    answer: Any
+
+
+class LeakError(Exception):
+    """A neighbour changes something that it must not."""
+
+
+@dataclass
+class Transcript:
+    """The calls of all mechanisms in one sketch; a given one is repeated and compared."""
+
+    known: list[Question] | None = None
+    asked: list[Question] = field(default_factory=list)
+
+    def _ask(
+        self, epsilon: Fraction, exact: np.ndarray, largest: int, public: list[Any], answer: Any
+    ) -> Any:
+        here = Question(epsilon, np.asarray(exact), largest, public, answer)
+        if self.known is not None:
+            if len(self.asked) == len(self.known):
+                raise LeakError("the number of questions")
+            there = self.known[len(self.asked)]
+            compare(here, there, len(self.asked) + 1)
+            here.answer = there.answer
+        self.asked.append(here)
+        return here.answer
+
+    def add_noise(self, exact: np.ndarray, sensitivity: int, epsilon: Fraction) -> np.ndarray:
+        """Stand in for `add_noise`, with noise that depends on the place alone."""
+        moved = np.random.default_rng(len(self.asked)).integers(-3, 4, np.shape(exact))
+        return self._ask(epsilon, exact, sensitivity, [], np.asarray(exact) + moved)
+
+    def stream(self, graph: Graph, order, expected, n_blocks: int, epsilon: Fraction) -> np.ndarray:
+        """Stand in for `stream_labels`; the test of the stream is in test_sensitivity.py."""
+        labels = np.random.default_rng(0).integers(0, n_blocks, graph.n_nodes).astype(np.int32)
+        public = [order.tolist(), expected.tolist(), n_blocks]
+        return self._ask(epsilon, np.zeros(1), 0, public, labels)
+
+    def draw(self, made: ladder.Ladder, epsilon: Fraction) -> int:
+        """Stand in for the ladder: two exact numbers, each with its own bound."""
+        return self._ask(epsilon, np.array([made.value, made.width]), -1, [made.step], made.value)
+
+
+def recorded(module: ModuleType, graph: Graph, known: list[Question] | None) -> Transcript:
+    """Return what `ask` of this module asks about a graph."""
+    transcript = Transcript(known)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "add_noise", transcript.add_noise)
+        patch.setattr(module, "stream_labels", transcript.stream)
+        patch.setattr(module.ladder, "draw", transcript.draw)
+        module.ask(graph, np.arange(graph.n_nodes), EPSILON)
+    return transcript
+
+
+def compare(here: Question, there: Question, number: int) -> None:
+    """Raise LeakError if one question differs in more than the exact counts, or by too much."""
+    if here.exact.shape != there.exact.shape or (here.epsilon, here.largest, here.public) != (
+        there.epsilon,
+        there.largest,
+        there.public,
+    ):
+        raise LeakError(f"a parameter of question {number}")
+    change = np.abs(here.exact - there.exact)
+    if here.largest >= 0 and change.sum() > here.largest:
+        raise LeakError(f"question {number} changes by more than its noise allows")
+    if here.largest < 0 and not (
+        change[0] <= min(here.exact[1], there.exact[1]) and change[1] <= here.public[0]
+    ):
+        raise LeakError(f"ladder {number} changes by more than its rungs allow")
+
+
+def check(module: ModuleType, small: SmallGraph) -> None:
+    """Raise LeakError if the costs are not epsilon, or a neighbour changes what it must not."""
+    first = recorded(module, small.graph(), None).asked
+    if sum(question.epsilon for question in first) != EPSILON:
+        raise LeakError("the costs do not add up to epsilon")
+    for other in small.flipped():
+        second = recorded(module, other.graph(), first).asked
+        if len(first) != len(second):
+            raise LeakError("the number of questions")
+
+
+def check_all(module: ModuleType) -> None:
+    """Check all graphs."""
+    for graph in GRAPHS:
+        check(module, graph)
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_neighbours_differ_in_exact_counts_only_and_by_what_the_noise_allows(
+    graph: SmallGraph,
+) -> None:
+    check(answers, graph)
+
+
+@contextmanager
+def mutant(module: ModuleType, old: str, new: str) -> Iterator[ModuleType]:
+    """Give the module with one place of its source changed."""
+    source = inspect.getsource(module)
+    assert source.count(old) == 1, f"{old!r} is not one place of the source"
+    changed = ModuleType(module.__name__)
+    changed.__dict__.update(__file__=module.__file__, __package__=module.__package__)
+    with pytest.MonkeyPatch.context() as patch:  # dataclasses look their module up
+        patch.setitem(sys.modules, module.__name__, changed)
+        exec(compile(source.replace(old, new), module.__file__ or "", "exec"), changed.__dict__)
+        yield changed
+
+
+LEAKS = {
+    "degrees with sensitivity 1": (
+        "exact_counts.degrees(graph), 2,",
+        "exact_counts.degrees(graph), 1,",
+    ),
+    "degree counts with sensitivity 1": (
+        "2,\n        epsilon * SHARES.degree_counts",
+        "1,\n        epsilon * SHARES.degree_counts",
+    ),
+    "largest degrees with sensitivity 1": (
+        "2,\n        epsilon * SHARES.largest_degrees",
+        "1,\n        epsilon * SHARES.largest_degrees",
+    ),
+    "half the noise of the edges": (
+        "epsilon * SHARES.edge_count",
+        "2 * epsilon * SHARES.edge_count",
+    ),
+    "shares above 1": ("epsilon * SHARES.labels", "epsilon * (SHARES.labels + SHARES.degrees)"),
+    "a cap read from the data": (
+        "public_rules.n_degree_counts(n, noisy_degrees)",
+        "max(int(graph.degrees.max()), 1)",
+    ),
+    "number of blocks from the true edges": (
+        "public_rules.n_blocks(n, epsilon, edge_count)",
+        "public_rules.n_blocks(n, epsilon, 9 * graph.n_edges)",
+    ),
+    "order of the stream from the true degrees": (
+        "public_rules.stream_order(noisy_degrees)",
+        "public_rules.stream_order(graph.degrees)",
+    ),
+    "bins of the true degrees": (
+        "public_rules.bins_of(noisy_degrees, thresholds)",
+        "public_rules.bins_of(graph.degrees, thresholds)",
+    ),
+    "a floor read from the data": (
+        "public_rules.common_neighbour_floor(expected, distribution)",
+        "4 * (graph.n_edges % 2)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_a_mutant_of_the_questions_is_caught(name: str) -> None:
+    with mutant(answers, *LEAKS[name]) as changed, pytest.raises(LeakError):
+        check_all(changed)
+
+
+def test_a_mutant_ladder_without_its_half_is_caught() -> None:
+    with mutant(ladder, "half = epsilon / 2", "half = epsilon") as changed:
+        assert sampler_fit(LADDERS[0], Fraction(1), changed.draw) < 1e-9
+
+
+def test_a_mutant_with_halved_scale_is_caught() -> None:
+    with mutant(noise, "sensitivity / epsilon", "sensitivity / (2 * epsilon)") as changed:
+        assert audit_answer(*ANSWERS["edges"], changed.add_noise) > 1.5
+
+
+def scale_of_the_stream(module: ModuleType) -> Fraction:
+    """Return the scale of the noise of the stream, with epsilon 3/2."""
+    seen: list[Fraction] = []
+
+    def noted(scale: Fraction, count: int) -> np.ndarray:
+        seen.append(scale)
+        return np.zeros(count, np.int64)
+
+    graph = star(5).graph()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "geometric_noise", noted)
+        module.stream_labels(graph, np.arange(5), np.ones(5), 3, EPSILON)
+    return seen[0]
+
+
+def test_the_stream_has_the_noise_of_the_proof_and_a_mutant_is_caught() -> None:
+    assert scale_of_the_stream(stream_partition) == 1 / EPSILON
+    half = ("geometric_noise(1 / epsilon,", "geometric_noise(1 / (2 * epsilon),")
+    with mutant(stream_partition, *half) as changed:
+        assert scale_of_the_stream(changed) != 1 / EPSILON
