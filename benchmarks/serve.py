@@ -11,6 +11,7 @@ unless --models names a folder with mmsbm.model and best.model.
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import os
 import re
@@ -19,11 +20,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
 
 import coterie as ct
@@ -56,33 +59,13 @@ request = function()
   return wrk.format(nil, "/recommend", nil, '{"ratings":[' .. table.concat(rows, ",") .. ']}')
 end
 """
-_MIXED = """
-wrk.method = "POST"
-wrk.headers["Content-Type"] = "application/json"
-local i = 0
-request = function()
-  i = i + 1
-  local user, item = 1 + (i * 37) % 943, 1 + (i * 53) % 1682
-  local kind = i % 4
-  if kind == 0 then
-    local body = '{"pairs":[{"user":' .. user .. ',"item":' .. item .. '}]}'
-    return wrk.format(nil, "/predict", nil, body)
-  elseif kind == 1 then
-    return wrk.format(nil, "/similar", nil, '{"item":' .. item .. '}')
-  elseif kind == 2 then
-    local body = '{"ratings":[{"item":' .. item .. ',"rating":4}]}'
-    return wrk.format(nil, "/recommend", nil, body)
-  end
-  return wrk.format(nil, "/recommend", nil, '{"user":' .. user .. '}')
-end
-"""
 
 
 @contextmanager
-def served(model: Path) -> Iterator[tuple[str, int]]:
+def served(model: Path, *options: str) -> Iterator[tuple[str, int]]:
     """Run `coterie serve` and yield its address and process id."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "coterie", "serve", str(model), "--port", "0"],
+        [sys.executable, "-m", "coterie", "serve", str(model), "--port", "0", *options],
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -148,9 +131,12 @@ def resident_mb(pid: int) -> float:
     return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024  # type: ignore[index]
 
 
-def measure(model: Path, script: str, seconds: int) -> dict[str, Any]:
-    """Measure one kind of request; with the CPU time of the server per request."""
-    with served(model) as (address, pid):
+def measure(model: Path, script: str, seconds: int, memory: int) -> dict[str, Any]:
+    """Measure one kind of request; with the CPU time of the server per request.
+
+    `memory` is the size of the memory of answers in MB; 0 computes every answer.
+    """
+    with served(model, "--answer-memory", str(memory)) as (address, pid):
         load(address, script, 2)
         before = cpu_seconds(pid)
         found = load(address, script, seconds)
@@ -158,27 +144,91 @@ def measure(model: Path, script: str, seconds: int) -> dict[str, Any]:
     return found | {"cpu_ms_per_request": 1e3 * used / max(found["requests"], 1)}
 
 
-def reload_under_load(models: dict[str, Path], seconds: int, every: int) -> dict[str, Any]:
+class SteadyLoad(threading.Thread):
+    """One client that asks at a fixed rate, so that minutes of load leave the machine usable."""
+
+    def __init__(self, address: str, number: int, rate: float, ends: float) -> None:
+        super().__init__()
+        self.host = urlsplit(address).netloc
+        self.number, self.rate, self.ends = number, rate, ends
+        self.milliseconds: list[float] = []
+        self.failed: list[str] = []
+
+    def run(self) -> None:
+        """Ask until the end; a connection that breaks counts as a failed request."""
+        connection = http.client.HTTPConnection(self.host, timeout=30)
+        due, i = time.monotonic(), 1000 * self.number
+        while (now := time.monotonic()) < self.ends:
+            if now < due:
+                time.sleep(due - now)
+            due += 1 / self.rate
+            i += 1
+            path, body = mixed_request(i)
+            start = time.perf_counter()
+            try:
+                connection.request("POST", path, body, {"Content-Type": "application/json"})
+                answer = connection.getresponse()
+                answer.read()
+                if answer.status != 200:
+                    self.failed.append(f"{path}: {answer.status}")
+            except OSError as error:
+                self.failed.append(f"{path}: {error!r}")
+                connection.close()
+            self.milliseconds.append(1e3 * (time.perf_counter() - start))
+        connection.close()
+
+
+def mixed_request(i: int) -> tuple[str, str]:
+    """Return the i-th request of the mixed load: all routes in turn."""
+    user, item = 1 + (i * 37) % 943, 1 + (i * 53) % 1682
+    ratings = [{"item": 1 + (i * 53 + j * 79) % 1682, "rating": 1 + (i + j) % 5} for j in range(20)]
+    path, body = (
+        ("/recommend", {"user": user}),
+        ("/predict", {"pairs": [{"user": user, "item": item}]}),
+        ("/recommend", {"ratings": ratings}),
+        ("/similar", {"item": item}),
+        ("/explain", {"user": user, "item": item}),
+    )[i % 5]
+    return path, json.dumps(body)
+
+
+def reload_under_load(model: Path, given: argparse.Namespace) -> dict[str, Any]:
     """Mixed load while the model file is replaced; the memory at the end of each period."""
+    seconds, every, rate = given.reload_seconds, given.every, given.rate
     with tempfile.TemporaryDirectory() as folder:
         current = Path(folder) / "current.model"
-        shutil.copy(models["mmsbm"], current)
+        shutil.copy(model, current)
         with served(current) as (address, pid):
-            found = {"requests": 0, "failed": 0, "p99_ms": 0.0}
-            memory = []
-            for _ in range(max(1, seconds // every)):
-                shutil.copy(models["mmsbm"], Path(folder) / "next")
+            ends = time.monotonic() + seconds
+            clients = [
+                SteadyLoad(address, number, rate / CONNECTIONS, ends)
+                for number in range(CONNECTIONS)
+            ]
+            for client in clients:
+                client.start()
+            memory, replaced = [], 0
+            while time.monotonic() + every <= ends + 1:
+                shutil.copy(model, Path(folder) / "next")
                 (Path(folder) / "next").replace(current)
-                part = load(address, _MIXED, every)
-                found["requests"] += part["requests"]
-                found["failed"] += part["failed"]
-                found["p99_ms"] = max(found["p99_ms"], part["p99_ms"])
+                replaced += 1
+                time.sleep(every)
                 memory.append(round(resident_mb(pid), 1))
+            for client in clients:
+                client.join()
             health = json.loads(urlopen(f"{address}/health").read())
-    return found | {
+    took = sorted(ms for client in clients for ms in client.milliseconds)
+    return {
+        "requests": len(took),
+        "requests_per_second": len(took) / seconds,
+        "failed": sum(len(client.failed) for client in clients),
+        "median_ms": took[len(took) // 2],
+        "p99_ms": took[int(0.99 * len(took))],
+        "max_ms": took[-1],
         "seconds": seconds,
+        "replaced": replaced,
         "reloads": health["reloads"],
         "memory_first_mb": memory[0],
+        "memory_second_mb": memory[min(1, len(memory) - 1)],
         "memory_last_mb": memory[-1],
         "memory_mb": memory,
     }
@@ -221,6 +271,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=20, help="per kind of request")
     parser.add_argument("--reload-seconds", type=int, default=600, help="of the part reload")
     parser.add_argument("--every", type=int, default=30, help="seconds between two replacements")
+    parser.add_argument("--rate", type=float, default=50, help="requests per second of reload")
+    parser.add_argument("--reload-models", default="best", help="of the part reload")
     parser.add_argument("--models", type=Path, help="folder with mmsbm.model and best.model")
     add_options(parser)
     given = parser.parse_args()
@@ -237,22 +289,33 @@ def main() -> None:
         }
         if "known" in parts:
             rows = [
-                {"model": name, **measure(models[name], _KNOWN, given.seconds)}
+                {
+                    "model": name,
+                    "remembers_answers": bool(memory),
+                    **measure(models[name], _KNOWN, given.seconds, memory),
+                }
                 for name in ("mmsbm", "best")
+                for memory in (0, 32)
             ]
             recorder.add("known", rows, title="Recommend to known users",
                          asked="POST /recommend, all users in turn", **shared)  # fmt: skip
             print(json.dumps(rows, indent=1))
         if "fold-in" in parts:
             rows = [
-                {"model": name, **measure(models[name], _FOLD_IN, given.seconds)}
+                {"model": name, **measure(models[name], _FOLD_IN, given.seconds, 0)}
                 for name in ("mmsbm", "best")
             ]
             recorder.add("fold-in", rows, title="Recommend to somebody with 20 ratings",
                          asked="POST /recommend with 20 ratings", **shared)  # fmt: skip
             print(json.dumps(rows, indent=1))
         if "reload" in parts:
-            rows = [reload_under_load(models, given.reload_seconds, given.every)]
+            rows = [
+                {
+                    "model": name,
+                    **reload_under_load(models[name], given),
+                }
+                for name in given.reload_models.split(",")
+            ]
             recorder.add("reload", rows, title="Mixed load while the model is replaced",
                          asked=f"a new model file every {given.every} s", **shared)  # fmt: skip
             print(json.dumps(rows, indent=1))

@@ -148,7 +148,7 @@ def test_what_needs_a_known_id_says_which_is_unknown(client):
         ("/recommend", b"", 400, "not a JSON document"),
         ("/recommend", b"\xff\xfe", 400, "not a JSON document"),
         ("/recommend", b"[" * 5000, 400, "not a JSON document"),
-        ("/recommend", b"{}", 422, "either `user` or `ratings`"),
+        ("/recommend", b"{}", 422, "either user or ratings"),
         ("/recommend", b'{"user": 1, "ratings": []}', 422, "ratings"),
         ("/recommend", b'{"user": 1, "n": 0}', 422, "n: "),
         ("/recommend", b'{"user": 1, "n": "5"}', 422, "n: "),
@@ -162,7 +162,7 @@ def test_what_needs_a_known_id_says_which_is_unknown(client):
         ("/recommend", b'{"ratings": [{"item": 1, "rating": "5"}]}', 422, "rating"),
         ("/predict", b'{"pairs": []}', 422, "pairs"),
         ("/predict", b'{"pairs": [{"user": 1}]}', 422, "pairs.0.item"),
-        ("/explain", b'{"item": 1}', 422, "either `user` or `ratings`"),
+        ("/explain", b'{"item": 1}', 422, "either user or ratings"),
         ("/similar", b'{"item": null}', 422, "item"),
     ],
 )
@@ -302,3 +302,21 @@ def test_the_documentation_page_names_every_route_and_loads_nothing_from_elsewhe
     assert all(path in page for path in described)
     assert "<script" not in page and "https://" not in page
     assert client.get("/style.css").status_code == 200
+
+
+def test_a_wrong_id_is_explained_once_and_without_internals(client):
+    answer = client.post("/recommend", json={"user": [1]})
+    assert answer.status_code == 422
+    problem = "an id must be a whole number of 64 bits or a text"
+    assert answer.json()["errors"] == [{"field": "user", "problem": problem}]
+
+
+def test_compressed_bodies_are_refused(client):
+    answer = client.post("/recommend", json={"user": "u1"}, headers={"content-encoding": "gzip"})
+    assert answer.status_code == 415
+
+
+def test_the_documentation_names_the_address_of_the_server(client):
+    page = client.get("/").text
+    address = str(client.base_url).rstrip("/")
+    assert f"{address}/recommend" in page and "https://" not in page and "<script" not in page

@@ -8,6 +8,8 @@ import io
 import os
 import re
 import stat
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -18,9 +20,9 @@ from starlette.testclient import TestClient
 
 import coterie as ct
 from coterie.app.guard import AllowedHosts
-from coterie.app.web import application
+from coterie.app.web import application, state
 from coterie.app.web.application import make_app
-from coterie.app.web.state import MAX_UPLOADS
+from coterie.app.web.privacy_loss import ledger_lines
 from coterie.app.web.tasks.spreadsheet import harmless
 from coterie.data.demo_data import movie_ratings, social_network
 
@@ -29,7 +31,8 @@ PAGE = {"accept": "text/html"}
 
 
 @pytest.fixture
-def app():
+def app(monkeypatch, tmp_path):
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))  # before the first process starts
     made, sign_in, workspace = make_app(hosts=AllowedHosts.of("127.0.0.1"), renewed=[].append)
     with TestClient(made, base_url=ADDRESS, raise_server_exceptions=False) as client:
         yield client, sign_in, workspace
@@ -54,6 +57,15 @@ def _read(client, workspace):
         assert time.monotonic() < end
         time.sleep(0.05)
     return workspace.current
+
+
+def _until(client, condition):
+    """Wait until something is true; requests keep the application going."""
+    end = time.monotonic() + 240
+    while not condition():
+        client.get("/state")
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_nothing_is_answered_without_signing_in(app):
@@ -141,11 +153,24 @@ def test_a_full_disk_is_reported_and_leaves_nothing_behind(signed_in, monkeypatc
     assert not list(workspace.folder.glob("upload-*"))
 
 
-def test_the_number_of_uploads_is_limited(signed_in):
+def test_the_number_of_uploads_is_limited(signed_in, monkeypatch):
+    """Files that were refused do not count."""
     client, _ = signed_in
-    for _ in range(MAX_UPLOADS):
+    monkeypatch.setattr(state, "MAX_UPLOADS", 1)
+    for _ in range(3):
         assert _upload(client, b"", "x.csv").status_code == 422
-    assert _upload(client, b"a,b\n", "x.csv").status_code == 409
+    assert _upload(client, b"a,b\n", "x.csv").status_code == 200
+    answer = _upload(client, b"a,b\n", "x.csv")
+    assert answer.status_code == 409 and "1 files were given already" in answer.json()["detail"]
+
+
+def test_the_demo_is_read_once(signed_in):
+    client, workspace = signed_in
+    for kind in ("network", "ratings", "network"):
+        assert client.post("/data/demo", data={"kind": kind}).status_code == 200
+        _read(client, workspace)
+    assert [one.name for one in workspace.inputs] == ["demo-network.csv", "demo-ratings.csv"]
+    assert workspace.current.number == 1
 
 
 WRONG_FORMS = [
@@ -155,7 +180,14 @@ WRONG_FORMS = [
     ("/publish/frontier", {"min_class_size": "-5"}, "whole number"),
     ("/publish/point", {"point": "0"}, "no result"),
     ("/publish/release", {"point": "0"}, "no result"),
-    ("/publish/private", {"epsilon": "7", "nodes": "3", "dataset": "x"}, "one of"),
+    ("/publish/private", {"epsilon": "much"}, "not a positive decimal number"),
+    ("/publish/private", {"epsilon": "11"}, "protects nobody"),
+    ("/publish/private", {"epsilon": "1", "cap": "-1"}, "the maximum in total is"),
+    ("/publish/private", {"epsilon": "1", "people": "number", "nodes": "1"}, "whole number"),
+    ("/publish/private", {"epsilon": "1", "people": "file"}, "give the node list"),
+    ("/publish/private", {"epsilon": "1", "people": "/etc/passwd"}, "one of"),
+    ("/publish/private", {"epsilon": "1", "people": "number", "nodes": "3"}, "dataset is empty"),
+    ("/publish/demo-people", {}, "belongs to the demo network"),
     ("/recommend/fit", {"model": "pickle"}, "one of"),
     ("/recommend/rate", {"item-0": "5"}, "no result"),
     ("/result/choose", {"step": "explore", "key": "x"}, "no longer kept"),
@@ -171,8 +203,94 @@ def test_wrong_forms_are_explained_on_a_page(signed_in):
     for route, form, words in WRONG_FORMS:
         answer = client.post(route, data=form, headers=PAGE)
         assert 400 <= answer.status_code < 500, route
-        assert words in answer.text and "<h1>This did not work</h1>" in answer.text, route
+        assert (
+            words.casefold() in answer.text.casefold()
+            and "<h1>This did not work</h1>" in answer.text
+        ), route
         assert client.get("/data").status_code == 200
+
+
+def test_a_wrong_line_leaves_the_guess_and_the_columns_to_choose(signed_in):
+    client, workspace = signed_in
+    _upload(client, b"user,item,rating\na,x,3\nb,y,lots\n", "films.csv")
+    _until(client, lambda: workspace.current.problem)
+    page = client.get("/data").text
+    assert "films.csv, line 3: the rating &#39;lots&#39; is not a number" in page
+    assert 'value="ratings" checked' in page and '<select name="rating">' in page
+    assert "<td" in page and "lots</td>" in page  # the first lines
+    _upload(client, bytes(range(256)) * 4, "x.bin")
+    _until(client, lambda: workspace.current.name == "x.bin" and workspace.current.problem)
+    assert "give a text file" in client.get("/data").text
+
+
+def _give_people(client, content: bytes, name: str = "people.txt"):
+    return client.post("/publish/people", content=content, headers={"x-file-name": name})
+
+
+def test_a_node_list_is_checked_when_it_is_given(signed_in):
+    client, workspace = signed_in
+    assert _give_people(client, b"a\nb\n").status_code == 409  # there is no network yet
+    _upload(client, b"a,b\nb,c\nc,a\n", "x.csv")
+    _read(client, workspace)
+    for content, words in (
+        (b"a\nb\na\n", "people.txt, line 3: the node 'a' is listed twice"),
+        (b"a\n", "at least 2"),
+        (b"\xff\xfe\x00", "is not UTF-8 text"),
+        (b"", "is empty"),
+    ):
+        answer = _give_people(client, content)
+        assert answer.status_code == 422 and words in answer.json()["detail"], content
+        assert str(workspace.folder) not in answer.text
+    assert workspace.current.people is None
+    assert len(list(workspace.folder.glob("upload-*"))) == 1
+    assert _give_people(client, b"# staff\na\nb\nc\nd\n").status_code == 200
+    assert workspace.current.people_count == 4
+    page = client.get("/publish").text
+    assert "people.txt</b>, 4 people" in page
+    huge = {"x-file-name": "x", "content-length": str(33 << 20)}
+    assert client.post("/publish/people", content=b"a", headers=huge).status_code == 413
+
+
+def test_a_private_release_from_node_list_to_downloads(signed_in, monkeypatch, tmp_path):
+    client, workspace = signed_in
+    client.post("/data/demo", data={"kind": "network"})
+    _read(client, workspace)
+    assert client.post("/publish/demo-people").status_code == 200
+    assert workspace.current.people_count == 300
+    form = {"epsilon": "2", "cap": "3", "people": "file", "dataset": "club"}
+    assert client.post("/publish/private", data=form).status_code == 200
+    _read(client, workspace)
+    found = workspace.chosen_result("release").result
+    assert found["nodes"] == 300 and found["spent"] == "2" and found["factor"] == "7.39"
+    page = client.get("/publish").text
+    assert "has spent 2 of 3" in page and "factor of at most 7.39" in page
+    assert "epsilon 2 in total" in client.get("/publish/ledger?q=Club").text
+    assert "Nothing was published" in client.get("/publish/ledger?q=other").text
+    # the script draws the same network from the sketch
+    for name in ("release/network.sketch", "release/graph.csv", "reproduce.py", "people"):
+        (tmp_path / name.rpartition("/")[2]).write_bytes(client.get(f"/download/{name}").content)
+    assert (tmp_path / "people").read_text().count("\n") == 301
+    script = (tmp_path / "reproduce.py").read_text()
+    monkeypatch.chdir(tmp_path)
+    exec(compile(script, "reproduce.py", "exec"), {})
+    assert (tmp_path / "drawn.csv").read_bytes() == (tmp_path / "graph.csv").read_bytes()
+    assert "--nodes nodes.txt" in client.get("/download/reproduce.sh").text
+    # the ledger refuses what would exceed the maximum, and the page says so
+    client.post("/publish/private", data=form)
+    _read(client, workspace)
+    _until(client, lambda: workspace.problems.get("release"))
+    page = client.get("/publish").text
+    assert "This did not work" in page and "exceed" in page
+    assert ledger_lines("club").spent == "2"
+
+
+def test_a_damaged_ledger_is_explained(signed_in, tmp_path):
+    client, _ = signed_in
+    (tmp_path / "state" / "ledger").mkdir(parents=True)
+    (tmp_path / "state" / "ledger" / "index.json").write_text("{broken")
+    answer = client.get("/publish/ledger?q=staff")
+    assert answer.status_code == 200 and 'class="wrong"' in answer.text
+    assert client.get("/publish/ledger?q=%2E%2E%2Fetc").status_code == 200  # no name of a dataset
 
 
 def test_pages_before_there_are_data_lead_to_the_data(signed_in):
@@ -222,3 +340,30 @@ def test_ctrl_c_ends_everything_and_deletes_the_files(start, tmp_path):
             assert running.stop() == 0
     assert not list(tmp_path.glob("coterie-app-*"))
     assert "Traceback" not in running.printed
+
+
+def test_a_task_that_needs_too_much_memory_ends_with_a_message():
+    """Such as a compressed file of 3 MB that becomes a terabyte when it is read."""
+    script = """
+import sys, types
+from pathlib import Path
+from threading import Event
+from coterie.app.web import worker
+worker.TASKS["grow"] = "bomb:grow"
+bomb = sys.modules["coterie.app.web.tasks.bomb"] = types.ModuleType("bomb")
+bomb.grow = lambda context: bytearray(8 << 30)
+worker.limit_memory(4 << 30)
+order = {"task": "grow", "settings": {}, "folder": "."}
+print(worker._result(order, print, Event())["message"])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "not enough memory" in done.stdout, done.stderr
+
+
+def test_the_number_of_open_pages_is_limited(signed_in, monkeypatch):
+    client, workspace = signed_in
+    monkeypatch.setattr(state, "MAX_PAGES", 2)
+    for _ in range(2):
+        workspace.listen()
+    answer = client.get("/events")
+    assert answer.status_code == 503 and "2 pages are open" in answer.json()["detail"]

@@ -229,9 +229,11 @@ def _no_errors(tab):
 
 
 def _demo(tab: Tab, kind: str) -> None:
+    """Take a demo data set; one that was taken earlier is there without a new job."""
     tab.open("/data")
     tab.click(f'input[value="{kind}"] + button')
-    tab.finished("data")
+    tab.until(lambda: f"demo-{kind}.csv" in tab.find("#top").text, f"the demo {kind}")
+    tab.ended()
 
 
 @pytest.fixture(scope="module")
@@ -480,16 +482,53 @@ def test_hostile_names_are_only_text(tab, tmp_path):
 def test_columns_can_be_chosen(tab, tmp_path):
     (tmp_path / "odd.csv").write_text("when,who,whom\n1,a,b\n2,b,c\n3,c,d\n4,d,a\n")
     tab.upload(tmp_path / "odd.csv")
-    tab.sees("odd.csv")
-    tab.ended()
+    tab.finished("data")
+    tab.sees("does not say what its columns mean")
     tab.open("/data")
-    tab.unfold("details.settings")
+    assert tab.find("details.settings").get_attribute("open") is not None
     tab.click('[type="radio"][name="kind"][value="network"]')
     for name, value in (("source", "1"), ("target", "2")):
         tab.find(f'select[name="{name}"] option[value="{value}"]').click()
     tab.click('form[action="/data/settings"] button')
     tab.finished("data")
     tab.sees("a network of 4 nodes with 4 connections")
+    tab.open("/data")
+    assert tab.find('select[name="target"]').get_attribute("value") == "2"
+    assert "does not say what its columns mean" not in tab.text
+
+
+def test_a_private_release_with_a_node_list(tab, tmp_path):
+    """Epsilon, node list, name, ledger, release: all in the browser, at both widths."""
+    _demo(tab, "network")
+    tab.width(400)
+    tab.open("/publish")
+    assert "too small to publish" not in tab.text  # which was said of other data
+    tab.unfold("section > details.settings:has(#dp)")
+    tab.sees("Do not try several and keep the one whose figures you like")
+    field = tab.find("#private-form [name=epsilon]")
+    field.clear()
+    field.send_keys("3")
+    (tmp_path / "twice.txt").write_text("Noor Ueda\nNoor Ueda\n")
+    tab.find("#people-file").send_keys(str(tmp_path / "twice.txt"))
+    tab.sees("twice.txt, line 2: the node 'Noor Ueda' is listed twice")
+    assert len(tab.errors()) == 1  # the status 422, which the browser reports
+    tab.find("#people-file").send_keys(str(DEMO / "demo-people.txt"))
+    tab.sees("demo-people.txt, 300 people")
+    tab.fits()
+    # what was typed is still there, although the page was drawn again
+    assert tab.find("#private-form [name=epsilon]").get_attribute("value") == "3"
+    field = tab.find("#private-form [name=dataset]")
+    field.clear()
+    field.send_keys("club of the demo")
+    tab.sees("Nothing was published from “club of the demo” so far.")
+    tab.click("#private-form > button[type=submit]")
+    tab.finished("release")
+    tab.sees("“club of the demo” has spent 3 of 4.")
+    tab.sees("by a factor of at most 20.1")
+    tab.fits()
+    assert tab.get("/download/release/network.sketch")[0] == 200
+    assert tab.get("/download/release/graph.csv")[1].startswith(b"# nodes: 300\nsource")
+    assert tab.get("/download/people")[1] == (DEMO / "demo-people.txt").read_bytes()
 
 
 def test_recommendations_from_file_to_download(tab):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import signal
 import socket
@@ -9,7 +10,9 @@ import threading
 import time
 
 import httpx
+import uvicorn
 
+from coterie.app import server
 from coterie.cli.session import BAD_INPUT
 
 
@@ -96,3 +99,34 @@ def test_what_cannot_be_served_is_one_clear_line(start, model_files, tmp_path):
             assert running.stop() == BAD_INPUT
             assert words in running.printed and "Traceback" not in running.printed
             assert running.printed.count("\n") <= 2
+
+
+def test_half_a_request_does_not_hold_a_connection(monkeypatch):
+    """Slowloris: connections that send half of a head, or nothing, are closed; others are not."""
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.4)
+
+    async def answer(scope, receive, send):
+        if scope["type"] == "lifespan":
+            for kind in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{kind}.complete"})
+            return
+        await asyncio.sleep(1.0)  # longer than a head may take
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"done"})
+
+    listening = server.listening_socket("127.0.0.1", 0)
+    address = listening.getsockname()
+    config = uvicorn.Config(answer, http=server._impatient_protocol(), log_level="warning")
+    running = uvicorn.Server(config)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        for start in (b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "):
+            with socket.create_connection(address, timeout=60) as slow:
+                slow.sendall(start)
+                assert slow.recv(100) == b""  # closed by the server
+        assert httpx.get(f"http://127.0.0.1:{address[1]}/", timeout=60).text == "done"
+    finally:
+        running.should_exit = True
+        thread.join(60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import socket
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from coterie.base.errors import InputError, MissingDependencyError
 
 _CONCURRENT_REQUESTS = 256  # more are answered with 503
 _GRACE_SECONDS = 10
+HEAD_SECONDS = 20.0  # for the head of a request; the guard limits the body
 
 
 def require_app_extra() -> None:
@@ -26,6 +28,16 @@ def require_app_extra() -> None:
             f"the package {error.name} is not installed",
             remedy="install it with pip install 'coterie[app]'",
         ) from None
+
+
+def one_blas_thread() -> None:
+    """Let BLAS use one thread; without effect if NumPy is imported already.
+
+    The vectors and matrices of one request are too small for several threads, which would wait for
+    each other while they keep a core busy.
+    """
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
@@ -91,6 +103,7 @@ def run(
 
     config = uvicorn.Config(
         app,
+        http=_impatient_protocol(),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -100,3 +113,35 @@ def run(
         lifespan="on",
     )
     Server(config).run(sockets=[listening])
+
+
+def _impatient_protocol() -> Any:
+    """Return uvicorn's protocol, with a limit on the time that the head of a request may take.
+
+    Uvicorn has none: a client that opens many connections and sends half a line on each would keep
+    everybody else out (Slowloris).
+    """
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class ImpatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.waited_for: Any = self  # the last request when the head was found incomplete
+            self.look_again = self.loop.call_later(HEAD_SECONDS / 2, self.end_if_silent)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self.look_again.cancel()
+            super().connection_lost(exc)
+
+        def end_if_silent(self) -> None:
+            answered = self.cycle is None or self.cycle.response_complete
+            if answered and self.timeout_keep_alive_task is None:
+                if self.waited_for is self.cycle:
+                    self.transport.close()
+                    return
+                self.waited_for = self.cycle
+            else:
+                self.waited_for = self
+            self.look_again = self.loop.call_later(HEAD_SECONDS / 2, self.end_if_silent)
+
+    return ImpatientProtocol

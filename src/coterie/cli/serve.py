@@ -41,6 +41,17 @@ def run(
             "can be repeated. Example: --allow-host films.example",
         ),
     ] = None,
+    answer_memory: Annotated[
+        int,
+        typer.Option(
+            "--answer-memory",
+            min=0,
+            max=65536,
+            metavar="MB",
+            help="Megabytes for answers that were given before, so that the same request is not "
+            "computed again; 0 computes every answer.",
+        ),
+    ] = 32,
 ) -> JsonObject:
     """Answer HTTP requests with a saved recommender.
 
@@ -50,9 +61,10 @@ def run(
 
     Example: coterie serve films.model --port 8000
     """
-    from coterie.app.server import require_app_extra
+    from coterie.app.server import one_blas_thread, require_app_extra
 
     require_app_extra()
+    one_blas_thread()
     from coterie.app.api.application import make_api
     from coterie.app.guard import AllowedHosts, is_loopback
     from coterie.app.server import address, listening_socket
@@ -64,6 +76,7 @@ def run(
         hosts=AllowedHosts.of(host, allow_host or ()),
         token=token,
         threads=session.threads,
+        answer_memory=answer_memory << 20,
     )
     listening = listening_socket(host, port)
     place = address(host, listening.getsockname()[1])

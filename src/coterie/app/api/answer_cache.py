@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-_MAX_BYTES = 32 << 20
+MAX_BYTES = 32 << 20
 
 
 class AnswerCache:
@@ -17,7 +17,7 @@ class AnswerCache:
     (b'answer', None)
     """
 
-    def __init__(self, max_bytes: int = _MAX_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self.hits = 0
         self._max_bytes = max_bytes
         self._lock = threading.Lock()

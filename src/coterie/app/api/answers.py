@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from coterie.app.api.messages import (
     ExplainRequest,
@@ -128,13 +129,21 @@ def _somebody(recommender: Recommender, user: Any, ratings: Sequence[Rating] | N
     """Return whom a request is about; the ratings of an unknown user are added to a copy."""
     if ratings is None:
         return Somebody(recommender, user)
-    newcomer = _new_user_id(recommender)
-    table = Ratings.from_arrays(
-        [newcomer] * len(ratings),
-        [_as_in_model(recommender, rating.item) for rating in ratings],
-        [rating.rating for rating in ratings],
+    table = newcomer_ratings(
+        recommender, [rating.item for rating in ratings], [rating.rating for rating in ratings]
     )
-    return Somebody(copy.copy(recommender).fold_in(table), newcomer)
+    return Somebody(recommender.only_newcomers(table), table.user_ids.tolist()[0])
+
+
+def newcomer_ratings(
+    recommender: Recommender, items: Sequence[Any], ratings: Sequence[float]
+) -> Ratings:
+    """Return the ratings of somebody whom the model does not know."""
+    numbers = recommender.items_.numbers(items)
+    known = recommender.items_.ids[np.maximum(numbers, 0)].tolist()
+    # Ids as in the model, so that 7 and "7" are one item
+    same = [own if n >= 0 else item for own, n, item in zip(known, numbers, items, strict=True)]
+    return Ratings.from_arrays([_new_user_id(recommender)] * len(same), same, ratings)
 
 
 def _new_user_id(recommender: Recommender) -> Any:
@@ -146,12 +155,6 @@ def _new_user_id(recommender: Recommender) -> Any:
     while recommender.users_.numbers([newcomer])[0] >= 0:
         newcomer += "'"
     return newcomer
-
-
-def _as_in_model(recommender: Recommender, item: Any) -> Any:
-    """Return an id with the type that it has in the model, so that 7 and "7" are one item."""
-    number = int(recommender.items_.numbers([item])[0])
-    return recommender.items_.ids[number : number + 1].tolist()[0] if number >= 0 else item
 
 
 def _unknown(recommender: Recommender, items: Sequence[Any]) -> list[Any]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route as WebRoute
 
-from coterie.app.api.answer_cache import AnswerCache
+from coterie.app.api.answer_cache import MAX_BYTES, AnswerCache
 from coterie.app.api.answers import UnknownIdError
 from coterie.app.api.documentation import documentation_page
 from coterie.app.api.metrics import CONTENT_TYPE, Metrics
@@ -33,6 +35,7 @@ from coterie.engine import LocalEngine
 
 MAX_BODY = 1 << 20
 _LONGEST_REMEMBERED = 4096  # bytes of a request; long ones are rarely sent twice
+_FEW_ITEMS = 5000  # up to which ranking all of them takes a millisecond
 _MOST_ERRORS = 20  # wrong fields named per response
 
 
@@ -42,6 +45,7 @@ def make_api(
     hosts: AllowedHosts,
     token: str | None = None,
     threads: int | None = None,
+    answer_memory: int = MAX_BYTES,
     reload_seconds: float = 1.0,
 ) -> Guard:
     """Load a model and return the application that answers for it.
@@ -56,6 +60,8 @@ def make_api(
         Required from every client, if given; /health needs none.
     threads : int, optional
         Number of requests that are computed at the same time. The default is the number of cores.
+    answer_memory : int
+        Bytes for answers that are remembered; 0 computes every answer.
     reload_seconds : float, default=1
         How often to look for a replaced model file.
 
@@ -67,16 +73,20 @@ def make_api(
     # Each request is computed on one thread; several requests run at the same time.
     engine = LocalEngine(1)
     model_file = ModelFile(path, engine)
-    metrics, cache = Metrics(), AnswerCache()
+    metrics, cache = Metrics(), AnswerCache(answer_memory)
     pool = ThreadPoolExecutor(threads or LocalEngine().threads, "request")
     document = json.dumps(openapi_document(token=token is not None)).encode()
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        # What is loaded now stays: collections need not look at it, which would take 0.1 s each.
+        gc.collect()
+        gc.freeze()
         watch = ReloadThread(model_file, reload_seconds)
         watch.start()
         yield
         await asyncio.to_thread(watch.stop)
+        gc.unfreeze()
 
     async def health(request: Request) -> Response:
         return _json(_health(model_file))
@@ -88,7 +98,8 @@ def make_api(
         return Response(document, media_type="application/json")
 
     async def documentation(request: Request) -> Response:
-        return HTMLResponse(documentation_page(model_file.current.name))
+        address = str(request.base_url).rstrip("/")  # of an allowed host
+        return HTMLResponse(documentation_page(model_file.current.name, address))
 
     async def style(request: Request) -> Response:
         from coterie.app.style import stylesheet
@@ -131,11 +142,13 @@ def _endpoint(
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return the function that answers a route."""
 
-    def compute(body: bytes) -> bytes:
+    def parsed(body: bytes) -> BaseModel:
         try:
-            asked = route.request.model_validate_json(body)
+            return route.request.model_validate_json(body)
         except ValidationError as error:
             raise _invalid(error) from None
+
+    def compute(asked: BaseModel, body: bytes) -> bytes:
         current = model_file.current
         try:
             answer = json.dumps(route.answer(current.recommender, asked, engine)).encode()
@@ -147,6 +160,13 @@ def _endpoint(
             cache.put(current.number, key(body), answer)
         return answer
 
+    def compute_long(body: bytes) -> bytes:
+        return compute(parsed(body), body)
+
+    def is_quick(asked: BaseModel) -> bool:
+        few_items = len(model_file.current.recommender.items_) <= _FEW_ITEMS
+        return few_items and route.is_quick(asked)
+
     def key(body: bytes) -> bytes:
         return route.path.encode() + b" " + body
 
@@ -157,11 +177,19 @@ def _endpoint(
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
                 raise ProblemError(415, "send a JSON document: Content-Type: application/json")
+            if request.headers.get("content-encoding", "identity").lower() != "identity":
+                raise ProblemError(415, "send the JSON document without Content-Encoding")
             body = await request.body()
             content = cache.get(model_file.current.number, key(body))
             if content is None:
                 loop = asyncio.get_running_loop()
-                content = await loop.run_in_executor(pool, compute, body)
+                if len(body) > _LONGEST_REMEMBERED:  # reading it takes a while, too
+                    content = await loop.run_in_executor(pool, compute_long, body)
+                elif is_quick(asked := parsed(body)):
+                    # A millisecond at most: passing it to a thread and back would take as long.
+                    content = compute(asked, body)
+                else:
+                    content = await loop.run_in_executor(pool, compute, asked, body)
             status = 200
             return Response(content, media_type="application/json")
         except ProblemError as problem:
@@ -182,19 +210,26 @@ def _invalid(error: ValidationError) -> ProblemError:
     if any(entry["type"] == "json_invalid" for entry in found):
         return ProblemError(400, f"the body is not a JSON document: {found[0]['msg']}")
     errors = [
-        {
-            "field": ".".join(str(part) for part in entry["loc"])[:200] or "body",
-            "problem": entry["msg"].removeprefix("Value error, "),
-        }
-        for entry in found[:_MOST_ERRORS]
+        {"field": field[:200] or "body", "problem": problem}
+        for field, problem in dict.fromkeys(_field_and_problem(entry) for entry in found)
     ]
-    more = f" and {len(found) - _MOST_ERRORS} more" if len(found) > _MOST_ERRORS else ""
+    named = errors[:_MOST_ERRORS]
+    more = f" and {len(errors) - _MOST_ERRORS} more" if len(errors) > _MOST_ERRORS else ""
     first = errors[0]
     return ProblemError(
         422,
         f"the request is not valid: {first['field']}: {first['problem']}{more}",
-        errors=errors,
+        errors=named,
     )
+
+
+def _field_and_problem(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the place in the request, and what is wrong there."""
+    place = [str(part) for part in entry["loc"]]
+    kinds = [i for i, part in enumerate(place) if part.startswith(("constrained-", "function-"))]
+    if kinds:  # one line per possible type of an id, of which the client knows nothing
+        return ".".join(place[: kinds[0]]), "an id must be a whole number of 64 bits or a text"
+    return ".".join(place), str(entry["msg"]).removeprefix("Value error, ").replace("`", "")
 
 
 def _health(model_file: ModelFile) -> JsonObject:

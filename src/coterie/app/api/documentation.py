@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import lru_cache
 from html import escape
 
 from coterie.app.api.routes import PLAIN_ROUTES, ROUTES
@@ -21,9 +21,9 @@ _PAGE = """<!DOCTYPE html>
 <main>{routes}</main></body></html>"""
 
 
-@cache
-def documentation_page(model: str) -> str:
-    """Return the page as HTML."""
+@lru_cache(maxsize=8)
+def documentation_page(model: str, address: str) -> str:
+    """Return the page as HTML; the commands ask the server at this address."""
     parts = []
     for route in ROUTES:
         example = json.dumps(route.request.model_json_schema()["examples"][0])
@@ -32,11 +32,11 @@ def documentation_page(model: str) -> str:
                 f"POST {route.path}",
                 route.summary,
                 f"curl -H 'Content-Type: application/json' -d '{example}' \\\n"
-                f"  http://127.0.0.1:8000{route.path}",
+                f"  {address}{route.path}",
             )
         )
     parts += [
-        _section(f"GET {route.path}", route.summary, f"curl http://127.0.0.1:8000{route.path}")
+        _section(f"GET {route.path}", route.summary, f"curl {address}{route.path}")
         for route in PLAIN_ROUTES
     ]
     return _PAGE.format(model=escape(model), routes="\n".join(parts))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from coterie.app.api.answers import newcomer_ratings
 from coterie.base.errors import CoterieError
 from coterie.engine import LocalEngine
 from coterie.recommend.model_file import load_recommender
@@ -78,7 +79,7 @@ class ModelFile:
             return True
 
     def _load(self) -> LoadedModel:
-        recommender = load_recommender(self.path)
+        recommender = load_recommender(self.path).prepare_for_requests()
         _use_once(recommender, self.engine)
         self._loads += 1
         return LoadedModel(recommender, datetime.now(UTC), self._loads)
@@ -97,6 +98,9 @@ def _use_once(recommender: Recommender, engine: LocalEngine) -> None:
     if len(recommender.users_) and len(recommender.items_):
         user, item = recommender.users_.ids[0], recommender.items_.ids[0]
         recommender.recommend(user, 1, engine=engine)
+        recommender.recommend(user, 1, order="rating", engine=engine)
+        newcomer = newcomer_ratings(recommender, [item], [float(recommender.values_[0])])
+        recommender.only_newcomers(newcomer).recommend(newcomer.user_ids[0], 1, engine=engine)
         recommender.predict_proba(np.array([user]), np.array([item]), engine=engine)
 
 

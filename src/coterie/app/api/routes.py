@@ -10,6 +10,20 @@ from pydantic import BaseModel
 from coterie.app.api import answers, messages
 from coterie.base.json_values import JsonObject
 
+_FEW_PAIRS = 20
+
+
+def _never(asked: BaseModel) -> bool:
+    return False
+
+
+def _few_pairs(asked: messages.PredictRequest) -> bool:
+    return len(asked.pairs) <= _FEW_PAIRS
+
+
+def _known_user(asked: messages.RecommendRequest) -> bool:
+    return asked.ratings is None
+
 
 class Route(NamedTuple):
     """A route that takes a JSON document with POST and returns one."""
@@ -20,6 +34,7 @@ class Route(NamedTuple):
     response: type[BaseModel]
     answer: Callable[..., JsonObject]
     statuses: tuple[int, ...] = (400, 413, 415, 422)  # besides 200
+    is_quick: Callable[[Any], bool] = _never  # whether a request takes about a millisecond
 
     @property
     def name(self) -> str:
@@ -34,6 +49,7 @@ ROUTES = (
         messages.PredictRequest,
         messages.PredictResponse,
         answers.predictions,
+        is_quick=_few_pairs,
     ),
     Route(
         "/recommend",
@@ -41,6 +57,7 @@ ROUTES = (
         messages.RecommendRequest,
         messages.RecommendResponse,
         answers.recommendations,
+        is_quick=_known_user,
     ),
     Route(
         "/explain",

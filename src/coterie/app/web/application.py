@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -31,6 +31,7 @@ from coterie.app.style import stylesheet
 from coterie.app.web import recommendations
 from coterie.app.web.forms import Form
 from coterie.app.web.pages import Pages
+from coterie.app.web.privacy_loss import DEFAULT_CAP
 from coterie.app.web.reproduction import (
     file_name,
     policy_toml,
@@ -38,11 +39,12 @@ from coterie.app.web.reproduction import (
     release_script,
 )
 from coterie.app.web.sign_in import SignIn
-from coterie.app.web.state import StepResult, Workspace
+from coterie.app.web.state import Input, StepResult, Workspace
 from coterie.base.json_values import JsonObject
 
 MAX_UPLOAD = 512 << 20
 _MAX_FORM = 1 << 20
+_MAX_PEOPLE = 32 << 20  # bytes of a node list
 _UPLOAD_SECONDS = 1800.0
 _HEARTBEAT = 15.0  # seconds between two signs of life on the event stream
 _SUFFIXES = (
@@ -51,13 +53,14 @@ _SUFFIXES = (
 )  # fmt: skip
 _MODELS = ("best", "mmsbm", "hard")
 _OBJECTIVES = ("degree-corrected", "simple")
-_EPSILONS = ("0.25", "0.5", "1", "2", "4")
 _FILES = {  # what can be downloaded: (step, file) -> name for the user
     ("explore", "labels.csv"): "blocks.csv",
     ("explore", "report.html"): "blocks-report.html",
     ("explore", "picture.svg"): "network.svg",
     ("release", "release.zip"): "release.zip",
     ("release", "report.html"): "release-report.html",
+    ("release", "graph.csv"): "graph.csv",
+    ("release", "network.sketch"): "network.sketch",
     ("recommend", "model.coterie"): "recommender.model",
     ("recommend", "recommendations.csv"): "recommendations.csv",
     ("recommend", "report.html"): "recommender-report.html",
@@ -112,7 +115,11 @@ def make_app(
         sign_in,
         hosts=hosts,
         max_body=_MAX_FORM,
-        large_paths={"/data/upload": MAX_UPLOAD, "/recommend/titles": MAX_UPLOAD},
+        large_paths={
+            "/data/upload": MAX_UPLOAD,
+            "/recommend/titles": MAX_UPLOAD,
+            "/publish/people": _MAX_PEOPLE,
+        },
         body_seconds=_UPLOAD_SECONDS,
     )
     return guard, sign_in, workspace
@@ -135,9 +142,11 @@ class _Handlers:
             "/recommend": self.recommend_page,
             "/explore/block/{block:int}": self.block,
             "/explore/search": self.search,
+            "/publish/ledger": self.ledger,
             "/events": self.events,
             "/state": self.state,
             "/download/input": self.download_input,
+            "/download/people": self.download_people,
             "/download/reproduce.sh": self.download_command,
             "/download/reproduce.py": self.download_script,
             "/download/policy.toml": self.download_policy,
@@ -155,6 +164,8 @@ class _Handlers:
             "/publish/point": self.choose_point,
             "/publish/release": self.start_release,
             "/publish/private": self.start_private_release,
+            "/publish/people": self.upload_people,
+            "/publish/demo-people": self.take_demo_people,
             "/recommend/fit": self.start_recommend,
             "/recommend/rate": self.rate,
             "/recommend/titles": self.upload_titles,
@@ -201,6 +212,10 @@ class _Handlers:
         result = self._result("explore")
         wanted = request.query_params.get("q", "")[:200]
         return HTMLResponse(await asyncio.to_thread(self.pages.search, result, wanted))
+
+    async def ledger(self, request: Request) -> Response:
+        dataset = request.query_params.get("q", "")[:200]
+        return HTMLResponse(await asyncio.to_thread(self.pages.ledger, dataset))
 
     async def style(self, request: Request) -> Response:
         return Response(stylesheet(), media_type="text/css")
@@ -254,6 +269,44 @@ class _Handlers:
         self.workspace.tell("changed")
         return JSONResponse({"next": "/recommend"})
 
+    async def upload_people(self, request: Request) -> Response:
+        name = _given_name(request)
+        self._network()  # refuse before the file is stored
+        path = await self._received(request, name)
+        try:
+            await self._take_people(path, name)
+        except ProblemError:
+            path.unlink(missing_ok=True)
+            raise
+        return JSONResponse({"next": "/publish"})
+
+    async def take_demo_people(self, request: Request) -> Response:
+        if not self._network().is_demo:
+            raise ProblemError(409, "this list belongs to the demo network")
+        path = self._demo_copy("demo-people.txt")
+        await self._take_people(path, "demo-people.txt")
+        return RedirectResponse("/publish#dp", 303)
+
+    async def _take_people(self, path: Path, name: str) -> None:
+        """Check a node list and make it that of the current network."""
+        from coterie.anonymize.private.node_list import declared_ids
+        from coterie.base.errors import InputError
+
+        current = self._network()
+        try:
+            ids = await asyncio.to_thread(declared_ids, path)
+        except InputError as error:
+            text = str(error).replace(str(path), name).replace("`", "")
+            raise ProblemError(422, text) from None
+        current.people, current.people_name, current.people_count = path, name, len(ids)
+        self.workspace.tell("changed")
+
+    def _network(self) -> Input:
+        current = self.workspace.current
+        if current is None or current.found_kind != "network":
+            raise ProblemError(409, "a node list belongs to a network; give a network first")
+        return current
+
     async def _received(self, request: Request, name: str) -> Path:
         """Write the body of a request to a file of our own name."""
         lower = name.lower()
@@ -289,10 +342,18 @@ class _Handlers:
 
     async def load_demo(self, kind: str) -> None:
         """Take the demo network or the demo ratings, as if they had been given as a file."""
-        ready = resources.files("coterie.app") / "web" / "demo" / f"demo-{kind}.csv"
-        path = self.workspace.new_upload(".csv")
+        name = f"demo-{kind}.csv"
+        for earlier in self.workspace.inputs:
+            if earlier.is_demo and earlier.name == name and earlier.read is not None:
+                self.workspace.choose_input(earlier.number)
+                return
+        self.workspace.add_input(self._demo_copy(name), name).is_demo = True
+
+    def _demo_copy(self, name: str) -> Path:
+        ready = resources.files("coterie.app") / "web" / "demo" / name
+        path = self.workspace.new_upload(Path(name).suffix)
         path.write_bytes(ready.read_bytes())
-        self.workspace.add_input(path, f"demo-{kind}.csv")
+        return path
 
     async def data_settings(self, request: Request) -> Response:
         form = await Form.of(request)
@@ -354,12 +415,26 @@ class _Handlers:
         return RedirectResponse("/publish#release", 303)
 
     async def start_private_release(self, request: Request) -> Response:
+        from coterie.anonymize.private.budget import parse_decimal, parse_epsilon
+        from coterie.base.errors import InputError
+
         form = await Form.of(request)
-        settings = {
-            "epsilon": form.choice("epsilon", _EPSILONS),
-            "cap": "4",
-            "nodes": form.number("nodes", 1, 10**8),
-        }
+        epsilon, cap = form.text("epsilon"), form.text("cap", DEFAULT_CAP)
+        try:
+            parse_epsilon(epsilon)
+            parse_decimal(cap, "the maximum in total")
+        except InputError as error:
+            raise ProblemError(422, str(error).replace("`", "")) from None
+        nodes: int | str
+        if form.choice("people", ("file", "number")) == "number":
+            nodes = form.number("nodes", 2, 10**8)
+        elif (current := self._network()).people is not None:
+            nodes = str(current.people)
+        else:
+            raise ProblemError(
+                422, "give the node list: choose a file with one name per line, or a number"
+            )
+        settings = {"epsilon": epsilon, "cap": cap, "nodes": nodes}
         self._start("release", "private_release", settings | self._publication(form))
         return RedirectResponse("/publish#release", 303)
 
@@ -396,7 +471,9 @@ class _Handlers:
         result = self._result("recommend")
         await asyncio.to_thread(recommendations.take_ratings, self.workspace, result, form)
         self.workspace.tell("changed")
-        return RedirectResponse("/recommend#your-list", 303)
+        user = form.text("user", "")
+        shown = f"?{urlencode({'user': user})}" if user else ""
+        return RedirectResponse(f"/recommend{shown}#your-list", 303)
 
     async def choose_result(self, request: Request) -> Response:
         form = await Form.of(request)
@@ -453,6 +530,12 @@ class _Handlers:
             filename=_input_name(current),
             media_type="application/octet-stream",
         )
+
+    async def download_people(self, request: Request) -> Response:
+        nodes = self._result("release").settings.get("nodes")
+        if not isinstance(nodes, str):
+            raise ProblemError(404, "this release was made without a node list")
+        return FileResponse(nodes, filename="nodes.txt", media_type="application/octet-stream")
 
     async def download_command(self, request: Request) -> Response:
         settings, name = self._release_settings()

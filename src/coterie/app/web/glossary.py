@@ -23,6 +23,27 @@ GLOSSARY = {
     "well it predicts.",
     "RMSE": "The typical error of a prediction, in units of the rating. Lower is better.",
     "group": "Users or items that are similar according to the model.",
+    "sketch": "A small file of counts with noise: how many connections there are, between which "
+    "groups, how many triangles. Any number of networks can be drawn from it.",
     "node list": "All people of the network, known without looking at the connections: all "
     "employees, all registered accounts.",
+}
+
+# What the measures of a network mean, under their names in tables
+MEASURE_WORDS = {
+    "average path length": "steps from one person to another, on average",
+    "diameter": "steps between the two people who are furthest apart",
+    "global clustering": "how often two friends of a person are friends",
+    "mean local clustering": "the same, computed for each person and averaged",
+    "mean degree": "connections per person",
+    "largest degree": "connections of the best-connected person",
+    "assortativity": "whether well-connected people know each other (-1 to 1)",
+    "nodes without an edge": "people without a connection",
+    "nodes in the largest component": "people who can all reach each other",
+    "largest core number": "how dense the densest part is",
+    "modularity of the blocks": "how clearly the blocks are separated (0 to 1)",
+    "modularity of communities": "how clearly the communities are separated (0 to 1)",
+    "communities": "groups of people with many connections inside",
+    "communities with half of the nodes": "how many of the largest groups hold half of all people",
+    "nodes in the largest community": "share of all people in the largest group",
 }

@@ -28,12 +28,14 @@ class Job:
     key: str
     folder: Path
     number: int = 0  # of the jobs of this application
+    input_number: int = 0
     stage: str = "starting"
     done: int = 0
     total: int | None = None
     note: str = ""
     curve: list[float] = field(default_factory=list)
     points: list[JsonObject] = field(default_factory=list)
+    guess: JsonObject = field(default_factory=dict)  # what a file seems to hold
     state: str = "running"  # running, stopping, finished, failed, cancelled
     message: str = ""
     started: bool = False  # the process has begun with the task
@@ -189,6 +191,8 @@ class JobRunner:
         elif event == "point":
             job.points.append(message["point"])
             self._changed(False)
+        elif event == "guess":
+            job.guess = message["guess"]
         elif event == "failed" and job.running:
             job.state, job.message = "failed", message["message"]
         elif event == "finished" and job.running:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from coterie.app.web.glossary import GLOSSARY
+from coterie.app.web.glossary import GLOSSARY, MEASURE_WORDS
+from coterie.app.web.privacy_loss import (
+    DEFAULT_CAP,
+    DEFAULT_EPSILON,
+    epsilon_table,
+    ledger_lines,
+)
 from coterie.app.web.state import StepResult, Workspace
 from coterie.base.json_values import JsonObject
 from coterie.base.version import __version__
@@ -40,8 +46,8 @@ class Pages:
             "input": workspace.current,
             "inputs": workspace.inputs,
             "job": running,
-            "problem": workspace.problems.get(step)
-            or (workspace.problems.get("release") if step == "publish" else None),
+            "problem": workspace.problem_of(step)
+            or (workspace.problem_of("release") if step == "publish" else ""),
             "result": workspace.chosen_result(step),
             "earlier": workspace.earlier_results(step),
             "private": workspace.private,
@@ -58,20 +64,35 @@ class Pages:
         recommended = None if result is None else result.result["recommended"]
         if job is not None and job.task == "frontier":
             points, recommended = job.points, None
+        tried = job is not None and job.task == "frontier"
         chosen = 0 if result is None else workspace.point.get(result.key, 0)
         order = sorted(range(len(points)), key=lambda i: points[i]["communities"])
+        release = workspace.chosen_result("release")
         dataset = ""
-        if workspace.current is not None:
+        if release is not None:
+            dataset = release.settings["dataset"]
+        elif workspace.current is not None:
             dataset = workspace.current.name.partition(".")[0]
+        has_people = workspace.current is not None and workspace.current.people is not None
+        last = workspace.jobs.current
+        failed = last is not None and last.task == "private_release" and last.state == "failed"
+        private = release.settings if release is not None and "epsilon" in release.settings else {}
         return {
             "points": points,
             "order": order,
             "recommended": recommended,
             "chosen": min(chosen, max(len(points) - 1, 0)),
-            "chart": Markup(frontier_chart(points, recommended, chosen)) if points else "",
-            "release": workspace.chosen_result("release"),
+            "chart": Markup(frontier_chart(points, recommended, -1 if tried else chosen))
+            if points
+            else "",
+            "release": release,
             "releases": workspace.earlier_results("release"),
             "dataset": dataset,
+            "ledger": ledger_lines(dataset),
+            "epsilons": epsilon_table(),
+            "epsilon": private.get("epsilon", DEFAULT_EPSILON),
+            "cap": private.get("cap", DEFAULT_CAP),
+            "private_open": failed or bool(private) or has_people,
         }
 
     def _choices(self) -> list[tuple[str, str]]:
@@ -98,6 +119,11 @@ class Pages:
         if found := workspace.chosen_result("recommend"):
             rows.append(("Model", found.settings["model"]))
         return rows
+
+    def ledger(self, dataset: str) -> str:
+        """Return what was published from a data set, as a part of a page."""
+        found = ledger_lines(dataset)
+        return _environment().get_template("ledger.html.j2").render(ledger=found)
 
     def block(self, result: StepResult, number: int) -> str:
         """Return the list of the nodes of a block, as a part of a page."""
@@ -145,6 +171,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     environment.globals["glossary"] = GLOSSARY
+    environment.globals["measure_words"] = MEASURE_WORDS
     environment.globals["version"] = __version__
     # Charts and tables of `report`, which escape every text themselves
     environment.filters["own_markup"] = Markup

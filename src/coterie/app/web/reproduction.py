@@ -42,11 +42,19 @@ def release_command(settings: JsonObject, name: str) -> str:
             f"coterie anonymize {source} --dataset {dataset} --epsilon {settings['epsilon']} "
             f"--cap {settings['cap']} --nodes {nodes} --out release"
         )
-    else:
-        command = (
-            f"coterie anonymize {source} --dataset {dataset} --blocks {settings['blocks']} "
-            f"--min-class-size {settings['min_class_size']} --policy policy.toml --out release"
+        return (
+            "#!/bin/sh\n"
+            f"# Made by coterie {__version__}. Makes a private release with the same settings.\n"
+            "# The noise is new, so this spends epsilon again; the ledger counts it.\n"
+            f"{command}\n"
+            "\n"
+            "# Free of charge, the same network again from the sketch of the application:\n"
+            "# coterie draw network.sketch --seed 0 --out graphs\n"
         )
+    command = (
+        f"coterie anonymize {source} --dataset {dataset} --blocks {settings['blocks']} "
+        f"--min-class-size {settings['min_class_size']} --policy policy.toml --out release"
+    )
     return (
         "#!/bin/sh\n"
         f"# Made by coterie {__version__}. Repeats the release of the application with the same\n"
@@ -58,6 +66,24 @@ def release_command(settings: JsonObject, name: str) -> str:
 def release_script(settings: JsonObject, name: str) -> str:
     """Return the Python script that makes a release with the same settings."""
     source, dataset = repr(file_name(name)), repr(settings["dataset"])
+    if "epsilon" in settings:
+        nodes = settings["nodes"] if isinstance(settings["nodes"], int) else "nodes.txt"
+        return (
+            f'"""Made by coterie {__version__}: draws the network of the application again.\n\n'
+            "It reads network.sketch alone, so it costs no epsilon and gives the same network.\n"
+            '"""\n\n'
+            "import coterie as ct\n\n"
+            'sketch = ct.load_sketch("network.sketch")\n'
+            "drawn = sketch.draw(rng=0)\n"
+            'ct.write_graph(drawn, "drawn.csv")\n'
+            'print(drawn.n_nodes, "nodes,", drawn.n_edges, "edges")\n\n'
+            "# A new sketch would have new noise and spend epsilon again:\n"
+            f"#     graph = ct.read_graph({source})\n"
+            f"#     sketch = ct.PrivateSketch(\n"
+            f"#         epsilon={settings['epsilon']!r}, dataset={dataset}, "
+            f"cap={settings['cap']!r}\n"
+            f'#     ).fit(graph, nodes={nodes!r}, path="new.sketch")\n'
+        )
     head = (
         f'"""Made by coterie {__version__}: repeats the release of the application.\n\n'
         "The new graph is drawn again, with randomness of the operating system, so that figures "
@@ -65,16 +91,6 @@ def release_script(settings: JsonObject, name: str) -> str:
         "import coterie as ct\n\n"
         f"graph = ct.read_graph({source})\n"
     )
-    if "epsilon" in settings:
-        nodes = settings["nodes"] if isinstance(settings["nodes"], int) else "nodes.txt"
-        return head + (
-            f"sketch = ct.PrivateSketch(epsilon={settings['epsilon']!r}, dataset={dataset}, "
-            f"cap={settings['cap']!r})\n"
-            f'sketch.fit(graph, nodes={nodes!r}, path="network.sketch")\n'
-            "drawn = sketch.draw(rng=0)\n"
-            'ct.write_graph(drawn, "graph.csv")\n'
-            'print(drawn.n_nodes, "nodes,", drawn.n_edges, "edges")\n'
-        )
     from coterie.anonymize.policy import Policy  # slow to import; the first page is not to wait
 
     policy = Policy(**settings.get("policy", {}))

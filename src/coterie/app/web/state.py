@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from coterie.recommend.recommender import Recommender
 
 MAX_UPLOADS = 20
+MAX_PAGES = 50  # that are told about changes
 MAX_RESULTS = 12  # kept per step
 NETWORK_STEPS = ("data", "explore", "publish")
 RATING_STEPS = ("data", "recommend")
@@ -37,8 +38,13 @@ class Input:
     read: JsonObject | None = None
     remarks: list[str] = field(default_factory=list)
     problem: str = ""
+    guess: JsonObject = field(default_factory=dict)  # kind, columns and lines of a wrong file
     titles: Path | None = None
     titles_name: str = ""
+    people: Path | None = None  # the public node list
+    people_name: str = ""
+    people_count: int = 0
+    is_demo: bool = False
 
     @property
     def found_kind(self) -> str:
@@ -76,7 +82,7 @@ class Workspace:
         self.point: dict[str, int] = {}
         self.own_ratings: dict[Any, float] = {}
         self.jobs = JobRunner(self._changed)
-        self.problems: dict[str, str] = {}
+        self._problems: dict[tuple[int, str], str] = {}  # by input and step
         self._listeners: set[asyncio.Queue[str]] = set()
         self._uploads = 0
         self._job_count = 0
@@ -105,6 +111,10 @@ class Workspace:
         begin = f"{self.current.number}:"
         return [r for k, r in self.results.get(step, {}).items() if k.startswith(begin)]
 
+    def problem_of(self, step: str) -> str:
+        """Return why the last job of a step failed for the current data, "" if it did not."""
+        return "" if self.current is None else self._problems.get((self.current.number, step), "")
+
     def job_of(self, step: str) -> Job | None:
         """Return the job of a step, if it runs."""
         job = self.jobs.current
@@ -125,7 +135,7 @@ class Workspace:
 
     def new_upload(self, suffix: str) -> Path:
         """Return the place for a new upload; its name does not come from the user."""
-        if self._uploads >= MAX_UPLOADS:
+        if len(list(self.folder.glob("upload-*"))) >= MAX_UPLOADS:
             raise ProblemError(
                 409,
                 f"{MAX_UPLOADS} files were given already; stop the application and start it "
@@ -158,7 +168,7 @@ class Workspace:
         """Show the result for these settings: an earlier one, or that of a new job."""
         current = self._required_input()
         key = f"{current.number}:{task}:{json.dumps(settings, sort_keys=True)}"
-        self.problems.pop(step, None)
+        self._problems.pop((current.number, step), None)
         repeatable = task not in ("release", "private_release")
         if repeatable and key in self.results.get(step, {}):
             self._show(current, step, self.results[step][key])
@@ -167,12 +177,16 @@ class Workspace:
             raise ProblemError(409, "something else is being computed; wait for it or cancel it")
         self._job_count += 1
         folder = self.folder / f"job-{self._job_count}"
-        job = Job(step, task, key, folder, self._job_count)
+        job = Job(step, task, key, folder, self._job_count, current.number)
         shown = {str(current.path): current.name}
         if current.read is not None:
             shown[str(current.read["path"])] = current.name
-        if current.titles is not None:
-            shown[str(current.titles)] = current.titles_name
+        for path, name in (
+            (current.titles, current.titles_name),
+            (current.people, current.people_name),
+        ):
+            if path is not None:
+                shown[str(path)] = name
 
         def finished(job: Job, result: JsonObject, remarks: list[str]) -> None:
             self._keep(current, step, StepResult(key, settings, result, remarks, job.folder))
@@ -219,6 +233,8 @@ class Workspace:
 
     def listen(self) -> asyncio.Queue[str]:
         """Return a queue that gets a message whenever something changes."""
+        if len(self._listeners) >= MAX_PAGES:
+            raise ProblemError(503, f"{MAX_PAGES} pages are open already; close one")
         queue: asyncio.Queue[str] = asyncio.Queue(maxsize=100)
         self._listeners.add(queue)
         return queue
@@ -230,11 +246,12 @@ class Workspace:
     def _changed(self, redraw: bool) -> None:
         job = self.jobs.current
         if job is not None and job.state == "failed":
-            self.problems[job.step] = job.message
-            if job.step == "data" and self.current is not None:
-                self.current.problem = job.message
+            self._problems[job.input_number, job.step] = job.message
+            if job.step == "data":
+                failed = self.inputs[job.input_number - 1]
+                failed.problem, failed.guess = job.message, job.guess
         elif job is not None and job.running:
-            self.problems.pop(job.step, None)
+            self._problems.pop((job.input_number, job.step), None)
         self.tell("changed" if redraw else "progress")
 
     def tell(self, kind: str) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 from coterie.base.errors import CoterieError
 from coterie.base.json_values import JsonObject, as_json
+from coterie.base.machine import physical_memory
 
 TASKS = {
     "read": "reading:read",
@@ -28,8 +29,17 @@ TASKS = {
 }
 
 
+# The library names its options; the pages have none of these.
+_WORDS_FOR_OPTIONS = {
+    "set format if it is not text": "give a text file, Parquet, GraphML or GML",
+    "set weighted if it holds weights": "weights are not used here",
+}
+_MEMORY_SHARE = 0.9  # of the memory of the machine that a task may take
+
+
 def main() -> None:
     """Wait for a task, do it, and report."""
+    limit_memory(int(_MEMORY_SHARE * physical_memory()))
     stop = threading.Event()
     signal.signal(signal.SIGINT, lambda *_: stop.set())
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -48,6 +58,20 @@ def main() -> None:
     order: JsonObject = json.loads(line)
     send({"event": "started"})
     send(_result(order, send, stop))
+
+
+def limit_memory(size: int) -> None:
+    """Let this process fail with MemoryError instead of taking the whole machine.
+
+    A compressed file of a few megabytes can become a terabyte when it is read.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    least = size if most == resource.RLIM_INFINITY else min(size, most)
+    resource.setrlimit(resource.RLIMIT_AS, (least, most))
 
 
 def _result(order: JsonObject, send: Any, stop: threading.Event) -> JsonObject:
@@ -84,7 +108,10 @@ def _readable(text: str, shown: dict[str, str]) -> str:
     """Write the user's names of files instead of temporary paths, and no backticks."""
     for path, name in shown.items():
         text = text.replace(path, name)
-    return text.replace("`", "")
+    text = text.replace("`", "")
+    for option, words in _WORDS_FOR_OPTIONS.items():
+        text = text.replace(option, words)
+    return text
 
 
 if __name__ == "__main__":

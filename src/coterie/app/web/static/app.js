@@ -27,7 +27,7 @@
     const y = (v) => 132 - (high > low ? (108 * (v - low)) / (high - low) : 54);
     line.setAttribute("points", values.map((v, i) => `${x(i).toFixed(1)},${y(v).toFixed(1)}`).join(" "));
     const last = values[values.length - 1];
-    byId("job-entropy").textContent = `entropy ${last.toLocaleString("en", { maximumFractionDigits: 0 })}`;
+    byId("job-entropy").textContent = `entropy ${last.toLocaleString("en", { maximumFractionDigits: 0 })}; lower is better`;
   };
 
   const typing = () => {
@@ -39,16 +39,51 @@
     return false;
   };
 
+  // What the user has entered and not sent survives when a page is drawn again.
+  const entered = () =>
+    [...document.querySelectorAll("#main form")].flatMap((form) =>
+      [...form.elements]
+        .filter((field) => field.name && !["hidden", "file", "range", "submit"].includes(field.type))
+        .filter((field) => {
+          if (field.matches("select")) return field.value !== (field.querySelector("option[selected]") || field.options[0])?.value;
+          return field.type === "radio" ? field.checked && !field.defaultChecked : field.value !== field.defaultValue;
+        })
+        .map((field) => ({ action: form.getAttribute("action"), name: field.name, value: field.value })));
+  const enterAgain = (fields) => {
+    for (const { action, name, value } of fields) {
+      for (const form of document.querySelectorAll("#main form")) {
+        const field = form.getAttribute("action") === action && form.elements[name];
+        if (field) field.value = value;
+      }
+    }
+  };
+
   // As the server drew them: a part that did not change is left alone, with what is open in it.
   const drawn = { top: byId("top").innerHTML, main: byId("main").innerHTML };
-  let fetching = false, again = false;
-  const redraw = async (force = false) => {
-    if (!force && typing()) {
-      byId("news").hidden = false;
-      return;
+  const show = (page) => {
+    const open = [...document.querySelectorAll("#main details[open] > summary")].map((s) => s.textContent);
+    const focused = document.activeElement && document.activeElement.id;
+    const fields = entered();
+    for (const id of ["top", "main"]) {
+      const part = page.getElementById(id), text = part.innerHTML;
+      if (text !== drawn[id]) byId(id).replaceChildren(...part.childNodes);
+      drawn[id] = text;
     }
+    if (!byId("job")) enterAgain(fields);
+    for (const summary of document.querySelectorAll("#main details > summary")) {
+      const settings = summary.parentElement.matches(".settings") && byId("job");
+      if (open.includes(summary.textContent) && !settings) summary.parentElement.open = true;
+    }
+    if (focused && byId(focused)) byId(focused).focus();
+    byId("news").hidden = true;
+    prepare();
+  };
+
+  let fetching = false, again = false, forced = false; // forced: although the user types
+  const redraw = async (force = false) => {
     if (fetching) {
       again = true;
+      forced ||= force;
       return;
     }
     fetching = true;
@@ -56,28 +91,18 @@
       const answer = await fetch(location.href, { headers: { accept: "text/html" } });
       if (answer.ok) {
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-        const open = [...document.querySelectorAll("#main details[open] > summary")].map((s) => s.textContent);
-        const focused = document.activeElement && document.activeElement.id;
-        for (const id of ["top", "main"]) {
-          const part = page.getElementById(id), text = part.innerHTML;
-          if (text !== drawn[id]) byId(id).replaceChildren(...part.childNodes);
-          drawn[id] = text;
-        }
-        for (const summary of document.querySelectorAll("#main details > summary")) {
-          const settings = summary.parentElement.matches(".settings") && byId("job");
-          if (open.includes(summary.textContent) && !settings) summary.parentElement.open = true;
-        }
-        if (focused && byId(focused)) byId(focused).focus();
-        byId("news").hidden = true;
-        prepare();
+        const same = ["top", "main"].every((id) => page.getElementById(id).innerHTML === drawn[id]);
+        if (!same && !force && typing()) byId("news").hidden = false;
+        else show(page);
       }
     } catch {
       // the server ended; the next event comes when it is back
     }
     fetching = false;
     if (again) {
-      again = false;
-      redraw();
+      const insist = forced;
+      again = forced = false;
+      redraw(insist);
     }
   };
 
@@ -137,8 +162,8 @@
     const field = event.target;
     if (field.id === "file" && field.files.length) {
       upload(field.files[0], "/data/upload", byId("upload-problem"), byId("upload-bar"));
-    } else if (field.id === "titles" && field.files.length) {
-      upload(field.files[0], field.dataset.upload, byId("titles-problem"), null);
+    } else if (field.dataset.upload && field.files.length) {
+      upload(field.files[0], field.dataset.upload, byId(field.dataset.problem), null);
     } else if (field.name === "kind") {
       showColumns();
     } else if (field.id === "point-range") {

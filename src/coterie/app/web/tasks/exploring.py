@@ -19,6 +19,7 @@ from coterie.report.charts.network_drawing import network_drawing
 from coterie.report.cluster_report import compose, render
 from coterie.report.cluster_summary import summarize
 
+_SHOWN_FACTS = ("nodes", "edges", "blocks", "entropy", "time")  # the report has all
 _LISTED = 300  # nodes of a block that the page lists
 
 
@@ -54,7 +55,9 @@ def explore(context: TaskContext) -> JsonObject:
     sections = [section_json(section) for section in page.sections if section]
     return {
         "verdict": page.verdict.text,
-        "facts": [[fact.name, fact.value, fact.note] for fact in page.facts],
+        "facts": [
+            [fact.name, fact.value, fact.note] for fact in page.facts if fact.name in _SHOWN_FACTS
+        ],
         "blocks": [[block["block"], block["size"]] for block in listed],
         "sections": sections[:2],
         "more": sections[2:],

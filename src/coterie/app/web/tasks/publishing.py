@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import zipfile
 from pathlib import Path
-from typing import Any
 
 from coterie.anonymize.anonymizer import Anonymizer
 from coterie.anonymize.draw.clustering import default_n_blocks
+from coterie.anonymize.ledger import exact_text
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.output.release_folder import (
     make_private_folder,
@@ -215,7 +216,7 @@ def private_release(context: TaskContext) -> JsonObject:
     """Make a sketch with differential privacy, draw from it, and write the folder to publish."""
     settings = context.settings
     graph = _graph(context)
-    nodes: Any = settings["nodes"]
+    nodes: int | str = settings["nodes"]
     ids = declared_ids(nodes if isinstance(nodes, int) else Path(nodes))
     original = on_node_list(graph, ids)
     folder = context.folder / settings["folder_name"]
@@ -240,15 +241,21 @@ def private_release(context: TaskContext) -> JsonObject:
     with staged_folder(folders, graphs, page, more={SKETCH_NAME: kept.read_bytes()}) as publish:
         publish()
     _pack(folder, context.folder)
+    for name in ("graph.csv", SKETCH_NAME):
+        shutil.copy(folder / name, context.folder / name)
     return {
         "kind": "private",
+        "factor": f"{math.exp(float(sketch.answers_.exact_epsilon)):.3g}",
         "refused": False,
         "epsilon": settings["epsilon"],
-        "spent": str(float(sketch.spent_)),
+        "spent": exact_text(sketch.spent_),
         "cap": settings["cap"],
         "edges": graphs[0].n_edges,
         "nodes": graphs[0].n_nodes,
         "private": str(folders.private),
+        "limits": [],
+        "attacks": [],
+        "measures": [],
     }
 
 

@@ -23,6 +23,9 @@ NETWORK, RATINGS = "network", "ratings"
 _SAMPLE_BYTES = 1 << 16
 _PREVIEW = 8
 _RATING_NAMES = {"rating", "ratings", "score", "stars"}
+_KNOWN_NAMES = {
+    "source", "target", "from", "to", "user", "item", "userid", "itemid", "movieid", *_RATING_NAMES
+}  # fmt: skip
 _MARKUP = (".graphml", ".gml")
 _MOST_VALUES = 40  # a third column with more distinct values is not a rating
 
@@ -42,6 +45,12 @@ def read(context: TaskContext) -> JsonObject:
     sample = sample_of(path)
     kind = context.settings.get("kind") or guess_kind(path, sample)
     chosen = context.settings.get("columns")
+    first_lines = {
+        "columns": [] if sample is None else sample.columns,
+        "preview": [] if sample is None else sample.rows[:_PREVIEW],
+    }
+    # for the page, if the file turns out to be wrong
+    context.send({"event": "guess", "guess": {"kind": kind, **first_lines}})
     if chosen:
         path = _with_columns(path, chosen, sample, context.folder, kind)
     context.stage("reading")
@@ -51,10 +60,10 @@ def read(context: TaskContext) -> JsonObject:
     return {
         "kind": kind,
         "path": str(path),
-        "columns": [] if sample is None else sample.columns,
+        **first_lines,
         "header": sample is not None and sample.header,
-        "preview": [] if sample is None else sample.rows[:_PREVIEW],
         "chosen": chosen,
+        "unsure": chosen is None and sample is not None and not _names_say_it(sample),
         **described,
     }
 
@@ -91,11 +100,24 @@ def sample_of(path: Path) -> Sample | None:
     return Sample(columns, rows[1:] if header else rows, separator, header)
 
 
+def _names_say_it(sample: Sample) -> bool:
+    """Whether the columns need no choice: there are two, or their names have a known meaning.
+
+    >>> _names_say_it(Sample(["when", "who", "what"], [], ",", True))
+    False
+    >>> _names_say_it(Sample(["user_id", "film", "rating"], [], ",", True))
+    True
+    """
+    return len(sample.columns) <= 2 or bool(_plain(sample.columns) & _KNOWN_NAMES)
+
+
+def _plain(names: list[str]) -> set[str]:
+    return {name.lower().replace("_", "").replace(" ", "") for name in names}
+
+
 def _looks_like_header(rows: list[list[str]]) -> bool:
     """Whether the first line has names where the others have numbers, or known names."""
-    known = {"source", "target", "from", "to", "user", "item", "userid", "movieid", *_RATING_NAMES}
-    plain = {name.lower().replace("_", "").replace(" ", "") for name in rows[0]}
-    if plain & known:
+    if _plain(rows[0]) & _KNOWN_NAMES:
         return True
     return any(
         not _is_number(name) and all(_is_number(row[i]) for row in rows[1:] if i < len(row))
