@@ -1088,6 +1088,23 @@ def additive_style_log_weights(
     return weights
 
 
+def closest_quadratic(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the values at x of the quadratic function with the smallest squared distance to y."""
+    columns = np.column_stack([np.ones(len(x)), x, x**2])
+    return columns @ np.linalg.lstsq(columns, y, rcond=None)[0]
+
+
+def share_of_sampling_error(predictions: np.ndarray, noise: float) -> float:
+    """Return the squared error of the mean over chains (rows), relative to the ratings' noise."""
+    total = 0.0
+    chains, pairs = predictions.shape
+    for pair in range(pairs):
+        mean = sum(predictions[chain, pair] for chain in range(chains)) / chains
+        gaps = sum((predictions[chain, pair] - mean) ** 2 for chain in range(chains))
+        total += gaps / (chains - 1) / chains
+    return float(total / pairs / noise)
+
+
 # =============================================================================================
 # 5  Graph measures
 # =============================================================================================
@@ -2239,6 +2256,91 @@ def degrees_description(block: Sequence[int]) -> float:
     return total - sum(math.log(math.factorial(block.count(d))) for d in set(block))
 
 
+def directed_description_length(
+    edges: Sequence[Pair], labels: Labels, degree_corrected: bool = False
+) -> float:
+    """Return the description length of a directed graph, by the formulas for multigraphs."""
+    n, m = len(labels), len(edges)
+    blocks = sorted(set(labels))
+    out = [sum(1 for u, _ in edges if u == v) for v in range(n)]
+    into = [sum(1 for _, u in edges if u == v) for v in range(n)]
+    total = labels_description([list(labels).count(r) for r in blocks])
+    total += log_choose(len(blocks) ** 2 + m - 1, m)
+    for r in blocks:
+        for s in blocks:
+            e = sum(1 for u, v in edges if (labels[u], labels[v]) == (r, s))
+            total -= math.log(math.factorial(e))
+    for r in blocks:
+        members = [v for v in range(n) if labels[v] == r]
+        for degree in (out, into):
+            ends = sum(degree[v] for v in members)
+            if not degree_corrected:
+                total += ends * math.log(len(members))
+                continue
+            total += math.log(math.factorial(ends))
+            total += math.log(partitions_into_at_most(ends, len(members)))
+        if degree_corrected:
+            pairs = [(out[v], into[v]) for v in members]
+            total += math.log(math.factorial(len(members)))
+            total -= sum(math.log(math.factorial(pairs.count(p))) for p in set(pairs))
+            total -= sum(
+                math.log(math.factorial(out[v]) * math.factorial(into[v])) for v in members
+            )
+    return total
+
+
+def weights_description(cells: Iterable[Sequence[float]], model: str, weights: Sequence[float]):
+    """Return minus the log density of the weights of each cell, the parameters integrated over
+    their priors, one weight after the other: the density of each given those before it.
+
+    Normal: mean 0.05 times, variance 2 times known from weights like all `weights` together;
+    exponential: the rate known from one weight, their mean."""
+    if model == "lognormal":
+        logs = [[math.log(x) for x in cell] for cell in cells]
+        total = weights_description(logs, "normal", [math.log(x) for x in weights])
+        return total + sum(x for cell in logs for x in cell)
+    mean = sum(weights) / len(weights)
+    variance = sum((x - mean) ** 2 for x in weights) / len(weights)
+    total = 0.0
+    for cell in cells:
+        if model == "exponential":
+            a, b = 1.0, mean
+            for x in cell:  # Lomax distribution
+                total -= math.log(a) + a * math.log(b) - (a + 1) * math.log(b + x)
+                a, b = a + 1, b + x
+            continue
+        k, v, m, s = 0.05, 2.0, mean, 2.0 * variance  # s: v times the variance
+        for x in cell:  # Student's t distribution
+            scale = s / v * (k + 1) / k
+            t = (x - m) ** 2 / scale
+            total -= math.lgamma((v + 1) / 2) - math.lgamma(v / 2) - 0.5 * math.log(v * math.pi)
+            total += 0.5 * math.log(scale) + (v + 1) / 2 * math.log1p(t / v)
+            s += k / (k + 1) * (x - m) ** 2
+            m = (k * m + x) / (k + 1)
+            k, v = k + 1, v + 1
+    return total
+
+
+def weighted_description_length(
+    edges: Sequence[tuple[int, int, float]], labels: Labels, model: str, topology: str = "simple"
+) -> float:
+    """Return the description length of a graph with real-valued weights on its edges."""
+    pairs = [(u, v) for u, v, _ in edges]
+    cells: dict[Pair, list[float]] = {}
+    for u, v, x in edges:
+        ends = (labels[u], labels[v])
+        if topology != "directed":
+            ends = (min(ends), max(ends))
+        cells.setdefault(ends, []).append(x)
+    if topology == "directed":
+        total = directed_description_length(pairs, labels)
+    else:
+        total = description_length(pairs, labels, topology)
+    if not edges:
+        return total
+    return total + weights_description(cells.values(), model, [x for _, _, x in edges])
+
+
 def nested_description_length(edges: Sequence[Pair], levels: Sequence[Labels]) -> float:
     """Return the description length of a hierarchy: levels[0] are labels of nodes, levels[l] those
     of the groups of level l - 1. Degree-corrected below, dense multigraphs above."""
@@ -2260,3 +2362,90 @@ def nested_description_length(edges: Sequence[Pair], levels: Sequence[Labels]) -
                 total += log_choose(places + e - 1, e)
     top = len(set(levels[-1]))
     return total + log_choose(top * (top + 1) // 2 + m - 1, m)
+
+
+def expected_largest_degrees(
+    tail: list[float], counts: list[int], rate: float, largest: list[int], largest_rate: float
+) -> list[float]:
+    """Return the posterior mean of the largest degrees, one value of the parameters at a time."""
+    n = round(tail[0])
+    count = min(max(round(1.5 * math.sqrt(2) / rate), 4), len(largest), max(n // 4, 1))
+    reached = [d for d, nodes in enumerate(tail) if nodes >= count + 0.5]
+    threshold = max(reached, default=0)
+    above = max(tail[threshold], 1.0)
+    top = max(n - 1.0 - threshold, 1.0)
+    options = []
+    for shape in (-0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5):
+        for step in range(30):
+            scale = 0.5 * (top / 0.5) ** (step / 29)
+            degrees = []
+            for i in range(count):
+                times = above / (i + 0.5)
+                excess = math.log(times) if shape == 0 else (times**shape - 1) / shape
+                degrees.append(min(max(threshold + scale * excess, 0.0), n - 1.0))
+            log = 0.0
+            for d in range(threshold + 1, len(counts) + 1):
+                excess = (d - threshold) / scale
+                if shape == 0:
+                    chance = math.exp(-excess)
+                else:
+                    base = 1 + shape * excess
+                    chance = base ** (-1 / shape) if base > 0 else 0.0
+                log -= rate * abs(counts[d - 1] - above * chance)
+            for i in range(count):
+                log -= largest_rate * abs(largest[i] - degrees[i])
+            options.append((log, degrees))
+    best = max(log for log, _ in options)
+    total = sum(math.exp(log - best) for log, _ in options)
+    mean = [
+        sum(math.exp(log - best) * degrees[i] for log, degrees in options) / total
+        for i in range(count)
+    ]
+    first = min(max(round(0.75 / rate), 1), count)
+    clipped = [float(min(max(x, 0), n - 1)) for x in largest]
+    steps = falling_fit(clipped)
+    middles: dict[float, list[int]] = {}
+    for i, value in enumerate(steps):
+        middles.setdefault(round(value, 9), []).append(i)
+    knots = sorted((sum(places) / len(places), value) for value, places in middles.items())
+
+    def between(i: int) -> float:
+        if i <= knots[0][0]:
+            return knots[0][1]
+        for (x, a), (y, b) in itertools.pairwise(knots):
+            if x <= i <= y:
+                return a + (b - a) * (i - x) / (y - x)
+        return knots[-1][1]
+
+    squares = sum((largest[i] - mean[i]) ** 2 for i in range(first))
+    weight = max(1 - 2 * first * 2 / largest_rate**2 / max(squares, 1e-300), 0.0)
+    for i in range(first):
+        mean[i] += weight * (between(i) - mean[i])
+    falling = []
+    for value in mean:
+        falling.append(min(value, falling[-1]) if falling else value)
+    return falling
+
+
+def held_back_ridge_errors(X, Y, counts, fold, power, penalty):
+    """Return the squared error of each node, predicted by a weighted ridge regression of others.
+
+    The constant is not penalized; an infinite penalty leaves the constant only.
+    """
+    errors = np.zeros(len(X))
+    for v in range(len(X)):
+        rest = np.flatnonzero(fold != fold[v])
+        w = np.array([counts[u] ** power for u in rest]) / np.mean(counts**power)
+        # The penalty belongs to weights of mean 1 over all nodes.
+        columns = np.column_stack([np.ones(len(rest)), X[rest]])
+        root = np.sqrt(w)[:, None]
+        if np.isinf(penalty):
+            guess = w @ Y[rest] / w.sum()
+        else:
+            ridge = np.diag([0.0] + [np.sqrt(penalty)] * X.shape[1])
+            A = np.vstack([columns * root, ridge])
+            b = np.vstack([Y[rest] * root, np.zeros((X.shape[1] + 1, Y.shape[1]))])
+            links = np.linalg.lstsq(A, b, rcond=None)[0]
+            guess = np.concatenate([[1.0], X[v]]) @ links
+        errors[v] = ((Y[v] - guess) ** 2).sum()
+    return errors

@@ -30,6 +30,7 @@ NUMBERS_VARY = "<!-- numbers vary"  # in the line before a block: each run print
 
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w-]*)")
 _LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)>\s]+)>?[^)]*\)")
+_PROGRESS = re.compile(r"^[a-z ]+: .* \(\d+ s\)\n?", re.MULTILINE)  # lines of a slow machine
 _SECONDS = re.compile(r"(?m)^( *[a-z ]*seconds +).*$")
 _CODE = re.compile(r"`[^`\n]+`")
 
@@ -185,7 +186,7 @@ def update_page(page: Path, folder: Path) -> int:
 
 def same_output(output: Output) -> bool:
     """Compare up to blanks at line ends, wildcards and, where the page says so, numbers."""
-    wanted, found = _tidy(output.shown), _tidy(output.printed)
+    wanted, found = (_tidy(_PROGRESS.sub("", text)) for text in (output.shown, output.printed))
     if output.block.numbers_vary:
         wanted, found = _without_numbers(wanted), _without_numbers(found)
     pattern = ".*?".join(re.escape(part) for part in wanted.split(ANYTHING))
