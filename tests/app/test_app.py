@@ -278,7 +278,7 @@ def test_a_private_release_from_node_list_to_downloads(signed_in, monkeypatch, t
     # the ledger refuses what would exceed the maximum, and the page says so
     client.post("/publish/private", data=form)
     _read(client, workspace)
-    _until(client, lambda: workspace.problems.get("release"))
+    _until(client, lambda: workspace.problem_of("release"))
     page = client.get("/publish").text
     assert "This did not work" in page and "exceed" in page
     assert ledger_lines("club").spent == "2"
