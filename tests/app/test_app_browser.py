@@ -248,7 +248,7 @@ def published(tab):
     tab.open("/explore")
     tab.click('form[action="/explore/start"] button[type=submit]')
     tab.finished("explore")
-    tab.sees("blocks. Entropy")
+    tab.sees("connections form")
     tab.automatic = re.search(r"form (\d+) blocks", tab.text)[1]
     tab.open("/publish")
     tab.click('form[action="/publish/frontier"] button[type=submit]')

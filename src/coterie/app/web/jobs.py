@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from coterie.app.web.glossary import STAGE_WORDS
 from coterie.base.json_values import JsonObject
 
 _LINE_LIMIT = 1 << 28  # bytes; a result with charts is one line
@@ -29,7 +30,7 @@ class Job:
     folder: Path
     number: int = 0  # of the jobs of this application
     input_number: int = 0
-    stage: str = "starting"
+    stage: str = STAGE_WORDS["starting"]
     done: int = 0
     total: int | None = None
     note: str = ""
@@ -181,7 +182,8 @@ class JobRunner:
             if job.state == "stopping":
                 self._interrupt()
         elif event == "progress":
-            job.stage, job.note = message["stage"], message["note"]
+            stage, note = str(message["stage"]), str(message["note"])
+            job.stage, job.note = STAGE_WORDS.get(stage, stage), STAGE_WORDS.get(note, note)
             job.done, job.total = message["done"], message["total"]
             if message["entropy"] is not None:
                 job.curve.append(message["entropy"])

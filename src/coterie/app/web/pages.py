@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from coterie.app.web.glossary import GLOSSARY, MEASURE_WORDS
+from coterie.app.web.glossary import ATTACK_WORDS, GLOSSARY, LIMIT_MEANINGS, MEASURE_WORDS
 from coterie.app.web.privacy_loss import (
     DEFAULT_CAP,
     DEFAULT_EPSILON,
@@ -172,6 +172,8 @@ def _environment() -> Environment:
     )
     environment.globals["glossary"] = GLOSSARY
     environment.globals["measure_words"] = MEASURE_WORDS
+    environment.globals["limit_meanings"] = LIMIT_MEANINGS
+    environment.globals["attack_words"] = ATTACK_WORDS
     environment.globals["version"] = __version__
     # Charts and tables of `report`, which escape every text themselves
     environment.filters["own_markup"] = Markup

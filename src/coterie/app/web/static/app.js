@@ -207,7 +207,12 @@
       return;
     }
     const mark = event.target.closest("main .chart .hit");
-    if (mark && byId("members")) {
+    if (mark && mark.closest(".frontier") && byId("point-range")) {
+      const range = byId("point-range");
+      const index = [...document.querySelectorAll(".frontier .hit")].indexOf(mark);
+      range.value = range.dataset.order.split(",").indexOf(String(index));
+      for (const name of ["input", "change"]) range.dispatchEvent(new Event(name, { bubbles: true }));
+    } else if (mark && byId("members")) {
       const tip = mark.dataset.tip || mark.querySelector("title")?.textContent || "";
       const found = tip.match(/block (\d+)/);
       if (found) fill(`/explore/block/${found[1]}`, "members");
@@ -231,8 +236,12 @@
       const shown = Number(part.dataset.index) === index;
       part.hidden = !shown;
       const heading = part.querySelector("h3");
-      if (shown) heading.id = "point-name";
-      else heading.removeAttribute("id");
+      if (shown) {
+        heading.id = "point-name";
+        if (byId("setting-name")) byId("setting-name").textContent = heading.textContent;
+      } else {
+        heading.removeAttribute("id");
+      }
     }
     for (const field of document.querySelectorAll('[name="point"]')) field.value = index;
     const marks = document.querySelectorAll(".frontier .hit");
