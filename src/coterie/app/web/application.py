@@ -29,7 +29,7 @@ from coterie.app.guard import AllowedHosts, Guard
 from coterie.app.problem import ProblemError
 from coterie.app.style import stylesheet
 from coterie.app.web import recommendations
-from coterie.app.web.forms import Form
+from coterie.app.web.forms import Form, whole_number
 from coterie.app.web.pages import Pages
 from coterie.app.web.privacy_loss import DEFAULT_CAP
 from coterie.app.web.reproduction import (
@@ -107,6 +107,7 @@ def make_app(
         exception_handlers={
             ProblemError: handlers.problem,
             HTTPException: handlers.http_error,
+            ClientDisconnect: handlers.disconnected,
             Exception: handlers.unexpected,
         },
     )
@@ -140,7 +141,7 @@ class _Handlers:
             "/explore": self.page("explore"),
             "/publish": self.page("publish"),
             "/recommend": self.recommend_page,
-            "/explore/block/{block:int}": self.block,
+            "/explore/block/{block}": self.block,
             "/explore/search": self.search,
             "/publish/ledger": self.ledger,
             "/events": self.events,
@@ -205,7 +206,9 @@ class _Handlers:
 
     async def block(self, request: Request) -> Response:
         result = self._result("explore")
-        number = request.path_params["block"]
+        number = whole_number(request.path_params["block"], 10**9)
+        if number is None:
+            raise ProblemError(404, "there is no such block")
         return HTMLResponse(await asyncio.to_thread(self.pages.block, result, number))
 
     async def search(self, request: Request) -> Response:
@@ -576,6 +579,10 @@ class _Handlers:
         assert isinstance(error, HTTPException)
         detail = "there is no such page" if error.status_code == 404 else error.detail
         return await self.problem(request, ProblemError(error.status_code, detail))
+
+    async def disconnected(self, request: Request, error: Exception) -> Response:
+        """End a request whose client has gone before it was complete; nobody reads this."""
+        return ProblemError(400, "the request was interrupted").response()
 
     async def unexpected(self, request: Request, error: Exception) -> Response:
         detail = "an error of the application; the terminal shows more"

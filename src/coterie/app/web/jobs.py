@@ -197,6 +197,7 @@ class JobRunner:
             job.guess = message["guess"]
         elif event == "failed" and job.running:
             job.state, job.message = "failed", message["message"]
+            self._changed(True)  # at once, so that no page shows neither progress nor problem
         elif event == "finished" and job.running:
             job.state = "finished"
             finished(job, message["result"], message["remarks"])
