@@ -108,6 +108,7 @@ def make_app(
             ProblemError: handlers.problem,
             HTTPException: handlers.http_error,
             ClientDisconnect: handlers.disconnected,
+            OSError: handlers.storage_error,
             Exception: handlers.unexpected,
         },
     )
@@ -326,9 +327,7 @@ class _Handlers:
             raise ProblemError(400, "the upload was interrupted") from None
         except OSError as error:
             path.unlink(missing_ok=True)
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            text = "the disk is full" if full else f"the file cannot be stored: {error.strerror}"
-            raise ProblemError(507, f"{text}; free some space and try again") from None
+            raise _storage_problem(error) from None
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -355,7 +354,11 @@ class _Handlers:
     def _demo_copy(self, name: str) -> Path:
         ready = resources.files("coterie.app") / "web" / "demo" / name
         path = self.workspace.new_upload(Path(name).suffix)
-        path.write_bytes(ready.read_bytes())
+        try:
+            path.write_bytes(ready.read_bytes())
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
         return path
 
     async def data_settings(self, request: Request) -> Response:
@@ -580,6 +583,10 @@ class _Handlers:
         detail = "there is no such page" if error.status_code == 404 else error.detail
         return await self.problem(request, ProblemError(error.status_code, detail))
 
+    async def storage_error(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, OSError)
+        return await self.problem(request, _storage_problem(error))
+
     async def disconnected(self, request: Request, error: Exception) -> Response:
         """End a request whose client has gone before it was complete; nobody reads this."""
         return ProblemError(400, "the request was interrupted").response()
@@ -587,6 +594,12 @@ class _Handlers:
     async def unexpected(self, request: Request, error: Exception) -> Response:
         detail = "an error of the application; the terminal shows more"
         return await self.problem(request, ProblemError(500, detail))
+
+
+def _storage_problem(error: OSError) -> ProblemError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    text = "the disk is full" if full else f"the file cannot be stored: {error.strerror}"
+    return ProblemError(507, f"{text}; free some space and try again")
 
 
 def _given_name(request: Request) -> str:

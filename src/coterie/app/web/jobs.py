@@ -131,8 +131,8 @@ class JobRunner:
     ) -> None:
         """Start a job; `finished(job, result, remarks)` is called if it has a result."""
         assert not self.running
-        self.current = job
         job.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.current = job
         order = {
             "task": job.task,
             "settings": settings,
