@@ -23,6 +23,8 @@ from coterie.app.guard import AllowedHosts
 from coterie.app.web import application, state
 from coterie.app.web.application import make_app
 from coterie.app.web.privacy_loss import ledger_lines
+from coterie.app.web.tasks import reading
+from coterie.app.web.tasks.context import TaskContext
 from coterie.app.web.tasks.spreadsheet import harmless
 from coterie.data.demo_data import movie_ratings, social_network
 
@@ -151,6 +153,86 @@ def test_a_full_disk_is_reported_and_leaves_nothing_behind(signed_in, monkeypatc
     answer = _upload(client, b"a,b\n", "x.csv")
     assert answer.status_code == 507 and "disk is full" in answer.json()["detail"]
     assert not list(workspace.folder.glob("upload-*"))
+
+
+def test_a_full_disk_does_not_block_later_work(signed_in, monkeypatch):
+    client, workspace = signed_in
+    usual = Path.mkdir, Path.write_bytes
+
+    def full(self, *args, **options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)  # the demo is copied
+    answer = client.post("/data/demo", data={"kind": "network"}, headers=PAGE)
+    assert answer.status_code == 507 and "The disk is full" in answer.text
+    assert not list(workspace.folder.glob("upload-*"))
+    monkeypatch.setattr(Path, "write_bytes", usual[1])
+    monkeypatch.setattr(Path, "mkdir", full)  # the folder of the job is made
+    assert client.post("/data/demo", data={"kind": "network"}).status_code == 507
+    assert not workspace.jobs.running
+    monkeypatch.setattr(Path, "mkdir", usual[0])
+    assert client.post("/data/demo", data={"kind": "network"}).status_code == 200
+    assert _read(client, workspace).read["nodes"] == 300
+
+
+def test_numbers_in_addresses_and_forms_can_have_any_length(signed_in):
+    client, workspace = signed_in
+    client.post("/data/demo", data={"kind": "ratings"})
+    _read(client, workspace)
+    long = "9" * 5000
+    for path in (f"/explore/block/{long}", "/explore/block/-1", "/explore/block/x"):
+        assert client.get(path).status_code == 404
+    assert client.get(f"/recommend?other={long}").status_code == 200
+    assert client.post("/data/choose", data={"number": long}).status_code == 422
+
+
+def _excel(rows) -> bytes:
+    openpyxl = pytest.importorskip("openpyxl")
+    book, content = openpyxl.Workbook(), io.BytesIO()
+    for row in rows:
+        book.active.append(row)
+    book.save(content)
+    return content.getvalue()
+
+
+def _parquet(rows) -> bytes:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    content = io.BytesIO()
+    columns = [list(column) for column in zip(*rows[1:], strict=True)]
+    parquet.write_table(pa.table(columns, names=rows[0]), content)
+    return content.getvalue()
+
+
+RATINGS = [["user", "item", "rating"], ["a", "x", 3], ["a", "y", 5], ["b", "x", 1]]
+ODD = [["when", "who", "whom"], [1, "a", "b"], [2, "b", "c"], [3, "c", "a"]]
+
+
+def test_tables_that_are_not_text_are_looked_into(tmp_path):
+    for made, name in ((_excel, "t.xlsx"), (_parquet, "t.parquet")):
+        path = tmp_path / name
+        path.write_bytes(made(RATINGS))
+        sample = reading.sample_of(path)
+        assert sample.columns == RATINGS[0] and sample.rows[0] == ["a", "x", "3"]
+        assert reading.guess_kind(path, sample) == "ratings"
+        path.write_bytes(made(ODD))
+        sent: list = []
+        settings = {"path": str(path), "kind": "network", "columns": [1, 2]}
+        found = reading.read(TaskContext(settings, tmp_path, sent.append))
+        assert found["nodes"] == 3 and found["edges"] == 3 and not found["unsure"]
+
+
+def test_formats_that_are_no_tables_have_no_columns_to_choose(tmp_path):
+    for name, content in (
+        ("g.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"),
+        ("g.json", '{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2}]}'),
+        ("g.net", '*Vertices 2\n1 "a"\n2 "b"\n*Edges\n1 2\n'),
+    ):
+        (tmp_path / name).write_text(content)
+        found = reading.read(TaskContext({"path": str(tmp_path / name)}, tmp_path, [].append))
+        assert found["kind"] == "network" and found["edges"] in (1, 2)
+        assert found["columns"] == [] and not found["unsure"]
 
 
 def test_the_number_of_uploads_is_limited(signed_in, monkeypatch):
