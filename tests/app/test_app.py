@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import errno
 import io
+import json
 import os
 import re
 import stat
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import httpx
@@ -23,6 +25,7 @@ from coterie.app.guard import AllowedHosts
 from coterie.app.web import application, state
 from coterie.app.web.application import make_app
 from coterie.app.web.privacy_loss import ledger_lines
+from coterie.app.web.state import StepResult
 from coterie.app.web.tasks import reading
 from coterie.app.web.tasks.context import TaskContext
 from coterie.app.web.tasks.spreadsheet import harmless
@@ -364,6 +367,92 @@ def test_a_private_release_from_node_list_to_downloads(signed_in, monkeypatch, t
     page = client.get("/publish").text
     assert "This did not work" in page and "exceed" in page
     assert ledger_lines("club").spent == "2"
+
+
+def test_the_script_and_the_command_repeat_the_release(signed_in, tmp_path):
+    """Both run as downloaded; figures that do not depend on the draw are the same."""
+    client, workspace = signed_in
+    client.post("/data/demo", data={"kind": "network"})
+    current = _read(client, workspace)
+    settings = {
+        "path": current.read["path"],
+        "name": current.name,
+        "dataset": "club (members, 2026)",
+        "blocks": 5,
+        "min_class_size": 10,
+        "policy": {"min_class_size": 5, "releases": 9},
+        "folder_name": "app-1",
+        "private": None,
+    }
+    assert client.portal is not None
+    client.portal.call(workspace.start, "release", "release", settings)
+    _read(client, workspace)
+    assert workspace.problem_of("release") == ""
+    released = workspace.chosen_result("release").result
+    assert not released["refused"]
+    for path, name in (
+        ("reproduce.py", "reproduce.py"),
+        ("reproduce.sh", "reproduce.sh"),
+        ("policy.toml", "policy.toml"),
+        ("input", "demo-network.csv"),
+    ):
+        answer = client.get(f"/download/{path}")
+        assert f'filename="{name}"' in answer.headers["content-disposition"]
+        (tmp_path / name).write_bytes(answer.content)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "coterie").write_text(f'#!/bin/sh\nexec {sys.executable} -m coterie "$@"\n')
+    (tmp_path / "bin" / "coterie").chmod(0o755)
+    variables = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    audits = []
+    for command in ([sys.executable, "reproduce.py"], ["sh", "reproduce.sh"]):
+        state_folder = tmp_path / f"state-{len(audits)}"
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**variables, "COTERIE_STATE": str(state_folder)},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        audits.append(json.loads(next(state_folder.rglob("audit.json")).read_text()))
+        (tmp_path / "release").rename(tmp_path / f"release-{len(audits)}")
+        with zipfile.ZipFile(
+            io.BytesIO(client.get("/download/release/release.zip").content)
+        ) as ours:
+            files = [Path(name).name for name in ours.namelist()]
+        made = sorted(file.name for file in (tmp_path / f"release-{len(audits)}").iterdir())
+        assert made == sorted(files)
+    # The first limits follow from the blocks; the attacks depend on the draw.
+    shown = [(limit["value"].removesuffix(" %"), limit["holds"]) for limit in released["limits"]]
+    for audit in audits:
+        limits = [(f"{limit['value']:g}", limit["holds"]) for limit in audit["limits"]]
+        assert limits[:3] == shown[:3]
+        assert audit["dataset"] == settings["dataset"]
+        assert audit["parameters"]["min_class_size"] == 10
+    measures = {name: (before, after) for name, before, after in released["measures"]}
+    assert measures["nodes"] == ("300", "300") and measures["edges"][0] == "1,257"
+
+
+def test_a_measured_and_a_private_release_are_shown_together(signed_in, tmp_path):
+    client, workspace = signed_in
+    client.post("/data/demo", data={"kind": "network"})
+    number = _read(client, workspace).number
+    measured = {"refused": True, "kind": "measured", "reasons": ["why"], "suggestions": []}
+    private = {"refused": False, "kind": "private", "nodes": 3, "edges": 2, "epsilon": "1"}
+    private |= {"spent": "1", "cap": "4", "factor": "2.72", "private": "/p"}
+    common = {"limits": [], "attacks": [], "measures": []}
+    kept = workspace.results.setdefault("release", {})
+    for found, settings in (
+        (measured, {"blocks": 5, "min_class_size": 10, "policy": {}}),
+        (private, {"epsilon": "1", "cap": "4", "nodes": 3}),
+    ):
+        key = f"{number}:{found['kind']}"
+        kept[key] = StepResult(key, {"dataset": "club", **settings}, found | common, [], tmp_path)
+    for key in kept:
+        client.post("/result/choose", data={"step": "release", "key": key})
+        page = client.get("/publish")
+        assert page.status_code == 200
+        assert "club, 5 blocks, classes of 10" in page.text and "club, epsilon 1<" in page.text
 
 
 def test_a_damaged_ledger_is_explained(signed_in, tmp_path):

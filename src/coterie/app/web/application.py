@@ -453,7 +453,7 @@ class _Handlers:
         try:
             check_dataset_name(dataset)
         except InputError as error:
-            raise ProblemError(422, str(error)) from None
+            raise ProblemError(422, str(error).replace("dataset=", "the name ")) from None
         private = self.workspace.private
         number = len(self.workspace.results.get("release", {})) + 1
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")

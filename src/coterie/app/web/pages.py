@@ -72,7 +72,9 @@ class Pages:
         if release is not None:
             dataset = release.settings["dataset"]
         elif workspace.current is not None:
-            dataset = workspace.current.name.partition(".")[0]
+            from coterie.anonymize.ledger import dataset_name_of
+
+            dataset = dataset_name_of(workspace.current.name)
         has_people = workspace.current is not None and workspace.current.people is not None
         last = workspace.jobs.current
         failed = last is not None and last.task == "private_release" and last.state == "failed"
