@@ -240,6 +240,7 @@ class _Handlers:
         async def stream() -> AsyncIterator[str]:
             try:
                 yield "retry: 1000\n\n"
+                yield self.workspace.hello()
                 waited = 0.0
                 while not self.workspace.closing:
                     try:
@@ -248,7 +249,7 @@ class _Handlers:
                         waited += 0.5
                         if waited >= _HEARTBEAT:
                             waited = 0.0
-                            yield ": still here\n\n"
+                            yield self.workspace.hello()
             finally:
                 self.workspace.forget(queue)
 
@@ -260,6 +261,11 @@ class _Handlers:
         name = _given_name(request)
         await self._end_reading()
         path = await self._received(request, name)
+        try:
+            await self._end_reading()  # something may have begun during the upload
+        except ProblemError:
+            path.unlink(missing_ok=True)
+            raise
         self.workspace.add_input(path, name)
         return JSONResponse({"next": "/data"})
 

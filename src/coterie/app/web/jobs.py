@@ -146,17 +146,18 @@ class JobRunner:
         worker: Worker | None = None
         try:
             await self.prepare()
-            worker, self._idle = self._idle, None
-            assert worker is not None and worker.process is not None
-            self._busy = worker
-            process = worker.process
-            assert process.stdin is not None and process.stdout is not None
-            process.stdin.write(json.dumps(order).encode() + b"\n")
-            with contextlib.suppress(ConnectionError):
-                await process.stdin.drain()
-            while line := await process.stdout.readline():
-                self._receive(job, json.loads(line), finished)
-            await process.wait()
+            if job.running:  # else it was cancelled before there was a process
+                worker, self._idle = self._idle, None
+                assert worker is not None and worker.process is not None
+                self._busy = worker
+                process = worker.process
+                assert process.stdin is not None and process.stdout is not None
+                process.stdin.write(json.dumps(order).encode() + b"\n")
+                with contextlib.suppress(ConnectionError):
+                    await process.stdin.drain()
+                while line := await process.stdout.readline():
+                    self._receive(job, json.loads(line), finished)
+                await process.wait()
             if job.running:
                 job.state = "failed"
                 job.message = "the computation ended unexpectedly; the machine may be out of memory"

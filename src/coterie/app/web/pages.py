@@ -36,10 +36,12 @@ class Pages:
     def render(self, step: str, **more: Any) -> str:
         """Return the page of a step."""
         workspace = self.workspace
+        version = workspace.version  # before anything else is read
         job = workspace.jobs.current
         running = job if job is not None and job.running else None
         values: JsonObject = {
             "step": step,
+            "page_version": version,
             "title": TITLES[step],
             "steps": [(name, TITLES[name]) for name in workspace.steps],
             "choices": self._choices(),
@@ -157,7 +159,15 @@ class Pages:
         return (
             _environment()
             .get_template("problem.html.j2")
-            .render(detail=detail, title="Problem", steps=[], choices=[], step="", job=None)
+            .render(
+                detail=detail,
+                title="Problem",
+                steps=[],
+                choices=[],
+                step="",
+                job=None,
+                page_version=0,
+            )
         )
 
 

@@ -27,14 +27,15 @@ def for_page(workspace: Workspace, *, user: str | None, offset: str) -> JsonObje
         return {}
     recommender = workspace.recommender(result)
     titles = _titles(result)
+    rated = dict(workspace.own_ratings)  # another tab may change them meanwhile
     step = whole_number(offset, len(recommender.items_)) or 0
     more: JsonObject = {
         "users": [str(name) for name in recommender.users_.ids[:_NAMED_USERS].tolist()],
         "values": [f"{value:g}" for value in recommender.values_],
-        "to_rate": _popular(recommender, titles, step, workspace.own_ratings),
+        "to_rate": _popular(recommender, titles, step, rated),
         "next_ten": (step + 1) * RATED_AT_ONCE < len(recommender.items_) and step + 1,
         "asked": user,
-        "own_ratings": len(workspace.own_ratings),
+        "own_ratings": len(rated),
     }
     if user:
         number = int(recommender.users_.numbers([user])[0])
@@ -43,15 +44,11 @@ def for_page(workspace: Workspace, *, user: str | None, offset: str) -> JsonObje
         else:
             known = recommender.users_.ids[number : number + 1].tolist()[0]
             more["list"] = _list(recommender, known, titles)
-    if workspace.own_ratings:
+    if rated:
         own = copy.copy(recommender)
-        items, values = zip(*workspace.own_ratings.items(), strict=True)
+        items, values = zip(*rated.items(), strict=True)
         own.fold_in([[_YOU, item] for item in items], list(values))
         more["own_list"] = _list(own, _YOU, titles)
-        more["rated"] = [
-            [str(titles.get(item, item)), f"{value:g}"]
-            for item, value in workspace.own_ratings.items()
-        ]
     return more
 
 
