@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import errno
 import io
+import json
 import os
 import re
 import stat
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import httpx
@@ -23,6 +25,9 @@ from coterie.app.guard import AllowedHosts
 from coterie.app.web import application, state
 from coterie.app.web.application import make_app
 from coterie.app.web.privacy_loss import ledger_lines
+from coterie.app.web.state import StepResult
+from coterie.app.web.tasks import reading
+from coterie.app.web.tasks.context import TaskContext
 from coterie.app.web.tasks.spreadsheet import harmless
 from coterie.data.demo_data import movie_ratings, social_network
 
@@ -153,6 +158,86 @@ def test_a_full_disk_is_reported_and_leaves_nothing_behind(signed_in, monkeypatc
     assert not list(workspace.folder.glob("upload-*"))
 
 
+def test_a_full_disk_does_not_block_later_work(signed_in, monkeypatch):
+    client, workspace = signed_in
+    usual = Path.mkdir, Path.write_bytes
+
+    def full(self, *args, **options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)  # the demo is copied
+    answer = client.post("/data/demo", data={"kind": "network"}, headers=PAGE)
+    assert answer.status_code == 507 and "The disk is full" in answer.text
+    assert not list(workspace.folder.glob("upload-*"))
+    monkeypatch.setattr(Path, "write_bytes", usual[1])
+    monkeypatch.setattr(Path, "mkdir", full)  # the folder of the job is made
+    assert client.post("/data/demo", data={"kind": "network"}).status_code == 507
+    assert not workspace.jobs.running
+    monkeypatch.setattr(Path, "mkdir", usual[0])
+    assert client.post("/data/demo", data={"kind": "network"}).status_code == 200
+    assert _read(client, workspace).read["nodes"] == 300
+
+
+def test_numbers_in_addresses_and_forms_can_have_any_length(signed_in):
+    client, workspace = signed_in
+    client.post("/data/demo", data={"kind": "ratings"})
+    _read(client, workspace)
+    long = "9" * 5000
+    for path in (f"/explore/block/{long}", "/explore/block/-1", "/explore/block/x"):
+        assert client.get(path).status_code == 404
+    assert client.get(f"/recommend?other={long}").status_code == 200
+    assert client.post("/data/choose", data={"number": long}).status_code == 422
+
+
+def _excel(rows) -> bytes:
+    openpyxl = pytest.importorskip("openpyxl")
+    book, content = openpyxl.Workbook(), io.BytesIO()
+    for row in rows:
+        book.active.append(row)
+    book.save(content)
+    return content.getvalue()
+
+
+def _parquet(rows) -> bytes:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    content = io.BytesIO()
+    columns = [list(column) for column in zip(*rows[1:], strict=True)]
+    parquet.write_table(pa.table(columns, names=rows[0]), content)
+    return content.getvalue()
+
+
+RATINGS = [["user", "item", "rating"], ["a", "x", 3], ["a", "y", 5], ["b", "x", 1]]
+ODD = [["when", "who", "whom"], [1, "a", "b"], [2, "b", "c"], [3, "c", "a"]]
+
+
+def test_tables_that_are_not_text_are_looked_into(tmp_path):
+    for made, name in ((_excel, "t.xlsx"), (_parquet, "t.parquet")):
+        path = tmp_path / name
+        path.write_bytes(made(RATINGS))
+        sample = reading.sample_of(path)
+        assert sample.columns == RATINGS[0] and sample.rows[0] == ["a", "x", "3"]
+        assert reading.guess_kind(path, sample) == "ratings"
+        path.write_bytes(made(ODD))
+        sent: list = []
+        settings = {"path": str(path), "kind": "network", "columns": [1, 2]}
+        found = reading.read(TaskContext(settings, tmp_path, sent.append))
+        assert found["nodes"] == 3 and found["edges"] == 3 and not found["unsure"]
+
+
+def test_formats_that_are_no_tables_have_no_columns_to_choose(tmp_path):
+    for name, content in (
+        ("g.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"),
+        ("g.json", '{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2}]}'),
+        ("g.net", '*Vertices 2\n1 "a"\n2 "b"\n*Edges\n1 2\n'),
+    ):
+        (tmp_path / name).write_text(content)
+        found = reading.read(TaskContext({"path": str(tmp_path / name)}, tmp_path, [].append))
+        assert found["kind"] == "network" and found["edges"] in (1, 2)
+        assert found["columns"] == [] and not found["unsure"]
+
+
 def test_the_number_of_uploads_is_limited(signed_in, monkeypatch):
     """Files that were refused do not count."""
     client, _ = signed_in
@@ -278,10 +363,96 @@ def test_a_private_release_from_node_list_to_downloads(signed_in, monkeypatch, t
     # the ledger refuses what would exceed the maximum, and the page says so
     client.post("/publish/private", data=form)
     _read(client, workspace)
-    _until(client, lambda: workspace.problems.get("release"))
+    _until(client, lambda: workspace.problem_of("release"))
     page = client.get("/publish").text
     assert "This did not work" in page and "exceed" in page
     assert ledger_lines("club").spent == "2"
+
+
+def test_the_script_and_the_command_repeat_the_release(signed_in, tmp_path):
+    """Both run as downloaded; figures that do not depend on the draw are the same."""
+    client, workspace = signed_in
+    client.post("/data/demo", data={"kind": "network"})
+    current = _read(client, workspace)
+    settings = {
+        "path": current.read["path"],
+        "name": current.name,
+        "dataset": "club (members, 2026)",
+        "blocks": 5,
+        "min_class_size": 10,
+        "policy": {"min_class_size": 5, "releases": 9},
+        "folder_name": "app-1",
+        "private": None,
+    }
+    assert client.portal is not None
+    client.portal.call(workspace.start, "release", "release", settings)
+    _read(client, workspace)
+    assert workspace.problem_of("release") == ""
+    released = workspace.chosen_result("release").result
+    assert not released["refused"]
+    for path, name in (
+        ("reproduce.py", "reproduce.py"),
+        ("reproduce.sh", "reproduce.sh"),
+        ("policy.toml", "policy.toml"),
+        ("input", "demo-network.csv"),
+    ):
+        answer = client.get(f"/download/{path}")
+        assert f'filename="{name}"' in answer.headers["content-disposition"]
+        (tmp_path / name).write_bytes(answer.content)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "coterie").write_text(f'#!/bin/sh\nexec {sys.executable} -m coterie "$@"\n')
+    (tmp_path / "bin" / "coterie").chmod(0o755)
+    variables = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    audits = []
+    for command in ([sys.executable, "reproduce.py"], ["sh", "reproduce.sh"]):
+        state_folder = tmp_path / f"state-{len(audits)}"
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**variables, "COTERIE_STATE": str(state_folder)},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        audits.append(json.loads(next(state_folder.rglob("audit.json")).read_text()))
+        (tmp_path / "release").rename(tmp_path / f"release-{len(audits)}")
+        with zipfile.ZipFile(
+            io.BytesIO(client.get("/download/release/release.zip").content)
+        ) as ours:
+            files = [Path(name).name for name in ours.namelist()]
+        made = sorted(file.name for file in (tmp_path / f"release-{len(audits)}").iterdir())
+        assert made == sorted(files)
+    # The first limits follow from the blocks; the attacks depend on the draw.
+    shown = [(limit["value"].removesuffix(" %"), limit["holds"]) for limit in released["limits"]]
+    for audit in audits:
+        limits = [(f"{limit['value']:g}", limit["holds"]) for limit in audit["limits"]]
+        assert limits[:3] == shown[:3]
+        assert audit["dataset"] == settings["dataset"]
+        assert audit["parameters"]["min_class_size"] == 10
+    measures = {name: (before, after) for name, before, after in released["measures"]}
+    assert measures["nodes"] == ("300", "300") and measures["edges"][0] == "1,257"
+
+
+def test_a_measured_and_a_private_release_are_shown_together(signed_in, tmp_path):
+    client, workspace = signed_in
+    client.post("/data/demo", data={"kind": "network"})
+    number = _read(client, workspace).number
+    measured = {"refused": True, "kind": "measured", "reasons": ["why"], "suggestions": []}
+    private = {"refused": False, "kind": "private", "nodes": 3, "edges": 2, "epsilon": "1"}
+    private |= {"spent": "1", "cap": "4", "factor": "2.72", "private": "/p"}
+    common = {"limits": [], "attacks": [], "measures": []}
+    kept = workspace.results.setdefault("release", {})
+    for found, settings in (
+        (measured, {"blocks": 5, "min_class_size": 10, "policy": {}}),
+        (private, {"epsilon": "1", "cap": "4", "nodes": 3}),
+    ):
+        key = f"{number}:{found['kind']}"
+        kept[key] = StepResult(key, {"dataset": "club", **settings}, found | common, [], tmp_path)
+    for key in kept:
+        client.post("/result/choose", data={"step": "release", "key": key})
+        page = client.get("/publish")
+        assert page.status_code == 200
+        assert "club, 5 blocks, classes of 10" in page.text and "club, epsilon 1<" in page.text
 
 
 def test_a_damaged_ledger_is_explained(signed_in, tmp_path):

@@ -80,6 +80,11 @@ def test_requests_from_other_web_sites_are_refused(headers):
     assert _client().post("/", headers=headers).status_code == 403
 
 
+def test_a_second_origin_cannot_hide_behind_the_first():
+    headers = [("origin", "http://127.0.0.1:8000"), ("origin", "http://evil.example")]
+    assert _client().post("/", headers=headers).status_code == 403
+
+
 def test_requests_of_our_own_pages_are_answered():
     headers = {"origin": "http://127.0.0.1:8000", "sec-fetch-site": "same-origin"}
     assert _client().post("/", headers=headers).status_code == 200
@@ -104,7 +109,8 @@ def test_bodies_are_limited_with_and_without_content_length():
             yield b"x" * 100
 
     assert client.post("/", content=parts()).status_code == 413
-    assert client.post("/", headers={"content-length": "-1"}).status_code == 400
+    for wrong in ("-1", "9" * 5000, "+5"):
+        assert client.post("/", headers={"content-length": wrong}).status_code == 400
 
 
 def test_a_body_that_does_not_arrive_ends():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import signal
 import socket
@@ -101,32 +102,60 @@ def test_what_cannot_be_served_is_one_clear_line(start, model_files, tmp_path):
             assert running.printed.count("\n") <= 2
 
 
+@contextlib.contextmanager
+def _running(answer):
+    """Run an ASGI application with the protocol of both servers; yield its address."""
+    listening = server.listening_socket("127.0.0.1", 0)
+    config = uvicorn.Config(
+        answer, http=server._impatient_protocol(), log_level="warning", lifespan="off"
+    )
+    running = uvicorn.Server(config)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield listening.getsockname()
+    finally:
+        running.should_exit = True
+        thread.join(60)
+
+
 def test_half_a_request_does_not_hold_a_connection(monkeypatch):
     """Slowloris: connections that send half of a head, or nothing, are closed; others are not."""
     monkeypatch.setattr(server, "HEAD_SECONDS", 0.4)
 
     async def answer(scope, receive, send):
-        if scope["type"] == "lifespan":
-            for kind in ("startup", "shutdown"):
-                await receive()
-                await send({"type": f"lifespan.{kind}.complete"})
-            return
         await asyncio.sleep(1.0)  # longer than a head may take
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"done"})
 
-    listening = server.listening_socket("127.0.0.1", 0)
-    address = listening.getsockname()
-    config = uvicorn.Config(answer, http=server._impatient_protocol(), log_level="warning")
-    running = uvicorn.Server(config)
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
+    with _running(answer) as address:
         for start in (b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "):
             with socket.create_connection(address, timeout=60) as slow:
                 slow.sendall(start)
                 assert slow.recv(100) == b""  # closed by the server
         assert httpx.get(f"http://127.0.0.1:{address[1]}/", timeout=60).text == "done"
-    finally:
-        running.should_exit = True
-        thread.join(60)
+
+
+def test_the_head_of_a_request_is_limited_in_size_but_not_the_body():
+    async def answer(scope, receive, send):
+        size, more = 0, True
+        while more:
+            message = await receive()
+            size += len(message.get("body", b""))
+            more = message.get("more_body", False)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": str(size).encode()})
+
+    with _running(answer) as address:
+        with socket.create_connection(address, timeout=60) as endless:
+            with contextlib.suppress(ConnectionError):  # closed while we send
+                endless.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ")
+                for _ in range(64):
+                    endless.sendall(b"a" * (1 << 16))
+            received = b""
+            with contextlib.suppress(ConnectionError):
+                received = endless.recv(1000)
+            assert received == b"" or received.startswith(b"HTTP/1.1 400")
+        with httpx.Client(base_url=f"http://127.0.0.1:{address[1]}", timeout=60) as client:
+            for _ in range(2):  # the same connection
+                assert client.post("/", content=b"x" * (1 << 20)).text == str(1 << 20)

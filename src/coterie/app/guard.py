@@ -184,8 +184,7 @@ class Guard:
                 "this server is not called by the name in the header Host; use the address that "
                 "it printed, or allow the name with --allow-host",
             )
-        origin = headers.get("origin")
-        if origin is not None:
+        for origin in headers.getlist("origin"):
             scheme, _, netloc = origin.partition("://")
             if scheme not in ("http", "https") or netloc.lower() != hosts[0].lower():
                 raise ProblemError(403, "requests from other web sites are refused")
@@ -194,7 +193,7 @@ class Guard:
         ):
             raise ProblemError(403, "requests from other web sites are refused")
         length = headers.get("content-length")
-        if length is not None and (not length.isascii() or not length.isdigit()):
+        if length is not None and not (length.isascii() and length.isdigit() and len(length) < 20):
             raise ProblemError(400, "the header Content-Length is not a number")
         limit = self._limit(scope)
         if length is not None and int(length) > limit:

@@ -15,6 +15,7 @@ from coterie.base.errors import InputError, MissingDependencyError
 _CONCURRENT_REQUESTS = 256  # more are answered with 503
 _GRACE_SECONDS = 10
 HEAD_SECONDS = 20.0  # for the head of a request; the guard limits the body
+HEAD_BYTES = 64 << 10
 
 
 def require_app_extra() -> None:
@@ -104,6 +105,7 @@ def run(
     config = uvicorn.Config(
         app,
         http=_impatient_protocol(),
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -116,10 +118,10 @@ def run(
 
 
 def _impatient_protocol() -> Any:
-    """Return uvicorn's protocol, with a limit on the time that the head of a request may take.
+    """Return uvicorn's protocol, with limits on the time and the size of the head of a request.
 
-    Uvicorn has none: a client that opens many connections and sends half a line on each would keep
-    everybody else out (Slowloris).
+    Uvicorn has none with httptools: a client that opens many connections and sends half a line on
+    each would keep everybody else out (Slowloris), and an endless header would fill the memory.
     """
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
@@ -128,6 +130,24 @@ def _impatient_protocol() -> Any:
             super().connection_made(transport)
             self.waited_for: Any = self  # the last request when the head was found incomplete
             self.look_again = self.loop.call_later(HEAD_SECONDS / 2, self.end_if_silent)
+
+        in_head = False
+        head_size = 0
+
+        def on_message_begin(self) -> None:
+            self.in_head, self.head_size = True, 0
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self.in_head = False
+            super().on_headers_complete()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.in_head:
+                self.head_size += len(data)
+                if self.head_size > HEAD_BYTES and not self.transport.is_closing():
+                    self.send_400_response("The head of the request is too large.")
 
         def connection_lost(self, exc: Exception | None) -> None:
             self.look_again.cancel()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import warnings
 from typing import Annotated
 
 import typer
 
-from coterie.base.errors import InputError
+from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.json_values import JsonObject
 from coterie.cli.recommend.options import ModelArgument
 from coterie.cli.session import Session, command
@@ -78,6 +79,8 @@ def run(
         threads=session.threads,
         answer_memory=answer_memory << 20,
     )
+    # What a request leaves to the library is said in its answer, not in the terminal.
+    warnings.simplefilter("ignore", AssumptionWarning)
     listening = listening_socket(host, port)
     place = address(host, listening.getsockname()[1])
 

@@ -29,7 +29,7 @@ from coterie.app.guard import AllowedHosts, Guard
 from coterie.app.problem import ProblemError
 from coterie.app.style import stylesheet
 from coterie.app.web import recommendations
-from coterie.app.web.forms import Form
+from coterie.app.web.forms import Form, whole_number
 from coterie.app.web.pages import Pages
 from coterie.app.web.privacy_loss import DEFAULT_CAP
 from coterie.app.web.reproduction import (
@@ -107,6 +107,8 @@ def make_app(
         exception_handlers={
             ProblemError: handlers.problem,
             HTTPException: handlers.http_error,
+            ClientDisconnect: handlers.disconnected,
+            OSError: handlers.storage_error,
             Exception: handlers.unexpected,
         },
     )
@@ -140,7 +142,7 @@ class _Handlers:
             "/explore": self.page("explore"),
             "/publish": self.page("publish"),
             "/recommend": self.recommend_page,
-            "/explore/block/{block:int}": self.block,
+            "/explore/block/{block}": self.block,
             "/explore/search": self.search,
             "/publish/ledger": self.ledger,
             "/events": self.events,
@@ -205,7 +207,9 @@ class _Handlers:
 
     async def block(self, request: Request) -> Response:
         result = self._result("explore")
-        number = request.path_params["block"]
+        number = whole_number(request.path_params["block"], 10**9)
+        if number is None:
+            raise ProblemError(404, "there is no such block")
         return HTMLResponse(await asyncio.to_thread(self.pages.block, result, number))
 
     async def search(self, request: Request) -> Response:
@@ -236,6 +240,7 @@ class _Handlers:
         async def stream() -> AsyncIterator[str]:
             try:
                 yield "retry: 1000\n\n"
+                yield self.workspace.hello()
                 waited = 0.0
                 while not self.workspace.closing:
                     try:
@@ -244,7 +249,7 @@ class _Handlers:
                         waited += 0.5
                         if waited >= _HEARTBEAT:
                             waited = 0.0
-                            yield ": still here\n\n"
+                            yield self.workspace.hello()
             finally:
                 self.workspace.forget(queue)
 
@@ -256,6 +261,11 @@ class _Handlers:
         name = _given_name(request)
         await self._end_reading()
         path = await self._received(request, name)
+        try:
+            await self._end_reading()  # something may have begun during the upload
+        except ProblemError:
+            path.unlink(missing_ok=True)
+            raise
         self.workspace.add_input(path, name)
         return JSONResponse({"next": "/data"})
 
@@ -323,9 +333,7 @@ class _Handlers:
             raise ProblemError(400, "the upload was interrupted") from None
         except OSError as error:
             path.unlink(missing_ok=True)
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            text = "the disk is full" if full else f"the file cannot be stored: {error.strerror}"
-            raise ProblemError(507, f"{text}; free some space and try again") from None
+            raise _storage_problem(error) from None
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -352,7 +360,11 @@ class _Handlers:
     def _demo_copy(self, name: str) -> Path:
         ready = resources.files("coterie.app") / "web" / "demo" / name
         path = self.workspace.new_upload(Path(name).suffix)
-        path.write_bytes(ready.read_bytes())
+        try:
+            path.write_bytes(ready.read_bytes())
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
         return path
 
     async def data_settings(self, request: Request) -> Response:
@@ -447,7 +459,7 @@ class _Handlers:
         try:
             check_dataset_name(dataset)
         except InputError as error:
-            raise ProblemError(422, str(error)) from None
+            raise ProblemError(422, str(error).replace("dataset=", "the name ")) from None
         private = self.workspace.private
         number = len(self.workspace.results.get("release", {})) + 1
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
@@ -577,9 +589,23 @@ class _Handlers:
         detail = "there is no such page" if error.status_code == 404 else error.detail
         return await self.problem(request, ProblemError(error.status_code, detail))
 
+    async def storage_error(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, OSError)
+        return await self.problem(request, _storage_problem(error))
+
+    async def disconnected(self, request: Request, error: Exception) -> Response:
+        """End a request whose client has gone before it was complete; nobody reads this."""
+        return ProblemError(400, "the request was interrupted").response()
+
     async def unexpected(self, request: Request, error: Exception) -> Response:
         detail = "an error of the application; the terminal shows more"
         return await self.problem(request, ProblemError(500, detail))
+
+
+def _storage_problem(error: OSError) -> ProblemError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    text = "the disk is full" if full else f"the file cannot be stored: {error.strerror}"
+    return ProblemError(507, f"{text}; free some space and try again")
 
 
 def _given_name(request: Request) -> str:

@@ -9,6 +9,17 @@ from starlette.requests import Request
 from coterie.app.problem import ProblemError
 
 
+def whole_number(text: str, most: int) -> int | None:
+    """Return a number of ASCII digits, at most `most`; None if the text is anything else.
+
+    >>> whole_number("12", 99), whole_number("100", 99), whole_number("9" * 5000, 99)
+    (12, None, None)
+    """
+    if not (text.isascii() and text.isdigit()) or len(text) > 18:
+        return None
+    return int(text) if int(text) <= most else None
+
+
 class Form:
     """The fields of a form that was sent."""
 
@@ -46,11 +57,13 @@ class Form:
     def number(self, name: str, low: int, high: int, default: int | None = None) -> int:
         """Return a field that must be a whole number in a range."""
         text = self.text(name, None if default is None else str(default))
-        if not (text.isascii() and text.lstrip("-").isdigit() and low <= int(text) <= high):
+        sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
+        found = whole_number(digits, max(abs(low), abs(high)))
+        if found is None or not low <= sign * found <= high:
             raise ProblemError(
                 422, f"{name.replace('_', ' ')} must be a whole number from {low:,} to {high:,}"
             )
-        return int(text)
+        return sign * found
 
     def items(self) -> list[tuple[str, str]]:
         """Return every field with its first value."""

@@ -46,4 +46,51 @@ MEASURE_WORDS = {
     "communities": "groups of people with many connections inside",
     "communities with half of the nodes": "how many of the largest groups hold half of all people",
     "nodes in the largest community": "share of all people in the largest group",
+    "degree distribution": "how many people have how many connections",
+    "largest eigenvalues": "the coarse structure of the network in three numbers",
+    "size of the largest component": "people who can all reach each other",
+}
+
+# What the limits of the policy mean, by the beginning of their names
+LIMIT_MEANINGS = {
+    "people in the smallest class": "nobody can be told apart from fewer people than these",
+    "edges disclosed with": "connections that the release makes almost certain",
+    "edges in cells of true density": "connections between two groups of people of whom nearly "
+    "everybody knows everybody",
+    "edges named": "connections that somebody could name who knows how many connections each "
+    "person has, beyond what could be said of anybody",
+    "edge inference": "how much better than by chance somebody tells real connections from others",
+    "people guessed right": "as many as luck allows; see the attacks below",
+    "graphs published": "several releases from the same data could be compared with each other",
+}
+
+# What the attackers know, by the names of the attacks
+ATTACK_WORDS = {
+    "10 people known": "the attacker knows 10 people of the release and looks for others",
+    "50 people known": "the attacker knows 50 people of the release and looks for others",
+    "50 people known, a guess for everyone": "the same, and guesses even where nothing fits",
+    "nobody known, a guess for everyone": "the attacker has the original without knowing "
+    "anybody of the release, and compares the two",
+}
+
+# What the stages of the library are called on the pages
+STAGE_WORDS = {
+    "starting": "Starting",
+    "reading": "Reading the file",
+    "describing": "Describing the data",
+    "compiling": "Preparing the program (up to a minute the first time, seconds later)",
+    "kernels": "Preparing the program (up to a minute the first time, seconds later)",
+    "fit": "Searching",
+    "sweeps": "Searching",
+    "pilot": "Trying starting points",
+    "choosing": "Choosing settings",
+    "classes": "Forming classes of people",
+    "drawing": "Drawing",
+    "measuring": "Comparing with the original",
+    "attacking": "Attacking the new network",
+    "communities": "Comparing the communities",
+    "graphlets": "Comparing small patterns",
+    "ranking: fitting": "Learning what people choose",
+    "ranking: choosing weights": "Learning what people choose",
+    "writing": "Writing the files",
 }

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from coterie.app.web.glossary import STAGE_WORDS
 from coterie.base.json_values import JsonObject
 
 _LINE_LIMIT = 1 << 28  # bytes; a result with charts is one line
@@ -29,7 +30,7 @@ class Job:
     folder: Path
     number: int = 0  # of the jobs of this application
     input_number: int = 0
-    stage: str = "starting"
+    stage: str = STAGE_WORDS["starting"]
     done: int = 0
     total: int | None = None
     note: str = ""
@@ -130,8 +131,8 @@ class JobRunner:
     ) -> None:
         """Start a job; `finished(job, result, remarks)` is called if it has a result."""
         assert not self.running
-        self.current = job
         job.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.current = job
         order = {
             "task": job.task,
             "settings": settings,
@@ -145,17 +146,18 @@ class JobRunner:
         worker: Worker | None = None
         try:
             await self.prepare()
-            worker, self._idle = self._idle, None
-            assert worker is not None and worker.process is not None
-            self._busy = worker
-            process = worker.process
-            assert process.stdin is not None and process.stdout is not None
-            process.stdin.write(json.dumps(order).encode() + b"\n")
-            with contextlib.suppress(ConnectionError):
-                await process.stdin.drain()
-            while line := await process.stdout.readline():
-                self._receive(job, json.loads(line), finished)
-            await process.wait()
+            if job.running:  # else it was cancelled before there was a process
+                worker, self._idle = self._idle, None
+                assert worker is not None and worker.process is not None
+                self._busy = worker
+                process = worker.process
+                assert process.stdin is not None and process.stdout is not None
+                process.stdin.write(json.dumps(order).encode() + b"\n")
+                with contextlib.suppress(ConnectionError):
+                    await process.stdin.drain()
+                while line := await process.stdout.readline():
+                    self._receive(job, json.loads(line), finished)
+                await process.wait()
             if job.running:
                 job.state = "failed"
                 job.message = "the computation ended unexpectedly; the machine may be out of memory"
@@ -181,7 +183,8 @@ class JobRunner:
             if job.state == "stopping":
                 self._interrupt()
         elif event == "progress":
-            job.stage, job.note = message["stage"], message["note"]
+            stage, note = str(message["stage"]), str(message["note"])
+            job.stage, job.note = STAGE_WORDS.get(stage, stage), STAGE_WORDS.get(note, note)
             job.done, job.total = message["done"], message["total"]
             if message["entropy"] is not None:
                 job.curve.append(message["entropy"])
@@ -195,6 +198,7 @@ class JobRunner:
             job.guess = message["guess"]
         elif event == "failed" and job.running:
             job.state, job.message = "failed", message["message"]
+            self._changed(True)  # at once, so that no page shows neither progress nor problem
         elif event == "finished" and job.running:
             job.state = "finished"
             finished(job, message["result"], message["remarks"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from coterie.app.web.glossary import GLOSSARY, MEASURE_WORDS
+from coterie.app.web.glossary import ATTACK_WORDS, GLOSSARY, LIMIT_MEANINGS, MEASURE_WORDS
 from coterie.app.web.privacy_loss import (
     DEFAULT_CAP,
     DEFAULT_EPSILON,
@@ -36,10 +36,12 @@ class Pages:
     def render(self, step: str, **more: Any) -> str:
         """Return the page of a step."""
         workspace = self.workspace
+        version = workspace.version  # before anything else is read
         job = workspace.jobs.current
         running = job if job is not None and job.running else None
         values: JsonObject = {
             "step": step,
+            "page_version": version,
             "title": TITLES[step],
             "steps": [(name, TITLES[name]) for name in workspace.steps],
             "choices": self._choices(),
@@ -72,7 +74,9 @@ class Pages:
         if release is not None:
             dataset = release.settings["dataset"]
         elif workspace.current is not None:
-            dataset = workspace.current.name.partition(".")[0]
+            from coterie.anonymize.ledger import dataset_name_of
+
+            dataset = dataset_name_of(workspace.current.name)
         has_people = workspace.current is not None and workspace.current.people is not None
         last = workspace.jobs.current
         failed = last is not None and last.task == "private_release" and last.state == "failed"
@@ -155,7 +159,15 @@ class Pages:
         return (
             _environment()
             .get_template("problem.html.j2")
-            .render(detail=detail, title="Problem", steps=[], choices=[], step="", job=None)
+            .render(
+                detail=detail,
+                title="Problem",
+                steps=[],
+                choices=[],
+                step="",
+                job=None,
+                page_version=0,
+            )
         )
 
 
@@ -172,6 +184,8 @@ def _environment() -> Environment:
     )
     environment.globals["glossary"] = GLOSSARY
     environment.globals["measure_words"] = MEASURE_WORDS
+    environment.globals["limit_meanings"] = LIMIT_MEANINGS
+    environment.globals["attack_words"] = ATTACK_WORDS
     environment.globals["version"] = __version__
     # Charts and tables of `report`, which escape every text themselves
     environment.filters["own_markup"] = Markup

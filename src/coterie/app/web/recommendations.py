@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from coterie.app.problem import ProblemError
-from coterie.app.web.forms import Form
+from coterie.app.web.forms import Form, whole_number
 from coterie.app.web.state import StepResult, Workspace
 from coterie.base.json_values import JsonObject
 
@@ -27,14 +27,15 @@ def for_page(workspace: Workspace, *, user: str | None, offset: str) -> JsonObje
         return {}
     recommender = workspace.recommender(result)
     titles = _titles(result)
-    step = int(offset) if offset.isascii() and offset.isdigit() else 0
+    rated = dict(workspace.own_ratings)  # another tab may change them meanwhile
+    step = whole_number(offset, len(recommender.items_)) or 0
     more: JsonObject = {
         "users": [str(name) for name in recommender.users_.ids[:_NAMED_USERS].tolist()],
         "values": [f"{value:g}" for value in recommender.values_],
-        "to_rate": _popular(recommender, titles, step),
+        "to_rate": _popular(recommender, titles, step, rated),
         "next_ten": (step + 1) * RATED_AT_ONCE < len(recommender.items_) and step + 1,
         "asked": user,
-        "own_ratings": len(workspace.own_ratings),
+        "own_ratings": len(rated),
     }
     if user:
         number = int(recommender.users_.numbers([user])[0])
@@ -43,15 +44,11 @@ def for_page(workspace: Workspace, *, user: str | None, offset: str) -> JsonObje
         else:
             known = recommender.users_.ids[number : number + 1].tolist()[0]
             more["list"] = _list(recommender, known, titles)
-    if workspace.own_ratings:
+    if rated:
         own = copy.copy(recommender)
-        items, values = zip(*workspace.own_ratings.items(), strict=True)
+        items, values = zip(*rated.items(), strict=True)
         own.fold_in([[_YOU, item] for item in items], list(values))
         more["own_list"] = _list(own, _YOU, titles)
-        more["rated"] = [
-            [str(titles.get(item, item)), f"{value:g}"]
-            for item, value in workspace.own_ratings.items()
-        ]
     return more
 
 
@@ -62,17 +59,21 @@ def take_ratings(workspace: Workspace, result: StepResult, form: Form) -> None:
         return
     recommender = workspace.recommender(result)
     known = {f"{value:g}": float(value) for value in recommender.values_}
+    removed = False
     for name, value in form.items():
-        if not name.startswith("item-") or not value:
+        if not name.startswith("item-"):
             continue
-        number = name.removeprefix("item-")
-        if not (number.isascii() and number.isdigit() and int(number) < len(recommender.items_)):
+        number = whole_number(name.removeprefix("item-"), len(recommender.items_) - 1)
+        if number is None:
             raise ProblemError(422, "the form names an item that does not exist")
+        item = recommender.items_.ids[number : number + 1].tolist()[0]
+        if not value:  # “not known”, also of an item that was rated before
+            removed |= workspace.own_ratings.pop(item, None) is not None
+            continue
         if value not in known:
             raise ProblemError(422, f"{value[:20]} is not one of the ratings {', '.join(known)}")
-        item = recommender.items_.ids[int(number) : int(number) + 1].tolist()[0]
         workspace.own_ratings[item] = known[value]
-    if not workspace.own_ratings:
+    if not workspace.own_ratings and not removed:
         raise ProblemError(422, "rate at least one item first")
 
 
@@ -84,15 +85,18 @@ def _titles(result: StepResult) -> Mapping[Any, str]:
 
 
 def _popular(
-    recommender: Recommender, titles: Mapping[Any, str], step: int
-) -> list[tuple[int, str]]:
-    """Return the numbers and names of ten items that many users rated."""
+    recommender: Recommender, titles: Mapping[Any, str], step: int, own: Mapping[Any, float]
+) -> list[tuple[int, str, str]]:
+    """Return ten items that many users rated: number, name, and the visitor's own rating."""
     import numpy as np
 
     order = np.argsort(-recommender.table_.item_counts.sum(axis=1), kind="stable")
     chosen = order[step * RATED_AT_ONCE : (step + 1) * RATED_AT_ONCE].tolist()
-    names = recommender.items_.ids
-    return [(i, str(titles.get(names[i : i + 1].tolist()[0], names[i]))) for i in chosen]
+    items = recommender.items_.ids[chosen].tolist()
+    return [
+        (i, str(titles.get(item, item)), f"{own[item]:g}" if item in own else "")
+        for i, item in zip(chosen, items, strict=True)
+    ]
 
 
 def _list(recommender: Recommender, user: Any, titles: Mapping[Any, str]) -> list[JsonObject]:

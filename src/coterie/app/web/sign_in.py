@@ -22,7 +22,8 @@ _REFUSED = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="data:,"><link rel="stylesheet" href="/style.css">
-<title>Sign in · coterie</title></head><body class="coterie"><main>
+<title>Sign in · coterie</title></head><body class="coterie app">
+<header><p class="brand"><b>coterie</b> · on your computer</p></header><main>
 <h1>This browser is not signed in</h1>
 <p>Open the address that <code>coterie app</code> printed in the terminal. Each address works once;
 the terminal shows a new one after each use.</p></main></body></html>"""

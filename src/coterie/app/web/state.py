@@ -88,6 +88,7 @@ class Workspace:
         self._job_count = 0
         self._recommenders: deque[tuple[str, Recommender]] = deque(maxlen=2)
         self.closing = False
+        self.version = 0  # of what the pages show
 
     # --- what pages ask ----------------------------------------------------------------------
 
@@ -254,10 +255,18 @@ class Workspace:
             self._problems.pop((job.input_number, job.step), None)
         self.tell("changed" if redraw else "progress")
 
+    def hello(self) -> str:
+        """Return the event that lets a page find out whether it is up to date."""
+        return f"event: hello\ndata: {json.dumps({'version': self.version})}\n\n"
+
     def tell(self, kind: str) -> None:
         """Send an event to every open page; a page that does not read misses some."""
         job = self.jobs.current
-        content = json.dumps({"job": None if job is None else job.as_json()})
+        if kind == "changed":
+            self.version += 1
+        content = json.dumps(
+            {"job": None if job is None else job.as_json(), "version": self.version}
+        )
         for queue in self._listeners:
             if not queue.full():
                 queue.put_nowait(f"event: {kind}\ndata: {content}\n\n")

@@ -31,8 +31,11 @@ TASKS = {
 
 # The library names its options; the pages have none of these.
 _WORDS_FOR_OPTIONS = {
-    "set format if it is not text": "give a text file, Parquet, GraphML or GML",
-    "set weighted if it holds weights": "weights are not used here",
+    "set format if it is not text": "give a text file, Excel, Parquet, GraphML or GML",
+    "set weighted if it holds weights": "if it matters, choose the columns below",
+    "set weighted to read them": "weights are not used here",
+    "fix or remove the line, or set separator": "fix or remove the line, or choose the columns "
+    "below",
 }
 _MEMORY_SHARE = 0.9  # of the memory of the machine that a task may take
 

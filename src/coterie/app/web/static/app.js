@@ -76,8 +76,30 @@
     }
     if (focused && byId(focused)) byId(focused).focus();
     byId("news").hidden = true;
+    document.body.dataset.version = page.body.dataset.version;
     prepare();
   };
+
+  // A page is not replaced under a button that is being pressed, nor before the server knows what
+  // was chosen with the slider.
+  let pressing = false, sending = 0, sent = 0;
+  const waiting = [];
+  const idle = () => new Promise((done) => (pressing || sending ? waiting.push(done) : done()));
+  const goOn = () => {
+    if (!pressing && !sending) for (const done of waiting.splice(0)) done();
+  };
+  const release = () => {
+    pressing = false;
+    goOn();
+  };
+  let tooLong = 0;
+  addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    pressing = true;
+    clearTimeout(tooLong);
+    tooLong = setTimeout(release, 5000); // released somewhere else
+  });
+  for (const name of ["pointerup", "pointercancel"]) addEventListener(name, () => setTimeout(release));
 
   let fetching = false, again = false, forced = false; // forced: although the user types
   const redraw = async (force = false) => {
@@ -88,9 +110,16 @@
     }
     fetching = true;
     try {
-      const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+      let answer, text, before;
+      do {
+        await idle();
+        before = sent;
+        answer = await fetch(location.href, { headers: { accept: "text/html" } });
+        text = await answer.text();
+        await idle();
+      } while (sent !== before); // the page is older than the last choice
       if (answer.ok) {
-        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const page = new DOMParser().parseFromString(text, "text/html");
         const same = ["top", "main"].every((id) => page.getElementById(id).innerHTML === drawn[id]);
         if (!same && !force && typing()) byId("news").hidden = false;
         else show(page);
@@ -106,9 +135,15 @@
     }
   };
 
+  // Every change has a number. A page that was drawn before the last change is drawn again, also if
+  // the change came before the page began to listen.
+  const redrawIfOlder = (version) => {
+    if (version !== Number(document.body.dataset.version)) redraw();
+  };
+  let listening = null;
   const listen = () => {
-    const events = new EventSource("/events");
-    let lost = false;
+    const events = (listening = new EventSource("/events"));
+    events.addEventListener("hello", (event) => redrawIfOlder(JSON.parse(event.data).version));
     events.addEventListener("progress", (event) => {
       const job = JSON.parse(event.data).job;
       const drawn = document.querySelectorAll(".frontier .hit").length;
@@ -116,28 +151,35 @@
       showJob(job);
     });
     events.addEventListener("changed", (event) => {
-      redraw();
-      showJob(JSON.parse(event.data).job);
+      const { job, version } = JSON.parse(event.data);
+      redrawIfOlder(version);
+      showJob(job);
     });
-    events.addEventListener("error", () => (lost = true));
-    events.addEventListener("open", () => {
-      if (lost) redraw();
-      lost = false;
-    });
-    addEventListener("pagehide", () => events.close());
   };
 
   // --- uploads -------------------------------------------------------------------------------
+  // By id, because the page may be drawn again during an upload.
+  const problems = {};
+  const showProblem = (id, text) => {
+    problems[id] = text;
+    if (byId(id)) byId(id).textContent = text;
+  };
+  const showBar = (id, share) => {
+    const bar = byId(id);
+    if (!bar) return;
+    bar.hidden = share === null;
+    bar.value = share || 0;
+  };
   const upload = (file, address, problem, bar) => {
-    problem.textContent = "";
-    if (bar) bar.hidden = false;
+    showProblem(problem, "");
+    showBar(bar, 0);
     const request = new XMLHttpRequest();
     request.open("POST", address);
     request.setRequestHeader("X-File-Name", encodeURIComponent(file.name));
     request.setRequestHeader("Content-Type", "application/octet-stream");
-    request.upload.onprogress = (event) => bar && (bar.value = (100 * event.loaded) / event.total);
+    request.upload.onprogress = (event) => showBar(bar, (100 * event.loaded) / event.total);
     request.onload = () => {
-      if (bar) bar.hidden = true;
+      showBar(bar, null);
       let answer = {};
       try {
         answer = JSON.parse(request.responseText);
@@ -148,12 +190,12 @@
         if (location.pathname === answer.next) redraw(true);
         else location.href = answer.next;
       } else {
-        problem.textContent = answer.detail || `The upload failed (${request.status}).`;
+        showProblem(problem, answer.detail || `The upload failed (${request.status}).`);
       }
     };
     request.onerror = () => {
-      if (bar) bar.hidden = true;
-      problem.textContent = "The upload was interrupted. The file may be too large, or the program has ended.";
+      showBar(bar, null);
+      showProblem(problem, "The upload was interrupted. The file may be too large, or the program has ended.");
     };
     request.send(file);
   };
@@ -161,18 +203,13 @@
   document.addEventListener("change", (event) => {
     const field = event.target;
     if (field.id === "file" && field.files.length) {
-      upload(field.files[0], "/data/upload", byId("upload-problem"), byId("upload-bar"));
+      upload(field.files[0], "/data/upload", "upload-problem", "upload-bar");
     } else if (field.dataset.upload && field.files.length) {
-      upload(field.files[0], field.dataset.upload, byId(field.dataset.problem), null);
+      upload(field.files[0], field.dataset.upload, field.dataset.problem, "");
     } else if (field.name === "kind") {
       showColumns();
     } else if (field.id === "point-range") {
-      const form = byId("point-form");
-      fetch(form.action, {
-        method: "POST",
-        headers: { "Content-Type": "application/x-www-form-urlencoded" },
-        body: new URLSearchParams({ point: form.elements.point.value }),
-      });
+      sendPoint();
     }
   });
   for (const [name, dropping] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
@@ -182,19 +219,45 @@
       event.preventDefault();
       place.classList.toggle("dropping", dropping);
       if (name === "drop" && event.dataTransfer.files.length) {
-        upload(event.dataTransfer.files[0], "/data/upload", byId("upload-problem"), byId("upload-bar"));
+        upload(event.dataTransfer.files[0], "/data/upload", "upload-problem", "upload-bar");
       }
     });
   }
 
   // --- lists on demand -----------------------------------------------------------------------
+  const asked = {}; // the last request for each place
   const fill = async (address, id) => {
-    const place = byId(id);
+    const number = (asked[id] = (asked[id] || 0) + 1);
     const answer = await fetch(address);
-    if (!answer.ok || !place) return;
+    const text = await answer.text();
+    // an earlier request may be answered later, and the page may have been drawn again
+    if (!answer.ok || number !== asked[id] || !byId(id)) return;
     // made by the server from a template that escapes every name
-    const part = new DOMParser().parseFromString(await answer.text(), "text/html");
-    place.replaceChildren(...part.body.childNodes);
+    const part = new DOMParser().parseFromString(text, "text/html");
+    byId(id).replaceChildren(...part.body.childNodes);
+  };
+
+  // The setting of the slider; one request at a time, the last one wins.
+  const sendPoint = async () => {
+    sent += 1;
+    if (sending) return;
+    sending = 1;
+    let told = 0;
+    try {
+      while (told !== sent && byId("point-form")) {
+        told = sent;
+        const form = byId("point-form");
+        await fetch(form.action, {
+          method: "POST",
+          headers: { "Content-Type": "application/x-www-form-urlencoded" },
+          body: new URLSearchParams({ point: form.elements.point.value }),
+        });
+      }
+    } catch {
+      // the server ended
+    }
+    sending = 0;
+    goOn();
   };
 
   document.addEventListener("click", (event) => {
@@ -207,7 +270,12 @@
       return;
     }
     const mark = event.target.closest("main .chart .hit");
-    if (mark && byId("members")) {
+    if (mark && mark.closest(".frontier") && byId("point-range")) {
+      const range = byId("point-range");
+      const index = [...document.querySelectorAll(".frontier .hit")].indexOf(mark);
+      range.value = range.dataset.order.split(",").indexOf(String(index));
+      for (const name of ["input", "change"]) range.dispatchEvent(new Event(name, { bubbles: true }));
+    } else if (mark && byId("members")) {
       const tip = mark.dataset.tip || mark.querySelector("title")?.textContent || "";
       const found = tip.match(/block (\d+)/);
       if (found) fill(`/explore/block/${found[1]}`, "members");
@@ -215,12 +283,12 @@
     if (event.target.closest("#news button")) redraw(true);
   });
 
-  let waiting = 0;
+  let pause = 0;
   document.addEventListener("input", (event) => {
     const field = event.target;
     if (field.dataset.search) {
-      clearTimeout(waiting);
-      waiting = setTimeout(() => fill(`${field.dataset.search}?q=${encodeURIComponent(field.value)}`, field.dataset.into), 150);
+      clearTimeout(pause);
+      pause = setTimeout(() => fill(`${field.dataset.search}?q=${encodeURIComponent(field.value)}`, field.dataset.into), 150);
     } else if (field.id === "point-range") {
       showPoint(Number(field.dataset.order.split(",")[Number(field.value)]));
     }
@@ -231,8 +299,12 @@
       const shown = Number(part.dataset.index) === index;
       part.hidden = !shown;
       const heading = part.querySelector("h3");
-      if (shown) heading.id = "point-name";
-      else heading.removeAttribute("id");
+      if (shown) {
+        heading.id = "point-name";
+        if (byId("setting-name")) byId("setting-name").textContent = heading.textContent;
+      } else {
+        heading.removeAttribute("id");
+      }
     }
     for (const field of document.querySelectorAll('[name="point"]')) field.value = index;
     const marks = document.querySelectorAll(".frontier .hit");
@@ -255,11 +327,14 @@
 
   const prepare = () => {
     showColumns();
+    for (const [id, text] of Object.entries(problems)) if (byId(id)) byId(id).textContent = text;
     fetch("/state").then((answer) => answer.ok && answer.json()).then((state) => state && showJob(state.job)).catch(() => {});
   };
 
   if (document.body.dataset.step) {
     prepare();
     listen();
+    addEventListener("pagehide", () => listening.close());
+    addEventListener("pageshow", (event) => event.persisted && listen()); // back to a kept page
   }
 })();

@@ -54,7 +54,8 @@ def explore(context: TaskContext) -> JsonObject:
     (files / "blocks.json").write_text(json.dumps(listed), encoding="utf-8")
     sections = [section_json(section) for section in page.sections if section]
     return {
-        "verdict": page.verdict.text,
+        "verdict": f"The {graph.n_nodes:,} nodes with {graph.n_edges:,} connections form "
+        f"{len(listed):,} {'block' if len(listed) == 1 else 'blocks'}.",
         "facts": [
             [fact.name, fact.value, fact.note] for fact in page.facts if fact.name in _SHOWN_FACTS
         ],

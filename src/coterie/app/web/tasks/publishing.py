@@ -165,7 +165,7 @@ def _measures(utility: Utility) -> list[list[str]]:
 def _risk(risk: Risk | None) -> JsonObject:
     """Return the smallest class, and each attack next to its controls."""
     if risk is None:
-        return {"smallest": 0, "found": 0.0, "attacks": []}
+        return {"smallest": 0, "worst": None, "attacks": []}
     attacks: list[JsonObject] = [
         {
             "name": comparison.result.label,
@@ -176,8 +176,8 @@ def _risk(risk: Risk | None) -> JsonObject:
         }
         for comparison in risk.a4.comparisons()
     ]
-    beyond = max((max(0.0, row["found"] - row["luck"]) for row in attacks), default=0.0)
-    return {"smallest": risk.a1.smallest, "found": round(beyond, 1), "attacks": attacks}
+    worst = max(attacks, key=lambda row: row["found"] - row["luck"], default=None)
+    return {"smallest": risk.a1.smallest, "worst": worst, "attacks": attacks}
 
 
 def _figure(value: float) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple, cast
 
 import numpy as np
 
 from coterie.app.web.tasks.context import TaskContext
 from coterie.app.web.tasks.page_parts import figure_json
-from coterie.base.errors import InputError
+from coterie.base.errors import CoterieError, InputError
 from coterie.base.json_values import JsonObject
 from coterie.data import Graph, Ratings
+from coterie.data.file_format import GRAPHS, find_format
 from coterie.data.readers import read_graph, read_ratings
 from coterie.data.text_layout import find_separator, split
 from coterie.report.charts import Chart, bars, histogram
@@ -21,12 +25,12 @@ from coterie.report.page import Figure
 
 NETWORK, RATINGS = "network", "ratings"
 _SAMPLE_BYTES = 1 << 16
+_SAMPLE_ROWS = 200
 _PREVIEW = 8
 _RATING_NAMES = {"rating", "ratings", "score", "stars"}
 _KNOWN_NAMES = {
     "source", "target", "from", "to", "user", "item", "userid", "itemid", "movieid", *_RATING_NAMES
 }  # fmt: skip
-_MARKUP = (".graphml", ".gml")
 _MOST_VALUES = 40  # a third column with more distinct values is not a rating
 
 
@@ -74,16 +78,17 @@ def load(path: str | Path, kind: str) -> Graph | Ratings:
 
 
 def sample_of(path: Path) -> Sample | None:
-    """Return the first lines; None if the file is not text."""
-    with path.open("rb") as file:
-        start = file.read(2)
-    opened = gzip.open if start == b"\x1f\x8b" else open
+    """Return the first rows; None if the file is not a table."""
     try:
-        with opened(path, "rb") as file:
+        kind = find_format(path, None, GRAPHS)
+        if kind in _BINARY_TABLES:
+            rows = list(islice(_BINARY_TABLES[kind](path), _SAMPLE_ROWS))
+            return _sample(rows, "") if rows else None
+        with _opened(path) as file:
             content = file.read(_SAMPLE_BYTES)
-    except (OSError, EOFError):
-        return None
-    if b"\0" in content or path.suffix in _MARKUP:
+    except (CoterieError, ArithmeticError, OSError, EOFError, ValueError):
+        return None  # the reader says later what is wrong
+    if kind != "text" or b"\0" in content:
         return None
     whole = content if len(content) < _SAMPLE_BYTES else content.rpartition(b"\n")[0]
     text = whole.decode("utf-8", errors="replace").lstrip("\ufeff")
@@ -91,13 +96,46 @@ def sample_of(path: Path) -> Sample | None:
     if not lines:
         return None
     separator = find_separator(lines[:100], 2)
-    rows = [split(line, separator) for line in lines[:200]]
+    return _sample([split(line, separator) for line in lines[:_SAMPLE_ROWS]], separator)
+
+
+def _sample(rows: list[list[str]], separator: str) -> Sample:
     header = len(rows) > 1 and _looks_like_header(rows)
     width = max(len(row) for row in rows)
     columns = [
         rows[0][i] if header and i < len(rows[0]) else f"column {i + 1}" for i in range(width)
     ]
     return Sample(columns, rows[1:] if header else rows, separator, header)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """Open a text file, compressed or not."""
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return cast("IO[bytes]", gzip.open(path, "rb")) if packed else path.open("rb")
+
+
+def _parquet_rows(path: Path) -> Iterator[list[str]]:
+    """Yield the names of the columns of a Parquet file, then its rows, as text."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        yield list(file.schema_arrow.names)
+        for batch in file.iter_batches():
+            columns = [column.to_pylist() for column in batch.columns]
+            yield from (
+                ["" if value is None else str(value) for value in row]
+                for row in zip(*columns, strict=True)
+            )
+
+
+def _excel_rows(path: Path) -> Iterator[list[str]]:
+    from coterie.data.excel import read_sheet
+
+    yield from read_sheet(path)
+
+
+_BINARY_TABLES = {"parquet": _parquet_rows, "excel": _excel_rows}
 
 
 def _names_say_it(sample: Sample) -> bool:
@@ -164,22 +202,13 @@ def _with_columns(
         raise InputError("the columns of this file cannot be chosen", remedy="give a text file")
     names = ["source", "target"] if kind == NETWORK else ["user", "item", "rating"][: len(chosen)]
     made = folder / "columns.csv"
-    opened = gzip.open if path.read_bytes()[:2] == b"\x1f\x8b" else open
-    with (
-        opened(path, "rt", encoding="utf-8", errors="replace", newline="") as lines,
-        made.open("w", encoding="utf-8", newline="") as file,
-    ):
+    with made.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(names)
-        first = True
-        for number, line in enumerate(lines, 1):
-            if not line.strip() or line.lstrip("\ufeff")[0] in "#%":
-                continue
-            if first:
-                first = False
-                if sample.header:
-                    continue
-            fields = split(line.rstrip("\r\n"), sample.separator)
+        rows = _numbered_rows(path, sample)
+        if sample.header:
+            next(rows, None)
+        for number, fields in rows:
             if max(chosen) >= len(fields):
                 raise InputError(
                     f"there is no column {max(chosen) + 1}", path=path, line=number,
@@ -187,6 +216,18 @@ def _with_columns(
                 )  # fmt: skip
             writer.writerow([fields[i] for i in chosen])
     return made
+
+
+def _numbered_rows(path: Path, sample: Sample) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the fields of each row of a table."""
+    read_rows = _BINARY_TABLES.get(find_format(path, None, GRAPHS))
+    if read_rows is not None:
+        yield from enumerate(read_rows(path), 1)
+        return
+    with io.TextIOWrapper(_opened(path), encoding="utf-8", errors="replace", newline="") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip() and line.lstrip("\ufeff")[0] not in "#%":
+                yield number, split(line.rstrip("\r\n"), sample.separator)
 
 
 def _describe_graph(graph: Graph) -> JsonObject:
