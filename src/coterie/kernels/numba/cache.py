@@ -144,13 +144,17 @@ class KernelCache:
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return the compiled version for a signature, or None after preparing to compile it."""
         from numba.core.compiler import CompileResult
+        from numba.core.runtime.nrt import rtsys
 
-        context.refresh()
+        # Numba refreshes the context here, which imports everything that compiling can need: most
+        # of the time of a small command. Compiled code needs the memory manager only.
+        rtsys.initialize(context)
         for folder, target in _places():
             data = _read(folder / self._file_name(signature, target))
             if data is not None:
                 return CompileResult._rebuild(context, *pickle.loads(data))
         about_to_compile(self._name)
+        context.refresh()
         self._before_compiling()
         return None
 
