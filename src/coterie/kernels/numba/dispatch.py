@@ -9,7 +9,8 @@ kernel of this package is therefore a `Kernel`. A call uses, in this order:
    or half of what compiling it would take, if it is not there. A kernel with `many_steps=True`,
    which goes over its arguments many times in one call, is loaded from the cache at once;
 3. the compiled version from the cache;
-4. as plain Python, while another process compiles it (`background.py`; only on the command line);
+4. as plain Python, while another process compiles it (`background.py`; only on the command line),
+   but not longer than `_PATIENCE` times as long as in 2;
 5. Numba, which compiles the kernel and stores it in the cache (`kernels/numba/cache.py`).
 
 Both versions return the same bits, so it does not matter when a kernel changes from one to the
@@ -58,6 +59,7 @@ _ALWAYS_COMPILED = ("coterie.kernels.additive.", "coterie.kernels.interaction.")
 # clustering, correlation 0.94). A kernel that has run for half of that will probably run on.
 _SECONDS_PER_KERNEL = 0.1
 _SECONDS_PER_BYTE = 3.5e-4
+_PATIENCE = 3.0  # another process may be slow: it has the lowest priority
 
 # Seconds to load Numba, and then each kernel, from the disk
 _SECONDS_TO_LOAD_NUMBA = 0.3
@@ -199,7 +201,7 @@ class Kernel:
                 else:
                     self._ready = True
                     return result
-            if not self._plain_is_quicker(args) and not (helper and helper.compiles(self)):
+            if not self._plain_is_quicker(args) and not self._is_awaited(helper):
                 return self._compiled(args)
         result = self._run_plain(args)
         if _background is not None and _may_be_plain(args):
@@ -296,6 +298,11 @@ class Kernel:
         if self._in_cache and self._many_steps and _bytes(args) > _MANY_STEPS:
             return False
         return self._spent < limit and _may_be_plain(args)
+
+    def _is_awaited(self, helper: Any) -> bool:
+        """Return whether another process compiles it and will be ready soon."""
+        patient = self._spent < _PATIENCE * self.seconds_before_compiling()
+        return bool(patient and helper and helper.compiles(self))
 
     def _run_plain(self, args: tuple[Any, ...]) -> Any:
         global _total_spent
