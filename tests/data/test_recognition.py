@@ -113,6 +113,7 @@ def test_what_is_written_as_markup_is_read_by_networkx(
         ("edges.csv", b"\x80\x04\x95\x10 0 0", "pickle"),
         ("edges.txt", b"BZh91AY", "bzip2"),
         ("x.gexf", '<?xml version="1.0"?>\n<gexf version="1.2"></gexf>', "GEXF"),
+        ("x.adjlist", "1 2 3\n2 3 4\n", "adjacency list"),
         ("x.g6", ">>graph6<<A_\n", "graph6"),
         ("x.xml", "<?xml version='1.0'?><notes/>", "XML, but not GraphML"),
         ("x.csv", b"PK\x03\x04 other.txt", "zip archive"),

@@ -75,6 +75,7 @@ _FOREIGN_SUFFIXES = {
     ".ods": _Foreign("an OpenDocument sheet", "save it as .xlsx or CSV"),
     ".gexf": _Foreign("GEXF", "save it as GraphML or CSV"),
     ".g6": _Foreign("graph6", "save it as GraphML or CSV"),
+    ".adjlist": _Foreign("an adjacency list (a node and its neighbours per line)", _AS_CSV),
     ".s6": _Foreign("sparse6", "save it as GraphML or CSV"),
     ".dot": _Foreign("a Graphviz file", "save it as GraphML or CSV"),
     ".gv": _Foreign("a Graphviz file", "save it as GraphML or CSV"),

@@ -23,6 +23,7 @@ from coterie.data.ratings import Ratings
 __all__ = ["atomic_write", "write_graph", "write_ratings", "write_table"]
 
 _ROWS = 1 << 17  # rows converted to text at once
+_FEW_ROWS = 20_000  # written before pyarrow would be loaded
 _FORMULA = re.compile(r"[=@\t\r]|[+-](?!\d)")  # the start of a formula in a spreadsheet program
 
 
@@ -185,13 +186,13 @@ def _check_names(graph: Graph, separator: str, path: PathLike) -> None:
 def _write_rows(
     file: IO[str], columns: dict[str, np.ndarray], separator: str, header: bool = True
 ) -> None:
-    """Write rows of integers with pyarrow, which is fast; others with csv, which quotes."""
+    """Write many rows of integers with pyarrow, which is fast; others with csv, which quotes."""
     writer = csv.writer(file, delimiter=separator, lineterminator="\n", quoting=_quoting(columns))
     _warn_of_formulas(columns)
     if header:
         csv.writer(file, delimiter=separator, lineterminator="\n").writerow(columns)
     length = len(next(iter(columns.values()), ()))
-    plain = all(column.dtype.kind in "iu" for column in columns.values())
+    plain = length > _FEW_ROWS and all(column.dtype.kind in "iu" for column in columns.values())
     for begin in range(0, length, _ROWS):
         part = {name: column[begin : begin + _ROWS] for name, column in columns.items()}
         if plain:

@@ -118,6 +118,7 @@ def started(monkeypatch):
     """Starting a process only counts."""
     calls = []
     monkeypatch.setattr(background, "start", calls.append)
+    monkeypatch.setattr(background, "_CORES", 2)
     monkeypatch.setattr(dispatch, "_total_spent", 1.0)
     return calls
 
@@ -136,6 +137,55 @@ def test_a_slow_kernel_is_requested_once_and_then_awaited(tmp_path, started):
     time.sleep(2 * background._CHECK_EVERY)
     assert compiler.has_compiled(kernel) and not compiler.has_compiled(kernel)
     assert not compiler.compiles(kernel)  # if it could not be loaded, it is compiled here
+
+
+def test_with_one_core_nothing_starts_before_the_command_ends(tmp_path, started, monkeypatch):
+    monkeypatch.setattr(background, "_CORES", 1)
+    compiler, kernel = BackgroundCompiler(tmp_path, lambda: None), SlowKernel()
+    compiler.after_plain_run(kernel, (np.uint64(1), 8))
+    assert not started and not compiler.compiles(kernel)  # so the command compiles it
+    compiler.finish()
+    assert len(started) == 1
+
+
+def test_a_command_does_not_wait_for_ever_for_the_other_process():
+    class Helper:
+        def compiles(self, _):
+            return True
+
+    kernel = dispatch.njit()(lambda x: x)
+    limit = kernel.seconds_before_compiling()
+    kernel._spent = 2 * limit
+    assert kernel._is_awaited(Helper())
+    kernel._spent = 4 * limit
+    assert not kernel._is_awaited(Helper())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no zombies")
+def test_a_process_that_has_ended_is_no_zombie(tmp_path):
+    process_id = background.start(tmp_path)  # nothing is pending, so it ends
+    assert process_id
+    for _ in range(600):
+        try:
+            os.kill(process_id, 0)  # a zombie still has its number
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("the process is still there after a minute")
+
+
+def test_leftovers_of_killed_processes_are_deleted_after_a_month(tmp_path):
+    from coterie.kernels.numba.cache import KernelCache
+
+    cache = KernelCache(uniform_block.py_func, lambda: None)
+    old, new = (tmp_path / f"{cache._prefix}.{name}.nbc.0a1b.tmp" for name in ("old", "new"))
+    kept = tmp_path / f"{cache._prefix}.aa.nbc"
+    for file in (old, new, kept):
+        file.write_bytes(b"")
+    for file in (old, kept):
+        os.utime(file, (0, 0))
+    cache._delete_old(tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted([new.name, kept.name])
 
 
 def test_short_runs_and_stored_kernels_request_nothing(tmp_path, started):

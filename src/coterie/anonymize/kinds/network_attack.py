@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from scipy.spatial import cKDTree
 
 from coterie.anonymize.kinds.directions import in_degrees
 from coterie.anonymize.kinds.network import Network, skeleton_of
@@ -57,6 +56,8 @@ def attack_network(
     people = np.arange(original.graph.n_nodes)
     if len(people) > _MOST_GUESSES:
         people = np.sort(rng.choice(len(people), _MOST_GUESSES, replace=False))
+    from scipy.spatial import cKDTree  # here: loading it takes long
+
     tree = cKDTree(theirs + _TIES * rng.standard_normal(theirs.shape))
     guess = tree.query(mine[people])[1]
     class_of_node = np.empty(len(label), label.dtype)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from numpy.random import Generator
@@ -243,9 +244,8 @@ def sample_posterior(
 
 def _discounted(values: np.ndarray, rate: float) -> np.ndarray:
     """Return L with L(d) = sum over k <= d of values[k] exp(-rate (d - k))."""
-    from scipy.signal import lfilter  # here: loading it takes long
-
-    return np.asarray(lfilter([1.0], [1.0, -np.exp(-rate)], values))
+    factor = float(np.exp(-rate))  # not with scipy.signal: loading it takes longer than this
+    return np.fromiter(accumulate(values.tolist(), lambda sum_, v: v + factor * sum_), float)
 
 
 def _both_sides(

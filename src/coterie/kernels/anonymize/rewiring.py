@@ -225,7 +225,7 @@ def _swap_ends(indptr, neighbours, a, b, c, d):
     _replace(indptr, neighbours, d, c, a)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, many_steps=True)
 def rewire(
     indptr,
     neighbours,

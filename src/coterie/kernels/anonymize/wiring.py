@@ -101,7 +101,7 @@ def _free_stubs(ring):
     return left
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, many_steps=True)
 def wire(ring, pair_rows, pair_columns, expected, cells, reach, epsilon, key):
     """Return (source, target, wired, open_u, open_v): the first `wired` entries are edges, the
     open pairs are stubs that found no partner and go to `repair`.

@@ -10,7 +10,7 @@ import numpy as np
 from coterie.kernels.numba.dispatch import njit
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, many_steps=True)
 def dependencies(indptr, indices, sources):
     """Return, per node, the sum over the sources of the shares of shortest paths through it.
 

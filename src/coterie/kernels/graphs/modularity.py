@@ -219,7 +219,7 @@ def scaled_modularity(indptr, indices, labels):
     return value
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, many_steps=True)
 def modular_communities(indptr, indices, key, max_passes):
     """Return the community of every node (int64, numbered by first appearance).
 

@@ -28,7 +28,7 @@ def _ones(x):
     return np.int64((x * _H01) >> _S56)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, many_steps=True)
 def distance_counts(indptr, indices, sources):
     """Return the number of (source, node) pairs at distance 0, 1, 2 … (int64, at most SOURCES
     sources). A node that all sources have reached is not visited again."""

@@ -225,7 +225,7 @@ def try_split(model, graph, blocks, upper, scratch, members, r, s, key, attempts
     return now if found else 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, many_steps=True)
 def split_all(model, graph, blocks, upper, scratch, order, key, attempts, passes):
     """Try to split each block of `order`; return (splits made, change)."""
     model, graph = borrow_without_refcount(model), borrow_without_refcount(graph)
@@ -251,7 +251,7 @@ def split_all(model, graph, blocks, upper, scratch, order, key, attempts, passes
     return made, total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, many_steps=True)
 def resplit_pairs(model, graph, blocks, upper, scratch, order, partner, key, attempts, passes):
     """Distribute the members of r and partner[r] over the two anew; return (improved, change)."""
     model, graph = borrow_without_refcount(model), borrow_without_refcount(graph)

@@ -9,9 +9,10 @@ compiles them with the lowest priority and then ends:
     FOLDER/background.lock      held by the process, so that a folder never has two
 
 FOLDER is that of the cache (`cache_folder`). While the command runs, a kernel changes to its
-compiled version as soon as its request is gone. Results do not depend on it: both versions return
-the same bits. The process ends when nothing is left to do, after `MAX_SECONDS`, or when the folder
-disappears.
+compiled version as soon as its request is gone, or is compiled by the command if that takes too
+long (`dispatch`). With a single core, nothing is started before the command ends. Results do not
+depend on it: both versions return the same bits. The process ends when nothing is left to do, after
+`MAX_SECONDS`, or when the folder disappears.
 
 `COTERIE_BACKGROUND=off` turns it off. It is also off in continuous integration (`CI` is set),
 with `COTERIE_KERNELS` other than `auto`, and where the command is the only process of a container,
@@ -27,6 +28,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +49,7 @@ _URGENT = 0.1  # seconds after which compiling begins while the command runs
 _COMMAND_IS_SLOW = 0.4  # seconds of all kernels below which nothing is compiled
 _CHECK_EVERY = 0.05  # seconds between two looks at a request
 _STARTS_IN = 5.0  # seconds in which a new process must have the lock
+_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def allowed() -> bool:
@@ -85,7 +88,11 @@ class BackgroundCompiler:
             return
         if kernel not in self._types:
             self._types[kernel] = _request(kernel, args)
-        if kernel.seconds_plain > _URGENT and dispatch.seconds_uncompiled() > _COMMAND_IS_SLOW:
+        if (
+            _CORES > 1
+            and kernel.seconds_plain > _URGENT
+            and dispatch.seconds_uncompiled() > _COMMAND_IS_SLOW
+        ):
             self._add(kernel)
 
     def compiles(self, kernel: Any) -> bool:
@@ -138,8 +145,10 @@ class BackgroundCompiler:
             self._running = now < self._last_start + _STARTS_IN or is_running(self._folder)
 
 
-def start(folder: Path) -> None:
-    """Start the process that compiles; it is not a part of this one's terminal or job."""
+def start(folder: Path) -> int | None:
+    """Start the process that compiles, and return its id, or None if it cannot be started.
+
+    It is not a part of this one's terminal or job."""
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(_ROOT), *_absolute(os.environ.get("PYTHONPATH", ""))]),
@@ -169,6 +178,15 @@ def start(folder: Path) -> None:
             **flags,
         )
         process.returncode = 0  # Python would warn that it still runs
+        if sys.platform != "win32":  # else it would stay as a zombie while a server runs
+            threading.Thread(target=_wait_for, args=(process.pid,), daemon=True).start()
+        return process.pid
+    return None
+
+
+def _wait_for(process_id: int) -> None:
+    with contextlib.suppress(OSError):
+        os.waitpid(process_id, 0)
 
 
 def is_running(folder: Path) -> bool:

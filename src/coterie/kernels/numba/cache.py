@@ -50,6 +50,7 @@ _NOT_COMPILED = {
 }
 _OLD = 30 * 86400.0  # seconds after which a file of another version of the source is deleted
 _DIGEST = 32
+_TEMPORARY = ".tmp"
 
 
 class Target(NamedTuple):
@@ -144,13 +145,17 @@ class KernelCache:
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return the compiled version for a signature, or None after preparing to compile it."""
         from numba.core.compiler import CompileResult
+        from numba.core.runtime.nrt import rtsys
 
-        context.refresh()
+        # Numba refreshes the context here, which imports everything that compiling can need: most
+        # of the time of a small command. Compiled code needs the memory manager only.
+        rtsys.initialize(context)
         for folder, target in _places():
             data = _read(folder / self._file_name(signature, target))
             if data is not None:
                 return CompileResult._rebuild(context, *pickle.loads(data))
         about_to_compile(self._name)
+        context.refresh()
         self._before_compiling()
         return None
 
@@ -175,10 +180,10 @@ class KernelCache:
         return f"{self._prefix}.{hashlib.sha256(key).hexdigest()[:20]}{SUFFIX}"
 
     def _delete_old(self, folder: Path) -> None:
-        """Delete files of earlier versions of this function that were not used for a month."""
+        """Delete old files of earlier versions of this function, and of killed processes."""
         any_version = self._prefix.rsplit("-", 1)[0]
-        for file in folder.glob(f"{any_version}-*{SUFFIX}"):
-            if not file.name.startswith(self._prefix):
+        for file in folder.glob(f"{any_version}-*"):
+            if not file.name.startswith(self._prefix) or file.suffix == _TEMPORARY:
                 with contextlib.suppress(OSError):
                     if time.time() - file.stat().st_mtime > _OLD:
                         file.unlink()
@@ -242,7 +247,7 @@ def _read(path: Path) -> bytes | None:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file that other processes see whole or not at all."""
-    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}.tmp")
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}{_TEMPORARY}")
     try:
         temporary.write_bytes(hashlib.sha256(content).digest() + content)
         os.replace(temporary, path)

@@ -6,9 +6,11 @@ kernel of this package is therefore a `Kernel`. A call uses, in this order:
 1. the compiled version, if this process has loaded it;
 2. the same function as plain Python, if the arguments are small (`SMALL` bytes in total) and the
    kernel has spent less time as plain Python than loading it from the cache on disk would take,
-   or half of what compiling it would take, if it is not there;
+   or half of what compiling it would take, if it is not there. A kernel with `many_steps=True`,
+   which goes over its arguments many times in one call, is loaded from the cache at once;
 3. the compiled version from the cache;
-4. as plain Python, while another process compiles it (`background.py`; only on the command line);
+4. as plain Python, while another process compiles it (`background.py`; only on the command line),
+   but not longer than `_PATIENCE` times as long as in 2;
 5. Numba, which compiles the kernel and stores it in the cache (`kernels/numba/cache.py`).
 
 Both versions return the same bits, so it does not matter when a kernel changes from one to the
@@ -47,6 +49,7 @@ from coterie.kernels.numba.compile_events import background_announcer, compilati
 AUTO, COMPILED, PLAIN = MODES = ("auto", "compiled", "plain")
 SMALL = 1 << 16  # bytes of array arguments up to which a kernel may run as plain Python
 
+_MANY_STEPS = 1 << 13  # bytes from which a call with `many_steps` takes longer than loading it
 _MATRIX_SHARE = 32  # a square matrix counts as this part of its size
 
 # float32, which NumPy promotes differently, and sums of arrays
@@ -56,10 +59,11 @@ _ALWAYS_COMPILED = ("coterie.kernels.additive.", "coterie.kernels.interaction.")
 # clustering, correlation 0.94). A kernel that has run for half of that will probably run on.
 _SECONDS_PER_KERNEL = 0.1
 _SECONDS_PER_BYTE = 3.5e-4
+_PATIENCE = 3.0  # another process may be slow: it has the lowest priority
 
 # Seconds to load Numba, and then each kernel, from the disk
 _SECONDS_TO_LOAD_NUMBA = 0.3
-_SECONDS_TO_LOAD = 0.02
+_SECONDS_TO_LOAD = 0.01
 
 _mode = _chosen = os.environ.get("COTERIE_KERNELS") or AUTO
 _total_spent = 0.0  # seconds of all kernels as plain Python
@@ -151,7 +155,7 @@ def lookup_table(array: np.ndarray) -> np.ndarray:
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Make a kernel of a function; the options are those of `numba.njit`."""
+    """Make a kernel of a function; the options are those of `numba.njit`, and `many_steps`."""
     return lambda function: Kernel(function, options)
 
 
@@ -164,7 +168,8 @@ class Kernel:
         self._may_be_plain = not options.get("fastmath") and not function.__module__.startswith(
             _ALWAYS_COMPILED
         )
-        self._options = {k: v for k, v in options.items() if k != "cache"}
+        self._many_steps = bool(options.get("many_steps"))
+        self._options = {k: v for k, v in options.items() if k not in ("cache", "many_steps")}
         self._dispatcher: Any = None
         self._ready = False  # the dispatcher has a compiled version
         self._in_cache: bool | None = None  # the cache has a file of this kernel
@@ -196,7 +201,7 @@ class Kernel:
                 else:
                     self._ready = True
                     return result
-            if not self._plain_is_quicker(args) and not (helper and helper.compiles(self)):
+            if not self._plain_is_quicker(args) and not self._is_awaited(helper):
                 return self._compiled(args)
         result = self._run_plain(args)
         if _background is not None and _may_be_plain(args):
@@ -290,7 +295,14 @@ class Kernel:
             limit = _SECONDS_TO_LOAD
         else:
             limit = _SECONDS_TO_LOAD_NUMBA
+        if self._in_cache and self._many_steps and _bytes(args) > _MANY_STEPS:
+            return False
         return self._spent < limit and _may_be_plain(args)
+
+    def _is_awaited(self, helper: Any) -> bool:
+        """Return whether another process compiles it and will be ready soon."""
+        patient = self._spent < _PATIENCE * self.seconds_before_compiling()
+        return bool(patient and helper and helper.compiles(self))
 
     def _run_plain(self, args: tuple[Any, ...]) -> Any:
         global _total_spent

@@ -20,6 +20,7 @@ from coterie.base.lazy_modules import scipy_csgraph, scipy_sparse
 from coterie.data import Graph
 from coterie.models.hard.label_tools import renumber
 
+_FEW_EDGES = 20_000  # a loop over them takes less time than loading SciPy
 _LEVELS = 60  # numbers of blocks at which the description length is computed
 
 
@@ -31,10 +32,26 @@ def connected_parts(graph: Graph, labels: np.ndarray) -> np.ndarray:
     """
     source, target = graph.edges()
     inside = labels[source] == labels[target]
+    if len(source) <= _FEW_EDGES:
+        return _parts_of_few(graph.n_nodes, source[inside].tolist(), target[inside].tolist())
     shape = (graph.n_nodes, graph.n_nodes)
     edges = (np.ones(int(inside.sum()), np.int8), (source[inside], target[inside]))
     matrix = scipy_sparse.coo_array(edges, shape=shape)
     return np.asarray(scipy_csgraph.connected_components(matrix, directed=False)[1])
+
+
+def _parts_of_few(n: int, source: list[int], target: list[int]) -> np.ndarray:
+    """Return the component of every node, in the order of their first nodes, without SciPy."""
+    root = list(range(n))
+    for u, v in zip(source, target, strict=True):
+        while root[u] != u:
+            root[u] = u = root[root[u]]
+        while root[v] != v:
+            root[v] = v = root[root[v]]
+        root[max(u, v)] = min(u, v)
+    for node in range(n):  # a root is smaller than its nodes
+        root[node] = root[root[node]]
+    return np.unique(np.array(root, np.int64), return_inverse=True)[1].astype(np.int32)
 
 
 def disconnected_blocks(graph: Graph, labels: np.ndarray) -> int:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
 
 from coterie.base.array_checks import ArrayError
+from coterie.base.lazy_modules import scipy_special
 from coterie.kernels.hard import description as kernels
 from coterie.kernels.hard.description import (
     COMMUNITIES,
@@ -228,6 +228,7 @@ def block_multigraph(cells: np.ndarray) -> Multigraph:
 
 def structure_costs(n: int, m: int, K: int, flat: bool, *, directed: bool = False) -> np.ndarray:
     """Return, for 0..K+1 blocks, the cost of their number: label sizes and (flat) the cells."""
+    gammaln = scipy_special.gammaln
     B = np.arange(K + 2, dtype=np.float64)
     B[0] = 1.0
     reach = np.minimum(B, max(n, 1))

@@ -1,0 +1,235 @@
+"""Seconds of first and later commands of a new user, whose cache of compiled kernels is empty.
+
+Each command runs with an empty cache folder, then again when the process that compiles in the
+background has ended. Recorded are processor and wall seconds of the command itself, the seconds to
+its first line about compiling, and the processor seconds in the background.
+
+    python benchmarks/start_up.py --quiet-machine
+    python benchmarks/start_up.py --only "cluster karate" --results /tmp/out
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import coterie
+from record import Recorder, add_options, show
+
+_MODULE = "coterie.kernels.numba.background"
+_KARATE = Path(coterie.__file__).parent / "data" / "files" / "karate.csv"
+_COTERIE = (sys.executable, "-m", "coterie")
+
+# Name -> command line; `OUT` stands for a name that is new in every run
+COMMANDS = {
+    "import coterie (Python)": "python: import coterie",
+    "GeneralizedKMeans(4).fit (Python, karate club)": (
+        "python: import coterie as ct; "
+        "ct.GeneralizedKMeans(4, random_state=0).fit(ct.read_graph('karate.csv'))"
+    ),
+    "--help": "--help",
+    "cluster karate --blocks auto": "cluster karate.csv --blocks auto",
+    "cluster karate --blocks 4": "cluster karate.csv --blocks 4",
+    "cluster karate --blocks 4 --search best": "cluster karate.csv --blocks 4 --search best",
+    "cluster karate --blocks 4 --search paper": "cluster karate.csv --blocks 4 --search paper",
+    "cluster, 300 people, --blocks auto": "cluster people.csv --blocks auto",
+    "soft karate --groups 2": "soft karate.csv --groups 2",
+    "recommend fit --model mmsbm, 2,000 ratings": (
+        "recommend fit r2000.csv --model mmsbm --out OUT"
+    ),
+    "recommend fit --model mmsbm, 5,000 ratings": (
+        "recommend fit r5000.csv --model mmsbm --out OUT"
+    ),
+    "recommend fit (best), 2,000 ratings": "recommend fit r2000.csv --out OUT",
+    "recommend fit (best), 5,000 ratings": "recommend fit r5000.csv --out OUT",
+    "recommend top (mmsbm)": "recommend top mmsbm.model --user 1",
+    "recommend top (best)": "recommend top best.model --user 1",
+    "anonymize, 300 people": "anonymize people.csv --out OUT --dataset OUT",
+    "anonymize, 5,000 people": "anonymize many.csv --out OUT --dataset OUT",
+    "compare, 300 people": "compare people.csv other.csv",
+    "attack, 300 people": "attack people.csv other.csv --truth identity.csv",
+    "sketch, 300 people": "sketch people.csv --dataset OUT --epsilon 2 --nodes 300 --out OUT",
+    "draw, 300 people": "draw people.sketch --out OUT",
+}
+_PYTHON = "python: "
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What one run took, in seconds."""
+
+    cpu: float
+    wall: float
+    first_line: float | None
+    code: int
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="commands whose name contains this text")
+    add_options(parser)
+    given = parser.parse_args()
+    recorder = Recorder("start-up", given)
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        environment = _environment(folder)
+        chosen = {k: v for k, v in COMMANDS.items() if given.only in k}
+        _write_inputs(folder, environment, " ".join(chosen.values()))
+        for place, (title, line) in enumerate(chosen.items()):
+            cache = folder / f"cache{place}"
+            here = {**environment, "NUMBA_CACHE_DIR": str(cache)}
+            first = _run(line, f"{place}-1", folder, here)
+            behind = _wait_for_background(cache)
+            second = _run(line, f"{place}-2", folder, here)
+            behind += _wait_for_background(cache)
+            rows.append(
+                {
+                    "command": title,
+                    "first_cpu": first.cpu,
+                    "first_wall": first.wall,
+                    "first_line": first.first_line,
+                    "second_cpu": second.cpu,
+                    "second_wall": second.wall,
+                    "background_cpu": behind,
+                    "codes": f"{first.code}, {second.code}",
+                }
+            )
+            show(rows[-1])
+            shutil.rmtree(cache, ignore_errors=True)
+    if not given.only:
+        recorder.add(
+            "commands",
+            rows,
+            title="Seconds of a new user's first and second command",
+            data="Zachary's karate club; generated: planted blocks (300 people with 900 edges, "
+            "5,000 with 20,000) and ratings of 200 items",
+            asked="each command with an empty cache of compiled kernels, then again when the "
+            "process in the background had ended",
+            threads="default",
+        )
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Return the environment of a person's terminal: no CI, bytecode is stored."""
+    drop = ("CI", "COTERIE_KERNELS", "COTERIE_BACKGROUND", "PYTHONDONTWRITEBYTECODE")
+    kept = {k: v for k, v in os.environ.items() if k not in drop}
+    kept["COTERIE_STATE"] = str(folder / "state")
+    kept["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+    kept["COTERIE_BACKGROUND"] = "on"
+    return kept
+
+
+def _write_inputs(folder: Path, environment: dict[str, str], lines: str) -> None:
+    """Write what the commands read; models and sketches only if they are needed."""
+    shutil.copy(_KARATE, folder / "karate.csv")
+    rng = random.Random(0)
+    (folder / "people.csv").write_text(_blocks(rng, 300, 900))
+    (folder / "other.csv").write_text(_blocks(rng, 300, 900))
+    (folder / "many.csv").write_text(_blocks(rng, 5000, 20000))
+    pairs = "".join(f"{i},{i}\n" for i in range(300))
+    (folder / "identity.csv").write_text("original,published\n" + pairs)
+    for count in (2000, 5000):
+        (folder / f"r{count}.csv").write_text(_ratings(rng, count))
+    environment = {**environment, "NUMBA_CACHE_DIR": str(folder / "prepared")}
+    for name, line in {
+        "mmsbm.model": "recommend fit r2000.csv --model mmsbm --out mmsbm.model",
+        "best.model": "recommend fit r2000.csv --out best.model",
+        "people.sketch": "sketch people.csv --dataset p --epsilon 2 --nodes 300 "
+        "--out people.sketch",
+    }.items():
+        if name in lines:
+            command = [*_COTERIE, *line.split()]
+            subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    # Bytecode of the packages, which an installation has
+    subprocess.run([*_COTERIE, "doctor"], cwd=folder, env=environment, capture_output=True)
+    _wait_for_background(folder / "prepared")
+
+
+def _blocks(rng: random.Random, nodes: int, edges: int) -> str:
+    """Return an edge list in which seven of ten edges are inside one of the blocks."""
+    size, found = max(nodes // 30, 25), set()
+    for node in range(nodes):  # so that everybody has an edge
+        found.add((node, node - 1 if node % size else (node + size - 1) % nodes))
+    while len(found) < edges:
+        a = rng.randrange(nodes)
+        b = a - a % size + rng.randrange(size) if rng.random() < 0.7 else rng.randrange(nodes)
+        if a != b and b < nodes and (b, a) not in found:
+            found.add((a, b))
+    return "from,to\n" + "".join(f"{a},{b}\n" for a, b in sorted(found))
+
+
+def _ratings(rng: random.Random, count: int) -> str:
+    users, items = count // 20, 200
+    pairs = rng.sample([(u, i) for u in range(users) for i in range(items)], count)
+    lines = (f"{u},{i},{1 + (u * 7 + i * 3 + rng.randrange(3)) % 5}\n" for u, i in pairs)
+    return "user,item,rating\n" + "".join(lines)
+
+
+def _run(line: str, mark: str, folder: Path, environment: dict[str, str]) -> Timing:
+    """Run one command."""
+    if line.startswith(_PYTHON):
+        command = [sys.executable, "-c", line.removeprefix(_PYTHON)]
+    else:
+        command = [*_COTERIE, *(f"out-{mark}" if word == "OUT" else word for word in line.split())]
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    lines: list[tuple[float, bytes]] = []
+
+    def listen() -> None:
+        assert process.stderr is not None
+        lines.extend((time.perf_counter() - start, line) for line in process.stderr)
+
+    thread = threading.Thread(target=listen)
+    thread.start()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - start
+    thread.join()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    about = [seconds for seconds, line in lines if b"compil" in line]
+    cpu = usage.ru_utime + usage.ru_stime
+    return Timing(cpu, wall, about[0] if about else None, process.returncode)
+
+
+def _wait_for_background(cache: Path) -> float:
+    """Wait until nothing compiles for a folder; return the processor seconds that it took."""
+    seconds = 0.0
+    for _ in range(6000):
+        found = _background_seconds(cache)
+        if found is None:
+            return seconds
+        seconds = max(seconds, found)
+        time.sleep(0.1)
+    return seconds
+
+
+def _background_seconds(cache: Path) -> float | None:
+    """Return the processor seconds of the processes that compile for a folder, if there are any."""
+    seconds, tick = None, os.sysconf("SC_CLK_TCK")
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if (wanted := (entry / "cmdline").read_bytes()).find(_MODULE.encode()) < 0:
+                continue
+            if str(cache).encode() not in wanted:
+                continue
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        seconds = (seconds or 0.0) + (int(fields[11]) + int(fields[12])) / tick
+    return seconds
+
+
+if __name__ == "__main__":
+    main()
