@@ -56,7 +56,7 @@ _PROPOSALS = (35, 15)  # swaps per edge, in each round of rewiring and reconnect
 # the beginning, hubs get all triangles, and other nodes never reach their clustering.
 _TRIANGLE_WEIGHTS = (1.0, 3.0)
 _TRIAL_PROPOSALS = 6  # … and per edge of a trial graph, …
-_MAX_PROPOSALS, _MAX_TRIAL_PROPOSALS = 100_000_000, 20_000_000  # … limited for large networks
+_MAX_PROPOSALS, _MAX_TRIAL_PROPOSALS = 30_000_000, 20_000_000  # … limited for large networks
 _TOLERANCE = 0.01
 _BY_NODE = 0.5  # share of open triangles that are found from a random node, not a random edge
 _NOISES = np.geomspace(0.1, 6.4, 13)  # of the ring order: from sorted by degree to random
