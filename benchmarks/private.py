@@ -6,6 +6,7 @@
     astro-ph, CAIDA   sketches with three epsilons, the configuration model with private degrees and
                       the release that is not private
     small             a generated network of 1,000 nodes, where randomized response is possible
+    egos, collaborations   generated networks of private_networks.py
 
 Data: ca-astroph and as-caida, from $COTERIE_DATA or the cache.
 """
@@ -16,6 +17,8 @@ import argparse
 import warnings
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 import coterie as ct
 from coterie.anonymize.baselines.pgb_queries import PGB_QUERIES, QUERY_NAMES
@@ -32,6 +35,7 @@ from coterie.anonymize.private.budget import parse_epsilon
 from coterie.data import Graph, datasets
 from coterie.data.generators import planted_partition
 from coterie.engine import LocalEngine
+from private_networks import collaborations, egos
 from record import Recorder, add_options, show
 
 NAMES = {"astro-ph": "ca-astroph", "CAIDA": "as-caida"}
@@ -39,7 +43,11 @@ DATA = {
     "astro-ph": "astro-ph (18,772 nodes, 198,050 edges)",
     "CAIDA": "CAIDA (26,475 nodes, 53,381 edges)",
     "small": "generated: 1,000 nodes in 10 groups, mean degree 20",
+    "egos": "generated: a union of ten ego networks (4,166 nodes, 93,199 edges)",
+    "collaborations": "generated: co-authors of papers, the largest of 235 authors "
+    "(11,236 nodes, 118,494 edges)",
 }
+GENERATED = {"egos": egos, "collaborations": collaborations}
 SHORT = {
     SKETCH: "sketch",
     CONFIGURATION: "configuration model",
@@ -67,6 +75,8 @@ def main() -> None:
 def load(name: str) -> Graph:
     if name == "small":
         return planted_partition(1000, 10, mean_degree=20, rng=0)[0]
+    if name in GENERATED:
+        return GENERATED[name](np.random.default_rng(0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ct.read_graph(datasets.path(NAMES[name]))

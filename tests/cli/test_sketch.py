@@ -103,6 +103,7 @@ DIRECTED = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
         ("d.graphml", DIRECTED, "directed"),
         ("w.graphml", DIRECTED.replace('="directed"', '="undirected"'), ""),
         ("w.csv", "source,target,weight\n0,1,2.5\n1,2,1\n", "weights ('weight')"),
+        ("w.txt", "0 1 2.5\n1 2 1\n", "the file has a third column without a name"),
         ("c.csv", "source,target,colour\n0,1,red\n1,2,blue\n", ""),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -193,8 +194,17 @@ def load_graph_for_sketch(
                 path=path,
                 remedy="remove the weights from the file",
             )
+        if "column 3" in found.unread:  # a file without a header: nobody says what it holds
+            raise InputError(
+                "the file has a third column without a name; if it holds weights, a sketch does "
+                "not protect or keep them",
+                path=path,
+                remedy="remove the column, or give the columns names",
+            )
 
-    return load_graph(session, path, format=format, separator=separator, notify=check)
+    with warnings.catch_warnings():  # the error above says what to do with a third column
+        warnings.filterwarnings("ignore", message=".*column 3 was not read")
+        return load_graph(session, path, format=format, separator=separator, notify=check)
 
 
 def file_or_dataset(path: str) -> str:

@@ -242,15 +242,17 @@ def reliance(
         rows.append(
             Reliance(
                 "path lengths, diameter",
-                ROUGHLY,
-                "Not asked: they follow from degrees, blocks and clustering.",
+                NO,
+                "Not asked: they follow from degrees, blocks and clustering. On networks of several "
+                "kinds the mean path length was 1 % to 60 % off.",
             )
         )
     rows.append(
         Reliance(
             "a single friendship",
             NO,
-            "Nobody can conclude from the drawn networks whether two people are friends.",
+            "People of the drawn networks stand for nobody. What the sketch lets anybody conclude "
+            "about two people is limited by the factor above.",
         )
     )
     return rows

@@ -118,8 +118,8 @@ def _verdict(answers: SketchAnswers) -> Verdict:
     )
     if epsilon > _WEAK:
         weak = ["This factor is large: it protects little."]
-        return Verdict(text, "warn", f"ε = {answers.epsilon}", weak)
-    return Verdict(text, "good", f"✓ ε = {answers.epsilon}")
+        return Verdict(text, "warn", "weak protection", weak)
+    return Verdict(text, "good", "✓ differentially private")
 
 
 def _facts(answers: SketchAnswers, graphs: int) -> list[Fact]:

@@ -20,7 +20,7 @@ import coterie as ct
 from coterie.anonymize.private.answers import SketchAnswers, ask, square_of
 from coterie.anonymize.private.block_separation import block_modularity, repeated_modularity
 from coterie.anonymize.private.block_structure import ends_between
-from coterie.anonymize.private.draw import draw_graph, draw_graphs
+from coterie.anonymize.private.draw import _fit_classes, _frame, draw_graph, draw_graphs
 from coterie.anonymize.private.draw_folder import check_draw_folder, write_draws
 from coterie.anonymize.private.sketch_file import to_bytes
 from coterie.anonymize.utility.measures import degree_ks, measure
@@ -60,6 +60,22 @@ def test_a_draw_has_the_properties_of_the_network(network: Graph, answers: Sketc
     assert abs(found.global_clustering / true.global_clustering - 1) < 0.06
     assert abs(found.average_local_clustering / true.average_local_clustering - 1) < 0.1
     assert abs(found.assortativity - true.assortativity) < 0.1
+
+
+def test_degree_classes_only_if_disassortativity_is_clear(answers: SketchAnswers) -> None:
+    """In a clustered network they would keep triangles from forming."""
+    frame = _frame(answers, np.random.default_rng(0))
+    frame = frame._replace(binned=frame.binned._replace(assortativity=-0.1))
+
+    def n_classes(transitivity: float) -> int:
+        rng = np.random.default_rng(0)
+        label, degrees, cells = _fit_classes(answers, frame, 0.0, transitivity, rng)
+        assert np.array_equal(np.bincount(label, degrees), cells.sum(1))
+        return len(cells)
+
+    n_blocks = len(np.unique(answers.labels))
+    assert n_classes(0.6) == n_blocks
+    assert n_classes(0.1) >= 2 * n_blocks
 
 
 def test_same_sketch_and_seed_same_graphs_on_any_threads(answers: SketchAnswers) -> None:

@@ -114,8 +114,8 @@ def parse_decimal(value: str | int | Fraction, name: str) -> Fraction:
     text = exact_text(value) if isinstance(value, Fraction) else str(value).strip()
     if isinstance(value, bool) or not _DECIMAL.fullmatch(text):
         raise InputError(
-            f"{name} is {value!r}, which is not a positive decimal number with at most "
-            f"{MAX_DECIMALS} digits after the point",
+            f"{name} is {value!r}, which is not a positive decimal number below 1000, without an "
+            f"exponent and with at most {MAX_DECIMALS} digits after the point",
             remedy=f'use, for example, `{name}="0.5"`',
         )
     return Fraction(text)

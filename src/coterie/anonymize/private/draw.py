@@ -48,13 +48,15 @@ from coterie.kernels.anonymize.wiring import WiringCells
 
 _EXTRA_BINS = 2  # bins of true degrees, in addition to those of noisy degrees
 _COARSE = 4  # bins per degree class of a disassortative graph
+# Degree classes are used if the assortativity is below this multiple of the global clustering
+_DISASSORTATIVE = -0.5
 # How the constants were chosen: "The draw" in docs/explanation/differential-privacy.md
 _PROPOSALS = (35, 15)  # swaps per edge, in each round of rewiring and reconnecting …
 # Weight of the triangles, relative to the clustering by degree, in each round. If it is large from
 # the beginning, hubs get all triangles, and other nodes never reach their clustering.
 _TRIANGLE_WEIGHTS = (1.0, 3.0)
 _TRIAL_PROPOSALS = 6  # … and per edge of a trial graph, …
-_MAX_PROPOSALS, _MAX_TRIAL_PROPOSALS = 100_000_000, 20_000_000  # … limited for large networks
+_MAX_PROPOSALS, _MAX_TRIAL_PROPOSALS = 30_000_000, 20_000_000  # … limited for large networks
 _TOLERANCE = 0.01
 _BY_NODE = 0.5  # share of open triangles that are found from a random node, not a random edge
 _NOISES = np.geomspace(0.1, 6.4, 13)  # of the ring order: from sorted by degree to random
@@ -179,21 +181,32 @@ def _frame(answers: SketchAnswers, rng: Generator) -> _Frame:
 
 def _plan(answers: SketchAnswers, separation: float, rng: Generator) -> _Plan:
     frame = _frame(answers, rng)
-    label, degrees, cells = _fit_classes(answers, frame, separation, rng)
-    lowest = degree_bins(degrees)
-    profile = estimate_profile(degrees, lowest, noisy_sums(answers))
-    targets = RewiringTargets(
-        lowest, profile, implied_transitivity(degrees, lowest, profile), frame.binned.assortativity
-    )
+    clustering = _clustering_targets(answers, frame.degrees, frame.binned.assortativity)
+    label, degrees, cells = _fit_classes(answers, frame, separation, clustering.transitivity, rng)
+    targets = _clustering_targets(answers, degrees, frame.binned.assortativity)
     return _Plan(Classes(label, label), degrees, cells, targets)
 
 
+def _clustering_targets(
+    answers: SketchAnswers, degrees: np.ndarray, assortativity: float
+) -> RewiringTargets:
+    lowest = degree_bins(degrees)
+    profile = estimate_profile(degrees, lowest, noisy_sums(answers))
+    transitivity = implied_transitivity(degrees, lowest, profile)
+    return RewiringTargets(lowest, profile, transitivity, assortativity)
+
+
 def _fit_classes(
-    answers: SketchAnswers, frame: _Frame, separation: float, rng: Generator
+    answers: SketchAnswers,
+    frame: _Frame,
+    separation: float,
+    transitivity: float,
+    rng: Generator,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the class of each node, its degree, and the ends between classes (whole numbers)."""
     block_ends = separate(frame.block_ends, separation)
-    label, cells = _classes(frame.degrees, answers.labels, block_ends, frame.binned)
+    by_degree = frame.binned.assortativity < _DISASSORTATIVE * transitivity
+    label, cells = _classes(frame.degrees, answers.labels, block_ends, frame.binned, by_degree)
     sizes = np.bincount(label, minlength=len(cells))
     ends = np.bincount(label, frame.degrees, len(cells))
     cells = fit_cells(cells, ends * (2 * frame.n_edges / max(ends.sum(), 1.0)), sizes)
@@ -234,14 +247,19 @@ def noisy_sums(answers: SketchAnswers) -> list[NoisySum]:
 
 
 def _classes(
-    degrees: np.ndarray, labels: np.ndarray, block_ends: np.ndarray, binned: BinnedEnds
+    degrees: np.ndarray,
+    labels: np.ndarray,
+    block_ends: np.ndarray,
+    binned: BinnedEnds,
+    by_degree: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the wiring class of each node (int32[n]), and the ends between classes.
 
-    The classes are the blocks. A disassortative graph has classes of similar degree inside
-    blocks, since swaps alone would not connect hubs with nodes of low degree.
+    The classes are the blocks. A clearly disassortative graph has classes of similar degree inside
+    blocks (`by_degree`), since swaps alone would not connect hubs with nodes of low degree. In a
+    clustered graph such classes would do harm: triangles contain nodes of different degrees.
     """
-    if binned.assortativity >= 0:
+    if not by_degree:
         present, label = np.unique(labels, return_inverse=True)
         return label.astype(np.int32), block_ends[np.ix_(present, present)]
     coarse = np.searchsorted(binned.thresholds[_COARSE - 1 :: _COARSE], degrees, side="right")

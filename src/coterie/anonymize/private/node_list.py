@@ -109,9 +109,13 @@ def on_node_list(graph: Graph, ids: np.ndarray) -> Graph:
     place = _places(graph.ids, ids)
     outside = np.flatnonzero((place < 0) & (graph.degrees > 0))
     if len(outside):
+        who = (
+            "1 node with edges is"
+            if len(outside) == 1
+            else f"{len(outside):,} nodes with edges are"
+        )
         raise InputError(
-            f"{len(outside):,} nodes with edges are not in the node list, for example "
-            f"{graph.ids[outside[0]]!s}",
+            f"{who} not in the node list, for example {graph.ids[outside[0]]!s}",
             remedy="declare every node that may occur (`nodes`); the list must not be made from "
             "the edges",
         )
