@@ -17,6 +17,7 @@ from coterie.app.web.privacy_loss import (
     ledger_lines,
 )
 from coterie.app.web.state import StepResult, Workspace
+from coterie.app.web.tasks.spreadsheet import as_given
 from coterie.base.json_values import JsonObject
 from coterie.base.version import __version__
 
@@ -143,7 +144,8 @@ class Pages:
             with (result.folder / "labels.csv").open(encoding="utf-8", newline="") as file:
                 rows = csv.reader(file)
                 next(rows)
-                for node, block in rows:
+                for text, block in rows:
+                    node = as_given(text)
                     if low in node.casefold():
                         found.append((node, block))
                         if len(found) > _MOST_FOUND:
