@@ -482,6 +482,14 @@ def test_bad_files_are_explained(tab, tmp_path, name, content, words):
     tab.errors()  # the browser reports the refused upload
 
 
+def test_a_file_of_2_gb_is_refused_at_once(tab, tmp_path):
+    with (tmp_path / "huge.csv").open("wb") as file:
+        file.truncate(2 << 30)  # takes no space
+    tab.upload(tmp_path / "huge.csv")
+    tab.sees("huge.csv has 2,048 MB; the maximum is 512 MB.")
+    assert tab.get("/data")[0] == 200
+
+
 def test_a_network_that_is_too_small_to_publish(tab, tmp_path):
     (tmp_path / "few.csv").write_text("source,target\na,b\nb,c\nc,a\n")
     tab.upload(tmp_path / "few.csv")
