@@ -56,7 +56,7 @@ def _upload(client, content: bytes, name: str):
 
 def _read(client, workspace):
     """Wait until the data are read."""
-    end = time.monotonic() + 240
+    end = time.monotonic() + 900
     while workspace.jobs.running:
         client.get("/state")
         assert time.monotonic() < end
@@ -66,7 +66,7 @@ def _read(client, workspace):
 
 def _until(client, condition):
     """Wait until something is true; requests keep the application going."""
-    end = time.monotonic() + 240
+    end = time.monotonic() + 900
     while not condition():
         client.get("/state")
         assert time.monotonic() < end

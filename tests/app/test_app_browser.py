@@ -25,7 +25,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 WIDTHS = (400, 1400)
-LONG = 240  # seconds for a job on a busy machine
+LONG = 900  # seconds for a job on a busy machine that compiles everything
 DEMO = Path(__file__).parents[2] / "src/coterie/app/web/demo"
 
 
