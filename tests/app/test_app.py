@@ -28,7 +28,7 @@ from coterie.app.web.privacy_loss import ledger_lines
 from coterie.app.web.state import StepResult
 from coterie.app.web.tasks import reading
 from coterie.app.web.tasks.context import TaskContext
-from coterie.app.web.tasks.spreadsheet import harmless
+from coterie.app.web.tasks.spreadsheet import harmless, write_csv
 from coterie.data.demo_data import movie_ratings, social_network
 
 ADDRESS = "http://127.0.0.1:8000"
@@ -56,7 +56,7 @@ def _upload(client, content: bytes, name: str):
 
 def _read(client, workspace):
     """Wait until the data are read."""
-    end = time.monotonic() + 240
+    end = time.monotonic() + 900
     while workspace.jobs.running:
         client.get("/state")
         assert time.monotonic() < end
@@ -66,7 +66,7 @@ def _read(client, workspace):
 
 def _until(client, condition):
     """Wait until something is true; requests keep the application going."""
-    end = time.monotonic() + 240
+    end = time.monotonic() + 900
     while not condition():
         client.get("/state")
         assert time.monotonic() < end
@@ -462,6 +462,53 @@ def test_a_damaged_ledger_is_explained(signed_in, tmp_path):
     answer = client.get("/publish/ledger?q=staff")
     assert answer.status_code == 200 and 'class="wrong"' in answer.text
     assert client.get("/publish/ledger?q=%2E%2E%2Fetc").status_code == 200  # no name of a dataset
+
+
+def test_titles_and_ids_are_only_text_and_own_ratings_can_be_changed(signed_in):
+    client, workspace = signed_in
+    users, items = [f"<u>{i}" for i in range(8)], [f"=i{i}()" for i in range(6)]
+    rows = [
+        f"{user},{item},{1 + (i * j) % 5}"
+        for i, user in enumerate(users)
+        for j, item in enumerate(items)
+        if i == 0 or (i + j) % 6  # the first user has rated everything
+    ]
+    _upload(client, "\n".join(["user,item,rating", *rows]).encode(), "<i>films.csv")
+    _read(client, workspace)
+    evil = "<script>alert(1)</script>"
+    titles = "\n".join(["item,title", *(f"{item},{evil}{item}" for item in items)])
+    sent = client.post("/recommend/titles", content=titles.encode(), headers={"x-file-name": evil})
+    assert sent.status_code == 200
+    assert client.post("/recommend/fit", data={"model": "hard"}).status_code == 200
+    _read(client, workspace)
+    assert workspace.problem_of("recommend") == ""
+    rate = {"item-0": "5", "item-1": "1", "user": users[0]}
+    page = client.post("/recommend/rate", data=rate).text
+    assert "Every item was rated already." in page
+    assert "From your 2 ratings" in page and "&lt;script&gt;alert(1)&lt;/script&gt;=i0()" in page
+    assert '<select name="item-0">' in page and '<option value="5" selected>' in page
+    for text in (page, client.get("/download/recommend/report.html").text):
+        assert "<script>alert" not in text and "<u>" not in text
+    table = client.get("/download/recommend/recommendations.csv").text
+    assert "'=i" in table and ",=i" not in table
+    assert "From your 1 rating," in client.post("/recommend/rate", data={"item-0": ""}).text
+    page = client.post("/recommend/rate", data={"item-1": ""}).text
+    assert "Your list" not in page and workspace.own_ratings == {}
+    for wrong in ({"item-9": "5"}, {f"item-{'9' * 5000}": "5"}, {"item-0": "6"}, {"item-0": ""}):
+        assert client.post("/recommend/rate", data=wrong).status_code == 422
+
+
+def test_a_search_shows_names_as_they_were_given(signed_in, tmp_path):
+    client, workspace = signed_in
+    _upload(client, b"a,b\nb,c\n", "x.csv")
+    number = _read(client, workspace).number
+    write_csv(tmp_path / "labels.csv", ["node", "block"], [("=cmd()", 0), ("-7", 1), ("'b", 1)])
+    key = f"{number}:explore"
+    settings, found = {"blocks": "2", "objective": "simple"}, {"blocks": [[0, 1], [1, 2]]}
+    workspace.results["explore"] = {key: StepResult(key, settings, found, [], tmp_path)}
+    workspace.chosen[number, "explore"] = key
+    for wanted, name in (("cmd", ">=cmd() <"), ("7", ">-7 <"), ("b", ">&#39;b <")):
+        assert name in client.get(f"/explore/search?q={wanted}").text
 
 
 def test_pages_before_there_are_data_lead_to_the_data(signed_in):

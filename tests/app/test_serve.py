@@ -95,6 +95,7 @@ def test_what_cannot_be_served_is_one_clear_line(start, model_files, tmp_path):
             (["serve", str(tmp_path / "nothing")], "cannot be read", {}),
             (["serve", str(model_files["mmsbm"]), "--port", port], "is in use", {}),
             (["serve", str(model_files["mmsbm"])], "16 or more", {"COTERIE_TOKEN": "short"}),
+            (["app", "--no-browser", "--port", port], "is in use", {}),
         ):
             running = start(*arguments, **variables)
             assert running.stop() == BAD_INPUT

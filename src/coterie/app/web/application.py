@@ -39,12 +39,10 @@ from coterie.app.web.reproduction import (
     release_script,
 )
 from coterie.app.web.sign_in import SignIn
-from coterie.app.web.state import Input, StepResult, Workspace
+from coterie.app.web.state import MAX_PEOPLE, MAX_UPLOAD, Input, StepResult, Workspace
 from coterie.base.json_values import JsonObject
 
-MAX_UPLOAD = 512 << 20
 _MAX_FORM = 1 << 20
-_MAX_PEOPLE = 32 << 20  # bytes of a node list
 _UPLOAD_SECONDS = 1800.0
 _HEARTBEAT = 15.0  # seconds between two signs of life on the event stream
 _SUFFIXES = (
@@ -120,7 +118,7 @@ def make_app(
         large_paths={
             "/data/upload": MAX_UPLOAD,
             "/recommend/titles": MAX_UPLOAD,
-            "/publish/people": _MAX_PEOPLE,
+            "/publish/people": MAX_PEOPLE,
         },
         body_seconds=_UPLOAD_SECONDS,
     )

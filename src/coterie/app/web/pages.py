@@ -16,7 +16,8 @@ from coterie.app.web.privacy_loss import (
     epsilon_table,
     ledger_lines,
 )
-from coterie.app.web.state import StepResult, Workspace
+from coterie.app.web.state import MAX_PEOPLE, MAX_UPLOAD, StepResult, Workspace
+from coterie.app.web.tasks.spreadsheet import as_given
 from coterie.base.json_values import JsonObject
 from coterie.base.version import __version__
 
@@ -143,7 +144,8 @@ class Pages:
             with (result.folder / "labels.csv").open(encoding="utf-8", newline="") as file:
                 rows = csv.reader(file)
                 next(rows)
-                for node, block in rows:
+                for text, block in rows:
+                    node = as_given(text)
                     if low in node.casefold():
                         found.append((node, block))
                         if len(found) > _MOST_FOUND:
@@ -187,6 +189,8 @@ def _environment() -> Environment:
     environment.globals["limit_meanings"] = LIMIT_MEANINGS
     environment.globals["attack_words"] = ATTACK_WORDS
     environment.globals["version"] = __version__
+    environment.globals["most_upload"] = MAX_UPLOAD
+    environment.globals["most_people"] = MAX_PEOPLE
     # Charts and tables of `report`, which escape every text themselves
     environment.filters["own_markup"] = Markup
     return environment

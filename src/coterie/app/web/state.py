@@ -18,6 +18,8 @@ from coterie.base.json_values import JsonObject
 if TYPE_CHECKING:
     from coterie.recommend.recommender import Recommender
 
+MAX_UPLOAD = 512 << 20  # bytes of a file
+MAX_PEOPLE = 32 << 20  # bytes of a node list
 MAX_UPLOADS = 20
 MAX_PAGES = 50  # that are told about changes
 MAX_RESULTS = 12  # kept per step

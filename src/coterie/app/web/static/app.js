@@ -170,8 +170,14 @@
     bar.hidden = share === null;
     bar.value = share || 0;
   };
-  const upload = (file, address, problem, bar) => {
+  const upload = (file, most, address, problem, bar) => {
     showProblem(problem, "");
+    if (file.size > most) {
+      // at once, instead of after sending it
+      const size = (bytes) => `${(bytes / 2 ** 20).toLocaleString("en", { maximumFractionDigits: 0 })} MB`;
+      showProblem(problem, `${file.name} has ${size(file.size)}; the maximum is ${size(most)}.`);
+      return;
+    }
     showBar(bar, 0);
     const request = new XMLHttpRequest();
     request.open("POST", address);
@@ -200,12 +206,15 @@
     request.send(file);
   };
 
+  const uploadData = (file) =>
+    upload(file, Number(byId("file").dataset.most), "/data/upload", "upload-problem", "upload-bar");
+
   document.addEventListener("change", (event) => {
     const field = event.target;
     if (field.id === "file" && field.files.length) {
-      upload(field.files[0], "/data/upload", "upload-problem", "upload-bar");
+      uploadData(field.files[0]);
     } else if (field.dataset.upload && field.files.length) {
-      upload(field.files[0], field.dataset.upload, field.dataset.problem, "");
+      upload(field.files[0], Number(field.dataset.most), field.dataset.upload, field.dataset.problem, "");
     } else if (field.name === "kind") {
       showColumns();
     } else if (field.id === "point-range") {
@@ -219,7 +228,7 @@
       event.preventDefault();
       place.classList.toggle("dropping", dropping);
       if (name === "drop" && event.dataTransfer.files.length) {
-        upload(event.dataTransfer.files[0], "/data/upload", "upload-problem", "upload-bar");
+        uploadData(event.dataTransfer.files[0]);
       }
     });
   }

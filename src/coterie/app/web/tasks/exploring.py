@@ -19,7 +19,13 @@ from coterie.report.charts.network_drawing import network_drawing
 from coterie.report.cluster_report import compose, render
 from coterie.report.cluster_summary import summarize
 
-_SHOWN_FACTS = ("nodes", "edges", "blocks", "entropy", "time")  # the report has all
+_SHOWN_FACTS = {  # and their names on the page; the report has all
+    "nodes": "nodes",
+    "edges": "connections",
+    "blocks": "blocks",
+    "entropy": "entropy",
+    "time": "time",
+}
 _LISTED = 300  # nodes of a block that the page lists
 
 
@@ -57,7 +63,9 @@ def explore(context: TaskContext) -> JsonObject:
         "verdict": f"The {graph.n_nodes:,} nodes with {graph.n_edges:,} connections form "
         f"{len(listed):,} {'block' if len(listed) == 1 else 'blocks'}.",
         "facts": [
-            [fact.name, fact.value, fact.note] for fact in page.facts if fact.name in _SHOWN_FACTS
+            [_SHOWN_FACTS[fact.name], fact.value, fact.note.removeprefix("nats; ")]
+            for fact in page.facts
+            if fact.name in _SHOWN_FACTS
         ],
         "blocks": [[block["block"], block["size"]] for block in listed],
         "sections": sections[:2],

@@ -13,6 +13,7 @@ from coterie.base.json_values import JsonObject
 from coterie.data import Ratings
 from coterie.data.titles import read_titles
 from coterie.engine import LocalEngine
+from coterie.models.base import Estimator
 from coterie.recommend.evaluation import evaluate_split
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import make_model
@@ -22,6 +23,8 @@ from coterie.report.recommender_report import compose, summarize
 _TOP = 10
 _LEAST_RATINGS = 20
 _HELD_OUT = 10  # one rating in ten
+_HARD_GROUPS = 15  # of the model hard by default
+_LEAST_GROUP = 2  # users or items per group, on average
 
 
 def recommend(context: TaskContext) -> JsonObject:
@@ -38,13 +41,13 @@ def recommend(context: TaskContext) -> JsonObject:
     name = settings["name"]
     with LocalEngine() as engine:
         context.stage("compiling")
-        recommender = Recommender(make_model(settings["model"], rng=0)).compile(ratings, engine)
+        recommender = Recommender(_model(settings["model"], ratings)).compile(ratings, engine)
         recommender.fit(ratings, engine=engine, callback=context.progress_of_fit)
         interrupted = bool(getattr(recommender.model_, "interrupted_", False))
         recommender.save(context.folder / "model.coterie")
         context.stage("measuring on ratings that were held out")
         train, test = _split(ratings)
-        found = evaluate_split(make_model(settings["model"], rng=0), train, test, engine=engine)
+        found = evaluate_split(_model(settings["model"], ratings), train, test, engine=engine)
         context.stage("recommending to everybody")
         users = ratings.user_ids.tolist()
         lists = recommender.recommend(users, _TOP, engine=engine)
@@ -80,6 +83,15 @@ def recommend(context: TaskContext) -> JsonObject:
         "interrupted": interrupted,
         "sections": [section_json(section) for section in page.sections if section][1:],
     }
+
+
+def _model(name: str, ratings: Ratings) -> Estimator:
+    """Return the model, with fewer groups if there are few users or items."""
+    few = tuple(max(1, n // _LEAST_GROUP) for n in (ratings.n_users, ratings.n_items))
+    if name != "hard" or min(few) >= _HARD_GROUPS:
+        return make_model(name, rng=0)
+    users, items = (min(_HARD_GROUPS, n) for n in few)
+    return make_model(name, groups=(users, items), rng=0)
 
 
 def _split(ratings: Ratings) -> tuple[Ratings, Ratings]:
