@@ -387,6 +387,7 @@ TABLES: dict[str, Table] = {
         "draw",
         {"graph": "{what}", "seconds": "{seconds:.1f}", "peak memory (GB)": "{peak_gb:.1f}"},
     ),
+    "private-astro-ph": _one("private", "astro-ph"),
     "private-caida": _one("private", "caida"),
     "private-small": _one("private", "small"),
     "scaling-dask": Table(

@@ -243,8 +243,8 @@ def reliance(
             Reliance(
                 "path lengths, diameter",
                 NO,
-                "Not asked: they follow from degrees, blocks and clustering. On networks of several "
-                "kinds the mean path length was 1 % to 60 % off.",
+                "Not asked: they follow from degrees, blocks and clustering. On networks of "
+                "several kinds the mean path length was 1 % to 60 % off.",
             )
         )
     rows.append(
