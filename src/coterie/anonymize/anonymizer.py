@@ -73,9 +73,9 @@ class Anonymizer(Estimator):
     Parameters
     ----------
     n_blocks : int, optional
-        Number of blocks of the clustering. The default is one per hundred people, but at least half
-        and at most twice the square root of their number; in a disassortative graph it is half the
-        square root.
+        Number of blocks of the clustering. The default is one per 40 to 100 people, more people in
+        denser graphs, but at least half and at most four times the square root of their number; in
+        a disassortative graph it is half the square root.
     min_class_size : int, default=10
         Minimum number of people per class.
     max_edge_probability : float, default=0.85

@@ -64,9 +64,9 @@ BlocksOption = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Number of blocks (default: one per hundred people, but at least half and at most "
-        "twice the square root of their number; half the square root if hubs connect mostly to "
-        "people with few contacts).",
+        help="Number of blocks (default: one per 40 to 100 people, more people in denser networks, "
+        "but at least half and at most four times the square root of their number; half the "
+        "square root if hubs connect mostly to people with few contacts).",
     ),
 ]
 MinClassSizeOption = Annotated[

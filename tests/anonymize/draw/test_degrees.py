@@ -84,17 +84,21 @@ def _mean_largest(groups: DegreeGroups, draws: int) -> float:
 
 
 # Hubs whose degrees differ by 20 % at the top; the mean of the ten best-connected is the same, and
-# so is their standard deviation in three steps.
+# so is their standard deviation in four steps.
 _FEWER = [300, 290, 250, 200, 160, 150, 145, 140, 135, 130]
 _MORE = [360, 250, 210, 180, 160, 155, 150, 150, 145, 140]
 _OTHERS = np.repeat(np.arange(2, 120), 3)
+# The same with one person who has far more contacts than the others of the group.
+_ONE_HUB = [2000, 400, 350, 300, 250, 200, 180, 170, 160, 150]
+_ONE_LARGER_HUB = [2400, 270, 230, 210, 200, 190, 180, 170, 160, 150]
 
 
-def test_draws_do_not_tell_hubs_with_the_same_mean_apart() -> None:
+@pytest.mark.parametrize(("fewer", "more"), [(_FEWER, _MORE), (_ONE_HUB, _ONE_LARGER_HUB)])
+def test_draws_do_not_tell_hubs_with_the_same_mean_apart(fewer: list[int], more: list[int]) -> None:
     """The largest degrees differ by 20 %. The same random bits draw the same degrees, so that no
     number of releases tells which of the two graphs is the original."""
-    assert sum(_FEWER) == sum(_MORE) and max(_MORE) == 1.2 * max(_FEWER)
-    one, two = (np.r_[_OTHERS, hubs].astype(np.int64) for hubs in (_FEWER, _MORE))
+    assert sum(fewer) == sum(more) and max(more) == 1.2 * max(fewer)
+    one, two = (np.r_[_OTHERS, hubs].astype(np.int64) for hubs in (fewer, more))
     for seed in range(20):
         a, b = (
             redraw_degrees(group_degrees(d, _one_class(d), 10), default_rng(seed))
@@ -119,6 +123,25 @@ def test_the_largest_degree_varies_between_draws() -> None:
     groups = group_degrees(degrees, _one_class(degrees), 10)
     largest = [redraw_degrees(groups, default_rng(s)).max() for s in range(60)]
     assert min(largest) < 0.9 * max(_FEWER) and np.std(largest) > 0.03 * max(_FEWER)
+
+
+def test_hubs_have_the_share_of_contacts_that_the_best_connected_people_have() -> None:
+    """Thirty blocks, ten of them with one hub: the second moment of the degrees is kept.
+
+    The draw knows the mean of the ten best-connected people of the graph and the mean of each
+    group of ten, and concludes how uneven the groups are.
+    """
+    rng = default_rng(3)
+    hubs = 300 + 150 * np.arange(10)
+    degrees = np.concatenate(
+        [np.r_[rng.integers(1, 30, 59), hubs[b] if b < 10 else 30] for b in range(30)]
+    )
+    block = np.repeat(np.arange(30, dtype=np.int32), 60)
+    groups = group_degrees(degrees, Classes(block, block), 10)
+    squares = [(redraw_degrees(groups, default_rng(s)) ** 2).sum() for s in range(8)]
+    assert np.mean(squares) == pytest.approx((degrees**2).sum(), rel=0.15)
+    largest = [redraw_degrees(groups, default_rng(s)).max() for s in range(30)]
+    assert np.std(largest) > 0.05 * hubs.max()
 
 
 @settings(max_examples=60, deadline=None)

@@ -22,6 +22,7 @@ from coterie.kernels.anonymize import wiring as kernel
 
 # How it was chosen: docs/benchmarks/anonymize.md, "Communities".
 _OUTER_SHARE = 0.5  # of the stubs of somebody with contacts outside the block
+_LEAST_WEIGHT = 0.02  # of a stub, when the other outer stubs are chosen
 
 
 def wire_cliques(
@@ -51,7 +52,7 @@ def wire_cliques(
         degrees,
         classes.block,
         between.sum(1),
-        min(float(clustering.sum()) / max(int((degrees > 1).sum()), 1), 1.0),
+        clustering,
         rng,
     )
     stubs = degrees - outer
@@ -95,22 +96,28 @@ def choose_outer_stubs(
     degrees: np.ndarray,
     block: np.ndarray,
     outer_stubs: np.ndarray,
-    concentrated: float,
+    clustering: np.ndarray,
     rng: Generator,
 ) -> np.ndarray:
     """Return how many stubs of each node leave its block (int64[n]), `outer_stubs` per block.
 
-    A share `concentrated` of them belongs to some people, who give up to half of their stubs; the
-    better connected somebody is, the more likely. So most people, above all those with few
-    contacts, have all contacts inside their block, where these can know each other. The others are
-    random stubs of the block.
+    A share of them, as large as the mean of `clustering` (the local clustering that each node
+    should have), belongs to some people, who give up to half of their stubs; the better connected
+    somebody is, the more likely. So most people, above all those with few contacts, have all
+    contacts inside their block, where these can know each other. The others are random stubs of
+    the block; those of people whose contacts should know each other are chosen less often.
 
     >>> choose_outer_stubs(
-    ...     np.array([1, 1, 9]), np.zeros(3, int), np.array([4]), 1.0, np.random.default_rng(0)
+    ...     np.array([1, 1, 9]),
+    ...     np.zeros(3, int),
+    ...     np.array([4]),
+    ...     np.array([0.0, 0.0, 1.0]),
+    ...     np.random.default_rng(0),
     ... )
     array([0, 0, 4])
     """
     n, n_blocks = len(degrees), len(outer_stubs)
+    concentrated = min(float(clustering.sum()) / max(int((degrees > 1).sum()), 1), 1.0)
     most = np.floor(_OUTER_SHARE * degrees + rng.random(n)).astype(np.int64)
     most = np.clip(most, 0, np.maximum(degrees - 1, 0))
     order = np.lexsort((rng.standard_exponential(n) / np.maximum(degrees, 1), block))
@@ -123,5 +130,6 @@ def choose_outer_stubs(
     outer[order] = np.clip(first[of] - (until - given - before_block[of]), 0, given)
     missing = outer_stubs - np.bincount(block, outer, n_blocks).astype(np.int64)
     if missing.any():
-        outer += split_stubs(degrees - outer, block, missing, rng)
+        weight = np.maximum(1.0 - clustering, _LEAST_WEIGHT)
+        outer += split_stubs(degrees - outer, block, missing, rng, weight)
     return outer

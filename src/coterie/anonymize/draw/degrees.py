@@ -18,14 +18,20 @@ from coterie.anonymize.draw.class_limits import SPREAD
 from coterie.anonymize.draw.classes import Classes
 from coterie.kernels.anonymize.degree_classes import cut_into_groups
 
-# The standard deviation of a group is known in three steps: up to these shares of the mean …
-_DEVIATIONS = np.array([0.13, 0.3])
+# The standard deviation of a group is known in four steps: up to these shares of the mean …
+_DEVIATIONS = np.array([0.13, 0.3, 1.0])
 # … no degree is drawn that differs from the mean by more than this share of it (except in the
 # tail of the highest group of a block).
-_HALF_WIDTH = np.array([0.2, 0.5, 1.5])
+_HALF_WIDTH = np.array([0.2, 0.5, 1.5, 1.5])
+_FEW = 5.0  # a group with a lower mean and the smallest deviation has hardly other degrees
 # The tail of the highest group of a block: the higher its mean above its lower end, the heavier.
 _HEAVIER, _HEAVIEST, _LIGHTEST = 0.6, 0.95, 0.02
 _TAIL_END = 0.2  # the tail ends where this many people of the group are expected above
+# In a highest group with the largest standard deviation, one person has most of the contacts above
+# the lower end: a random share, up to this much more or less than the share that gives the
+# best-connected people of the whole graph their mean.
+_HUB_BLUR, _BISECTIONS = 0.2, 12
+_LOWER_END = 0.25  # of such a group that is the only one of its block, as a share of the mean
 
 
 class TopGroup(NamedTuple):
@@ -47,7 +53,7 @@ class DegreeGroups:
     block: np.ndarray  # int32
     size: np.ndarray  # int64: people, at least `min_class_size`
     mean: np.ndarray  # float64
-    step: np.ndarray  # int64: 0, 1 or 2, the standard deviation in three steps
+    step: np.ndarray  # int64: 0 to 3, the standard deviation in four steps
     top: TopGroup
 
     @cached_property
@@ -114,12 +120,10 @@ def redraw_degrees(groups: DegreeGroups, rng: Generator) -> np.ndarray:
     first = np.cumsum(groups.size) - groups.size
     size = groups.size[group]
     position = (np.arange(n) - first[group] + rng.random(n)) / size
-    ends = _ends(groups, _ceiling(groups.top, rng))
-    smooth = np.where(
-        ends.tail[group],
-        _tail(position, size, ends.low[group], groups.mean[group]),
-        _bent_line(position, ends.low[group], groups.mean[group], ends.high[group]),
-    )
+    ceiling = _ceiling(groups.top, rng)
+    ends = _ends(groups, ceiling)
+    blur = 1 + _HUB_BLUR * rng.uniform(-1, 1, len(groups.size))
+    smooth = _quantiles(groups, ends, _hubs(groups, ends, ceiling, blur), group, position)
     lowest = np.where(groups.mean < 1, 0, np.maximum(np.floor(ends.low), 1)).astype(np.int64)
     highest = np.clip(np.ceil(ends.high), lowest, n - 1).astype(np.int64)
     drawn = np.clip(np.floor(smooth + rng.random(n)), lowest[group], highest[group])
@@ -166,21 +170,83 @@ def _ceiling(top: TopGroup, rng: Generator) -> float:
     return float(_tail(u, size, low, mean)[0])
 
 
+def _hubs(groups: DegreeGroups, ends: _Ends, ceiling: float, blur: np.ndarray) -> np.ndarray:
+    """Return the degree of the hub of each group that has one, 0 for the others (float64).
+
+    Which share of the contacts of their group hubs have is not known. It is chosen so that the top
+    group of the graph has its mean.
+    """
+    heavy = groups.highest & (groups.step == len(_DEVIATIONS))
+    none = np.zeros(len(groups.size))
+    if not heavy.any():
+        return none
+    excess = groups.size * (groups.mean - ends.low)
+    possible = np.flatnonzero(groups.highest | (2 * groups.mean > groups.top.low))
+    group = np.repeat(possible, groups.size[possible])
+    first = np.cumsum(groups.size[possible]) - groups.size[possible]
+    place = np.arange(len(group)) - np.repeat(first, groups.size[possible])
+    position = (place + 0.5) / groups.size[group]
+
+    def with_share(share: float, blur: np.ndarray) -> np.ndarray:
+        most = np.minimum(ends.low + np.minimum(share * blur, 1.0) * excess, ceiling)
+        return np.where(heavy, np.maximum(most, groups.mean), none)
+
+    least, most = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        share = (least + most) / 2
+        hubs = with_share(share, np.ones_like(blur))
+        degrees = np.sort(_quantiles(groups, ends, hubs, group, position))
+        if degrees[-groups.top.size :].mean() < groups.top.mean:
+            least = share
+        else:
+            most = share
+    return with_share((least + most) / 2, blur)
+
+
+def _quantiles(
+    groups: DegreeGroups, ends: _Ends, hubs: np.ndarray, group: np.ndarray, position: np.ndarray
+) -> np.ndarray:
+    """Return the degree at each position (0 to 1) of the distribution of a group.
+
+    In a group with a hub the last position is the hub, and the others share the rest.
+    """
+    size, low, mean = (x[group] for x in (groups.size, ends.low, groups.mean))
+    smooth = np.where(
+        ends.tail[group],
+        _tail(position, size, low, mean),
+        _bent_line(position, low, mean, ends.high[group]),
+    )
+    hub = hubs[group]
+    others = (size * mean - hub) / np.maximum(size - 1, 1)
+    rest = _bent_line(
+        np.minimum(position * size / np.maximum(size - 1, 1), 1.0),
+        np.minimum(low, others),
+        others,
+        np.clip(2 * others - low, others, np.maximum(hub, others)),
+    )
+    with_hub = np.where(position * size >= size - 1, hub, rest)
+    return np.asarray(np.where(hub > 0, with_hub, smooth))
+
+
 def _ends(groups: DegreeGroups, ceiling: float) -> _Ends:
     """Return the range of each group, from the means of the group and of its neighbours."""
     mean, highest, width = groups.mean, groups.highest, _HALF_WIDTH[groups.step]
+    width = np.where((groups.step == 0) & (mean < _FEW), 0.0, width)
     lowest, wide = np.r_[True, highest[:-1]], width > 1
     half_way = (mean[:-1] + mean[1:]) / 2
     high = np.minimum(np.r_[half_way, np.inf], (1 + width) * mean)
     # Across a gap, a wide group begins where the lower one ends.
     low = np.asarray(np.where(wide, np.r_[0.0, high[:-1]], np.r_[0.0, half_way]))
     outer = np.where(highest, mean / 2, 2 * mean - high)  # as far below the mean as above it
+    heavy = highest & (groups.step == len(_DEVIATIONS))
+    outer = np.where(heavy, _LOWER_END * mean, outer)
     low = np.where(lowest, np.maximum(outer, np.minimum(mean, 1.0)), low)
     low = np.clip(low, (1 - np.minimum(width, 1.0)) * mean, mean)
     tail_end = _tail(np.ones(len(mean)), groups.size, low, mean)
     most = np.where(wide, ceiling, np.minimum(ceiling, (1 + width) * mean))
     tail = highest & (tail_end <= most)
     high = np.where(highest, np.minimum(tail_end, most), high)
+    high = np.where(heavy, ceiling, high)
     return _Ends(low, np.maximum(high, mean), tail)
 
 

@@ -108,19 +108,25 @@ def wire(
 
 
 def split_stubs(
-    degrees: np.ndarray, block: np.ndarray, inner_stubs: np.ndarray, rng: Generator
+    degrees: np.ndarray,
+    block: np.ndarray,
+    inner_stubs: np.ndarray,
+    rng: Generator,
+    weight: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return how many stubs of each node stay inside its block (int64[n]).
 
-    In each block, `inner_stubs` of its stubs are chosen at random, all equally likely. If a block
-    has fewer stubs, all of them are chosen.
+    In each block, `inner_stubs` of its stubs are chosen at random, all equally likely, or in
+    proportion to the `weight` of their node. If a block has fewer stubs, all of them are chosen.
 
     >>> split_stubs(np.array([2, 4]), np.array([0, 0]), np.array([6]), np.random.default_rng(0))
     array([2, 4])
     """
     owner = np.repeat(np.arange(len(degrees)), degrees)
-    order = np.lexsort((rng.random(len(owner)), block[owner]))
-    owner = owner[order]
+    key = rng.random(len(owner))
+    if weight is not None:  # exponential times, the earliest first
+        key = -np.log1p(-key) / weight[owner]
+    owner = owner[np.lexsort((key, block[owner]))]
     of_block = block[owner]
     stubs = np.bincount(of_block, minlength=len(inner_stubs))
     number = np.arange(len(owner)) - (np.cumsum(stubs) - stubs)[of_block]
