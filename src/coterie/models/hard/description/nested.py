@@ -8,6 +8,7 @@ a dense multigraph), and so on up to one group (Peixoto, Physical Review X 4, 01
 2. Go through the levels from below, each with the levels above as its prior: moves, merges,
    splits and new divisions. Then build the levels above anew, and keep them if that is shorter.
 3. Repeat until a round gains nothing.
+4. Tiny graphs: start again from the shortest flat description, keep the shorter hierarchy.
 """
 
 from __future__ import annotations
@@ -253,8 +254,22 @@ def fit_hierarchy(
     interrupted = False
     try:
         search.run(saver)
+        search = _from_flat(search)
     except KeyboardInterrupt:
         interrupted = True
     return Hierarchy(
         search.levels, search.length, trail.history, search.locally_optimal, interrupted
     )
+
+
+def _from_flat(first: NestedSearch) -> NestedSearch:
+    """Return the shorter of a hierarchy and, for a tiny graph, one that starts from flat blocks."""
+    state = start_state(first.kind, first.graph, first.levels[0])
+    flat = DescriptionSearch(state, first.rng, Trail(silent))
+    if not flat.thorough:
+        return first
+    flat.run()
+    second = NestedSearch(first.kind, first.graph, first.rng, first.trail)
+    second.begin(flat.best)
+    second.run()
+    return second if second.length < first.length else first
