@@ -24,6 +24,7 @@ not drawn.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import resource
 import subprocess
@@ -235,7 +236,7 @@ def groups_of_groups(levels: list[np.ndarray]) -> list[np.ndarray]:
     [[0, 1, 2], [0, 0, 1], [0, 0]]
     """
     found = [np.asarray(levels[0])]
-    for below, above in zip(levels, levels[1:], strict=False):
+    for below, above in itertools.pairwise(levels):
         groups = np.zeros(int(np.max(below)) + 1, np.int64)
         groups[below] = above
         found.append(groups)

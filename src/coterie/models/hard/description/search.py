@@ -337,11 +337,11 @@ class DescriptionSearch:
 
     def overshoot_level(self, floor: int) -> bool:
         """Merge the cheapest blocks whatever it costs, and move nodes; return whether to go on."""
-        B = self.state.n_blocks
         lost = self.length - self.best_length
-        if B <= floor or lost > _OVERSHOOT_LOSS * abs(self.best_length):
+        blocks = self.state.n_blocks
+        if blocks <= floor or lost > _OVERSHOOT_LOSS * abs(self.best_length):
             return False
-        made = self.merges(max(1, B // _OVERSHOOT_STEPS), NEVER)
+        made = self.merges(max(1, blocks // _OVERSHOOT_STEPS), NEVER)
         self.sweeps(_PASSES)
         self.keep()
         B = self.state.n_blocks
