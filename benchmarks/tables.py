@@ -224,6 +224,22 @@ TABLES: dict[str, Table] = {
             "difference": "{difference:+.2%}",
         },
     ),
+    "cluster-nested": _one(
+        "cluster",
+        "nested",
+        {
+            "network": "{graph}",
+            "nodes": "{nodes:,}",
+            "edges": "{edges:,}",
+            "coterie: nats": "{length:,.0f}",
+            "blocks per level": "{blocks}",
+            "CPU seconds": "{cpu:.2f}",
+            "graph-tool: nats": "{peer_length:,.0f}",
+            "its blocks": "{peer_blocks}",
+            "its CPU seconds": "{peer_cpu:.2f}",
+            "difference": "{difference:+.2%}",
+        },
+    ),
     "cluster-planted": _one(
         "cluster",
         "planted",

@@ -90,6 +90,24 @@ def test_moves_change_the_length_by_what_they_say(case, data):
     assert not state.upper.sums.any()
 
 
+@given(case=hierarchies())
+@settings(max_examples=80, deadline=None)
+def test_relief_bounds_what_the_levels_above_gain(case):
+    n, edges, levels = case
+    state = _state(_graph(n, edges), levels)
+    model, graph, blocks, upper, scratch = state.arguments
+    for v in range(n):
+        a = int(state.labels[v])
+        part = kernels.node_part(graph, state.labels, v, scratch)
+        if blocks.sizes[a] > 1:
+            relief = kernels.upper_relief(model, blocks, upper, scratch, part, a)
+            for b in np.flatnonzero(blocks.sizes > 0):
+                change = kernels.upper_change(model, blocks, upper, scratch, part, a, b)
+                assert change >= -relief - 1e-9
+        kernels.forget(scratch, part.m)
+    assert not state.upper.sums.any()
+
+
 def test_merges_and_splits_change_the_length_by_what_they_say():
     graph, _ = degree_corrected_sbm(300, 6, mean_degree=10, rng=2)
     rng = np.random.default_rng(1)

@@ -53,6 +53,7 @@ DENSE = 3
 LOG2 = math.log(2.0)
 NEVER = 1e300  # the cost of a move that is not possible
 MIN_GAIN = 1e-9  # smaller gains are rounding
+LEVELS_SLACK = 50.0  # emptying a block at a higher cost is not rescued by the levels above
 
 BLOCKS, INSIDE, FREE = 0, 1, 2  # places in Blocks.scalars
 
@@ -427,6 +428,44 @@ def upper_change(model, blocks, upper, scratch, part, a, b):
 
 
 @njit(nogil=True, cache=True)
+def upper_relief(model, blocks, upper, scratch, part, a):
+    """Return the most that the levels above can gain when the part moves from block a to a block
+    that is not empty: what its edges cost in the cells of a's groups.
+
+    A part that is the whole block changes the number of blocks too: LEVELS_SLACK."""
+    if upper.depth == 0:
+        return 0.0
+    if blocks.sizes[a] == part.size:
+        return LEVELS_SLACK
+    t, A = model.tables, np.int64(upper.parents[0, a])
+    now, later, m, total = 0, 1, 0, 0.0
+    for i in range(part.m):
+        s = scratch.touched[i]
+        T = upper.parents[0, s]
+        if upper.sums[now, T] == 0:
+            upper.touched[now, m] = T
+            m += 1
+        upper.sums[now, T] += scratch.x[s]
+    for level in range(upper.depth):
+        n_A, cells, x = upper.sizes[level, A], upper.cells[level], upper.sums[now]
+        for i in range(m):
+            T = upper.touched[now, i]
+            if T != A:
+                places = n_A * upper.sizes[level, T]
+                total += log_multisets(t, places, cells[A, T])
+                total -= log_multisets(t, places, cells[A, T] - x[T])
+        total += log_multisets(t, n_A * (n_A + 1) // 2, cells[A, A])
+        total -= log_multisets(t, n_A * (n_A + 1) // 2, cells[A, A] - x[A] - part.loops)
+        if level + 1 < upper.depth:
+            A = np.int64(upper.parents[level + 1, A])
+            m = lift(upper, level, now, later, m)
+            now, later = later, now
+    for i in range(m):
+        upper.sums[now, upper.touched[now, i]] = 0
+    return total
+
+
+@njit(nogil=True, cache=True)
 def lift(upper, level, now, later, m):
     """Sum the profile over the groups of the next level; return the number of groups touched."""
     count = 0
@@ -654,14 +693,15 @@ def sweep(
         if new_blocks and blocks.scalars[FREE] > 0 and blocks.sizes[a] > 1:
             scratch.candidates[count] = blocks.free[blocks.scalars[FREE] - 1]
             count += 1
-        best, stay = a, 0.0
+        best, stay, relief = a, 0.0, 0.0
         if count > 1:
             stay = join_cost(model, blocks, scratch, part, a, a)
+            relief = upper_relief(model, blocks, upper, scratch, part, a)
         low = -MIN_GAIN
         for i in range(1, count):
             b = scratch.candidates[i]
             change = join_cost(model, blocks, scratch, part, a, b) - stay
-            if upper.depth > 0 and change < low + 50.0:
+            if upper.depth > 0 and (change < low + relief or blocks.sizes[b] == 0):
                 change += upper_change(model, blocks, upper, scratch, part, a, b)
             if change < low:
                 low, best = change, b

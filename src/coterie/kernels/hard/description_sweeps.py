@@ -30,13 +30,13 @@ from coterie.kernels.hard.description import (
     node_part,
     shift_part,
     upper_change,
+    upper_relief,
 )
 from coterie.kernels.hard.log_counts import log_of, log_partitions, log_rise
 from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 
 SLACK = 0.25  # log_partitions is not exactly monotone where its formula changes
-LEVELS_SLACK = 50.0  # moves that cost more are not rescued by the levels above
 
 
 class JoinBounds(NamedTuple):
@@ -127,7 +127,6 @@ def sweep_all_blocks(model, graph, blocks, upper, scratch, bounds, order, new_bl
     fill_bounds(model, blocks, bounds)
     labels, sizes, bound = blocks.labels, blocks.sizes, bounds.bound
     K = len(sizes)
-    slack = SLACK + (LEVELS_SLACK if upper.depth > 0 else 0.0)
     moved, total = 0, 0.0
     for place in range(len(order)):
         v = order[place]
@@ -144,12 +143,14 @@ def sweep_all_blocks(model, graph, blocks, upper, scratch, bounds, order, new_bl
         if new_blocks and blocks.scalars[FREE] > 0 and sizes[a] > 1:
             bound[blocks.free[blocks.scalars[FREE] - 1]] = -NEVER
         base = model.structure[blocks.scalars[BLOCKS] - (1 if sizes[a] == 1 else 0)]
+        relief = upper_relief(model, blocks, upper, scratch, part, a)
+        slack = SLACK + relief
         limit = low + stay - base + slack
         for b in range(K):
             if bound[b] >= limit:
                 continue
             change = join_cost(model, blocks, scratch, part, a, b) - stay
-            if upper.depth > 0 and change < low + LEVELS_SLACK:
+            if upper.depth > 0 and (change < low + relief or sizes[b] == 0):
                 change += upper_change(model, blocks, upper, scratch, part, a, b)
             if change < low:
                 low, best = change, b

@@ -2,9 +2,10 @@
 
 1. Start from many small blocks.
 2. Merge blocks in levels, with moves of single nodes and of connected pieces of blocks between
-   them, until no merge shortens the description.
-3. Graphs that are not large: cut every block into random pieces, repeat step 2, keep the better
-   result.
+   them, until no merge shortens the description. Then merge on although each merge lengthens it,
+   down to a share of the blocks: nodes that move afterwards often make up for it. Keep the best.
+   Not for large graphs, where this gains nothing.
+3. Tiny graphs: cut every block into random pieces, repeat step 2, keep the better result.
 4. Repair: moves of nodes and pieces, splits of blocks, merges, and new divisions of pairs of
    similar blocks, each judged by the exact change of the description, until a round changes no
    block as a whole. A block is tried again only after it has changed, so a round costs as much as
@@ -26,7 +27,7 @@ from coterie.base.randomness import stream_keys
 from coterie.engine.checkpoint import iterations
 from coterie.kernels.hard import description as kernels
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description import DEGREE_CORRECTED, SIMPLE
+from coterie.kernels.hard.description import DEGREE_CORRECTED, NEVER, SIMPLE
 from coterie.kernels.hard.description_pieces import move_pieces
 from coterie.kernels.hard.description_sweeps import join_bounds, sweep_all_blocks
 from coterie.kernels.hard.sparse_rows import members_of
@@ -46,17 +47,21 @@ _TRIES = 16  # candidates of a merge per block
 _PIECE_TRIES = 16  # random candidates of a piece of a block
 _LEVEL = 1.3  # ratio of the numbers of blocks of two levels
 _PASSES = 3  # sweeps between levels
+_OVERSHOOT_SHARE = (0.7, 0.4)  # of the blocks, down to which merges may lengthen it; tiny graphs
+_OVERSHOOT_STEPS = 16  # blocks per merge of such a level
+_OVERSHOOT_LOSS = 0.02  # share by which the description may be longer than the best
+_OVERSHOOT_SIZE = 300_000  # nodes + edges up to which this is done
 _QUIET = 2e-3  # a sweep that moves a smaller share of the nodes ends the sweeps of a level
 _CHANGED = 0.05  # a block that changed by a smaller share is not tried again
 _ROUNDS = 12  # of repairs
 _ROUND_GAIN = 2e-5  # a round that gains a smaller share is the last one (large graphs)
-_TINY = 3_000  # nodes + edges up to which more perturbations cost nothing that is noticed
-_PERTURB_WORK = 150_000  # (nodes + edges) x perturbations
-_PERTURBATIONS = (6, 30)  # maximum; of a tiny graph
-_PATIENCE = (3, 6)  # perturbations in a row without improvement; of a tiny graph
+_TINY = 3_000  # nodes + edges up to which perturbations cost nothing that is noticed
+_PERTURBATIONS = 12  # of a tiny graph; larger ones would take twice as long for 0.1 to 0.3 %
+_PATIENCE = 3  # perturbations in a row without improvement
 _PIECES = 3  # per block that is cut
 _CHECK_PASSES = 20  # over all nodes and blocks at the end
-_DESCEND, _REPAIR, _PERTURB, _FINISH, _DONE = "descend", "repair", "perturb", "finish", "done"
+_DESCEND, _OVERSHOOT, _PERTURB = "descend", "overshoot", "perturb"
+_REPAIR, _FINISH, _DONE = "repair", "finish", "done"
 _CHECK_WORK = 4_000_000_000  # edges x blocks up to which the end tries all blocks
 
 
@@ -93,6 +98,7 @@ class _Position:
     perturbed: int = 0
     idle: int = 0  # perturbations in a row without improvement
     before: float = 0.0  # best length before the last perturbation
+    floor: int = 0  # number of blocks at which merges that lengthen the description end
     exhaustive: int = 0  # at the end: a node tries all blocks if there are at most this many
 
 
@@ -105,7 +111,8 @@ class DescriptionSearch:
         self.tried = _nothing_tried(state)
         self.best, self.best_length = state.labels.copy(), self.length
         self.locally_optimal = False
-        self.thorough = len(state.labels) + state.model.n_edges <= _TINY
+        self.size = len(state.labels) + state.model.n_edges
+        self.thorough = self.size <= _TINY
         self.at = _Position()
 
     def run(self, *, perturb: bool = True, saver: SearchSaver | None = None) -> None:
@@ -117,9 +124,7 @@ class DescriptionSearch:
         if saved is not None:
             with saver.errors():
                 self.restore(saved)
-        size = len(self.state.labels) + self.state.model.n_edges
-        most = _PERTURBATIONS[size <= _TINY]
-        wanted = min(most, _PERTURB_WORK // max(size, 1)) if perturb else 0
+        wanted = _PERTURBATIONS if perturb and self.thorough else 0
         while self.at.phase != _DONE:
             self._step(wanted)
             saver.save(self.point)
@@ -130,11 +135,14 @@ class DescriptionSearch:
         if at.phase == _DESCEND:
             if not self.descend_level():
                 self.keep()
+                at.phase, at.floor = _OVERSHOOT, self.overshoot_floor()
+        elif at.phase == _OVERSHOOT:
+            if not self.overshoot_level(at.floor):
                 at.phase = _PERTURB
         elif at.phase == _PERTURB:
             if at.perturbed > 0:
                 at.idle = 0 if self.best_length < at.before - 1e-6 else at.idle + 1
-            if at.perturbed == perturbations or at.idle == _PATIENCE[self.thorough]:
+            if at.perturbed == perturbations or at.idle == _PATIENCE:
                 self.return_to_best()
                 at.phase, at.round = _REPAIR, 0
                 return
@@ -284,8 +292,9 @@ class DescriptionSearch:
         moves.find_merges(*state.arguments, start, nodes, key, _TRIES, partner, change)
         return partner, change, start, nodes
 
-    def merges(self, most: int) -> int:
-        """Make merges that shorten the description, the best first; return how many."""
+    def merges(self, most: int, limit: float = 0.0) -> int:
+        """Make merges that change the length by less than `limit`, the best first; return how
+        many."""
         state = self.state
         partner, change, start, nodes = self.partners()
         made, gained = moves.merge_blocks(
@@ -298,7 +307,7 @@ class DescriptionSearch:
             np.argsort(change, kind="stable"),
             partner,
             max(0, min(most, state.n_blocks - 1)),
-            0.0,
+            limit,
         )
         self.length += gained
         return int(made)
@@ -318,6 +327,26 @@ class DescriptionSearch:
         if 0.7 * len(self.state.blocks.sizes) > B:
             self.make_room()
         return self.merges(max(1, B - int(B / _LEVEL))) > 0
+
+    def overshoot_floor(self) -> int:
+        """Return the number of blocks down to which merges may lengthen the description."""
+        B = self.state.n_blocks
+        if self.size > _OVERSHOOT_SIZE:
+            return B
+        return max(1, int(_OVERSHOOT_SHARE[self.thorough] * B))
+
+    def overshoot_level(self, floor: int) -> bool:
+        """Merge the cheapest blocks whatever it costs, and move nodes; return whether to go on."""
+        lost = self.length - self.best_length
+        blocks = self.state.n_blocks
+        if blocks <= floor or lost > _OVERSHOOT_LOSS * abs(self.best_length):
+            return False
+        made = self.merges(max(1, blocks // _OVERSHOOT_STEPS), NEVER)
+        self.sweeps(_PASSES)
+        self.keep()
+        B = self.state.n_blocks
+        self.trail.add(self.length, 0, f"{B:,} blocks, {self.length:,.1f} nats", B)
+        return made > 0
 
     def splits(self, attempts: int = 3, passes: int = 5) -> int:
         """Try to split the blocks that changed; return the splits made."""
