@@ -528,10 +528,24 @@ def newcomer(T: int, codes: np.ndarray, K: int, precision: float, strength: floa
     )
 
 
-def test_factor_moments_are_means_of_products() -> None:
+def test_factor_moments_are_roots_of_the_mean_of_products() -> None:
     factors = np.random.default_rng(0).normal(size=(3, 7, 4)).astype(np.float32)
-    expected = np.tril(np.einsum("tvi,tvj->tij", factors, factors) / 7)
-    assert factor_moments(factors) == pytest.approx(expected, abs=1e-6)
+    factors[1] = 0.0  # a chain without factors
+    roots = factor_moments(factors)
+    assert (roots == np.tril(roots)).all()
+    expected = np.einsum("tvi,tvj->tij", factors, factors) / 7
+    assert roots @ roots.transpose(0, 2, 1) == pytest.approx(expected, abs=1e-6)
+
+
+def test_style_scores_are_sums_of_log_probabilities() -> None:
+    rng = np.random.default_rng(0)
+    cuts = np.array([[-40.0, -0.5, 0.7, 40.0], [-40.0, -2.0, 1.5, 40.0]])
+    levels, f = rng.integers(0, 3, 70).astype(np.uint8), 3 * rng.normal(size=70)
+    score = np.zeros(2)
+    additive_styles.exact_style_scores(levels, f, cuts, score)
+    ends = cuts[:, np.array([levels, levels + 1])] - f  # styles x 2 x ratings
+    chance = np.maximum(np.vectorize(NormalDist().cdf)(ends[:, 1]) - np.vectorize(NormalDist().cdf)(ends[:, 0]), 1e-9)
+    assert score == pytest.approx(np.log(chance).sum(axis=1), rel=1e-3)
 
 
 def test_fold_in_draws_labels_from_their_posterior() -> None:
