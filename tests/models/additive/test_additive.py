@@ -544,7 +544,8 @@ def test_style_scores_are_sums_of_log_probabilities() -> None:
     score = np.zeros(2)
     additive_styles.exact_style_scores(levels, f, cuts, score)
     ends = cuts[:, np.array([levels, levels + 1])] - f  # styles x 2 x ratings
-    chance = np.maximum(np.vectorize(NormalDist().cdf)(ends[:, 1]) - np.vectorize(NormalDist().cdf)(ends[:, 0]), 1e-9)
+    below = np.vectorize(NormalDist().cdf)(ends)
+    chance = np.maximum(below[:, 1] - below[:, 0], 1e-9)
     assert score == pytest.approx(np.log(chance).sum(axis=1), rel=1e-3)
 
 
