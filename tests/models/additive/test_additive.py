@@ -850,3 +850,19 @@ def test_history_and_shapes() -> None:
     assert isinstance(model.samples_, Samples) and len(model.samples_.styles) == 2 * 6
     u, v = np.zeros(2, np.int64), np.arange(2)
     assert distributions(model.samples_, u, v, 1, 2) == pytest.approx(model.predict_proba(u, v)[1:])
+
+
+def test_work_in_parts_for_large_tables_changes_nothing(monkeypatch) -> None:
+    """Chains that start one after the other, and entropies that are summed in parts."""
+    rng = np.random.default_rng(0)
+    pairs = rng.choice(300, 90, replace=False)
+    ratings = ct.Ratings.from_arrays(pairs // 15, pairs % 15, rng.integers(1, 6, 90))
+    model = ct.AdditiveBlockModel(n_chains=2, n_sweeps=10, rng=0)
+    together = model.fit(ratings)
+    expected, entropy = together.samples_, together.entropy_
+    monkeypatch.setattr("coterie.models.additive.sampling._STARTED_TOGETHER", 10)
+    monkeypatch.setattr("coterie.models.additive.estimator._PAIRS_AT_ONCE", 7)
+    apart = model.fit(ratings)
+    for name, array in apart.samples_._asdict().items():
+        np.testing.assert_array_equal(array, getattr(expected, name))
+    assert apart.entropy_ == pytest.approx(entropy, rel=1e-9)
