@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.data.negatives import (
+    are_in,
     distinct_negative_pairs,
     negatives_of_one,
     popular_negative_pairs,
@@ -34,6 +35,13 @@ def test_drawn_pairs_are_unrated_and_reproducible(sampler, seed: int) -> None:
     assert set(u.tolist()) <= set(users.tolist()) and v.min() >= 0 and v.max() < m
     again = sampler(np.random.default_rng(seed), users, items, m, 100)
     assert np.array_equal(u, again[0]) and np.array_equal(v, again[1])
+
+
+@pytest.mark.parametrize("values", [[], [3], [1, 3, 3, 8], [8, 1, 3]])
+def test_numbers_are_found_among_sorted_and_unsorted_values(values: list[int]) -> None:
+    wanted = np.array([9, 0, 3, 1, 8, 2, 3])
+    found = are_in(wanted, np.array(values, np.int64))
+    assert found.tolist() == [number in values for number in wanted.tolist()]
 
 
 def test_distinct_pairs_are_the_sorted_popular_ones() -> None:

@@ -44,7 +44,9 @@ def test_predictions_follow_the_order_of_the_pairs(rec, ratings) -> None:
     assert_array_equal(rec.predict(users[order], items[order]), rec.predict(users, items)[order])
 
 
-def test_unknown_users_and_items_get_fallback_distributions(rec) -> None:
+@pytest.mark.parametrize("name", ["mmsbm", "mcmmsbm", "hard"])
+def test_unknown_users_and_items_get_fallback_distributions(fitted, name) -> None:
+    rec = fitted[name]
     users, items = ["u1", "nobody", "u1", "nobody"], [100, 100, 999, 999]
     assert rec.unseen(users, items).tolist() == [False, True, True, True]
     p = rec.predict_proba(users, items)
@@ -56,6 +58,29 @@ def test_unknown_users_and_items_get_fallback_distributions(rec) -> None:
     counts = np.bincount(table.levels[table.items == number[0]], minlength=5)
     weight = prior_weight(table.item_counts)
     assert_allclose(p[1], (counts + weight * table.everybody) / (counts.sum() + weight))
+
+
+def test_best_predicts_unknown_users_and_items_as_average_ones(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    mood, quality = rng.normal(0, 1, 60), rng.normal(0, 1, 20)
+    users, items = (side.ravel() for side in np.indices((60, 20)))
+    kept = rng.random(len(users)) < 0.7
+    users, items = users[kept], items[kept]
+    stars = 3 + mood[users] + quality[items] + 0.3 * rng.normal(size=len(users))
+    ratings = ct.Ratings.from_arrays(users, items, np.clip(np.round(stars), 1, 5))
+    model = ct.AdditiveBlockModel(n_chains=2, n_sweeps=40, pilot=False, rng=0)
+    rec = ct.Recommender(model).fit(ratings)
+    by_nobody = rec.predict([999] * 20, np.arange(20))
+    of_nothing = rec.predict(np.arange(60), [999] * 60)
+    assert np.corrcoef(by_nobody, quality)[0, 1] > 0.95
+    assert np.corrcoef(of_nothing, mood)[0, 1] > 0.95
+    assert rec.predict([999], [999]) == pytest.approx(ratings.ratings.mean(), abs=0.3)
+    assert rec.recommend(999, 1, order="rating")[0].rating == by_nobody.max()
+    p = rec.predict_proba([999, 3, 999], [4, 999, 999])
+    assert_allclose(p.sum(axis=1), 1.0, rtol=1e-5)
+    rec.fold_in(ct.Ratings.from_arrays([70, 70], [1, 2], [1, 5])).save(tmp_path / "model")
+    again = ct.load_recommender(tmp_path / "model")
+    assert_array_equal(again.predict_proba([999, 3, 999], [4, 999, 999]), p)
 
 
 def test_prior_weight_is_the_ratio_of_variances() -> None:

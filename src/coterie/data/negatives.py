@@ -31,8 +31,19 @@ def popular_negative_pairs(
     popular = items[rng.integers(0, len(items), count)]
     uniform = rng.random(count) < _UNIFORM_SHARE
     v = np.where(uniform, rng.integers(0, n_items, count), popular)
-    unrated = ~np.isin(u * n_items + v, users.astype(np.int64) * n_items + items)
+    unrated = ~are_in(u * n_items + v, users.astype(np.int64) * n_items + items)
     return u[unrated], v[unrated].astype(np.int64)
+
+
+def are_in(wanted: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return whether each wanted number is among the values.
+
+    Sorted values are searched: `np.isin` would sort both, and needs several times as much memory.
+    """
+    if not len(values) or (values[1:] < values[:-1]).any():
+        return np.isin(wanted, values)
+    place = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
+    return np.asarray(values[place] == wanted)
 
 
 def distinct_negative_pairs(

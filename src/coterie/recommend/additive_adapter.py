@@ -25,6 +25,7 @@ from coterie.models.additive.predict import (
 )
 from coterie.models.additive.rating_scale import RatingScale
 from coterie.models.additive.side_information import SideInformation
+from coterie.models.additive.unknown_nodes import unknown_item, unknown_user
 from coterie.recommend.adapter import Contribution, GroupPair, Source, check_scale
 from coterie.recommend.registry import register_adapter
 
@@ -47,21 +48,25 @@ class AdditiveAdapter:
     chain_of_sample: np.ndarray
     user_side: SideInformation
     item_side: SideInformation
+    nobody: Samples | None  # one unknown user and one unknown item; None: older files
     kind: ClassVar[str] = "additive"
 
     @classmethod
     def from_model(cls, model: Any, ratings: Ratings) -> Self:
         features = model.features_
+        user_side = SideInformation(
+            features.user_map, model.user_encoding_, model.user_side_, model.user_cold_start_
+        )
+        item_side = SideInformation(
+            features.item_map, model.item_encoding_, model.item_side_, model.item_cold_start_
+        )
         return cls(
             model.scale_,
             model.samples_,
             model.chain_of_sample_,
-            SideInformation(
-                features.user_map, model.user_encoding_, model.user_side_, model.user_cold_start_
-            ),
-            SideInformation(
-                features.item_map, model.item_encoding_, model.item_side_, model.item_cold_start_
-            ),
+            user_side,
+            item_side,
+            _nobody(model.samples_, user_side, item_side),
         )
 
     @property
@@ -75,6 +80,29 @@ class AdditiveAdapter:
         self, users: np.ndarray, items: np.ndarray, engine: str | Engine
     ) -> np.ndarray:
         return pair_distributions(self.samples, users, items, engine)
+
+    @property
+    def predicts_unknown(self) -> bool:
+        """Whether the model can predict users and items of whom nothing is known."""
+        return self.nobody is not None
+
+    def unknown_distributions(
+        self, users: np.ndarray, items: np.ndarray, engine: str | Engine
+    ) -> np.ndarray:
+        """Return P(value) of pairs with an unknown user, an unknown item (-1), or both."""
+        assert self.nobody is not None  # the caller checks `predicts_unknown`
+        p = np.empty((len(users), len(self.values)))
+        for fields, rows in (
+            (_USER_FIELDS, (users < 0) & (items >= 0)),
+            (_ITEM_FIELDS, (users >= 0) & (items < 0)),
+            ((*_USER_FIELDS, *_ITEM_FIELDS), (users < 0) & (items < 0)),
+        ):
+            if rows.any():
+                unknown = {name: getattr(self.nobody, name) for name in fields}
+                samples = self.samples._replace(**unknown)
+                u, v = np.maximum(users[rows], 0), np.maximum(items[rows], 0)
+                p[rows] = pair_distributions(samples, u, v, engine)
+        return p
 
     def scores(self, users: np.ndarray, engine: str | Engine) -> np.ndarray:
         m = self.samples.item_labels.shape[1]
@@ -221,13 +249,16 @@ class AdditiveAdapter:
         }
         samples = samples_with_factors(of_samples)
         n, m = samples.user_offsets.shape[1], samples.item_offsets.shape[1]
-        return cls(
-            scale,
-            samples,
-            arrays["chain_of_sample"],
-            SideInformation.from_arrays(arrays, "user_side", n, m),
-            SideInformation.from_arrays(arrays, "item_side", m, n),
-        )
+        user_side = SideInformation.from_arrays(arrays, "user_side", n, m)
+        item_side = SideInformation.from_arrays(arrays, "item_side", m, n)
+        # Files without regressions keep the predictions of the version that wrote them.
+        nobody = None
+        if samples.user_links.shape[1]:
+            try:
+                nobody = _nobody(samples, user_side, item_side)
+            except (ValueError, IndexError) as error:
+                raise ArrayError(f"samples: {error}") from error
+        return cls(scale, samples, arrays["chain_of_sample"], user_side, item_side, nobody)
 
     def check(self, n_users: int, n_items: int) -> None:
         n_levels = check_scale(self.values)
@@ -264,3 +295,19 @@ class AdditiveAdapter:
         check_array(
             "factor precisions", samples.factor_precisions, np.float32, (t, 2, rank + 1), low=0
         )
+
+
+_USER_FIELDS = ("user_labels", "user_offsets", "user_spreads", "styles", "user_factors")
+_ITEM_FIELDS = ("item_labels", "item_offsets", "item_spreads", "item_factors")
+
+
+def _nobody(samples: Samples, users: SideInformation, items: SideInformation) -> Samples:
+    """Return samples of one unknown user and one unknown item.
+
+    They follow from the users and items that the model was fitted to, not from added ones: the
+    basis of one side has one row per node of the other side.
+    """
+    sizes = len(items.map.basis.coordinates), len(users.map.basis.coordinates)
+    return samples._replace(
+        **unknown_user(samples, users.map, *sizes), **unknown_item(samples, items.map, *sizes)
+    )

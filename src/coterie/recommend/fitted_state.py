@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from coterie.data import Ratings
+from coterie.engine import Engine
 from coterie.models.base import Estimator
 from coterie.models.interaction.estimator import FittedInteractions, like_threshold
 from coterie.recommend.adapter import Adapter
@@ -64,10 +65,27 @@ class FittedState:
 
     @cached_property
     def item_means(self) -> np.ndarray:
-        """The mean rating of each item, mixed with that of all ratings: for unknown users."""
-        table = self.table
-        shares = table.item_distributions(np.arange(table.n_items))
-        return np.asarray(shares @ self.adapter.values)
+        """The expected rating of each item by an unknown user."""
+        items = np.where(self.known_items, np.arange(self.table.n_items), -1)
+        p = self.unknown_distributions(np.full(len(items), -1), items, "local")
+        return np.asarray(p @ self.adapter.values)
+
+    def unknown_distributions(
+        self, users: np.ndarray, items: np.ndarray, engine: str | Engine
+    ) -> np.ndarray:
+        """Return P(value) of pairs with an unknown user, an unknown item (-1), or both.
+
+        A model that cannot predict them gets the distribution of the item's ratings, else of the
+        user's, else of all ratings.
+        """
+        if getattr(self.adapter, "predicts_unknown", False):
+            by_model = getattr(self.adapter, "unknown_distributions")  # noqa: B009
+            return np.asarray(by_model(users, items, engine))
+        p = np.empty((len(users), len(self.adapter.values)))
+        rated = items >= 0
+        p[rated] = self.table.item_distributions(items[rated])
+        p[~rated] = self.table.user_distributions(users[~rated])
+        return p
 
     @property
     def likes(self) -> bool:

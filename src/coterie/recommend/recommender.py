@@ -344,8 +344,9 @@ class Recommender(Estimator):
     ) -> np.ndarray:
         """Return the distribution of the rating of each pair.
 
-        Pairs with a user or an item without ratings get the distribution of the item's ratings,
-        else of the user's, else of all ratings; `unseen` returns which pairs these are.
+        A user or an item without ratings is predicted as an average one by `best`. With other
+        models such pairs get the distribution of the item's ratings, else of the user's, else of
+        all ratings. `unseen` returns which pairs these are.
 
         Parameters
         ----------
@@ -376,10 +377,9 @@ class Recommender(Estimator):
         p = np.empty((len(u), len(self.values_)))
         if known.any():
             p[known] = state.adapter.distributions(u[known], v[known], engine)
-        from_item = ~known & item_seen
-        p[from_item] = state.table.item_distributions(v[from_item])
-        from_user = ~known & ~item_seen
-        p[from_user] = state.table.user_distributions(np.where(user_seen, u, -1)[from_user])
+        if not known.all():
+            users, items = np.where(user_seen, u, -1), np.where(item_seen, v, -1)
+            p[~known] = state.unknown_distributions(users[~known], items[~known], engine)
         return p
 
     def predict(

@@ -528,10 +528,25 @@ def newcomer(T: int, codes: np.ndarray, K: int, precision: float, strength: floa
     )
 
 
-def test_factor_moments_are_means_of_products() -> None:
+def test_factor_moments_are_roots_of_the_mean_of_products() -> None:
     factors = np.random.default_rng(0).normal(size=(3, 7, 4)).astype(np.float32)
-    expected = np.tril(np.einsum("tvi,tvj->tij", factors, factors) / 7)
-    assert factor_moments(factors) == pytest.approx(expected, abs=1e-6)
+    factors[1] = 0.0  # a chain without factors
+    roots = factor_moments(factors)
+    assert (roots == np.tril(roots)).all()
+    expected = np.einsum("tvi,tvj->tij", factors, factors) / 7
+    assert roots @ roots.transpose(0, 2, 1) == pytest.approx(expected, abs=1e-6)
+
+
+def test_style_scores_are_sums_of_log_probabilities() -> None:
+    rng = np.random.default_rng(0)
+    cuts = np.array([[-40.0, -0.5, 0.7, 40.0], [-40.0, -2.0, 1.5, 40.0]])
+    levels, f = rng.integers(0, 3, 70).astype(np.uint8), 3 * rng.normal(size=70)
+    score = np.zeros(2)
+    additive_styles.exact_style_scores(levels, f, cuts, score)
+    ends = cuts[:, np.array([levels, levels + 1])] - f  # styles x 2 x ratings
+    below = np.vectorize(NormalDist().cdf)(ends)
+    chance = np.maximum(below[:, 1] - below[:, 0], 1e-9)
+    assert score == pytest.approx(np.log(chance).sum(axis=1), rel=1e-3)
 
 
 def test_fold_in_draws_labels_from_their_posterior() -> None:
@@ -835,3 +850,19 @@ def test_history_and_shapes() -> None:
     assert isinstance(model.samples_, Samples) and len(model.samples_.styles) == 2 * 6
     u, v = np.zeros(2, np.int64), np.arange(2)
     assert distributions(model.samples_, u, v, 1, 2) == pytest.approx(model.predict_proba(u, v)[1:])
+
+
+def test_work_in_parts_for_large_tables_changes_nothing(monkeypatch) -> None:
+    """Chains that start one after the other, and entropies that are summed in parts."""
+    rng = np.random.default_rng(0)
+    pairs = rng.choice(300, 90, replace=False)
+    ratings = ct.Ratings.from_arrays(pairs // 15, pairs % 15, rng.integers(1, 6, 90))
+    model = ct.AdditiveBlockModel(n_chains=2, n_sweeps=10, rng=0)
+    together = model.fit(ratings)
+    expected, entropy = together.samples_, together.entropy_
+    monkeypatch.setattr("coterie.models.additive.sampling._STARTED_TOGETHER", 10)
+    monkeypatch.setattr("coterie.models.additive.estimator._PAIRS_AT_ONCE", 7)
+    apart = model.fit(ratings)
+    for name, array in apart.samples_._asdict().items():
+        np.testing.assert_array_equal(array, getattr(expected, name))
+    assert apart.entropy_ == pytest.approx(entropy, rel=1e-9)

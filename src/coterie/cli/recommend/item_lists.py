@@ -41,15 +41,18 @@ def allowed_items(
     ids: list[str] | None = None
     if candidates is not None:
         ids = read_ids(candidates)
-        unknown = int((known.numbers(ids) < 0).sum())
-        if unknown == len(ids):
+        unknown = [id_ for id_, number in zip(ids, known.numbers(ids), strict=True) if number < 0]
+        if len(unknown) == len(ids):
             raise InputError(
                 f"the model knows none of the {len(ids):,} items",
                 path=candidates,
                 remedy="check the ids",
             )
         if unknown:
-            session.say(f"the model does not know {unknown:,} of the {len(ids):,} candidates")
+            some = ", ".join(unknown[:3]) + (", …" if len(unknown) > 3 else "")
+            session.say(
+                f"the model does not know {len(unknown):,} of the {len(ids):,} candidates: {some}"
+            )
     if features is not None:
         chosen = items_with(features, conditions)
         ids = chosen if ids is None else [id_ for id_ in ids if id_ in set(chosen)]

@@ -76,8 +76,8 @@ IterationsOption = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Maximum number of iterations; for best, sweeps per chain. Default for best: 120, "
-        "fewer above two million ratings; for mmsbm and mcmmsbm: 200; for hard: 300.",
+        help="Maximum number of iterations; for best, sweeps per chain. Default for best: "
+        "until more would hardly help, at most 200; for mmsbm and mcmmsbm: 200; for hard: 300.",
     ),
 ]
 RunsOption = Annotated[
@@ -86,7 +86,7 @@ RunsOption = Annotated[
         min=1,
         metavar="N",
         help="Number of random starts. mmsbm and mcmmsbm average them, best averages as many "
-        "chains, hard keeps the best one (default: 1; for best, 8).",
+        "chains, hard keeps the best one (default: 1; for best, 4).",
     ),
 ]
 PriorOption = Annotated[

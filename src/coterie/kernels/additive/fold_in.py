@@ -25,7 +25,7 @@ class OtherSide(NamedTuple):
     styles: np.ndarray  # uint8, T x nodes; of raters, if items are added
     effects: np.ndarray  # float32, T x L x own groups x other groups
     cuts: np.ndarray  # float32, T x S x (R + 1)
-    moments: np.ndarray  # float64, T x K x K: of `factor_moments`
+    moments: np.ndarray  # float64, T x K x K: roots of `factor_moments`
 
 
 class Newcomers(NamedTuple):
@@ -74,7 +74,7 @@ def fold_in(side, new, own_style, sweeps, begin, end):
     total, number = np.zeros(l), np.zeros(l)
     label_score, style_score = np.zeros(k), np.zeros(S)
     mean = np.zeros(K + 1)
-    A, pull = np.zeros((K, K)), np.zeros(K)
+    A, whole, pull = np.zeros((K, K)), np.zeros((K, K)), np.zeros(K)
     for t in range(T):
         bounds = side.cuts[t].astype(np.float64)
         M = side.effects[t].astype(np.float64)
@@ -86,10 +86,7 @@ def fold_in(side, new, own_style, sweeps, begin, end):
             own, style = placed.labels[t, p], placed.styles[t - 1, p] if t > 0 else np.uint8(0)
             if t > 0:
                 copy_into(own, placed.labels[t - 1, p])
-            for i in range(K + 1):
-                mean[i] = 0.0
-                for d in range(new.features.shape[1]):
-                    mean[i] += new.features[node, d] * new.links[t, d, i]
+            _regression(new.features[node], new.links[t], mean)
             if t == 0:
                 offset[p] = mean[K]
                 copy_into(factors[p], mean[:K])
@@ -159,40 +156,63 @@ def fold_in(side, new, own_style, sweeps, begin, end):
             placed.styles[t, p] = style
             pulled = x.sum() + n * offset[p] + prior * mean[K]
             placed.offsets[t, p] = pulled / (n + prior)
-            placed.spreads[t, p] = 1.0 / (n + prior) + _added_variance(A, side.moments[t])
+            placed.spreads[t, p] = 1.0 / (n + prior) + _added_variance(A, side.moments[t], whole)
             states[p] = state
     return placed
 
 
 @njit(nogil=True, cache=True)
 def factor_moments(factors):
-    """Return the mean of q q' over all nodes in every sample, lower half: T x K x K."""
+    """Return a root of the mean of q q' over all nodes in every sample: T x K x K.
+
+    Each root R is a lower triangle, R R' = mean of q q'.
+    """
     T, n, K = factors.shape
-    moments = np.zeros((T, K, K))
+    roots, moment = np.zeros((T, K, K)), np.zeros((K, K))
     for t in range(T):
+        moment[:] = 0.0
         for v in range(n):
+            q = factors[t, v]
             for i in range(K):
-                for j in range(i + 1):
-                    moments[t, i, j] += factors[t, v, i] * factors[t, v, j] / n
-    return moments
+                for j in range(i, K):
+                    moment[i, j] += q[i] * q[j]
+        for i in range(K):
+            for j in range(i, K):
+                moment[i, j] /= max(n, 1)
+        cholesky(moment)
+        for i in range(K):
+            for j in range(i + 1):
+                roots[t, i, j] = moment[j, i]
+    return roots
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=True)
+def _regression(features, links, mean):
+    """Set mean to features . links; the inner loop reads memory in order."""
+    mean[:] = 0.0
+    for d in range(len(features)):
+        value = np.float64(features[d])
+        for i in range(len(mean)):
+            mean[i] += value * links[d, i]
+
+
+@njit(nogil=True, cache=True, fastmath=True)
 def _precision(factors, others, precision, A):
-    """Set A to the Cholesky factor of diag(precision) + sum q q'."""
+    """Set the upper triangle of A to the Cholesky factor of diag(precision) + sum q q'."""
     K = len(A)
     A[:] = 0.0
     for e in range(len(others)):
         q = factors[others[e]]
         for i in range(K):
+            row, times = A[i], np.float64(q[i])
             for j in range(i, K):
-                A[i, j] += q[i] * q[j]
+                row[j] += times * q[j]
     for i in range(K):
         A[i, i] += precision[i]
     cholesky(A)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=True)
 def _pull(factors, others, x, own, mean, new, t, pull):
     """Set pull to diag(precision) mean + sum q (x + own . q)."""
     K = len(pull)
@@ -214,15 +234,22 @@ def _solve(A, b):
     solve_upper(A, b)
 
 
-@njit(nogil=True, cache=True)
-def _added_variance(A, moment):
-    """Return the sum of (U' U)^-1 * moment: the mean variance of p . q over the other side."""
-    K = len(A)
-    total, column = 0.0, np.zeros(K)
-    for k in range(K):
-        column[:] = 0.0
-        column[k] = 1.0
-        _solve(A, column)
-        for i in range(K):
-            total += column[i] * (moment[i, k] if i >= k else moment[k, i])
+@njit(nogil=True, cache=True, fastmath=True)
+def _added_variance(U, root, X):
+    """Return |U'^-1 root|^2: the mean variance of p . q over the other side.
+
+    root is a lower triangle, so X = U'^-1 root is one too. OUT X: memory for it.
+    """
+    K, total = len(U), 0.0
+    for i in range(K):
+        row, scale = X[i], 1.0 / U[i, i]
+        for k in range(i + 1):
+            row[k] = root[i, k]
+        for j in range(i):
+            above, times = X[j], U[j, i]
+            for k in range(j + 1):
+                row[k] -= times * above[k]
+        for k in range(i + 1):
+            row[k] *= scale
+            total += row[k] * row[k]
     return total

@@ -18,6 +18,7 @@ from coterie.kernels.numba.copies import copy_into
 from coterie.kernels.numba.dispatch import njit
 
 _LEAST = 1e-9  # lower bound of a probability: one odd rating must not decide a style
+_BATCH = 32  # probabilities of at least 1e-9 whose product does not underflow
 _GAP = 1e-3  # minimum distance of two cutpoints, so that every level stays possible
 _FREE_LEVELS = 10  # with more levels, styles differ by smooth functions only
 _SPAN = 6.0  # locations outside -6..6 are clipped
@@ -67,12 +68,17 @@ def style_scores(levels, f, table, score):
 
 @njit(nogil=True, cache=True)
 def exact_style_scores(levels, f, cuts, score):
-    """Do the same without a table, which costs more than the ratings of a single user."""
-    for t in range(len(levels)):
-        for s in range(len(score)):
-            score[s] += math.log(
-                interval_probability(cuts[s, levels[t]], cuts[s, levels[t] + 1], f[t])
-            )
+    """Do the same without a table, which costs more than the ratings of a single user.
+
+    Probabilities are multiplied in batches: one logarithm per batch instead of one per rating.
+    """
+    for s in range(len(score)):
+        mine = cuts[s]
+        for begin in range(0, len(levels), _BATCH):
+            product = 1.0
+            for t in range(begin, min(begin + _BATCH, len(levels))):
+                product *= interval_probability(mine[levels[t]], mine[levels[t] + 1], f[t])
+            score[s] += math.log(product)
 
 
 @njit(nogil=True, cache=True)

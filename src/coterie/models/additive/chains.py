@@ -144,10 +144,15 @@ def presence_outcomes(
     # Items without ratings are not negatives: nobody could rate them yet.
     rated, place = np.unique(observed.items, return_inverse=True)
     u, v = popular_negative_pairs(rng, observed.users, place, len(rated), count)
-    v = rated[v]
-    users, items = np.r_[observed.users, u], np.r_[observed.items, v]
-    y = np.arange(len(users)) < len(observed.users)
-    return users, items, y - y.mean()
+    # Four bytes per number: this is the largest need of memory of a fit
+    small = np.dtype(np.int32 if max(observed.n_users, observed.n_items) < 2**31 else np.int64)
+    users = np.concatenate([observed.users.astype(small), u.astype(small)])
+    del u
+    items = np.concatenate([observed.items.astype(small), rated[v].astype(small)])
+    share = len(observed.users) / len(users)
+    y = np.full(len(users), -share)
+    y[: len(observed.users)] += 1.0
+    return users, items, y
 
 
 def start_cuts(level: np.ndarray, shape: AdditiveShape) -> np.ndarray:
@@ -188,7 +193,8 @@ def start_chain(key: int, kind: ChainKind, inputs: ChainInputs) -> tuple[Chain, 
     negatives = inputs.presence.negatives_per_rating if kind is ChainKind.PRESENCE else 0.0
     users, items, y = presence_outcomes(rng, observed, negatives)
     seen, order = in_user_order(users, items, n)
-    y = y[order]
+    users, items, y = users[order], items[order], y[order]
+    del order
     g = rng.integers(0, k, (L, n)).astype(np.uint8)
     h = rng.integers(0, l, (L, m)).astype(np.uint8)
     M, Q = rng.normal(0, 0.02, (L, k, l)), rng.normal(0, 0.01, (L, k, l))
@@ -203,7 +209,7 @@ def start_chain(key: int, kind: ChainKind, inputs: ChainInputs) -> tuple[Chain, 
     z, y_start = np.zeros(len(observed.level)), np.zeros(len(y))
     for s in range(L):
         z += M[s][g[s][observed.users], h[s][observed.items]]
-        y_start += Q[s][g[s][users[order]], h[s][items[order]]]
+        y_start += Q[s][g[s][users], h[s][items]]
     for k in range(K):
         z += user_factors[observed.users, k] * item_factors[observed.items, k]
     features = inputs.features

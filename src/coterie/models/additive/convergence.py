@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from coterie.data.negatives import are_in
 from coterie.kernels.additive.predict import Samples, distributions
 from coterie.models.additive.chains import Observed, stack_samples
 
@@ -61,7 +62,7 @@ def _unrated_pairs(observed: Observed, rng: np.random.Generator) -> tuple[np.nda
     users = observed.users[rng.integers(0, n, 2 * _MAX_PAIRS)]
     items = observed.items[rng.integers(0, n, 2 * _MAX_PAIRS)]
     rated = observed.users * observed.n_items + observed.items
-    unrated = np.flatnonzero(~np.isin(users * observed.n_items + items, rated))
+    unrated = np.flatnonzero(~are_in(users * observed.n_items + items, rated))
     chosen = (unrated if len(unrated) else np.arange(len(users)))[:_MAX_PAIRS]
     order = chosen[np.argsort(users[chosen], kind="stable")]
     return users[order], items[order]

@@ -37,6 +37,8 @@ from coterie.models.additive.validation import check, factor_count, group_counts
 from coterie.models.base import Estimator
 from coterie.models.data_digest import digest
 
+_PAIRS_AT_ONCE = 1 << 20  # whose distributions are in memory at once
+
 
 class AdditiveBlockModel(Estimator):
     """Additive block model of ratings, sampled by Markov chains.
@@ -425,6 +427,12 @@ class AdditiveBlockModel(Estimator):
 
     def _training_entropy(self, observed: Observed, engine: Engine) -> float:
         """Return the -log likelihood of the training ratings under the averaged predictions."""
-        p = pair_distributions(self.samples_, observed.users, observed.items, engine)
-        own = p[np.arange(len(p)), observed.level]
-        return float(-np.log(np.maximum(own, np.finfo(float).tiny)).sum())
+        nats = 0.0
+        for begin in range(0, len(observed.level), _PAIRS_AT_ONCE):
+            part = slice(begin, begin + _PAIRS_AT_ONCE)
+            p = pair_distributions(
+                self.samples_, observed.users[part], observed.items[part], engine
+            )
+            own = p[np.arange(len(p)), observed.level[part]]
+            nats -= float(np.log(np.maximum(own, np.finfo(float).tiny)).sum())
+        return nats

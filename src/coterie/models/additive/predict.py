@@ -19,7 +19,7 @@ from coterie.kernels.additive.fold_in import (
 )
 from coterie.kernels.additive.predict import Samples, distributions
 
-_PAIRS_PER_TASK = 1 << 12
+_PAIRS_PER_TASK = 1 << 14  # every task reads all samples once, so small tasks read them often
 _NODES_PER_TASK = 64
 _SWEEPS = 3  # of an added user or item per sample; each sample starts from the previous one
 
@@ -33,8 +33,8 @@ def pair_distributions(
     """Return P(rating) for pairs of user and item numbers: pairs x levels."""
     order = np.argsort(users, kind="stable")
     u, v = users[order].astype(np.int64), items[order].astype(np.int64)
-    begins = np.arange(0, len(u), _PAIRS_PER_TASK)
-    ends = np.minimum(begins + _PAIRS_PER_TASK, len(u))
+    bounds = np.linspace(0, len(u), -(-len(u) // _PAIRS_PER_TASK) + 1).astype(np.int64)
+    begins, ends = bounds[:-1], bounds[1:]
     task = partial(distributions, samples, u, v)
     if len(begins) <= 1:
         parts = [task(int(b), int(e)) for b, e in zip(begins, ends, strict=True)]

@@ -29,6 +29,8 @@ from coterie.models.additive.validation import SamplingPlan
 # If a save takes longer than _QUICK seconds, the next one waits for this many times its duration
 _SAVING_SHARE = 20.0
 _QUICK = 0.5
+# Ratings; with more, chains start one after the other: a start needs four times a chain's memory
+_STARTED_TOGETHER = 5_000_000
 
 
 def sample_chains(
@@ -49,7 +51,11 @@ def sample_chains(
     if not len(fit.keys) == len(fit.kinds) == plan.n_chains:
         with file.errors():
             raise ArrayError(f"chains: {len(fit.keys)} instead of {plan.n_chains}")
-    started = engine.map(partial(start_chain, inputs=inputs), fit.keys, fit.kinds)
+    start = partial(start_chain, inputs=inputs)
+    if len(inputs.observed.level) <= _STARTED_TOGETHER:
+        started = engine.map(start, fit.keys, fit.kinds)
+    else:
+        started = [start(*own) for own in zip(fit.keys, fit.kinds, strict=True)]
     chains, presence_pairs = zip(*started, strict=True)
     if fit.chains:  # from a checkpoint
         with file.errors():

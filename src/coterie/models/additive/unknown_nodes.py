@@ -1,0 +1,73 @@
+"""A user or an item of whom nothing is known, as a sample of the additive model predicts one.
+
+Offset and factors are their prior means, and their prior variances add to the spread. Groups and
+response style are those of a user (or item) drawn at random in each sample, so that a prediction
+averages over them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from coterie.kernels.additive.predict import Samples
+from coterie.models.additive.node_features import FeatureMap
+
+
+def unknown_user(
+    samples: Samples, features: FeatureMap, n_users: int, n_items: int
+) -> dict[str, np.ndarray]:
+    """Return the fields of samples whose only user is unknown.
+
+    The counts are those of the users and items that the model was fitted to: what is unknown does
+    not depend on users and items that are added later.
+    """
+    donors = _donors(samples.user_spreads[:, :n_users], 0)
+    at = np.arange(len(donors))
+    means = _prior_means(features, samples.user_links)
+    spreads = _prior_variances(samples, 0, samples.item_factors[:, :n_items])
+    return {
+        "user_labels": samples.user_labels[at, donors][:, None],
+        "styles": samples.styles[at, donors][:, None],
+        "user_offsets": means[:, None, -1],
+        "user_factors": np.ascontiguousarray(means[:, None, :-1]),
+        "user_spreads": spreads[:, None],
+    }
+
+
+def unknown_item(
+    samples: Samples, features: FeatureMap, n_users: int, n_items: int
+) -> dict[str, np.ndarray]:
+    """Return the fields of samples whose only item is unknown."""
+    donors = _donors(samples.item_spreads[:, :n_items], 1)
+    means = _prior_means(features, samples.item_links)
+    spreads = _prior_variances(samples, 1, samples.user_factors[:, :n_users])
+    return {
+        "item_labels": samples.item_labels[np.arange(len(donors)), donors][:, None],
+        "item_offsets": means[:, None, -1],
+        "item_factors": np.ascontiguousarray(means[:, None, :-1]),
+        "item_spreads": spreads[:, None],
+    }
+
+
+def _donors(spreads: np.ndarray, seed: int) -> np.ndarray:
+    """Draw one node per sample; nodes with many ratings have small spreads and are drawn more."""
+    weights = np.cumsum(1.0 / np.maximum(spreads.astype(np.float64), 1e-6), axis=1)
+    places = np.random.default_rng(seed).random(len(spreads)) * weights[:, -1]
+    found = [np.searchsorted(own, place) for own, place in zip(weights, places, strict=True)]
+    return np.asarray(np.minimum(found, spreads.shape[1] - 1), np.int64)
+
+
+def _prior_means(features: FeatureMap, links: np.ndarray) -> np.ndarray:
+    """Return the prior means of factors and offset: T x (K + 1)."""
+    own = features.values(features.side_center[None], None)[0]
+    if not len(own):
+        return np.zeros((len(links), links.shape[2]), np.float32)
+    return np.asarray(np.einsum("d,tdk->tk", own, links), np.float32)
+
+
+def _prior_variances(samples: Samples, side: int, others: np.ndarray) -> np.ndarray:
+    """Return the variance that an unknown node adds to a location in each sample."""
+    spreads = 1.0 / np.maximum(samples.precisions[:, side].astype(np.float64), 1e-3)
+    squares = (others.astype(np.float64) ** 2).mean(axis=1)  # T x K
+    spreads += (squares / np.maximum(samples.factor_precisions[:, side, :-1], 1e-3)).sum(axis=1)
+    return spreads.astype(np.float32)
