@@ -29,6 +29,7 @@ from coterie.anonymize.private.clustering_profile import (
 )
 from coterie.anonymize.private.degree_posterior import (
     DegreeDistribution,
+    _discounted,
     falling_fit,
     largest_degrees,
     posterior_means,
@@ -349,3 +350,12 @@ def test_pairs_of_blocks_without_more_than_the_background_become_separate() -> N
     moved = separate(ends, 0.3)
     assert moved[0, 2] == moved[1, 2] == 0
     assert moved[0, 1] > 20
+
+
+@pytest.mark.parametrize("length", [0, 1, 50])
+def test_discounted_sums_are_those_of_the_filter_of_scipy(length: int) -> None:
+    from scipy.signal import lfilter
+
+    values = np.random.default_rng(length).random(length)
+    filtered = lfilter([1.0], [1.0, -np.exp(-0.3)], values)
+    np.testing.assert_allclose(_discounted(values, 0.3), filtered, rtol=1e-14)

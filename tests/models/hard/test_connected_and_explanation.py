@@ -13,7 +13,13 @@ from tests import reference as ref
 
 import coterie as ct
 from coterie.base.errors import AssumptionWarning, InputError
-from coterie.models.hard.connected import _Merger, connect, disconnected_blocks
+from coterie.models.hard import connected
+from coterie.models.hard.connected import (
+    _Merger,
+    connect,
+    connected_parts,
+    disconnected_blocks,
+)
 from coterie.models.hard.explanation import inside_edges
 
 
@@ -25,6 +31,19 @@ def random_graph(n: int, m: int, seed: int, objective: str) -> ct.Graph:
         return ct.Graph.from_edges(source, target, n_nodes=n, directed=True)
     weights = rng.integers(1, 5, pairs.shape[1]) if objective == "weighted" else None
     return ct.Graph.from_edges(*pairs, weights=weights, n_nodes=n)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "objective"),
+    [(1, 1, "simple"), (40, 30, "directed"), (60, 50, "simple"), (90, 300, "simple")],
+)
+def test_small_and_large_graphs_have_the_same_parts(n, m, objective, monkeypatch) -> None:
+    graph = random_graph(n, m, 3, objective)
+    labels = np.random.default_rng(4).integers(0, 4, n)
+    small = connected_parts(graph, labels)
+    monkeypatch.setattr(connected, "_FEW_EDGES", -1)  # SciPy
+    large = connected_parts(graph, labels)
+    assert small.dtype == large.dtype and small.tolist() == large.tolist()
 
 
 def entropy(objective: str, graph: ct.Graph, labels: np.ndarray) -> float:
