@@ -121,6 +121,7 @@ def test_suggestions_pass(people: tuple[Graph, np.ndarray]) -> None:
         (Graph.from_edges([0, 1], [1, 2]), "too small for classes of 10"),
         (Graph.from_edges([], [], n_nodes=50), "no edge"),
         (Graph.from_edges(*np.triu_indices(40, 1), n_nodes=40), "A2"),
+        (Graph.from_edges(*np.triu_indices(700, 1), n_nodes=700), "100 % of all pairs"),
     ],
 )
 def test_graphs_that_cannot_be_protected_are_refused(graph: Graph, words: str) -> None:

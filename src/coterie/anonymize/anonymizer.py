@@ -522,6 +522,16 @@ class Anonymizer(Estimator):
             return [
                 f"{k} blocks of at least {least} people need {k * least} people, the graph has {n}"
             ]
+        policy, density = self.policy or Policy(), 2 * graph.n_edges / (n * (n - 1))
+        if policy.edge_share <= 0 and density >= policy.edge_probability:
+            # The density of some cell is at least the mean. Counting the 4-cliques of a complete
+            # graph, to refuse it afterwards, would take hours.
+            return [
+                f"A2: {100 * density:.3g} % of all pairs of people are connected, so with any "
+                f"classes some edges are in cells (pairs of classes) of which "
+                f"{100 * policy.edge_probability:g} % of the pairs or more are connected in the "
+                "original (the policy allows 0 %)"
+            ]
         return []
 
     def _too_many_releases(self, earlier: int) -> list[str]:

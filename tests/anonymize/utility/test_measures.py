@@ -113,3 +113,19 @@ def test_comparison_json_has_the_documented_keys() -> None:
 def test_measures_of_an_empty_graph() -> None:
     m = measure(_graph([], 3))
     assert (m.average_path_length, m.diameter, m.global_clustering, m.isolates) == (0.0, 0, 0.0, 3)
+
+
+def test_distances_of_a_long_path_are_those_of_the_formula() -> None:
+    """Few nodes are in the front of the search, which has as many levels as the path has nodes."""
+    n = 1500
+    path = Graph.from_edges(np.arange(n - 1), np.arange(1, n))
+    expected = [n] + [2 * (n - d) for d in range(1, n)]
+    assert path_lengths(path).counts.tolist() == expected
+
+
+def test_a_path_of_many_people_is_measured_from_a_sample() -> None:
+    """All pairs of 100,000 people in a row would take hours."""
+    n = 3000
+    found = path_lengths(Graph.from_edges(np.arange(n - 1), np.arange(1, n)))
+    assert not found.exact
+    assert found.interval[0] <= (n + 1) / 3 <= found.interval[1]

@@ -13,6 +13,7 @@ from coterie.kernels.graphs.paths import SOURCES, distance_counts
 
 EXACT_WORK = 1 << 36  # nodes times degree sum: about 20 s on one core
 SAMPLED_SOURCES = 2048
+_LONG = 1000  # if the first sources have longer paths, a sample is measured as well
 _SAMPLE_SEED = 0  # fixed: the result depends on the graph alone
 
 
@@ -53,7 +54,12 @@ def path_lengths(
     def batch(starts: np.ndarray) -> np.ndarray:
         return np.asarray(distance_counts(graph.indptr, graph.indices, starts))
 
-    parts = (engine or LocalEngine(1)).map(batch, batches)
+    parts = []
+    if exact and n > SAMPLED_SOURCES and sources is None:
+        parts = [batch(batches[0])]
+        if len(parts[0]) > _LONG:  # a work of all pairs, which bits do not save
+            return path_lengths(graph, engine, sources=SAMPLED_SOURCES)
+    parts += (engine or LocalEngine(1)).map(batch, batches[len(parts) :])
     counts = np.zeros(max((len(p) for p in parts), default=1), np.int64)
     for part in parts:
         counts[: len(part)] += part
