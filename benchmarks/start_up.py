@@ -117,7 +117,7 @@ def main() -> None:
         asked="each command with an empty cache of compiled kernels, then again when the "
         "process in the background had ended",
         threads="default",
-        remarks="Environment without development packages; Python's bytecode is stored.",
+        remarks="Rows of several runs" if given.only else "",
     )
 
 

@@ -114,6 +114,16 @@ TABLES: dict[str, Table] = {
             "seconds to the first page": "{seconds:.2f}",
         },
     ),
+    "start-up": _one(
+        "start-up",
+        "commands",
+        {
+            "command": "{command}",
+            "first time, CPU seconds": "{first_cpu:.1f}",
+            "second time, CPU seconds": "{second_cpu:.1f}",
+            "in the background, CPU seconds": "{background_cpu:.0f}",
+        },
+    ),
     "default-releases": _one(
         "releases",
         "communities",
