@@ -209,11 +209,11 @@ def description(
                 }
             )
             show(rows[-1])
-            record_descriptions(record, rows, peer, nested=nested)
+            record_descriptions(record, rows, peer, nested=nested, earlier=earlier is not None)
 
 
 def record_descriptions(
-    record: Recorder, rows: list[dict[str, Any]], peer: str, *, nested: bool
+    record: Recorder, rows: list[dict[str, Any]], peer: str, *, nested: bool, earlier: bool
 ) -> None:
     """Write the rows so far, so that a run that is stopped is kept."""
     section = "nested" if nested else "description"
@@ -233,6 +233,7 @@ def record_descriptions(
         "processes",
         threads="1",
         versions={"graph-tool": peer},
+        remarks="graph-tool ran earlier in the same conditions (option --peer)" if earlier else "",
     )
 
 
