@@ -209,6 +209,13 @@ def description(
                 }
             )
             show(rows[-1])
+            record_descriptions(record, rows, peer, nested=nested, earlier=earlier is not None)
+
+
+def record_descriptions(
+    record: Recorder, rows: list[dict[str, Any]], peer: str, *, nested: bool, earlier: bool
+) -> None:
+    """Write the rows so far, so that a run that is stopped is kept."""
     section = "nested" if nested else "description"
     asked, search, scored = "auto", "minimize_blockmodel_dl", "BlockState"
     if nested:
@@ -216,7 +223,7 @@ def description(
     record.add(
         section,
         kept(record, section, rows, "graph"),
-        title=f"Shortest {kind} descriptions, degree-corrected, any number of blocks",
+        title=f"Shortest descriptions ({asked}), degree-corrected, any number of blocks",
         data="networks of graph-tool's collection, without directions, weights, loops and repeated "
         "edges",
         asked=f'coterie: GeneralizedKMeans("{asked}", objective="degree-corrected", rng=0). '
@@ -226,6 +233,7 @@ def description(
         "processes",
         threads="1",
         versions={"graph-tool": peer},
+        remarks="graph-tool ran earlier in the same conditions (option --peer)" if earlier else "",
     )
 
 

@@ -10,11 +10,13 @@ from tests.reference import description_length, set_partitions
 
 import coterie as ct
 from coterie.base.errors import InputError
+from coterie.base.progress import silent
 from coterie.data.generators import degree_corrected_sbm, planted_partition
 from coterie.engine import LocalEngine
 from coterie.models.agreement import adjusted_rand
 from coterie.models.hard.description.nested import nested_length
-from coterie.models.hard.description.state import KINDS, multigraph
+from coterie.models.hard.description.search import DescriptionSearch, Trail
+from coterie.models.hard.description.state import KINDS, multigraph, start_state
 from coterie.models.hard.label_tools import renumber
 
 EDGES = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5)]
@@ -40,6 +42,21 @@ def test_small_graphs_get_the_shortest_of_all_partitions(objective):
     own = description_length(EDGES, found.labels_.tolist(), objective)
     assert math.isclose(found.description_length_, own, abs_tol=1e-8)
     assert found.locally_optimal_
+
+
+def test_merging_past_the_first_minimum_keeps_the_best():
+    graph, _ = degree_corrected_sbm(400, 4, mean_degree=10, rng=1)
+    edges = multigraph(graph.indptr, graph.indices)
+    state = start_state(KINDS["degree-corrected"], edges, np.arange(400) // 10)
+    search = DescriptionSearch(state, np.random.default_rng(0), Trail(silent))
+    search.descend()
+    shortest, blocks = search.best_length, search.state.n_blocks
+    assert search.merges(1) == 0  # no merge alone helps
+    assert search.overshoot_level(1)
+    assert search.state.n_blocks < blocks
+    assert math.isclose(search.length, search.state.length(), abs_tol=1e-6)
+    assert search.best_length <= shortest
+    assert not search.overshoot_level(search.state.n_blocks)
 
 
 def test_planted_blocks_and_their_number_are_found():
