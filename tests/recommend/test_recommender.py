@@ -78,9 +78,25 @@ def test_best_predicts_unknown_users_and_items_as_average_ones(tmp_path) -> None
     assert rec.recommend(999, 1, order="rating")[0].rating == by_nobody.max()
     p = rec.predict_proba([999, 3, 999], [4, 999, 999])
     assert_allclose(p.sum(axis=1), 1.0, rtol=1e-5)
+    unknown = np.array([-1, 3, -1]), np.array([4, -1, -1])
+    by_model = rec.adapter_.unknown_distributions(*unknown, "local")
     rec.fold_in(ct.Ratings.from_arrays([70, 70], [1, 2], [1, 5])).save(tmp_path / "model")
     again = ct.load_recommender(tmp_path / "model")
+    p = rec.predict_proba([999, 3, 999], [4, 999, 999])
     assert_array_equal(again.predict_proba([999, 3, 999], [4, 999, 999]), p)
+    assert_array_equal(again.adapter_.unknown_distributions(*unknown, "local"), by_model)
+
+
+def test_few_ratings_of_an_item_count_less_than_the_model(fitted) -> None:
+    """The answer for an unknown user lies between the model's and that of the item's ratings."""
+    rec = fitted["best"]
+    number = rec.items_.numbers([100])
+    found = rec.predict_proba(["nobody"], [100])
+    of_item = rec.table_.item_distributions(number)
+    of_model = rec.adapter_.unknown_distributions(np.array([-1]), number, "local")
+    n = rec.table_.item_counts[number].sum()
+    weight = n / (n + prior_weight(rec.table_.item_counts))
+    assert_allclose(found, weight**2 * of_item + (1 - weight**2) * of_model)
 
 
 def test_prior_weight_is_the_ratio_of_variances() -> None:

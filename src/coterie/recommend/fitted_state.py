@@ -75,16 +75,20 @@ class FittedState:
     ) -> np.ndarray:
         """Return P(value) of pairs with an unknown user, an unknown item (-1), or both.
 
-        A model that cannot predict them gets the distribution of the item's ratings, else of the
-        user's, else of all ratings.
+        It is the distribution of the item's ratings, else of the user's, else of all ratings. The
+        fewer ratings there are, the more it follows a model that predicts an average user or item.
         """
+        table, rated = self.table, items >= 0
+        p = np.empty((len(users), len(self.adapter.values)))
+        p[rated] = table.item_distributions(items[rated])
+        p[~rated] = table.user_distributions(users[~rated])
         if getattr(self.adapter, "predicts_unknown", False):
             by_model = getattr(self.adapter, "unknown_distributions")  # noqa: B009
-            return np.asarray(by_model(users, items, engine))
-        p = np.empty((len(users), len(self.adapter.values)))
-        rated = items >= 0
-        p[rated] = self.table.item_distributions(items[rated])
-        p[~rated] = self.table.user_distributions(users[~rated])
+            weight = np.empty((len(users), 1))
+            weight[rated, 0] = table.item_weights(items[rated])
+            weight[~rated, 0] = table.user_weights(users[~rated])
+            # Squared: the model has seen these ratings too, and shrinks few of them better.
+            p += (1 - weight**2) * (by_model(users, items, engine) - p)
         return p
 
     @property

@@ -62,6 +62,16 @@ class RatingTable:
         """Return the distribution of each item's ratings, mixed with that of all ratings."""
         return self._mixed(self.item_counts, self._item_prior_weight, items)
 
+    def user_weights(self, users: np.ndarray) -> np.ndarray:
+        """Return the share of each user's own ratings in `user_distributions`."""
+        own = np.append(self.user_counts.sum(axis=1), 0)[users]
+        return np.asarray(own / (own + self._user_prior_weight))
+
+    def item_weights(self, items: np.ndarray) -> np.ndarray:
+        """Return the share of each item's own ratings in `item_distributions`."""
+        own = np.append(self.item_counts.sum(axis=1), 0)[items]
+        return np.asarray(own / (own + self._item_prior_weight))
+
     @cached_property
     def _user_prior_weight(self) -> float:
         return prior_weight(self.user_counts)

@@ -344,9 +344,9 @@ class Recommender(Estimator):
     ) -> np.ndarray:
         """Return the distribution of the rating of each pair.
 
-        A user or an item without ratings is predicted as an average one by `best`. With other
-        models such pairs get the distribution of the item's ratings, else of the user's, else of
-        all ratings. `unseen` returns which pairs these are.
+        Pairs with a user or an item without ratings get the distribution of the item's ratings,
+        else of the user's, else of all ratings; with `best`, the fewer ratings there are, the more
+        what the model predicts for an average user or item. `unseen` returns which pairs these are.
 
         Parameters
         ----------
