@@ -122,14 +122,23 @@ def test_outer_stubs_are_exact_and_leave_people_with_few_contacts_inside() -> No
     rng = default_rng(1)
     degrees = np.repeat([1, 2, 10], [300, 300, 100])
     block = (np.arange(700) % 2).astype(np.int32)
-    outer = choose_outer_stubs(degrees, block, np.array([300, 200]), 1.0, rng)
+    known = (degrees > 1).astype(float)  # all contacts of everybody know each other
+    outer = choose_outer_stubs(degrees, block, np.array([300, 200]), known, rng)
     assert np.bincount(block, outer).tolist() == [300, 200]
     assert (outer <= degrees).all() and (outer[degrees == 1] == 0).all()
     assert outer[degrees == 10].sum() > 2 * outer[degrees == 2].sum()
     everything = choose_outer_stubs(
-        degrees, block, np.bincount(block, degrees).astype(int), 0.5, rng
+        degrees, block, np.bincount(block, degrees).astype(int), known / 2, rng
     )
     assert (everything == degrees).all()
+
+
+def test_people_whose_contacts_know_each_other_have_fewer_outer_stubs() -> None:
+    degrees, block = np.full(1000, 6), np.zeros(1000, np.int32)
+    clustering = np.repeat([0.0, 0.4], 500)  # a mean of .2: most outer stubs are random ones
+    outer = choose_outer_stubs(degrees, block, np.array([1500]), clustering, default_rng(2))
+    assert outer.sum() == 1500
+    assert 1.2 * outer[500:].sum() < outer[:500].sum()
 
 
 def test_the_same_seed_gives_the_same_edges() -> None:
