@@ -60,7 +60,7 @@ def properties_not_kept(
         if allowed is None:
             allowed = abs(before) * (tolerance.relative or 0.0)
         if abs(after - before) > allowed + 1e-9:
-            lost.append(f"{tolerance.name}: {before:.3g} became {after:.3g}")
+            lost.append(f"{tolerance.name}: {_shown(before)} became {_shown(after)}")
     isolates = float(np.mean([m.isolates for m in draws])) - original.isolates
     if isolates > _ISOLATES * original.nodes:
         lost.append(f"connection: {isolates:.0f} more nodes without an edge")
@@ -72,11 +72,20 @@ def properties_not_kept(
     first = np.array(original.spectrum[:3])
     then = np.mean([m.spectrum[:3] for m in draws], axis=0)
     if (np.abs(then - first) > _EIGENVALUES * np.abs(first) + 1e-9).any():
-        shown_values = (", ".join(f"{v:.3g}" for v in values) for values in (first, then))
+        shown_values = (", ".join(map(_shown, values)) for values in (first, then))
         lost.append("largest eigenvalues: {} became {}".format(*shown_values))
     if communities is not None:
         lost += communities_not_kept(communities)
     return [*lost, *further_not_kept(further)]
+
+
+def _shown(value: float) -> str:
+    """Return a number with three digits, or all digits before the point.
+
+    >>> [_shown(x) for x in (0.03456, 12.34, 1127.4)]
+    ['0.0346', '12.3', '1,127']
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def further_not_kept(rows: Sequence[FullRow]) -> list[str]:
