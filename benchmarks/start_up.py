@@ -35,7 +35,7 @@ COMMANDS = {
     "import coterie (Python)": "python: import coterie",
     "GeneralizedKMeans(4).fit (Python, karate club)": (
         "python: import coterie as ct; "
-        "ct.GeneralizedKMeans(4, random_state=0).fit(ct.read_graph('karate.csv'))"
+        "ct.GeneralizedKMeans(4, rng=0).fit(ct.read_graph('karate.csv'))"
     ),
     "--help": "--help",
     "cluster karate --blocks auto": "cluster karate.csv --blocks auto",
