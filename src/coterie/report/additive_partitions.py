@@ -99,7 +99,10 @@ def partitions_section(partitions: tuple[PartitionSummary, ...]) -> Section:
             row_title="user group",
         )
         title = f"Table {place}: user groups and item groups"
-        caption = "U: user groups, I: item groups. Their members are listed below."
+        caption = (
+            "U: user groups, I: item groups. Their members are in the tables "
+            f"“Table {place}: the groups of …”."
+        )
         section.figures.append(Figure(title, chart, caption))
         for side, groups, names in (
             ("items", partition.items, columns),
