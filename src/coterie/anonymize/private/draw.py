@@ -33,6 +33,7 @@ from coterie.anonymize.private.block_structure import (
 from coterie.anonymize.private.clustering_profile import (
     NoisySum,
     clustering_sum,
+    common_sum,
     estimate_profile,
     implied_transitivity,
     triangle_sum,
@@ -162,7 +163,12 @@ class _Frame(NamedTuple):
 def _frame(answers: SketchAnswers, rng: Generator) -> _Frame:
     n, rate = answers.n_nodes, answers.degree_noise_rate
     m = min(answers.edge_count, n * (n - 1) // 2)
-    distribution = answers.degree_distribution()
+    epsilon, shares = answers.exact_epsilon, answers.shares
+    distribution = answers.degree_distribution().with_sum(
+        2 * m,
+        float(epsilon * shares.degree_counts / 2),
+        float(epsilon * shares.largest_degrees / 2),
+    )
     sequence = np.minimum(distribution.sequence(rng.random()), n - 1)
     samples = sample_posterior(answers.noisy_degrees, distribution, rate, rng)
     block_ends = ends_between(answers.block_edges, m)
@@ -191,7 +197,7 @@ def _clustering_targets(
     answers: SketchAnswers, degrees: np.ndarray, assortativity: float
 ) -> RewiringTargets:
     lowest = degree_bins(degrees)
-    profile = estimate_profile(degrees, lowest, noisy_sums(answers))
+    profile = estimate_profile(degrees, lowest, noisy_sums(answers, degrees))
     transitivity = implied_transitivity(degrees, lowest, profile)
     return RewiringTargets(lowest, profile, transitivity, assortativity)
 
@@ -231,8 +237,11 @@ def choose_separation(answers: SketchAnswers) -> float:
     return find_separation(modularity, repeated, clustering)
 
 
-def noisy_sums(answers: SketchAnswers) -> list[NoisySum]:
-    """Return the triangles and the clustering sums of a sketch, with their expected errors."""
+def noisy_sums(answers: SketchAnswers, degrees: np.ndarray) -> list[NoisySum]:
+    """Return the triangles and the clustering sums of a sketch, with their expected errors.
+
+    `degrees` are those of a draw; the errors follow from them and from the answers.
+    """
     epsilon, shares, unit = float(answers.exact_epsilon), answers.shares, answers.clustering_unit
     third = float(np.sort(answers.largest_degrees)[-3:].min(initial=answers.n_nodes))
     sums = [triangle_sum(answers.triangles, third, epsilon * float(shares.triangles))]
@@ -241,7 +250,14 @@ def noisy_sums(answers: SketchAnswers) -> list[NoisySum]:
     ):
         own, step = clustering_constants(answers.n_nodes, damping)
         sums.append(
-            clustering_sum(value / unit, damping, own / unit, step / unit, epsilon * float(share))
+            clustering_sum(
+                value / unit,
+                damping,
+                common_sum(degrees, third, damping),
+                own / unit,
+                step / unit,
+                epsilon * float(share),
+            )
         )
     return sums
 

@@ -92,7 +92,8 @@ def _require_distinct(
 def on_node_list(graph: Graph, ids: np.ndarray) -> Graph:
     """Return the graph with the declared nodes, in their order; an edge outside is an error.
 
-    The result has every edge once, and no self-loops, which the privacy proof needs. Nodes of the graph that have no edges and are not declared are left out.
+    The result has every edge once and no self-loops, which the privacy proof needs. Nodes of the
+    graph that have no edges and are not declared are left out.
     """
     if graph.directed:
         raise InputError(
