@@ -51,6 +51,9 @@ _EXTRA_BINS = 2  # bins of true degrees, in addition to those of noisy degrees
 _COARSE = 4  # bins per degree class of a disassortative graph
 # Degree classes are used if the assortativity is below this multiple of the global clustering
 _DISASSORTATIVE = -0.5
+# Share of the edges between degree classes whose ends are anywhere. The others are at the same
+# place of two rings, so that hubs and their neighbours form communities.
+_ANYWHERE = 0.2
 # How the constants were chosen: "The draw" in docs/explanation/differential-privacy.md
 _PROPOSALS = (35, 15)  # swaps per edge, in each round of rewiring and reconnecting …
 # Weight of the triangles, relative to the clustering by degree, in each round. If it is large from
@@ -69,6 +72,7 @@ class _Plan(NamedTuple):
     classes: Classes
     degrees: np.ndarray
     cells: np.ndarray
+    by_degree: bool  # whether the classes are degree classes inside blocks
     targets: RewiringTargets
 
 
@@ -190,7 +194,8 @@ def _plan(answers: SketchAnswers, separation: float, rng: Generator) -> _Plan:
     clustering = _clustering_targets(answers, frame.degrees, frame.binned.assortativity)
     label, degrees, cells = _fit_classes(answers, frame, separation, clustering.transitivity, rng)
     targets = _clustering_targets(answers, degrees, frame.binned.assortativity)
-    return _Plan(Classes(label, label), degrees, cells, targets)
+    by_degree = len(cells) > len(np.unique(answers.labels))
+    return _Plan(Classes(label, label), degrees, cells, by_degree, targets)
 
 
 def _clustering_targets(
@@ -227,7 +232,7 @@ def choose_separation(answers: SketchAnswers) -> float:
     def repeated(share: float) -> float:
         rng = np.random.default_rng(0)
         plan = _plan(answers, share, rng)
-        edges = _wire_once(plan.classes, plan.degrees, plan.cells, np.inf, rng)
+        edges = _wire_once(plan, np.inf, rng)
         edges = _rewire(edges, plan, _TRIAL_PROPOSALS, _MAX_TRIAL_PROPOSALS, 1.0, rng)
         graph = Graph.from_edges(edges.source, edges.target, n_nodes=answers.n_nodes)
         return repeated_modularity(graph, answers, rng)
@@ -301,17 +306,17 @@ def _classes(
 def _wire(plan: _Plan, rng: Generator) -> Wired:
     """Join inner ends near each other on a ring per class, and outer ends anywhere.
 
-    The order of the rings is the one, of a fixed list from sorted by degree to random, that
-    reaches the assortativity; a less random order makes a graph more assortative.
+    Outer ends of degree classes are mostly near the same place of two rings. The order of the
+    rings is the one, of a fixed list from sorted by degree to random, that reaches the
+    assortativity; a less random order makes a graph more assortative.
     """
-    classes, degrees, cells, targets = plan
-    goal = products_over_edges(degrees, targets.assortativity)
-    d = degrees.astype(np.float64)
+    goal = products_over_edges(plan.degrees, plan.targets.assortativity)
+    d = plan.degrees.astype(np.float64)
     seed = rng.integers(2**63)
 
     def wired(position: int) -> Wired:
         noise = float(_NOISES[position]) if position < len(_NOISES) else np.inf
-        return _wire_once(classes, degrees, cells, noise, np.random.default_rng(seed))
+        return _wire_once(plan, noise, np.random.default_rng(seed))
 
     low, high = 0, len(_NOISES)
     best = None  # the wiring at position `high`
@@ -323,14 +328,19 @@ def _wire(plan: _Plan, rng: Generator) -> Wired:
         else:
             low = middle + 1
     edges = wired(low) if best is None else best
-    return _join_rest(edges.source, edges.target, degrees, rng)
+    return _join_rest(edges.source, edges.target, plan.degrees, rng)
 
 
-def _wire_once(
-    classes: Classes, degrees: np.ndarray, cells: np.ndarray, noise: float, rng: Generator
-) -> Wired:
+def _wire_once(plan: _Plan, noise: float, rng: Generator) -> Wired:
     edges, _ = wire_inner_outer(
-        classes, degrees, cells, noise=noise, epsilon=0.0, limit=1.0, rng=rng
+        plan.classes,
+        plan.degrees,
+        plan.cells,
+        noise=noise,
+        epsilon=0.0,
+        limit=1.0,
+        rng=rng,
+        outer_epsilon=_ANYWHERE if plan.by_degree else 1.0,
     )
     return edges
 
