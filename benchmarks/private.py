@@ -8,7 +8,7 @@
     small             a generated network of 1,000 nodes, where randomized response is possible
     egos, collaborations, messages   generated networks of private_networks.py
 
-    python benchmarks/private.py astro-ph --no-release     # without the release: half the time
+    python benchmarks/private.py astro-ph --no-release     # without the release
 
 Data: ca-astroph and as-caida, from $COTERIE_DATA or the cache.
 """
@@ -69,11 +69,12 @@ def main() -> None:
     parser.add_argument(
         "--no-release", action="store_true", help="leave out the release that is not private"
     )
+    parser.add_argument("--threads", type=int, help="number of threads (default: all cores)")
     add_options(parser)
     given = parser.parse_args()
     record = Recorder("private", given)
     epsilons = [parse_epsilon(text) for text in given.epsilon.split(",")]
-    with LocalEngine() as engine:
+    with LocalEngine(given.threads) as engine:
         for name in given.parts or DATA:
             measure(name, epsilons, given.draws, record, engine, not given.no_release)
 
