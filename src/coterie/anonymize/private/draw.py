@@ -70,7 +70,9 @@ class _Plan(NamedTuple):
     """What is wired: classes, degrees and the ends between classes."""
 
     classes: Classes
-    degrees: np.ndarray
+    n_edges: int
+    dealt: np.ndarray  # the degree of each node
+    degrees: np.ndarray  # the same, with the sums of `cells`: some cells have no room for all ends
     cells: np.ndarray
     by_degree: bool  # whether the classes are degree classes inside blocks
     targets: RewiringTargets
@@ -195,7 +197,8 @@ def _plan(answers: SketchAnswers, separation: float, rng: Generator) -> _Plan:
     label, degrees, cells = _fit_classes(answers, frame, separation, clustering.transitivity, rng)
     targets = _clustering_targets(answers, degrees, frame.binned.assortativity)
     by_degree = len(cells) > len(np.unique(answers.labels))
-    return _Plan(Classes(label, label), degrees, cells, by_degree, targets)
+    classes = Classes(label, label)
+    return _Plan(classes, frame.n_edges, frame.degrees, degrees, cells, by_degree, targets)
 
 
 def _clustering_targets(
@@ -328,7 +331,7 @@ def _wire(plan: _Plan, rng: Generator) -> Wired:
         else:
             low = middle + 1
     edges = wired(low) if best is None else best
-    return _join_rest(edges.source, edges.target, plan.degrees, rng)
+    return _join_rest(edges.source, edges.target, plan.dealt, plan.n_edges, rng)
 
 
 def _wire_once(plan: _Plan, noise: float, rng: Generator) -> Wired:
@@ -346,14 +349,18 @@ def _wire_once(plan: _Plan, noise: float, rng: Generator) -> Wired:
 
 
 def _join_rest(
-    source: np.ndarray, target: np.ndarray, degrees: np.ndarray, rng: Generator
+    source: np.ndarray, target: np.ndarray, degrees: np.ndarray, n_edges: int, rng: Generator
 ) -> Wired:
-    """Join the ends that found no place, so that every node gets its degree if possible."""
+    """Join the ends that found no place, so that nodes get their degrees if possible.
+
+    No more than `n_edges` edges are made.
+    """
     made = np.bincount(np.r_[source, target], minlength=len(degrees))
     open_ends = rng.permutation(np.repeat(np.arange(len(degrees)), np.maximum(degrees - made, 0)))
+    open_ends = open_ends[: 2 * max(n_edges - len(source), 0)]
     space = np.zeros(len(open_ends) // 2, np.int32)
     sources, targets = np.r_[source, space], np.r_[target, space]
-    n_edges = join_open_ends(
+    found = join_open_ends(
         sources, targets, len(source), open_ends.astype(np.int32), stream_keys(rng, 1)[0]
     )
-    return Wired(sources[:n_edges], targets[:n_edges], len(open_ends) // 2 + len(source) - n_edges)
+    return Wired(sources[:found], targets[:found], len(open_ends) // 2 + len(source) - found)
