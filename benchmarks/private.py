@@ -6,7 +6,9 @@
     astro-ph, CAIDA   sketches with three epsilons, the configuration model with private degrees and
                       the release that is not private
     small             a generated network of 1,000 nodes, where randomized response is possible
-    egos, collaborations   generated networks of private_networks.py
+    egos, collaborations, messages   generated networks of private_networks.py
+
+    python benchmarks/private.py astro-ph --no-release     # without the release
 
 Data: ca-astroph and as-caida, from $COTERIE_DATA or the cache.
 """
@@ -35,7 +37,7 @@ from coterie.anonymize.private.budget import parse_epsilon
 from coterie.data import Graph, datasets
 from coterie.data.generators import planted_partition
 from coterie.engine import LocalEngine
-from private_networks import collaborations, egos
+from private_networks import collaborations, egos, messages
 from record import Recorder, add_options, show
 
 NAMES = {"astro-ph": "ca-astroph", "CAIDA": "as-caida"}
@@ -46,8 +48,9 @@ DATA = {
     "egos": "generated: a union of ten ego networks (4,166 nodes, 93,199 edges)",
     "collaborations": "generated: co-authors of papers, the largest of 235 authors "
     "(11,236 nodes, 118,494 edges)",
+    "messages": "generated: mail of a company (32,685 nodes, 180,807 edges)",
 }
-GENERATED = {"egos": egos, "collaborations": collaborations}
+GENERATED = {"egos": egos, "collaborations": collaborations, "messages": messages}
 SHORT = {
     SKETCH: "sketch",
     CONFIGURATION: "configuration model",
@@ -63,13 +66,17 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", help=f"any of {', '.join(DATA)} (default: all)")
     parser.add_argument("--draws", type=int, default=10, help="graphs per generator (default 10)")
     parser.add_argument("--epsilon", default="0.5,1,2", help="default: 0.5,1,2")
+    parser.add_argument(
+        "--no-release", action="store_true", help="leave out the release that is not private"
+    )
+    parser.add_argument("--threads", type=int, help="number of threads (default: all cores)")
     add_options(parser)
     given = parser.parse_args()
     record = Recorder("private", given)
     epsilons = [parse_epsilon(text) for text in given.epsilon.split(",")]
-    with LocalEngine() as engine:
+    with LocalEngine(given.threads) as engine:
         for name in given.parts or DATA:
-            measure(name, epsilons, given.draws, record, engine)
+            measure(name, epsilons, given.draws, record, engine, not given.no_release)
 
 
 def load(name: str) -> Graph:
@@ -83,12 +90,17 @@ def load(name: str) -> Graph:
 
 
 def measure(
-    name: str, epsilons: list[Fraction], draws: int, record: Recorder, engine: LocalEngine
+    name: str,
+    epsilons: list[Fraction],
+    draws: int,
+    record: Recorder,
+    engine: LocalEngine,
+    with_release: bool,
 ) -> None:
     """Run every generator on one network and record the table."""
     made: list[PrivateBenchmarkRow] = []
     # One epsilon at a time, recorded after each: a run that is stopped keeps what it has
-    for some in [*([epsilon] for epsilon in epsilons), []]:
+    for some in [*([epsilon] for epsilon in epsilons), *([[]] if with_release else [])]:
         made += private_benchmark(
             load(name),
             some,

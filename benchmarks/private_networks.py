@@ -1,7 +1,9 @@
-"""Two generated networks on which the draws of private sketches are developed.
+"""Three generated networks on which the draws of private sketches are developed.
 
     egos            ten ego networks: a hub joined to all members, dense overlapping circles
     collaborations  co-authors of papers, some of them with up to 235 authors
+    messages        mail of a company: sparse, a few hubs, most people are outsiders with few
+                    contacts, who know each other because they were written to together
 
 The parameters were set so that size, clustering, assortativity and path lengths are near those of
 real networks of the kind. They were not changed after a draw had been measured.
@@ -22,6 +24,7 @@ EGO_SIZES = (1045, 792, 755, 547, 347, 229, 190, 168, 66, 59)
 EGO_EDGES = 88_000
 LARGE_PAPERS = (235, 150, 120, 90, 80, 70, 60, 50, 50, 40)
 PAPER_EDGES = 118_489
+MAIL_NODES, MAIL_EDGES = 33_700, 180_800
 
 
 def egos(rng: Generator) -> Graph:
@@ -111,6 +114,44 @@ def collaborations(rng: Generator) -> Graph:
             if rng.random() < 0.06:
                 authors[i] = rng.integers(n_nodes)
         _add_clique(edges, np.unique(authors))
+    return _graph(edges, rng)
+
+
+def messages(rng: Generator) -> Graph:
+    """Return people who wrote to each other: a sparse network with hubs and much clustering."""
+    n_staff, n_owners, n_departments = 7_000, 160, 30
+    edges: Edges = set()
+    department = rng.choice(n_departments, n_staff, p=rng.dirichlet(np.full(n_departments, 1.5)))
+    activity = rng.lognormal(0, 1.4, n_staff)
+    activity[:n_owners] *= 6  # the people whose mail was collected
+    members = [np.flatnonzero(department == c) for c in range(n_departments)]
+    chance = activity / activity.sum()
+    inside = [activity[m] / max(activity[m].sum(), 1e-9) for m in members]
+    outsiders: list[list[int]] = [[] for _ in range(n_staff)]  # who wrote to each member of staff
+    n_nodes = n_staff
+    while len(edges) < MAIL_EDGES:
+        writer = int(rng.choice(n_staff, p=chance))
+        own, known = department[writer], outsiders[writer]
+        group = [writer]
+        for _ in range(int(np.clip(rng.lognormal(0.6, 1.1), 1, 60))):
+            if rng.random() < 0.5:
+                if n_nodes < MAIL_NODES and (not known or rng.random() < 0.5):
+                    if known and rng.random() < 0.06:  # known to another outsider only
+                        _add(edges, [n_nodes], [known[rng.integers(len(known))]])
+                    else:
+                        group.append(n_nodes)
+                    known.append(n_nodes)
+                    n_nodes += 1
+                elif known:
+                    group.append(known[rng.integers(len(known))])
+            elif rng.random() < 0.25:
+                group.append(int(rng.choice(n_staff, p=chance)))
+            else:
+                group.append(int(rng.choice(members[own], p=inside[own])))
+        people = np.unique(group)
+        a, b = np.triu_indices(len(people), 1)
+        joined = (people[a] == writer) | (people[b] == writer) | (rng.random(len(a)) < 0.4)
+        _add(edges, people[a[joined]], people[b[joined]])
     return _graph(edges, rng)
 
 

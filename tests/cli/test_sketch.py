@@ -85,6 +85,18 @@ def test_bad_input_is_exit_code_2_and_costs_nothing(folder: Path, options, messa
     assert (folder / "g.txt").read_text(encoding="utf-8") == EDGES
 
 
+def test_nothing_printed_says_how_many_edges_there_are(folder: Path) -> None:
+    """The exact number is private; a log with it next to the noisy one could be published."""
+    nodes = 300
+    edges = [(i, j) for i in range(nodes) for j in (i + 1, i + 7) if j < nodes]
+    assert len(edges) == 592
+    (folder / "g.txt").write_text("".join(f"{i} {j}\n" for i, j in edges), encoding="utf-8")
+    reading = sketch("--json", nodes=nodes)
+    assert reading.returncode == 0, reading.stderr
+    assert "→ graph\n" in reading.stderr
+    assert "592" not in reading.stderr
+
+
 def test_missing_options_are_named(folder: Path) -> None:
     done = run("sketch", "g.txt", "--dataset", "x", "--epsilon", "1")
     assert done.returncode == 2

@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie as ct
+from coterie.anonymize.draw.wiring import wire_inner_outer
+from coterie.anonymize.private import draw
 from coterie.anonymize.private.answers import SketchAnswers, ask, square_of
 from coterie.anonymize.private.block_separation import block_modularity, repeated_modularity
 from coterie.anonymize.private.block_structure import ends_between
@@ -76,6 +78,51 @@ def test_degree_classes_only_if_disassortativity_is_clear(answers: SketchAnswers
     n_blocks = len(np.unique(answers.labels))
     assert n_classes(0.6) == n_blocks
     assert n_classes(0.1) >= 2 * n_blocks
+
+
+def stars() -> Graph:
+    """Forty hubs with 25 neighbours each, who know another neighbour, and some another hub."""
+    rng = np.random.default_rng(0)
+    hubs, size = 40, 25
+    members = hubs + np.arange(hubs * size)
+    own = np.repeat(np.arange(hubs), size)
+    near = members[own * size + rng.integers(0, size, hubs * size)]
+    far = rng.integers(0, hubs, hubs * size)
+    some = rng.random(hubs * size) < 0.2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Graph.from_edges(
+            np.r_[own, members, members[some]],
+            np.r_[members, near, far[some]],
+            n_nodes=hubs + hubs * size,
+        )
+
+
+def test_nodes_get_their_degrees_although_cells_of_classes_are_full() -> None:
+    """Classes of a few hubs have no room for all ends: 3 % of the edges were lost."""
+    network = stars()
+    answers = ask(network, np.arange(network.n_nodes), Fraction(60))
+    drawn = draw_graph(answers, np.random.default_rng(0), 0.0)
+    assert abs(drawn.n_edges / answers.edge_count - 1) < 0.005
+    assert degree_ks(network, drawn) < 0.02
+
+
+def test_degree_classes_share_their_rings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hubs and their neighbours are in different classes, and form communities on the rings."""
+    asked = []
+
+    def wire(*given, outer_epsilon: float, **more):
+        asked.append(outer_epsilon)
+        return wire_inner_outer(*given, outer_epsilon=outer_epsilon, **more)
+
+    monkeypatch.setattr(draw, "wire_inner_outer", wire)
+    network = stars()
+    answers = ask(network, np.arange(network.n_nodes), Fraction(60))
+    plan = draw._plan(answers, 0.0, np.random.default_rng(0))
+    for by_degree in (True, False):
+        draw._wire_once(plan._replace(by_degree=by_degree), np.inf, np.random.default_rng(0))
+    assert plan.by_degree
+    assert asked == [draw._ANYWHERE, 1.0]
 
 
 def test_same_sketch_and_seed_same_graphs_on_any_threads(answers: SketchAnswers) -> None:

@@ -24,6 +24,7 @@ from coterie.anonymize.private.block_structure import (
 )
 from coterie.anonymize.private.clustering_profile import (
     NoisySum,
+    common_sum,
     estimate_profile,
     implied_transitivity,
 )
@@ -359,3 +360,41 @@ def test_discounted_sums_are_those_of_the_filter_of_scipy(length: int) -> None:
     values = np.random.default_rng(length).random(length)
     filtered = lfilter([1.0], [1.0, -np.exp(-0.3)], values)
     np.testing.assert_allclose(_discounted(values, 0.3), filtered, rtol=1e-14)
+
+
+def power_law(n_nodes: int, largest: float) -> DegreeDistribution:
+    """A distribution with N(d) = n / d^1.2 and hubs."""
+    degree = np.arange(1, 60)
+    tail = np.r_[float(n_nodes), n_nodes / degree**1.2, 0.0]
+    return DegreeDistribution(tail, np.linspace(largest, 60.0, 10))
+
+
+@pytest.mark.parametrize("factor", [0.95, 0.99, 1.0, 1.02, 1.1])
+def test_degrees_get_their_sum_at_the_uncertain_degrees(factor: float) -> None:
+    """The sum moves the hubs and a few nodes per degree, not one neighbour of many nodes."""
+    before = power_law(5000, 900.0)
+    total = factor * before.sequence(0.5).sum()
+    after = before.with_sum(total, 0.09, 0.025)
+    first, second = before.sequence(0.5), after.sequence(0.5)
+    assert abs(second.sum() - total) <= 60  # rounding: less than a neighbour per degree
+    assert (np.diff(after.tail) <= 0).all() and (np.diff(after.largest) <= 0).all()
+    reached = np.arange(1, 60)
+    moved = np.abs((first[:, None] >= reached).sum(0) - (second[:, None] >= reached).sum(0))
+    assert moved.max() <= abs(factor - 1) * first.sum() / 59 + 2  # spread over all degrees
+
+
+def test_a_sum_that_cannot_be_reached_gives_possible_degrees() -> None:
+    for total in (0.0, 1e9):
+        after = power_law(100, 90.0).with_sum(total, 0.09, 0.025).sequence(0.5)
+        assert after.min() >= 0
+        assert after.max() <= 99
+
+
+def test_the_common_sum_is_large_if_hubs_have_neighbours_of_low_degree() -> None:
+    star = np.r_[500, 480, np.full(900, 2)]
+    dense = np.full(900, 60)
+    assert common_sum(star, 480.0, 6) == pytest.approx(
+        240 * (1800 / 15 + 500 / (500 * 499 / 2) + 480 / (480 * 479 / 2)) / 2780
+    )
+    assert common_sum(dense, 60.0, 6) == pytest.approx(30 / (60 * 59 / 2))
+    assert common_sum(np.zeros(3, np.int64), 2.0, 6) == 0.0

@@ -75,6 +75,18 @@ def test_the_quotient_does_not_overflow(u: int, t: int, v: int, s: int) -> None:
         assert found == (u + t * v) // s
 
 
+def test_a_run_ends_where_the_size_no_longer_matters() -> None:
+    """Without an end, a run of 2^29 at this scale would give a negative size: 64 bits overflow."""
+    t = 2**34 - 1
+    run = int(private_noise._longest_run(np.int64(t), np.int64(1)))
+    success = [2, 1]  # the coin of probability 1/2 is 0, that of probability 1/3 is not
+    words = np.array([0, 0, *success * run, 1], np.int64)  # size 0 within t, its coin; the sign
+    out = np.zeros(1, np.int64)
+    filled, used = private_noise.fill_noise(words, t, 1, True, out, 0)
+    assert (filled, used, out[0]) == (1, len(words), -t * run)
+    assert t * run >= 2 * noise.ANSWER_LIMIT
+
+
 @given(st.integers(2, 2**62), st.integers(0, 2**63 - 1))
 def test_words_beyond_the_last_complete_round_are_rejected(size: int, word: int) -> None:
     words = np.array([word, 0], np.int64)
@@ -163,8 +175,13 @@ def test_every_epsilon_gives_scales_that_the_sampler_takes(epsilon: str) -> None
             scale = sensitivity / (exact * share)
             assert scale.numerator < 2**34
             assert scale.denominator < 2**42
-            # noise that would overflow is beyond the limit of an answer, whatever the count
-            assert 2**48 * scale >= 2 * noise.ANSWER_LIMIT
+            # a run that is ended gives noise beyond the limit of an answer, whatever the count,
+            # and the size still fits into 64 bits
+            t, s = scale.numerator, scale.denominator
+            longest = int(private_noise._longest_run(np.int64(t), np.int64(s)))
+            assert t * longest // s >= 2 * noise.ANSWER_LIMIT
+            assert (t - 1 + t * longest) // s < 2**62
+            assert longest <= 2**48
 
 
 PRIVATE_MODULES = [

@@ -102,6 +102,22 @@ def test_other_kinds_of_graphs_and_missing_names_cost_nothing(made, tmp_path: Pa
     assert spent(tmp_path) == 0
 
 
+@pytest.mark.parametrize(
+    ("indptr", "indices"),
+    [
+        ([0, 2, 4, 4], [1, 1, 0, 0]),  # an edge twice: it would count twice
+        ([0, 2, 3, 3], [0, 1, 0]),  # a self-loop
+        ([0, 1, 1, 1], [1]),  # an edge in one row only
+    ],
+)
+def test_a_graph_that_is_not_simple_costs_nothing(made, tmp_path: Path, indptr, indices) -> None:
+    """A graph made by the constructor may break what the sensitivities rest on."""
+    graph = ct.Graph(np.array(indptr), np.array(indices, np.int32), np.arange(3))
+    with pytest.raises(ct.InputError, match="repeated edges"):
+        made.fit(graph, nodes=3)
+    assert spent(tmp_path) == 0
+
+
 def test_nodes_are_declared_by_number_ids_or_file(made, tmp_path: Path) -> None:
     names = ct.Graph.from_edges(["ann", "bob"], ["bob", "eve"])
     listed = tmp_path / "people.txt"

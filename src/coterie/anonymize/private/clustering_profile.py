@@ -17,7 +17,6 @@ _BEND = 0.05  # expected second difference between bins
 _SLOPE = 0.3  # expected first difference
 _ROBUST_ROUNDS = 8
 _COMMON_SHARE = 0.5  # expected largest number of common neighbours, as a share of a large degree
-_COMMON_SUM = 1.0  # expected largest sum of weights over common neighbours, for either damping
 
 
 class NoisySum(NamedTuple):
@@ -48,10 +47,29 @@ def triangle_sum(triangles: float, large_degree: float, epsilon: float) -> Noisy
     return NoisySum(3.0 * max(triangles, 0.0), 3.0 * error, 0)
 
 
-def clustering_sum(value: float, damping: int, own: float, step: float, epsilon: float) -> NoisySum:
-    """Return a clustering sum with a guessed error; `own` and `step` are public constants."""
-    error = ladder_error(2 * own + _COMMON_SUM, step, epsilon)
-    return NoisySum(max(value, 0.0), error, damping)
+def clustering_sum(
+    value: float, damping: int, common: float, own: float, step: float, epsilon: float
+) -> NoisySum:
+    """Return a clustering sum with a guessed error.
+
+    `own` and `step` are public constants; `common` is that of `common_sum`.
+    """
+    return NoisySum(max(value, 0.0), ladder_error(2 * own + common, step, epsilon), damping)
+
+
+def common_sum(degrees: np.ndarray, large_degree: float, damping: int) -> float:
+    """Return the expected largest sum of weights over the common neighbours of two nodes.
+
+    As many common neighbours as for the triangles, with the mean weight of the end of a random
+    edge. Two hubs that share many neighbours of low degree make the noise of a clustering sum as
+    large as the sum.
+    """
+    d = degrees[degrees > 0].astype(np.float64)
+    if not len(d):
+        return 0.0
+    floor = np.maximum(d, damping)
+    weight = float(np.average(1 / (floor * (floor - 1) / 2), weights=d))
+    return _COMMON_SHARE * max(large_degree, 2.0) * weight
 
 
 def estimate_profile(

@@ -29,6 +29,7 @@ _SHAPES = (-0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5)  # of a generalised Pare
 _N_SCALES = 30
 _OUTLIERS = 0.75  # this many degrees, times the scale of the noise, may leave the distribution
 _CAUTION = 2.0  # … if their squares exceed those of the noise by more than this factor
+_SUM_ROUNDS = 8  # of moving degrees until they have their sum; rounding leaves a few ends
 
 
 def falling_fit(values: np.ndarray) -> np.ndarray:
@@ -179,6 +180,37 @@ class DegreeDistribution:
         tail = np.r_[float(n_nodes), smooth_tail(tail_counts, n_nodes, rate), 0.0]
         tail = np.minimum.accumulate(tail)
         return cls(tail, largest_degrees(tail, tail_counts, rate, largest, largest_rate))
+
+    def with_sum(self, total: float, rate: float, largest_rate: float) -> DegreeDistribution:
+        """Return a distribution close to this one whose degrees sum to about `total`.
+
+        The sum is known much more exactly than its parts, from the number of edges. What is
+        missing is divided between the largest degrees and the counts below them, in proportion to
+        the variances of both sums, as the noise explains them (`rate` and `largest_rate`). A
+        largest degree is known from its own answer, and from the counts: these are wrong by some
+        ranks, and the degrees of neighbouring ranks differ little in narrow distributions. A count
+        moves by a few nodes, and a largest degree by a few neighbours, in place of one neighbour
+        at many nodes of low degree.
+        """
+        tail, largest = self.tail.copy(), self.largest.copy()
+        n, top = self.n_nodes, len(largest)
+        limit = max(n - 1.0, 0.0)
+        for _ in range(_SUM_ROUNDS):
+            found = DegreeDistribution(tail, largest)
+            missing = total - float(found.sequence(0.5).sum())
+            counted = int(np.count_nonzero(tail[1:] > top))
+            per_rank = (largest[0] - largest[-1]) / top if top else 0.0
+            in_counts = 2 * counted / rate**2
+            in_largest = 2 * top * min(1 / largest_rate, per_rank / rate) ** 2
+            if abs(missing) < 1 or in_counts + in_largest == 0:
+                return found
+            part = missing * in_counts / (in_counts + in_largest)
+            if counted:
+                moved = np.clip(tail[1 : counted + 1] + part / counted, top, n)
+                tail[1 : counted + 1] = np.minimum.accumulate(moved)
+            if top:
+                largest = np.clip(largest + (missing - part) / top, counted, limit)
+        return DegreeDistribution(tail, largest)
 
     @property
     def n_nodes(self) -> int:

@@ -33,6 +33,7 @@ from coterie.anonymize.private.block_structure import (
 from coterie.anonymize.private.clustering_profile import (
     NoisySum,
     clustering_sum,
+    common_sum,
     estimate_profile,
     implied_transitivity,
     triangle_sum,
@@ -50,6 +51,9 @@ _EXTRA_BINS = 2  # bins of true degrees, in addition to those of noisy degrees
 _COARSE = 4  # bins per degree class of a disassortative graph
 # Degree classes are used if the assortativity is below this multiple of the global clustering
 _DISASSORTATIVE = -0.5
+# Share of the edges between degree classes whose ends are anywhere. The others are at the same
+# place of two rings, so that hubs and their neighbours form communities.
+_ANYWHERE = 0.2
 # How the constants were chosen: "The draw" in docs/explanation/differential-privacy.md
 _PROPOSALS = (35, 15)  # swaps per edge, in each round of rewiring and reconnecting …
 # Weight of the triangles, relative to the clustering by degree, in each round. If it is large from
@@ -66,8 +70,11 @@ class _Plan(NamedTuple):
     """What is wired: classes, degrees and the ends between classes."""
 
     classes: Classes
-    degrees: np.ndarray
+    n_edges: int
+    dealt: np.ndarray  # the degree of each node
+    degrees: np.ndarray  # the same, with the sums of `cells`: some cells have no room for all ends
     cells: np.ndarray
+    by_degree: bool  # whether the classes are degree classes inside blocks
     targets: RewiringTargets
 
 
@@ -162,7 +169,12 @@ class _Frame(NamedTuple):
 def _frame(answers: SketchAnswers, rng: Generator) -> _Frame:
     n, rate = answers.n_nodes, answers.degree_noise_rate
     m = min(answers.edge_count, n * (n - 1) // 2)
-    distribution = answers.degree_distribution()
+    epsilon, shares = answers.exact_epsilon, answers.shares
+    distribution = answers.degree_distribution().with_sum(
+        2 * m,
+        float(epsilon * shares.degree_counts / 2),
+        float(epsilon * shares.largest_degrees / 2),
+    )
     sequence = np.minimum(distribution.sequence(rng.random()), n - 1)
     samples = sample_posterior(answers.noisy_degrees, distribution, rate, rng)
     block_ends = ends_between(answers.block_edges, m)
@@ -184,14 +196,16 @@ def _plan(answers: SketchAnswers, separation: float, rng: Generator) -> _Plan:
     clustering = _clustering_targets(answers, frame.degrees, frame.binned.assortativity)
     label, degrees, cells = _fit_classes(answers, frame, separation, clustering.transitivity, rng)
     targets = _clustering_targets(answers, degrees, frame.binned.assortativity)
-    return _Plan(Classes(label, label), degrees, cells, targets)
+    by_degree = len(cells) > len(np.unique(answers.labels))
+    classes = Classes(label, label)
+    return _Plan(classes, frame.n_edges, frame.degrees, degrees, cells, by_degree, targets)
 
 
 def _clustering_targets(
     answers: SketchAnswers, degrees: np.ndarray, assortativity: float
 ) -> RewiringTargets:
     lowest = degree_bins(degrees)
-    profile = estimate_profile(degrees, lowest, noisy_sums(answers))
+    profile = estimate_profile(degrees, lowest, noisy_sums(answers, degrees))
     transitivity = implied_transitivity(degrees, lowest, profile)
     return RewiringTargets(lowest, profile, transitivity, assortativity)
 
@@ -221,7 +235,7 @@ def choose_separation(answers: SketchAnswers) -> float:
     def repeated(share: float) -> float:
         rng = np.random.default_rng(0)
         plan = _plan(answers, share, rng)
-        edges = _wire_once(plan.classes, plan.degrees, plan.cells, np.inf, rng)
+        edges = _wire_once(plan, np.inf, rng)
         edges = _rewire(edges, plan, _TRIAL_PROPOSALS, _MAX_TRIAL_PROPOSALS, 1.0, rng)
         graph = Graph.from_edges(edges.source, edges.target, n_nodes=answers.n_nodes)
         return repeated_modularity(graph, answers, rng)
@@ -231,8 +245,11 @@ def choose_separation(answers: SketchAnswers) -> float:
     return find_separation(modularity, repeated, clustering)
 
 
-def noisy_sums(answers: SketchAnswers) -> list[NoisySum]:
-    """Return the triangles and the clustering sums of a sketch, with their expected errors."""
+def noisy_sums(answers: SketchAnswers, degrees: np.ndarray) -> list[NoisySum]:
+    """Return the triangles and the clustering sums of a sketch, with their expected errors.
+
+    `degrees` are those of a draw; the errors follow from them and from the answers.
+    """
     epsilon, shares, unit = float(answers.exact_epsilon), answers.shares, answers.clustering_unit
     third = float(np.sort(answers.largest_degrees)[-3:].min(initial=answers.n_nodes))
     sums = [triangle_sum(answers.triangles, third, epsilon * float(shares.triangles))]
@@ -241,7 +258,14 @@ def noisy_sums(answers: SketchAnswers) -> list[NoisySum]:
     ):
         own, step = clustering_constants(answers.n_nodes, damping)
         sums.append(
-            clustering_sum(value / unit, damping, own / unit, step / unit, epsilon * float(share))
+            clustering_sum(
+                value / unit,
+                damping,
+                common_sum(degrees, third, damping),
+                own / unit,
+                step / unit,
+                epsilon * float(share),
+            )
         )
     return sums
 
@@ -285,17 +309,17 @@ def _classes(
 def _wire(plan: _Plan, rng: Generator) -> Wired:
     """Join inner ends near each other on a ring per class, and outer ends anywhere.
 
-    The order of the rings is the one, of a fixed list from sorted by degree to random, that
-    reaches the assortativity; a less random order makes a graph more assortative.
+    Outer ends of degree classes are mostly near the same place of two rings. The order of the
+    rings is the one, of a fixed list from sorted by degree to random, that reaches the
+    assortativity; a less random order makes a graph more assortative.
     """
-    classes, degrees, cells, targets = plan
-    goal = products_over_edges(degrees, targets.assortativity)
-    d = degrees.astype(np.float64)
+    goal = products_over_edges(plan.degrees, plan.targets.assortativity)
+    d = plan.degrees.astype(np.float64)
     seed = rng.integers(2**63)
 
     def wired(position: int) -> Wired:
         noise = float(_NOISES[position]) if position < len(_NOISES) else np.inf
-        return _wire_once(classes, degrees, cells, noise, np.random.default_rng(seed))
+        return _wire_once(plan, noise, np.random.default_rng(seed))
 
     low, high = 0, len(_NOISES)
     best = None  # the wiring at position `high`
@@ -307,27 +331,36 @@ def _wire(plan: _Plan, rng: Generator) -> Wired:
         else:
             low = middle + 1
     edges = wired(low) if best is None else best
-    return _join_rest(edges.source, edges.target, degrees, rng)
+    return _join_rest(edges.source, edges.target, plan.dealt, plan.n_edges, rng)
 
 
-def _wire_once(
-    classes: Classes, degrees: np.ndarray, cells: np.ndarray, noise: float, rng: Generator
-) -> Wired:
+def _wire_once(plan: _Plan, noise: float, rng: Generator) -> Wired:
     edges, _ = wire_inner_outer(
-        classes, degrees, cells, noise=noise, epsilon=0.0, limit=1.0, rng=rng
+        plan.classes,
+        plan.degrees,
+        plan.cells,
+        noise=noise,
+        epsilon=0.0,
+        limit=1.0,
+        rng=rng,
+        outer_epsilon=_ANYWHERE if plan.by_degree else 1.0,
     )
     return edges
 
 
 def _join_rest(
-    source: np.ndarray, target: np.ndarray, degrees: np.ndarray, rng: Generator
+    source: np.ndarray, target: np.ndarray, degrees: np.ndarray, n_edges: int, rng: Generator
 ) -> Wired:
-    """Join the ends that found no place, so that every node gets its degree if possible."""
+    """Join the ends that found no place, so that nodes get their degrees if possible.
+
+    No more than `n_edges` edges are made.
+    """
     made = np.bincount(np.r_[source, target], minlength=len(degrees))
     open_ends = rng.permutation(np.repeat(np.arange(len(degrees)), np.maximum(degrees - made, 0)))
+    open_ends = open_ends[: 2 * max(n_edges - len(source), 0)]
     space = np.zeros(len(open_ends) // 2, np.int32)
     sources, targets = np.r_[source, space], np.r_[target, space]
-    n_edges = join_open_ends(
+    found = join_open_ends(
         sources, targets, len(source), open_ends.astype(np.int32), stream_keys(rng, 1)[0]
     )
-    return Wired(sources[:n_edges], targets[:n_edges], len(open_ends) // 2 + len(source) - n_edges)
+    return Wired(sources[:found], targets[:found], len(open_ends) // 2 + len(source) - found)

@@ -92,7 +92,8 @@ def _require_distinct(
 def on_node_list(graph: Graph, ids: np.ndarray) -> Graph:
     """Return the graph with the declared nodes, in their order; an edge outside is an error.
 
-    Nodes of the graph that have no edges and are not declared are left out.
+    The result has every edge once and no self-loops, which the privacy proof needs. Nodes of the
+    graph that have no edges and are not declared are left out.
     """
     if graph.directed:
         raise InputError(
@@ -105,6 +106,7 @@ def on_node_list(graph: Graph, ids: np.ndarray) -> Graph:
             remedy="give a graph without weights",
         )
     if np.array_equal(graph.ids, ids):
+        _require_simple(graph)
         return graph
     place = _places(graph.ids, ids)
     outside = np.flatnonzero((place < 0) & (graph.degrees > 0))
@@ -121,6 +123,23 @@ def on_node_list(graph: Graph, ids: np.ndarray) -> Graph:
         )
     source, target = graph.edges()
     return Graph.from_edges(place[source], place[target], n_nodes=len(ids), ids=ids)
+
+
+def _require_simple(graph: Graph) -> None:
+    """Raise InputError if a graph that was not built by `from_...` has loops or repeated edges.
+
+    An edge that is stored twice would change twice as many counts as the noise allows for.
+    """
+    source, target = graph.edges()
+    built = Graph.from_edges(source, target, n_nodes=graph.n_nodes)
+    same = np.array_equal(built.indptr, graph.indptr) and np.array_equal(
+        built.indices, graph.indices
+    )
+    if not same:
+        raise InputError(
+            "the graph has self-loops, repeated edges, or edges in one row only",
+            remedy="build it with `Graph.from_edges`, which removes them",
+        )
 
 
 def _places(wanted: np.ndarray, ids: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ so that the law is exact: no rounding, no modulo bias. Used by `anonymize/privat
     t, s   the scale of the noise is t / s: P(z) ~ exp(-|z| s / t)
     signed whether z may be negative (discrete Laplace) or not (geometric)
 
-No product overflows if t < 2^34 and s < 2^42: see `_quotient`.
+No product overflows if t < 2^34 and s < 2^42: see `_quotient` and `_longest_run`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ import numpy as np
 from coterie.kernels.numba.dispatch import njit
 
 _LARGEST_WORD = np.int64(2**63 - 1)
-_LONGEST_RUN = np.int64(2**48)  # more would take days; the noise is then beyond every limit
+# Sizes of at least this are not told apart: twice the limit of an answer, so that an answer with
+# such noise is at the limit whatever the count
+_LARGEST_SIZE = np.int64(2**41)
+_LONGEST_RUN = np.int64(2**48)
 
 
 @njit(nogil=True, cache=True)
@@ -73,6 +76,17 @@ def _quotient(u, t, v, s):
 
 
 @njit(nogil=True, cache=True)
+def _longest_run(t, s):
+    """Return the number of successes v after which the size is at least `_LARGEST_SIZE`.
+
+    Going on could only exceed 64 bits: with a scale of 2^26 a run of 2^37 would turn into a
+    negative size. `_LONGEST_RUN` applies to scales below 2^-7, which no sketch has.
+    """
+    per_unit = _LARGEST_SIZE // t + 1  # t (v / s) >= _LARGEST_SIZE
+    return _LONGEST_RUN if per_unit > _LONGEST_RUN // s else per_unit * s
+
+
+@njit(nogil=True, cache=True)
 def fill_noise(words, t, s, signed, out, filled):
     """Write independent samples to out[filled:]; return how many are filled and words used.
 
@@ -81,6 +95,7 @@ def fill_noise(words, t, s, signed, out, filled):
     need many words too rare.
     """
     used = np.int64(0)
+    longest = _longest_run(t, s)
     while filled < len(out):
         at = used
         u, at = _uniform(words, at, t)
@@ -93,7 +108,7 @@ def fill_noise(words, t, s, signed, out, filled):
             used = at
             continue
         v = np.int64(0)
-        while v < _LONGEST_RUN:
+        while v < longest:
             kept, at = _is_kept(words, at, np.int64(1), np.int64(1))
             if at < 0 or not kept:
                 break
