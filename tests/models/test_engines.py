@@ -187,7 +187,7 @@ def test_what_needs_one_machine_is_rejected_on_dask(dask: DaskEngine) -> None:
         GeneralizedKMeans(2, search="paper", objective="gaussian").fit(
             np.arange(8.0)[:, None], engine=dask
         )
-    with pytest.raises(InputError, match='n_blocks="auto".*does not support the Dask engine'):
+    with pytest.raises(InputError, match=r'n_blocks="auto".*does not support the Dask engine'):
         GeneralizedKMeans("auto").fit(graph_of("simple"), engine=dask)
 
 
