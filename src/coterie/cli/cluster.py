@@ -347,7 +347,9 @@ def _level_rows(model: GeneralizedKMeans) -> list[tuple[str, str]]:
     """Return the row of the printed table about the levels of a hierarchy."""
     if not hasattr(model, "levels_"):
         return []
-    return [("levels", ", ".join(f"{k:,}" for k in _blocks_per_level(model)) + " blocks")]
+    sizes = _blocks_per_level(model)
+    blocks = "block" if sizes == [1] else "blocks"
+    return [("levels", f"{', '.join(f'{k:,}' for k in sizes)} {blocks}")]
 
 
 @dataclass(frozen=True)
@@ -435,6 +437,7 @@ def _result(
             locally_optimal=model.locally_optimal_,
             connected=model.connected,
             description_length=getattr(model, "description_length_", None),
+            blocks_given=model.n_blocks not in ("auto", "nested"),
         ),
         agreement=None if known is None else _agreement(model, known),
         explanation=[] if model.graph_ is None else model.explain(),
