@@ -342,7 +342,7 @@ def planted(record: Recorder, sizes: list[int]) -> None:
         "planted",
         kept(record, "planted", rows, "nodes", "kind"),
         title="Planted graphs of four kinds",
-        data="generated: n^0.35 blocks of unequal size, in- and out-degrees between 10 and 100 with "
+        data="generated: n^0.35 blocks of unequal size, in- and out-degrees between 10 and 100, "
         "exponent 2.5, directions dropped (challenge_graph, seed 0)",
         asked='GeneralizedKMeans("auto", objective="degree-corrected", rng=0); pairwise precision '
         "and recall of the blocks; CPU seconds",
