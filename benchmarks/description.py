@@ -278,10 +278,10 @@ def earlier_runs(folder: Path | None, name: str, kind: str) -> list[dict[str, An
 def challenge_graph(n: int, k: int, ratio: float, alpha: float, seed: int = 0) -> Any:
     """Draw a graph by the rules of the Streaming Graph Challenge; return it and its labels.
 
-    Out- and in-degrees have probabilities d^-2.5 from 10 to 100. An edge from block a ends in block
-    b in proportion to b's in-degrees, times `ratio` (n - n/k) / (n/k) if a is b: in a block of
-    average size `ratio` edges stay inside for each that leaves, in smaller blocks fewer. Directions
-    are dropped after the draw, because they do not depend on the blocks."""
+    Out- and in-degrees have probabilities d^-2.5 from 10 to 100. Two ends are connected `ratio`
+    (n - n/k) / (n/k) times as often if they are in one block, as far as the degrees allow: in a
+    block of average size `ratio` edges stay inside for each that leaves, in smaller blocks fewer.
+    Directions are dropped after the draw, because they do not depend on the blocks."""
     rng = np.random.default_rng(seed)
     labels = np.sort(rng.choice(k, n, p=rng.dirichlet(np.full(k, alpha))))
     first = np.searchsorted(labels, np.arange(k + 1))
@@ -290,13 +290,15 @@ def challenge_graph(n: int, k: int, ratio: float, alpha: float, seed: int = 0) -
     outward, inward = rng.choice(degrees, n, p=share), rng.choice(degrees, n, p=share)
     ends = np.concatenate([[0], np.cumsum(inward)])
     mass = np.diff(ends[first]).astype(float)
+    flow = np.where(np.eye(k), ratio * (k - 1), 1.0)
+    for _ in range(100):  # until the rows have the out-degrees and the columns the in-degrees
+        flow *= (np.bincount(labels, outward, k) / flow.sum(1))[:, None]
+        flow *= mass / flow.sum(0)
     source = np.repeat(np.arange(n), outward)
     target = np.empty(len(source), np.int64)
     for a in range(k):
         edges = np.flatnonzero(labels[source] == a)
-        wanted = mass.copy()
-        wanted[a] *= ratio * (k - 1)
-        block = rng.choice(k, len(edges), p=wanted / wanted.sum())
+        block = rng.choice(k, len(edges), p=flow[a] / flow[a].sum())
         place = ends[first[block]] + (rng.random(len(edges)) * mass[block]).astype(np.int64)
         target[edges] = np.searchsorted(ends, place, side="right") - 1
     place = rng.permutation(n)
