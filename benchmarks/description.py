@@ -121,6 +121,11 @@ def main() -> None:
         "--planted", default="5000,20000", help="sizes of `planted`, e.g. 5000,50000"
     )
     parser.add_argument(
+        "--recovery",
+        default="degree-corrected-20,degree-corrected-40,directed-20,directed-40",
+        help="graphs of `recovery`: objective and mean degree; recorded figures of others are kept",
+    )
+    parser.add_argument(
         "--networks",
         default=",".join(NETWORKS),
         help="networks of `description`; recorded figures of the others are kept",
@@ -141,7 +146,7 @@ def main() -> None:
         elif name == "planted":
             planted(record, [int(n) for n in given.planted.split(",")])
         elif name == "recovery":
-            recovery(record)
+            recovery(record, given.recovery.split(","))
         else:
             size(record, given.nodes)
 
@@ -352,16 +357,13 @@ def planted(record: Recorder, sizes: list[int]) -> None:
     )
 
 
-def recovery(record: Recorder) -> None:
+def recovery(record: Recorder, graphs: list[str]) -> None:
     """Agreement of `best` with planted blocks, and the entropies of both."""
     n, k = 20_000, 32
-    graphs = {
-        "degree-corrected, mean degree 20": ("degree-corrected", 20),
-        "degree-corrected, mean degree 40": ("degree-corrected", 40),
-        "directed, mean degree 40": ("directed", 40),
-    }
     rows: list[dict[str, Any]] = []
-    for name, (objective, degree) in graphs.items():
+    for each in graphs:
+        objective, _, number = each.rpartition("-")
+        degree, name = int(number), f"{objective}, mean degree {number}"
         agreement, above, spent = [], [], []
         for seed in range(5):
             if objective == "directed":
@@ -372,12 +374,13 @@ def recovery(record: Recorder) -> None:
             planted_state = make_objective(objective, graph)
             entropy = planted_state.entropy(planted_state.start((truth,), (k,)))
             agreement.append(adjusted_rand(model.labels_, truth))
-            above.append(model.entropy_ - entropy)
+            above.append(round(model.entropy_ - entropy, 6))
             spent.append(seconds)
             print(name, seed, agreement[-1], above[-1], seconds, flush=True)
         rows.append(
             {
                 "graphs": name,
+                "nodes": n,
                 "ari_min": min(agreement),
                 "ari_max": max(agreement),
                 "above_min": min(above),
@@ -388,7 +391,7 @@ def recovery(record: Recorder) -> None:
         show(rows[-1])
     record.add(
         "recovery",
-        rows,
+        kept(record, "recovery", rows, "graphs"),
         title="Planted blocks, their number given",
         data=f"{n:,} nodes, {k} blocks, a tenth of the edges between blocks (generated, seeds 0 to "
         "4); degree-corrected: power-law degrees, exponent 2.5",
