@@ -121,6 +121,11 @@ def main() -> None:
         "--planted", default="5000,20000", help="sizes of `planted`, e.g. 5000,50000"
     )
     parser.add_argument(
+        "--kinds",
+        default=";".join(KINDS),
+        help="kinds of `planted`, separated by semicolons; recorded figures of others are kept",
+    )
+    parser.add_argument(
         "--recovery",
         default="degree-corrected-20,degree-corrected-40,directed-20,directed-40",
         help="graphs of `recovery`: objective and mean degree; recorded figures of others are kept",
@@ -144,7 +149,7 @@ def main() -> None:
         if name in ("description", "nested"):
             description(record, given.networks.split(","), given.peer, nested=name == "nested")
         elif name == "planted":
-            planted(record, [int(n) for n in given.planted.split(",")])
+            planted(record, [int(n) for n in given.planted.split(",")], given.kinds.split(";"))
         elif name == "recovery":
             recovery(record, given.recovery.split(","))
         else:
@@ -323,12 +328,13 @@ def pairwise(found: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
     return pairs(both) / pairs(both.sum(1)), pairs(both) / pairs(both.sum(0))
 
 
-def planted(record: Recorder, sizes: list[int]) -> None:
+def planted(record: Recorder, sizes: list[int], kinds: list[str]) -> None:
     """Blocks found by `auto` in planted graphs of four kinds."""
     rows: list[dict[str, Any]] = []
     for n in sizes:
         k = int(n**0.35)
-        for kind, (ratio, alpha) in KINDS.items():
+        for kind in kinds:
+            ratio, alpha = KINDS[kind]
             graph, truth = challenge_graph(n, k, ratio, alpha)
             model, seconds = fit(graph, "auto", "degree-corrected")
             precision, recall = pairwise(model.labels_, truth)
