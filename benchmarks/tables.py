@@ -250,6 +250,16 @@ TABLES: dict[str, Table] = {
             "difference": "{difference:+.2%}",
         },
     ),
+    "cluster-recovery": _one(
+        "cluster",
+        "recovery",
+        {
+            "graphs": "{graphs}",
+            "agreement": "{ari_min:.4f} to {ari_max:.4f}",
+            "entropy above the planted": "{above_min:+.1f} to {above_max:+.1f}",
+            "CPU seconds": "{cpu:.1f}",
+        },
+    ),
     "cluster-planted": _one(
         "cluster",
         "planted",
@@ -416,6 +426,21 @@ TABLES: dict[str, Table] = {
     "private-astro-ph": _one("private", "astro-ph"),
     "private-caida": _one("private", "caida"),
     "private-small": _one("private", "small"),
+    "scaling-best": _one(
+        "distributed",
+        "best",
+        {
+            "nodes": "{nodes:,}",
+            "edges": "{edges:,}",
+            "k": "{k}",
+            "engine": "{engine}",
+            "search (s)": "{seconds:,.0f}",
+            "whole command (s)": "{wall_seconds:,.0f}",
+            "CPU seconds": "{cpu_seconds:,.0f}",
+            "peak memory (GB)": "{peak_gb:.1f}",
+            "agreement (ARI)": "{ari:.4f}",
+        },
+    ),
     "scaling-dask": Table(
         "distributed",
         ("mmsbm", "hard"),

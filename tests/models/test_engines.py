@@ -127,13 +127,68 @@ def test_hard_clustering_of_shards_equals_that_of_the_graph(kind: str, tmp_path:
     assert model.entropy_ == pytest.approx(entropy, rel=1e-12)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_best_search_of_shards_on_dask_equals_that_of_the_graph(
+    kind: str, dask: DaskEngine, tmp_path: Path
+) -> None:
+    graph = graph_of(kind)
+    write_graph(graph, tmp_path / "g.csv")
+    options = {"directed": kind == "directed", "weighted": kind == "weighted"}
+    shard_graph(tmp_path / "g.csv", tmp_path / "shards", shards=3, **options)
+    shards = open_shards(tmp_path / "shards")
+    model = GeneralizedKMeans(4, objective=kind, max_iter=5, rng=1)
+    expected = model.fit(graph, engine=LocalEngine(1))
+    labels, entropies = expected.labels_, [h.entropy for h in expected.history_]
+    for data, engine in [(shards, "local"), (shards, dask), (graph, dask)]:
+        found = GeneralizedKMeans(4, objective=kind, max_iter=5, rng=1).fit(data, engine=engine)
+        assert np.array_equal(found.labels_, labels)
+        assert [h.entropy for h in found.history_] == entropies
+        assert found.locally_optimal_
+
+
+def test_best_search_on_dask_lets_the_workers_plan(
+    dask: DaskEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = []
+    plan = ShardedObjective.plan_moves
+    monkeypatch.setattr(
+        ShardedObjective,
+        "plan_moves",
+        lambda *a, **named: planned.append(len(a[3])) or plan(*a, **named),
+    )
+    GeneralizedKMeans(4, max_iter=2, rng=1).fit(graph_of("simple"), engine=dask)
+    assert 150 in planned  # the check of the result plans all nodes at once
+
+
+def test_best_search_of_ratings_on_dask_equals_local(dask: DaskEngine) -> None:
+    ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
+    here, there = (
+        GeneralizedKMeans((3, 4), objective="ratings", max_iter=4).fit(ratings, engine=engine)
+        for engine in ("local", dask)
+    )
+    assert np.array_equal(here.user_labels_, there.user_labels_)
+    assert np.array_equal(here.item_labels_, there.item_labels_)
+
+
+def test_best_search_survives_a_killed_worker(dask: DaskEngine) -> None:
+    graph = graph_of("simple")
+    here = GeneralizedKMeans(4, max_iter=6, rng=3).fit(graph)
+
+    def kill(progress: object) -> None:
+        if getattr(progress, "stage", "") == "fit" and getattr(progress, "done", 0) == 2:
+            os.kill(next(iter(dask._client.run(os.getpid).values())), signal.SIGKILL)
+
+    there = GeneralizedKMeans(4, max_iter=6, rng=3).fit(graph, engine=dask, callback=kill)
+    assert np.array_equal(here.labels_, there.labels_)
+
+
 def test_what_needs_one_machine_is_rejected_on_dask(dask: DaskEngine) -> None:
     with pytest.raises(InputError, match=r"one machine.*local"):
         GeneralizedKMeans(2, search="paper", objective="gaussian").fit(
             np.arange(8.0)[:, None], engine=dask
         )
-    with pytest.raises(InputError, match='search="paper"'):
-        GeneralizedKMeans(2, search="best").fit(graph_of("simple"), engine=dask)
+    with pytest.raises(InputError, match=r'n_blocks="auto".*does not support the Dask engine'):
+        GeneralizedKMeans("auto").fit(graph_of("simple"), engine=dask)
 
 
 def test_soft_model_of_sharded_ratings_equals_local(dask: DaskEngine, tmp_path: Path) -> None:

@@ -232,24 +232,26 @@ def run(
     data = load_data(
         session, graph, objective, format=format, separator=separator, weights=weights.value
     )
-    if search is Search.best and isinstance(data, ShardedGraph):
-        data = data.load()
-    else:
+    loaded = search is Search.best and isinstance(data, ShardedGraph)  # by the fit
+    if not loaded:
         refuse_report_of_shards(report, graph)
     known = None if truth is None else _read_truth(truth, data)
-    if predict_links is not None:
+    if predict_links is not None and not loaded:
         _require_graph(data)
     with (
         engine_of(session, engine, scheduler) as running,
         session.progress("clustering") as callback,
     ):
         model.fit(data, engine=running, callback=callback, **saving)
+        if loaded:
+            data = model.graph_
+        here = running if engine is EngineName.local else "local"
         if samples:
             model.samples_ = model.sample(
-                data, n_samples=samples, rng=session.seed, engine=running, callback=callback
+                data, n_samples=samples, rng=session.seed, engine=here, callback=callback
             )
         if compare_models:
-            model.compared_models_ = _compare(data, session.seed, running, callback)
+            model.compared_models_ = _compare(data, session.seed, here, callback)
     session.interrupted = model.interrupted_
     links = []
     if predict_links is not None:
@@ -345,7 +347,9 @@ def _level_rows(model: GeneralizedKMeans) -> list[tuple[str, str]]:
     """Return the row of the printed table about the levels of a hierarchy."""
     if not hasattr(model, "levels_"):
         return []
-    return [("levels", ", ".join(f"{k:,}" for k in _blocks_per_level(model)) + " blocks")]
+    sizes = _blocks_per_level(model)
+    blocks = "block" if sizes == [1] else "blocks"
+    return [("levels", f"{', '.join(f'{k:,}' for k in sizes)} {blocks}")]
 
 
 @dataclass(frozen=True)
@@ -433,6 +437,7 @@ def _result(
             locally_optimal=model.locally_optimal_,
             connected=model.connected,
             description_length=getattr(model, "description_length_", None),
+            blocks_given=model.n_blocks not in ("auto", "nested"),
         ),
         agreement=None if known is None else _agreement(model, known),
         explanation=[] if model.graph_ is None else model.explain(),
@@ -464,8 +469,7 @@ def _read_truth(path: Path, data: Any) -> Truth:
             "--truth compares the nodes of a graph, not users and items", remedy="leave it out"
         )
     table = read_columns(path, ("node", "block"))
-    place = {str(name): v for v, name in enumerate(data.ids.tolist())}
-    nodes = np.array([place.get(str(name), -1) for name in table["node"].tolist()], np.int64)
+    nodes = _places(data.ids, table["node"])
     if not (nodes >= 0).any():
         raise InputError(
             "no node of this file is in the graph",
@@ -473,6 +477,23 @@ def _read_truth(path: Path, data: Any) -> Truth:
             remedy="give a table with the columns node,block and the ids of the graph",
         )
     return Truth(nodes[nodes >= 0], np.asarray(table["block"])[nodes >= 0])
+
+
+def _places(ids: np.ndarray, names: np.ndarray) -> np.ndarray:
+    """Return the place of each name among the ids; -1 if it is not among them.
+
+    >>> import numpy as np
+    >>> _places(np.array([5, 2, 9]), np.array([9, 7, 5])).tolist()
+    [2, -1, 0]
+    """
+    import numpy as np
+
+    if ids.dtype.kind in "iu" and names.dtype.kind in "iu" and len(ids):
+        order = np.argsort(ids, kind="stable")
+        found = order[np.minimum(np.searchsorted(ids, names, sorter=order), len(ids) - 1)]
+        return np.where(ids[found] == names, found, -1)
+    place = {str(name): v for v, name in enumerate(ids.tolist())}
+    return np.array([place.get(str(name), -1) for name in names.tolist()], np.int64)
 
 
 def _agreement(model: GeneralizedKMeans, known: Truth) -> Agreement:

@@ -29,7 +29,8 @@ class FitOutcome:
     hard: bool = False  # hard clustering counts moved nodes and checks local optimality
     locally_optimal: bool | None = None
     connected: bool = False  # blocks were kept connected
-    description_length: float | None = None  # where the number of blocks was chosen
+    description_length: float | None = None  # where it was minimised
+    blocks_given: bool = False  # the number of blocks was not chosen by the description length
 
     def json_keys(self) -> JsonObject:
         """Return the keys of the JSON output that every fit has."""
@@ -64,7 +65,10 @@ class FitOutcome:
             ("iterations", f"{len(self.history):,} ({self._ending()})"),
         ]
         if self.description_length is not None:
-            described = f"{self.description_length:,.2f} nats (the number of blocks minimises it)"
+            how = "the number of blocks minimises it"
+            if self.blocks_given:
+                how = "with the number of blocks given"
+            described = f"{self.description_length:,.2f} nats ({how})"
             rows.insert(0, ("description length", described))
         if self.hard and not self.interrupted:
             rows.append(("locally optimal", self._optimality()))

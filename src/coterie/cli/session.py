@@ -66,6 +66,7 @@ _OPTION_NAMES = {
     "n_sweeps": "iterations",
     "negatives_per_rating": "negatives",
     "rng": "seed",
+    "weight_model": "weights",
     "weighted": "objective weighted",
 }
 _PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")

@@ -18,7 +18,7 @@ EXAMPLES = """\b
 Examples:
   coterie shard edges.txt.gz --out shards
   coterie shard ratings.csv --objective ratings --shards 16 --out shards
-  coterie cluster shards --blocks 100 --search paper --engine dask
+  coterie cluster shards --blocks 100 --engine dask
 """
 
 

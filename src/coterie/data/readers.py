@@ -547,7 +547,10 @@ def _weights(columns: Columns, signed: bool) -> np.ndarray:
         return np.empty(0)
     if not signed and (weights < 0).any():
         row = int(np.argmax(weights < 0))
-        raise columns.error(f"the weight {weights[row]:g} is negative", row, "give weights >= 0")
+        remedy = (
+            'give weights >= 0; only hard clustering with `weight_model="normal"` allows others'
+        )
+        raise columns.error(f"the weight {weights[row]:g} is negative", row, remedy)
     return weights
 
 

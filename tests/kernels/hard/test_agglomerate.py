@@ -17,7 +17,7 @@ from coterie.kernels.hard.agglomerate import (
     group_by_slot,
     merge_cost,
 )
-from coterie.kernels.hard.sparse_rows import contract, members_of
+from coterie.kernels.hard.sparse_rows import SparseRows, contract, contract_rows, members_of
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.search.checked_moves import settle
 
@@ -118,6 +118,53 @@ def test_sparse_rows_equal_the_block_matrix():
     pairs = list(zip(*(end.tolist() for end in graph.edges()), strict=True))
     assert (dense == reference.block_edges(pairs, labels, 4)).all()
     assert (rows.total == np.bincount(labels, graph.degrees, 4)).all()
+
+
+def assert_same_rows(ours: SparseRows, expected: SparseRows) -> None:
+    for name, a, b in zip(SparseRows._fields, ours, expected, strict=True):
+        assert np.array_equal(a, b), name
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 14), merged=st.integers(1, 14))
+@settings(max_examples=15, deadline=None)
+def test_rows_of_merged_blocks_equal_those_counted_from_the_graph(kind, seed, k, merged):
+    graph, _ = random_graph(kind, seed)
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, k, graph.n_nodes).astype(np.int32)
+    into = rng.integers(0, merged, k).astype(np.int32)
+    objective = make_objective(kind, graph)
+    model, side = objective.model, objective.sides[0]
+    rows = contract(model, side, labels, k, labels, k, False)
+    assert len(rows.roots) == 0
+    after = into[labels]
+    assert_same_rows(
+        contract_rows(model, rows, into, merged, into, merged),
+        contract(model, side, after, merged, after, merged),
+    )
+
+
+@pytest.mark.parametrize("kind", RATINGS)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 7), q=st.integers(1, 5))
+@settings(max_examples=15, deadline=None)
+def test_rows_of_merged_users_and_items_equal_those_counted_from_the_ratings(kind, seed, k, q):
+    ratings, _ = random_ratings(kind, seed)
+    rng = np.random.default_rng(seed)
+    users = rng.integers(0, k, ratings.n_users).astype(np.int32)
+    items = rng.integers(0, q, ratings.n_items).astype(np.int32)
+    into = rng.integers(0, 3, k).astype(np.int32)
+    objective = make_objective(kind, ratings)
+    model, sides = objective.model, objective.sides
+    of_users = contract(model, sides[0], users, k, items, q)
+    of_items = contract(model, sides[1], items, q, users, k)
+    assert_same_rows(
+        contract_rows(model, of_users, into, 3, np.arange(q, dtype=np.int32), q),
+        contract(model, sides[0], into[users], 3, items, q),
+    )
+    assert_same_rows(
+        contract_rows(model, of_items, np.arange(q, dtype=np.int32), q, into, 3),
+        contract(model, sides[1], items, q, into[users], 3),
+    )
 
 
 def test_edge_of_weight_zero_adds_no_slot():

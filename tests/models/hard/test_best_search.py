@@ -432,3 +432,31 @@ def test_interrupt_early_in_a_later_run_does_not_count_the_best_run_twice():
     assert model.interrupted_
     assert model.run_entropies_ == [model.entropy_]
     assert model.locally_optimal_
+
+
+def test_large_directed_graphs_are_repaired_by_splits(monkeypatch):
+    """Two planted blocks in one, and another cut in two: no single move repairs that."""
+    graph, truth = planted_partition(600, 6, mean_degree=20, directed=True, rng=0)
+    objective = make_objective("directed", graph)
+    stuck = np.where(truth == 1, 0, truth).astype(np.int32)
+    stuck[np.flatnonzero(truth == 2)[::2]] = 1
+    monkeypatch.setattr(best, "_WORK", 0)
+    found = search(objective, 6, start=(stuck,))
+    planted = objective.entropy(objective.start((truth,), (6,)))
+    assert found.history[0].entropy > planted + 1000
+    assert found.entropy <= planted + 1e-6
+    assert 2 < len(found.history) <= best._SPLITS + 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_blocks", "least", "splits"),
+    [("directed", 4, 0, True), ("directed", 4, 5, False), ("directed", 1001, 0, False),
+     ("simple", 4, 0, False)],
+)  # fmt: skip
+def test_splits_are_for_graphs_that_have_no_other_repair(kind, n_blocks, least, splits):
+    graph, _ = planted_partition(60, 2, directed=kind == "directed", rng=0)
+    descent = best._Descent(
+        make_objective(kind, graph), (n_blocks,), np.random.default_rng(0), LocalEngine(1), least,
+        best.SearchSaver(),
+    )  # fmt: skip
+    assert descent.can_split is splits

@@ -17,16 +17,20 @@ from coterie.data.generators import degree_corrected_sbm, mmsbm_ratings, planted
 from coterie.engine.checkpoint import load_checkpoint, save_checkpoint
 from coterie.models.hard import checkpoint as hard_checkpoint
 from coterie.models.hard.checkpoint import KIND
+from coterie.models.hard.search import best
 
 GRAPH = planted_partition(150, 4, mean_degree=9, rng=0)[0]
 UNEQUAL = degree_corrected_sbm(150, 4, mean_degree=9, mixing=0.2, rng=1)[0]
 RATINGS = mmsbm_ratings(60, 40, 900, (2, 2), rng=0)[0]
+DIRECTED = planted_partition(150, 4, mean_degree=9, directed=True, rng=0)[0]
 POINTS = np.random.default_rng(0).normal(size=(60, 2))
 
 CASES = {
     "best": (GRAPH, {"n_blocks": 5, "max_iter": 8}),
     "best, two runs": (UNEQUAL, {"n_blocks": 3, "objective": "degree-corrected", "n_init": 2}),
     "best, minimum size": (GRAPH, {"n_blocks": 4, "min_block_size": 20, "max_iter": 4}),
+    "best, splits": (DIRECTED, {"n_blocks": 6, "objective": "directed", "max_iter": 4}),
+    "best, repairs": (GRAPH, {"n_blocks": 5}),
     "best of ratings": (RATINGS, {"n_blocks": (3, 2), "objective": "ratings", "max_iter": 6}),
     "points": (POINTS, {"n_blocks": 3, "objective": "gaussian"}),
     "auto": (GRAPH, {"n_blocks": "auto"}),
@@ -45,6 +49,14 @@ class PowerCutError(Exception):
 def save_every_point(monkeypatch):
     """Save at every point, whatever it costs: which ones are saved must not depend on time."""
     monkeypatch.setattr(hard_checkpoint, "SAVING_SHARE", 1e12)
+
+
+@pytest.fixture(autouse=True)
+def treat_some_as_large(request, monkeypatch):
+    """Large graphs are repaired by other steps than small ones."""
+    case = getattr(request.node, "callspec", None)
+    if case is not None and case.params.get("case") in ("best, splits", "best, repairs"):
+        monkeypatch.setattr(best, "_WORK", 0)
 
 
 def make(case: str) -> tuple[ct.GeneralizedKMeans, object]:

@@ -7,7 +7,7 @@ node, so only the slots that a block touches fit into memory:
     slot     channel * q + j, as in statistics.py
     indptr   row r, one block, holds slots[indptr[r]:indptr[r + 1]] in rising order
     values   the total of block r in each slot; an inner edge of an undirected graph counts once
-    roots    square roots of values
+    roots    square roots of values; empty where they are not needed
     mass     the divisor that makes rows comparable: nodes, or the degree sum if the model has no
              pairs (degree correction, ratings)
     total    the sum of the row's values over channels with a positive sign, inner edges twice
@@ -24,6 +24,8 @@ import numpy as np
 from coterie.kernels.hard.cell_costs import PLAIN
 from coterie.kernels.hard.statistics import ONE_WAY
 from coterie.kernels.numba.dispatch import njit
+
+DENSE_ROW = 8  # a row with more than this part of all slots is not sorted: all slots are visited
 
 
 class SparseRows(NamedTuple):
@@ -57,8 +59,10 @@ def members_of(labels, k):
 
 
 @njit(nogil=True, cache=True)
-def contract(model, adjacency, labels, k, other_labels, q):
-    """Return the SparseRows of k blocks; the other ends have q blocks. O(edges) plus sorting."""
+def contract(model, adjacency, labels, k, other_labels, q, rooted=True):
+    """Return the SparseRows of k blocks; the other ends have q blocks. O(edges) plus sorting.
+
+    `rooted`: whether the square roots are needed."""
     indptr, indices, channels, weights = adjacency
     start, nodes = members_of(labels, k)
     one_way = model.layout == ONE_WAY
@@ -67,8 +71,7 @@ def contract(model, adjacency, labels, k, other_labels, q):
     out_indptr = np.zeros(k + 1, np.int64)
     slots = np.empty(len(indices), np.int64)
     values = np.empty(len(indices))
-    sizes, mass, total = np.zeros(k), np.zeros(k), np.zeros(k)
-    rate, scale = np.zeros(k), np.zeros(k)
+    sizes, total = np.zeros(k), np.zeros(k)
     end = 0
     for r in range(k):
         m = 0
@@ -83,21 +86,83 @@ def contract(model, adjacency, labels, k, other_labels, q):
                     touched[m] = s
                     m += 1
                 counted[s] += w
-        touched[:m].sort()
-        for i in range(m):
-            s = touched[i]
-            if model.signs[s // q] > 0.0:
-                total[r] += counted[s]
-            slots[end] = s
-            values[end] = 0.5 * counted[s] if one_way and s == r else counted[s]
-            counted[s] = 0.0
-            end += 1
+        inner = r if one_way else -1
+        end, total[r] = end_row(model, inner, q, counted, touched, m, slots, values, end)
         out_indptr[r + 1] = end
         sizes[r] = start[r + 1] - start[r]
+    return finished_rows(model, out_indptr, slots[:end], values[:end], sizes, total, rooted)
+
+
+@njit(nogil=True, cache=True)
+def contract_rows(model, rows, into, k, other_into, q, rooted=True):
+    """Return the SparseRows after blocks were merged: block r became part of into[r], of k, and
+    block j of the other ends part of other_into[j], of q. O(entries of the rows) plus sorting.
+
+    With one node set `other_into` is `into`."""
+    start, parts = members_of(into, k)
+    one_way = model.layout == ONE_WAY
+    before = len(other_into)
+    counted = np.zeros(max(1, len(model.signs) * q))
+    touched = np.empty(len(counted), np.int64)
+    out_indptr = np.zeros(k + 1, np.int64)
+    slots = np.empty(len(rows.slots), np.int64)
+    values = np.empty(len(rows.slots))
+    sizes, total = np.zeros(k), np.zeros(k)
+    end = 0
+    for r in range(k):
+        m = 0
+        for i in range(start[r], start[r + 1]):
+            part = parts[i]
+            sizes[r] += rows.sizes[part]
+            for e in range(rows.indptr[part], rows.indptr[part + 1]):
+                channel, j = rows.slots[e] // before, rows.slots[e] % before
+                s = channel * q + other_into[j]
+                if counted[s] == 0.0:
+                    touched[m] = s
+                    m += 1
+                # an inner edge counts once in `values`, and twice here
+                counted[s] += 2.0 * rows.values[e] if one_way and j == part else rows.values[e]
+        inner = r if one_way else -1
+        end, total[r] = end_row(model, inner, q, counted, touched, m, slots, values, end)
+        out_indptr[r + 1] = end
+    return finished_rows(model, out_indptr, slots[:end], values[:end], sizes, total, rooted)
+
+
+@njit(forceinline=True, cache=True)
+def end_row(model, inner, q, counted, touched, m, slots, values, end):
+    """Append a row with the m slots that were `touched`, rising, and set `counted` to 0 again.
+
+    inner: the slot in which every edge was counted twice, or -1. Return (end, total of the row).
+    """
+    total = 0.0
+    if m * DENSE_ROW > len(counted):
+        m = 0
+        for s in range(len(counted)):
+            if counted[s] != 0.0:
+                touched[m] = s
+                m += 1
+    else:
+        touched[:m].sort()
+    for i in range(m):
+        s = touched[i]
+        if model.signs[s // q] > 0.0:
+            total += counted[s]
+        slots[end] = s
+        values[end] = 0.5 * counted[s] if s == inner else counted[s]
+        counted[s] = 0.0
+        end += 1
+    return end, total
+
+
+@njit(nogil=True, cache=True)
+def finished_rows(model, indptr, slots, values, sizes, total, rooted):
+    """Return the SparseRows with their summaries."""
+    k = len(sizes)
+    mass, rate, scale = np.zeros(k), np.zeros(k), np.zeros(k)
+    for r in range(k):
         mass[r] = total[r] if model.kind == PLAIN else sizes[r]
         if mass[r] > 0.0:
             rate[r] = total[r] / mass[r]
             scale[r] = 1.0 / np.sqrt(mass[r])
-    values = values[:end].copy()
-    slots = slots[:end].copy()
-    return SparseRows(out_indptr, slots, values, np.sqrt(values), sizes, mass, total, rate, scale)
+    roots = np.sqrt(values) if rooted else np.empty(0)
+    return SparseRows(indptr, slots, values, roots, sizes, mass, total, rate, scale)

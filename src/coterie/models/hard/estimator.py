@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from typing import Any, NamedTuple, Self
 
@@ -118,7 +119,7 @@ class GeneralizedKMeans(GraphResults):
     search : {"best", "paper"}, default="best"
         ``"best"`` merges single nodes, moves them and perturbs the result; it reaches the lowest
         entropies. ``"paper"`` is Generalized k-means from random labels (Algorithm 4 of Prost &
-        Yoon); use it for the Dask engine, and to compare with the paper.
+        Yoon); use it for data that do not fit into one process, and to compare with the paper.
     score : {"auto", "exact", "fixed"}, default="auto"
         How ``search="paper"`` scores a move: by the exact change of S, or with the parameters held
         fixed, the approximation of Prost & Yoon. ``"auto"`` is ``"fixed"`` for points, which gives
@@ -301,8 +302,9 @@ class GeneralizedKMeans(GraphResults):
         data : Graph, Ratings, ShardedGraph, ShardedRatings or array of shape (n, n_features)
             The data that `objective` requires. A networkx or igraph graph or a scipy sparse
             matrix is accepted as a graph; its weights (edge attribute "weight", or the entries)
-            are read by ``objective="weighted"``. Shards are loaded into memory by
-            ``search="best"``; the Dask engine requires ``search="paper"``.
+            are read by ``objective="weighted"``. Shards are loaded into the memory of this process
+            by ``search="best"``, also with the Dask engine: its workers read them again and plan
+            the moves, which this process checks and makes.
         engine : str or Engine, default="local"
             Where the work runs: ``"local"`` (threads of this process), ``"dask"`` (a cluster that
             is started on this machine), or a `LocalEngine` or `DaskEngine`.
@@ -367,8 +369,9 @@ class GeneralizedKMeans(GraphResults):
             fit = HardFitState(rng)
         if isinstance(data, ShardedRatings):
             data = data.load()  # items need rows too, and shards contain those of users only
+        shards = None
         if isinstance(data, ShardedGraph) and self.search == "best":
-            data = data.load()
+            shards, data = data, data.load()
         if isinstance(data, Ratings):
             self.ratings_ = data
         self.graph_ = data if isinstance(data, Graph) else None
@@ -382,17 +385,20 @@ class GeneralizedKMeans(GraphResults):
         real = self.weight_model != COUNTS
         if real:
             data = self._require_weights(data)
-        with running_engine(engine) as running:
+        with running_engine(engine) as running, self._driver(running) as driver:
             described = self.n_blocks in ("auto", "nested") and is_described(
                 self.objective, data, self.weight_model
             )
             kept = graph_objective(self.objective, self.weight_model)
-            objective = objective_for(kept, data, self.score, running)
+            sequential = self.search == "best"
+            objective = objective_for(
+                kept, data, self.score, running, sequential=sequential, shards=shards
+            )
             if self.n_blocks not in ("auto", "nested"):
                 sizes, least = objective.n_elements, self.min_block_size
                 n_blocks = block_counts(self.n_blocks, sizes, least)
                 start = given_labels(self.init, sizes, n_blocks, least)
-                check_memory(objective, n_blocks, self.search, running.threads)
+                check_memory(objective, n_blocks, self.search, driver.threads)
             if worth_compiling_for(data):
                 callback(Progress("compiling", 0))
                 self._compile(objective)
@@ -401,11 +407,11 @@ class GeneralizedKMeans(GraphResults):
             if real or (described and self.search == "best"):
                 assert isinstance(objective, BlockObjective)
                 fixed = None if described else n_blocks[0]
-                self._fit_description(objective, data, fixed, fit, file, running, callback, began)
+                self._fit_description(objective, data, fixed, fit, file, driver, callback, began)
                 return self
             if self.n_blocks == "auto":
-                n_blocks, start = self._choose_blocks(objective, fit, file, running, callback)
-            task = _SearchTask(objective, n_blocks, start, running, callback)
+                n_blocks, start = self._choose_blocks(objective, fit, file, driver, callback)
+            task = _SearchTask(objective, n_blocks, start, driver, callback)
             with file.errors():
                 fit.check(objective.n_elements, n_blocks)
             fit.continue_last(self.max_iter, self.tol, self.alpha)
@@ -417,6 +423,12 @@ class GeneralizedKMeans(GraphResults):
             self._set_results(task, chosen)
         self.run_entropies_ = [run.entropy for run in fit.finished]
         return self
+
+    def _driver(self, engine: Engine) -> AbstractContextManager[Engine]:
+        """Return the engine that a search uses: for a sequential one, threads of this process."""
+        if self.search == "best" and not isinstance(engine, LocalEngine):
+            return LocalEngine()
+        return nullcontext(engine)
 
     def _fit_description(
         self,

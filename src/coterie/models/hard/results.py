@@ -10,7 +10,7 @@ from coterie.engine import Engine
 from coterie.models.hard.objectives.block_objective import BlockObjective, BlockState
 from coterie.models.hard.objectives.interface import ClusterState, Objective
 
-_CHUNK = 1 << 18  # elements scored at once
+_CHUNK = 1 << 21  # elements scored at once
 
 
 @dataclass(frozen=True)

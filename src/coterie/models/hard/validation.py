@@ -164,11 +164,11 @@ def check_placement(model: Any, engine: str | Engine) -> None:
             remedy='use `engine="local"`, which also takes shards, or use `search="paper"` with a '
             "number of blocks",
         )
-    if model.search == "best":
+    if model.weight_model != COUNTS:
         raise InputError(
-            '`search="best"`, the default, runs in one process and does not support the Dask '
-            "engine",
-            remedy='use `engine="local"`, which also takes shards, or use `search="paper"`',
+            f'`weight_model="{model.weight_model}"` runs in one process and does not support the '
+            "Dask engine",
+            remedy='use `engine="local"`, which also takes shards',
         )
 
 

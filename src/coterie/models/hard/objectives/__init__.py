@@ -39,6 +39,7 @@ from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.gaussian import GaussianObjective
 from coterie.models.hard.objectives.graphs import degree_corrected, directed, simple, weighted
 from coterie.models.hard.objectives.interface import ClusterState, MovePlan, Objective
+from coterie.models.hard.objectives.planned_on_workers import planned_on_workers
 from coterie.models.hard.objectives.sharded import ShardedObjective, distribute, from_shards
 from coterie.models.hard.objectives.two_node_sets import binomial, likes, multinomial
 
@@ -81,11 +82,21 @@ OBJECTIVES = {
 }
 
 
-def objective_for(name: str, data: Any, score: str, engine: Engine) -> Objective:
+def objective_for(
+    name: str,
+    data: Any,
+    score: str,
+    engine: Engine,
+    *,
+    sequential: bool = False,
+    shards: ShardedGraph | None = None,
+) -> Objective:
     """Build the objective `name` where the engine works.
 
     Threads work on rows in this process. For a cluster, and for data that are stored in shards,
-    the engine stores the rows. `score` is "exact", "fixed" or "auto" (the objective's default).
+    the engine stores the rows. A `sequential` search also needs them in this process; then `shards`
+    are those that `data` were loaded from, if any. `score` is "exact", "fixed" or "auto" (the
+    objective's default).
     """
     if isinstance(data, ShardedGraph):
         no_weights = np.empty(0) if data.weighted else None
@@ -94,6 +105,8 @@ def objective_for(name: str, data: Any, score: str, engine: Engine) -> Objective
     objective = make_objective(name, data, score)
     if isinstance(engine, LocalEngine):
         return objective  # type: ignore[no-any-return]
+    if sequential:
+        return planned_on_workers(objective, shards, engine)
     return distribute(objective, engine)
 
 

@@ -139,6 +139,10 @@ class ShardedObjective(BlockObjective):
             remedy='use `search="paper"` with this engine, or `engine="local"`',
         )
 
+    def forget_labels(self) -> None:
+        """Send the labels again before the next plan: they were changed elsewhere."""
+        self._sent = None
+
     def _labels(self, state: BlockState) -> Any:
         """Return a handle of the labels; after a move they have been sent already."""
         if self._sent is None or self._sent[0] is not state:

@@ -27,7 +27,7 @@ from coterie.kernels.hard.agglomerate import (
     choose_merges,
     group_by_slot,
 )
-from coterie.kernels.hard.sparse_rows import SparseRows, contract
+from coterie.kernels.hard.sparse_rows import SparseRows, contract, contract_rows
 from coterie.kernels.hard.statistics import TWO_SETS
 from coterie.models.hard.label_tools import renumber_sides
 from coterie.models.hard.objectives.block_objective import BlockObjective
@@ -44,6 +44,47 @@ _LINKS = 3.5  # representatives that a block is connected with, on average, at l
 _SHRINK = 0.8  # a level of groups that leaves a larger share of the blocks is not used
 _GROUP = 16  # blocks per group
 _GROUPS_ABOVE = 4  # … while there are more than this many times the target
+_WORTH_KEEPING = 0.5  # rows with fewer entries than this share of the data are contracted again
+
+
+class BlockRows:
+    """The sparse rows of the current blocks of both sides.
+
+    After a merge they are contracted from the rows of the level before, which soon have far fewer
+    entries than the data."""
+
+    def __init__(self, objective: BlockObjective) -> None:
+        self.objective = objective
+        self._rows: dict[int, SparseRows] = {}
+
+    def of(
+        self, labels: Labels, n_blocks: tuple[int, ...], side: int, *, rooted: bool = True
+    ) -> SparseRows:
+        """Return the rows of one side's blocks; `rooted`: with square roots."""
+        if side not in self._rows:
+            self._rows[side] = rows_of(self.objective, labels, n_blocks, side, rooted=rooted)
+        rows = self._rows[side]
+        if rooted and len(rows.roots) < len(rows.values):
+            rows = self._rows[side] = rows._replace(roots=np.sqrt(rows.values))
+        return rows
+
+    def merge(self, side: int, into: np.ndarray, n_blocks: tuple[int, ...]) -> None:
+        """Follow a merge: block r of one side became into[r]; `n_blocks` are the new numbers."""
+        for own, rows in list(self._rows.items()):
+            del self._rows[own]
+            if len(rows.slots) > _WORTH_KEEPING * len(self.objective.sides[own].indices):
+                continue
+            other = len(n_blocks) - 1 - own
+            same = np.arange(n_blocks[other if own == side else own], dtype=np.int32)
+            self._rows[own] = contract_rows(
+                self.objective.model,
+                rows,
+                into if own == side else same,
+                n_blocks[own],
+                into if other == side else same,
+                n_blocks[other],
+                False,
+            )
 
 
 def agglomerate(
@@ -59,15 +100,19 @@ def agglomerate(
     Each level merges blocks of the side that is furthest from its target. `after_level` is called
     with the labels after each of them: merging goes on from there with the same result."""
     labels, n_blocks = renumber_sides(labels)
+    rows = BlockRows(objective)
     while any(k > goal for k, goal in zip(n_blocks, target, strict=True)):
         side = int(np.argmax([k / goal for k, goal in zip(n_blocks, target, strict=True)]))
         few = max(_FEW, 5 * target[side] // 4)
         if len(objective.sides[side].indices) > _LARGE and n_blocks[side] > 2 * few:
-            grouped = group_level(objective, labels, n_blocks, side, few, rng)
-            if target[side] <= grouped[1][side] < _SHRINK * n_blocks[side]:
-                labels, n_blocks = grouped
+            into, count = group_level(objective, labels, n_blocks, side, few, rng, rows)
+            if target[side] <= count < _SHRINK * n_blocks[side]:
+                labels, n_blocks = _joined(labels, n_blocks, side, into, count)
+                rows.merge(side, into, n_blocks)
                 continue
-        labels, n_blocks = merge_level(objective, labels, n_blocks, side, target[side], rng, engine)
+        labels, n_blocks = merge_level(
+            objective, labels, n_blocks, side, target[side], rng, engine, rows
+        )
         if after_level is not None:
             after_level(labels)
     return labels
@@ -81,13 +126,15 @@ def merge_level(
     target: int,
     rng: Generator,
     engine: Engine,
+    rows: BlockRows | None = None,
 ) -> tuple[Labels, tuple[int, ...]]:
     """Merge cheap disjoint pairs of one side's blocks; return labels and numbers of blocks.
 
     At least one pair is merged, and at least `target` blocks remain. Labels 0..n_blocks-1 must
-    all be in use."""
+    all be in use. `rows` are those of these blocks; afterwards, of the merged ones."""
     k = n_blocks[side]
-    costs, found = partners(objective, labels, n_blocks, side, rng, engine)
+    rows = rows or BlockRows(objective)
+    costs, found = partners(objective, labels, n_blocks, side, rng, engine, rows)
     order = np.argsort(costs, axis=None, kind="stable")
     large = len(objective.sides[side].indices) > _LARGE and k > _GROUPS_ABOVE * target
     into, _ = choose_merges(
@@ -98,7 +145,10 @@ def merge_level(
         float(np.quantile(costs[:, 0], _CHEAP)),
         _GROUP if large else 2,
     )
-    return _joined(labels, n_blocks, side, into)
+    into, count = _numbered(into)
+    labels, n_blocks = _joined(labels, n_blocks, side, into, count)
+    rows.merge(side, into, n_blocks)
+    return labels, n_blocks
 
 
 def group_level(
@@ -108,12 +158,15 @@ def group_level(
     side: int,
     few: int,
     rng: Generator,
-) -> tuple[Labels, tuple[int, ...]]:
-    """Group one side's blocks by shared slots, to `few` groups or more; return labels and numbers
-    of blocks."""
+    kept: BlockRows,
+) -> tuple[np.ndarray, int]:
+    """Group one side's blocks by shared slots, to `few` groups or more; return the group of each
+    block, and how many there are."""
     k = n_blocks[side]
-    rows = rows_of(objective, labels, n_blocks, side)
-    mirror = _mirror(objective, rows, labels, n_blocks, side)
+    rows = kept.of(labels, n_blocks, side, rooted=False)
+    mirror = rows
+    if objective.model.layout == TWO_SETS:
+        mirror = kept.of(labels, n_blocks, 1 - side, rooted=False)
     q = len(mirror.sizes)
     share = min(0.5, max(few / k, _LINKS * k / max(1, len(rows.slots))))
     count = max(1, min(q, int(share * k / len(objective.model.signs))))
@@ -121,32 +174,30 @@ def group_level(
     representative[rng.permutation(q)[:count]] = True
     most = max(2, int(2 / share))
     into = group_by_slot(objective.model, rows, mirror, rng.permutation(k), representative, most)
-    return _joined(labels, n_blocks, side, into)
+    return _numbered(into)
+
+
+def _numbered(into: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the number of the group of each block, and how many there are.
+
+    into[r]: the block that stands for the group of r.
+
+    >>> _numbered(np.array([0, 1, 0, 3, 1]))
+    (array([0, 1, 0, 2, 1], dtype=int32), 3)
+    """
+    roots = into == np.arange(len(into))
+    names = np.cumsum(roots) - 1
+    return names[into].astype(np.int32), int(roots.sum())
 
 
 def _joined(
-    labels: Labels, n_blocks: tuple[int, ...], side: int, into: np.ndarray
+    labels: Labels, n_blocks: tuple[int, ...], side: int, into: np.ndarray, count: int
 ) -> tuple[Labels, tuple[int, ...]]:
-    """Return labels and numbers of blocks after block r of one side became part of into[r]."""
-    roots = into == np.arange(len(into))
-    names = np.cumsum(roots) - 1
+    """Return labels and numbers of blocks after block r of one side became into[r], of `count`."""
     merged, counts = list(labels), list(n_blocks)
-    merged[side] = names[into].astype(np.int32)[labels[side]]
-    counts[side] = int(roots.sum())
+    merged[side] = into[labels[side]]
+    counts[side] = count
     return tuple(merged), tuple(counts)
-
-
-def _mirror(
-    objective: BlockObjective,
-    rows: SparseRows,
-    labels: Labels,
-    n_blocks: tuple[int, ...],
-    side: int,
-) -> SparseRows:
-    """Return the rows of the other end: `rows` itself with one node set."""
-    if objective.model.layout != TWO_SETS:
-        return rows
-    return rows_of(objective, labels, n_blocks, 1 - side)
 
 
 def partners(
@@ -156,11 +207,15 @@ def partners(
     side: int,
     rng: Generator,
     engine: Engine,
+    kept: BlockRows | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (costs, found): per block the few that are cheapest to merge with, cheapest first."""
     k = n_blocks[side]
-    rows = rows_of(objective, labels, n_blocks, side)
-    mirror = _mirror(objective, rows, labels, n_blocks, side)
+    kept = kept or BlockRows(objective)
+    rows = kept.of(labels, n_blocks, side)
+    mirror = rows
+    if objective.model.layout == TWO_SETS:
+        mirror = kept.of(labels, n_blocks, 1 - side)
     count = min(_PARTNERS, k - 1)
     found, costs = np.empty((k, count), np.int64), np.empty((k, count))
     key = stream_keys(rng, 1)[0]
@@ -175,9 +230,14 @@ def partners(
 
 
 def rows_of(
-    objective: BlockObjective, labels: Labels, n_blocks: tuple[int, ...], side: int
+    objective: BlockObjective,
+    labels: Labels,
+    n_blocks: tuple[int, ...],
+    side: int,
+    *,
+    rooted: bool = True,
 ) -> SparseRows:
-    """Return the statistics of one side's blocks as sparse rows."""
+    """Return the statistics of one side's blocks as sparse rows, counted from the data."""
     other = len(labels) - 1 - side
     rows: SparseRows = contract(
         objective.model,
@@ -186,5 +246,6 @@ def rows_of(
         n_blocks[side],
         labels[other],
         n_blocks[other],
+        rooted,
     )
     return rows

@@ -5,7 +5,9 @@
 3. Perturb: cut every block at random into a few pieces, merge down again, keep the better result.
    This merges and splits all blocks at once and repairs merges that were made too early.
    Graphs that are too large for it are repaired by splits and merges of single blocks, judged by
-   the description length (`models/hard/description/`).
+   the description length (`models/hard/description/`). Directed and weighted graphs that are too
+   large are repaired by rounds of splits: every block is cut in two, nodes move among twice as many
+   blocks, then blocks are merged down again.
 4. Make moves in the best result until a full pass shows that no single move improves it.
 """
 
@@ -39,8 +41,15 @@ _PIECES = 4  # per block that is cut
 _WORK = 12_000_000  # bounds perturbations x edges x blocks
 _PERTURBATIONS = (0, 50)  # minimum and maximum (ca-astroph: one lowers S by 1 part in 500)
 _REPAIRS = 2  # rounds of repairs of graphs that are too large for perturbations
+_SPLITS = 16  # rounds of splits, at most
+_SPLIT_PASSES = 8  # over all nodes after a split: the halves of a mixed block drift apart slowly
+_SPLIT_PATIENCE = (
+    4  # rounds in a row without improvement: one separates two blocks half of the time
+)
+_SPLIT_BLOCKS = 1000  # blocks above which tables of twice as many would be too large
 _PATIENCE = 8  # stop after this many perturbations in a row without improvement
-_FIRST, _REPAIR, _PERTURB = "first descent", "repair", "perturb"  # phases of a run
+# phases of a run
+_FIRST, _REPAIR, _SPLIT, _PERTURB = "first descent", "repair", "split", "perturb"
 
 
 def run(
@@ -88,12 +97,24 @@ def run(
     try:
         if trail.phase == _FIRST:
             trail.add(*(descent.resumed() or descent.down(singles if start is None else start)))
-            repairs = perturbations < 1 and max_iter > 1 and descent.can_repair
-            trail.phase = _REPAIR if repairs else _PERTURB
+            trail.phase = _PERTURB
+            if perturbations < 1 and max_iter > 1 and descent.can_repair:
+                trail.phase = _REPAIR
+            elif perturbations < 1 and descent.can_split:
+                trail.phase = _SPLIT
             saver.save(trail.point)
         if trail.phase == _REPAIR:
             trail.add(*(descent.resumed() or descent.repair(trail.labels)))
             trail.phase = _PERTURB
+            saver.save(trail.point)
+        while (
+            trail.phase == _SPLIT
+            and trail.idle < _SPLIT_PATIENCE
+            and len(trail.history) <= min(_SPLITS, max_iter - 1)
+        ):
+            before = trail.entropy
+            trail.add(*(descent.resumed() or descent.split(trail.labels)))
+            trail.idle = 0 if before - trail.entropy > tol * abs(before) else trail.idle + 1
             saver.save(trail.point)
         while trail.idle < _PATIENCE and len(trail.history) <= perturbations:
             before = trail.entropy
@@ -185,6 +206,22 @@ class _Descent:
         if len(np.unique(search.best)) < self.n_blocks[0]:
             repaired = perturbed((renumber(search.best),), self.rng)
         return self.down(repaired)
+
+    @property
+    def can_split(self) -> bool:
+        """Whether `split` supports the objective and there is no better repair."""
+        small = self.n_blocks[0] <= _SPLIT_BLOCKS and self.min_block_size == 0
+        return small and len(self.n_blocks) == 1 and self.objective.name not in KINDS
+
+    def split(self, labels: Labels) -> tuple[Labels, float, int]:
+        """Cut every block in two and merge down again; return the values that `down` returns.
+
+        The halves of two blocks that were merged wrongly become these two blocks while nodes move;
+        the halves of any other block are cheap to merge."""
+        halves = tuple(2 * z + self.rng.integers(0, 2, len(z), dtype=np.int32) for z in labels)
+        state = self.objective.start(halves, tuple(2 * k for k in self.n_blocks))
+        made = settle(self.objective, state, self.rng, self.engine, passes=_SPLIT_PASSES)
+        return self.down(state.labels, made.moved)
 
     def finish(self, labels: Labels, min_gain: float = 0.0) -> tuple[Labels, float, int]:
         """Make moves only, and return the values that `down` returns.
