@@ -232,10 +232,36 @@ def draw_effects(state, sums, h, weight, precision, M):
 
 
 @njit(nogil=True, cache=True)
+def draw_partitions(state, rated, seen, g, h, M, Q, precision):
+    """Draw labels and effects of all partitions, one after the other. OUT g, h, M, Q, x.
+
+    IN precision: of the effects on ratings and on presence.
+    """
+    L, k, l = M.shape  # noqa: E741
+    m = h.shape[1]
+    of_ratings, of_presence = np.empty((k, m, 2)), np.empty((k, m, 2))
+    nothing = np.zeros((k, l))
+    pending = PendingPartition(g[0], h[0], nothing, nothing)
+    for s in range(L):
+        state = draw_user_labels(
+            state, rated, M[s], seen, Q[s], pending, g[s], h[s], of_ratings, of_presence
+        )
+        state = draw_item_labels(
+            state, of_ratings, M[s], rated.weight, of_presence, Q[s], seen.weight, h[s]
+        )
+        state = draw_effects(state, of_ratings, h[s], rated.weight, precision[0], M[s])
+        state = draw_effects(state, of_presence, h[s], seen.weight, precision[1], Q[s])
+        pending = PendingPartition(g[s], h[s], M[s], Q[s])
+    subtract(rated.edges, rated.x, pending.M, pending.g, pending.h)
+    subtract(seen.edges, seen.x, pending.Q, pending.g, pending.h)
+    return state
+
+
+@njit(nogil=True, cache=True)
 def draw_precision(state, values, floor):
-    """Draw the precision of these values: Gamma(1 + n / 2) / (floor + sum x^2 / 2)."""
+    """Draw the precision of these values (1-D): Gamma(1 + n / 2) / (floor + sum x^2 / 2)."""
     square = 0.0
-    for x in values.flat:
-        square += x * x
-    state, draw = gamma(state, 1.0 + 0.5 * values.size)
+    for i in range(len(values)):
+        square += values[i] * values[i]
+    state, draw = gamma(state, 1.0 + 0.5 * len(values))
     return state, draw / (floor + 0.5 * square)
