@@ -60,7 +60,7 @@ def test_values_without_such_a_form_are_not_requested():
 def test_a_request_names_only_kernels_of_this_package():
     for name in (["os", "system"], ["coterie.kernels.numba.background", "start"]):
         with pytest.raises((ValueError, TypeError)):
-            background._read_request(json.dumps({"kernel": name, "types": []}))
+            background.read_request(json.dumps({"kernel": name, "types": []}))
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def folder(tmp_path):
     """A cache folder with one request, and what is not one."""
     folder = tmp_path / "coterie"
     (folder / background.PENDING).mkdir(parents=True)
-    text = background._request(uniform_block, (np.uint64(1), 8))
+    text = background.described_request(uniform_block, (np.uint64(1), 8))
     (folder / background.PENDING / "good.json").write_text(text)
     (folder / background.PENDING / "bad.json").write_text("{")
     wrong = {"kernel": ["coterie.kernels.numba.random", "uniform_block"], "types": []}
@@ -95,7 +95,7 @@ def test_a_folder_that_disappears_is_harmless(folder, tmp_path):
 
 def test_two_processes_never_work_for_one_folder(folder, tmp_path):
     with open(folder / background.LOCK, "ab") as file:
-        assert background._lock(file)
+        assert background.lock_file(file)
         assert background.is_running(folder)
         environment = with_mode("compiled", NUMBA_CACHE_DIR=str(tmp_path))
         command = [sys.executable, "-m", "coterie.kernels.numba.background", str(folder)]

@@ -55,16 +55,17 @@ def run(
 
     Example: coterie recommend fit ratings.csv --out films.model
     """
-    from coterie.cli.input_options import load_ratings, load_shards
     from coterie.kernels.numba.compile_events import compile_ahead
+
+    if model is not ModelName.hard:  # whose kernels are always compiled
+        compile_ahead(f"recommend.fit {model.value}")
+    from coterie.cli.input_options import load_ratings, load_shards
     from coterie.models.smallest_data import worth_compiling_for
     from coterie.recommend.recommender import Recommender
 
     fit_options = checkpoint_arguments(checkpoint, resume)
     estimator = make_estimator(session, model, groups, samples, iterations, runs, prior, negatives)
     fit_options |= load_features(session, model, user_features, item_features)
-    if model is not ModelName.hard:  # whose kernels are always compiled
-        compile_ahead(f"recommend.fit {model.value}")
     reading: dict[str, Any] = {"format": format, "separator": separator}
     if Path(ratings).is_dir():
         data = load_shards(ratings, holds="ratings", **reading)

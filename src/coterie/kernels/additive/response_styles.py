@@ -26,13 +26,13 @@ _NODES = 32.0  # nodes per unit
 _COUNT = 385  # nodes from -6 to 6
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def interval_probability(low, high, f):
     """Return the probability of the interval low..high at location f."""
     return max(cdf(high - f) - cdf(low - f), _LEAST)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _node(f):
     """Return (node below f, fraction of the way to the next node)."""
     place = (min(max(f, -_SPAN), _SPAN - 1e-6) + _SPAN) * _NODES

@@ -97,7 +97,7 @@ def draw_col_offsets(state, edges, x, b, mean, weight, precision):
     return state
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _offset(state, total, n, old, mean, weight, precision):
     strength = n * weight + precision
     pull = (total + n * old) * weight + mean * precision
@@ -161,8 +161,9 @@ def label_weights(total, count, M, weight, score):
 @njit(nogil=True, cache=True)
 def draw_category(state, score):
     """Return (new state, i) with P(i) proportional to exp(score_i); score is overwritten."""
-    top = score.max()
-    whole = 0.0
+    top, whole = score[0], 0.0
+    for i in range(1, len(score)):
+        top = max(top, score[i])
     for i in range(len(score)):
         if score[i] > top - 30.0:  # the rest weighs less than 1e-13
             whole += math.exp(score[i] - top)
