@@ -1,5 +1,7 @@
 """Write down which kernels commands compile, and in which order: `compile_plans.json`.
 
+About two minutes of processor time if the kernels are compiled (`coterie warmup`), else five.
+
 A command that has to compile starts helpers, which work through its list from the end. Run this
 after a kernel was added, renamed or got other arguments. Nothing breaks if a list is old: the
 command then compiles alone what the list lacks.
@@ -73,7 +75,9 @@ def main() -> None:
 
 def _as_text(content: dict[str, Any]) -> str:
     """Return JSON with one command and one request per line."""
-    commands = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in content["commands"].items())
+    commands = ",\n".join(
+        f"{json.dumps(k)}: {json.dumps(v)}" for k, v in content["commands"].items()
+    )
     requests = ",\n".join(map(json.dumps, content["requests"]))
     return f'{{"commands": {{\n{commands}\n}},\n"requests": [\n{requests}\n]}}\n'
 
@@ -114,6 +118,7 @@ def record(lines: list[str]) -> list[str]:
 
 def _recorded(lines: list[str]) -> list[str]:
     from coterie.cli.main import app, register_commands
+    from coterie.kernels.numba import dispatch
     from coterie.kernels.numba.background import described_request
     from coterie.kernels.numba.dispatch import Kernel
 
@@ -126,6 +131,8 @@ def _recorded(lines: list[str]) -> list[str]:
             found[text] = None
         return compiled(kernel, args)
 
+    # What runs for longer than a moment belongs to the list
+    dispatch._SECONDS_PER_KERNEL, dispatch._SECONDS_PER_BYTE = 0.02, 0.0
     Kernel._compiled = remember  # type: ignore[method-assign]
     Kernel.has_cache_file = lambda *_, **__: False  # type: ignore[method-assign]
     for line in lines:

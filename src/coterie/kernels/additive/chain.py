@@ -102,9 +102,7 @@ def advance(chain: Chain, data: ChainData, schedule: Schedule, sweeps: int) -> N
     K = chain.user_factors.shape[1]
     for _ in range(sweeps):
         done = int(chain.sweeps[0])
-        state = _word(
-            draw_latent(state, rated, level, chain.style, chain.cuts, chain.z, chain.x)
-        )
+        state = _word(draw_latent(state, rated, level, chain.style, chain.cuts, chain.z, chain.x))
         for _again in range(3 if done == 0 else 1):
             state = _draw_offsets(state, chain, rated, seen)
         if schedule.factored and K > 0:
@@ -126,9 +124,7 @@ def advance(chain: Chain, data: ChainData, schedule: Schedule, sweeps: int) -> N
             )
         if done >= schedule.styles_from and done % schedule.styles_every == 0:
             state = _draw_styles(state, chain, rated, level, schedule.cut_shrinkage)
-        state = _draw_precisions(
-            state, chain, schedule.grouped and done >= schedule.effects_from
-        )
+        state = _draw_precisions(state, chain, schedule.grouped and done >= schedule.effects_from)
         chain.sweeps[0] = done + 1
     chain.stream[0] = state
 
