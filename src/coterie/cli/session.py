@@ -336,7 +336,8 @@ def remarks(session: Session) -> Iterator[None]:
 def compile_notice(session: Session, plan: str = "") -> Iterator[None]:
     """Say once why a command waits, as soon as it begins to compile.
 
-    Helpers compile the kernels of `plan` with it. At the end, say if much time was spent in kernels that were not compiled."""
+    Helpers compile the kernels of `plan` with it. At the end, say if much time was spent in kernels
+    that were not compiled."""
     with (
         watch_compilations(lambda _: session.say(_COMPILES_ONCE)),
         background_compiling(lambda: session.say(_COMPILES_IN_BACKGROUND), plan),

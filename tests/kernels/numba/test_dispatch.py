@@ -228,12 +228,22 @@ def test_garbage_collection_pauses_while_a_kernel_is_compiled(enabled, tmp_path,
 
 
 def test_python_calls_no_kernel_that_is_for_kernels_only():
-    """A kernel with an underscore has no entry for Python, so only its own module may name it."""
+    """A kernel with an underscore has no entry for Python: only kernels of its module name it."""
     package = Path(dispatch.__file__).parents[2]
     for path in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
                 "coterie.kernels"
             ):
                 private = [name.name for name in node.names if name.name.startswith("_")]
                 assert not private, (path, private)
+        if package / "kernels" not in path.parents:
+            continue
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        kernels = [f for f in functions if "njit" in "".join(map(ast.unparse, f.decorator_list))]
+        private = {kernel.name for kernel in kernels if kernel.name.startswith("_")}
+        for node in tree.body:
+            if node not in kernels:
+                named = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+                assert not named & private, (path, named & private)

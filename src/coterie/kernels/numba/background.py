@@ -14,8 +14,8 @@ long (`dispatch`). With a single core, nothing is started before the command end
 depend on it: both versions return the same bits. The process ends when nothing is left to do, after
 `MAX_SECONDS`, or when the folder disappears.
 
-A command that has to wait for its kernels also starts helpers: processes that compile the end of its
-list (`compile_plans`) while it compiles the beginning. They have its priority until it ends.
+A command that has to wait for its kernels also starts helpers: processes that compile the end of
+its list (`compile_plans`) while it compiles the beginning. They have its priority until it ends.
 
 `COTERIE_BACKGROUND=off` turns it off. It is also off in continuous integration (`CI` is set),
 with `COTERIE_KERNELS` other than `auto`, and where the command is the only process of a container,

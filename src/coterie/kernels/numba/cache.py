@@ -13,8 +13,8 @@ right or is not found.
         kernels/__pycache__     next to the sources
         the user's cache folder
 
-A process that compiles a version holds a lock on the file `compiling/NAME`; others that need the same
-version wait for it. So a helper (`background.py`) and a command share the work.
+A process that compiles a version holds a lock on the file `compiling/NAME`; others that need the
+same version wait for it. So a helper (`background.py`) and a command share the work.
 
 A file starts with the SHA-256 of the rest: a damaged one counts as missing. Like Numba's cache, it
 holds machine code: keep the folder as safe as the installation.
