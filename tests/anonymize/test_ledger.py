@@ -157,7 +157,7 @@ def test_counts_of_earlier_versions_are_taken_over_once(ledger: Ledger) -> None:
     assert ledger.entries("staff")[0].details == {"imported": "releases.json"}
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "null", '{"abc": "x"}', '{"abc": {}}'])
+@pytest.mark.parametrize("text", ["{", "[]", "null", '{"abc": "x"}', '{"abc": {}}', '{"xyz": "x"}'])
 def test_an_unreadable_count_of_an_earlier_version_is_refused(ledger: Ledger, text: str) -> None:
     ledger.folder.parent.mkdir()
     old = ledger.folder.parent / "releases.json"

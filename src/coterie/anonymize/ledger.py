@@ -394,7 +394,9 @@ class Ledger:
             return content
         try:
             counts = json.loads(old.read_text(encoding="utf-8"))
-            number = int(counts.get(fingerprint, 0))
+            if any(type(count) is not int for count in counts.values()):
+                raise ValueError("a count is not a number")
+            number = counts.get(fingerprint, 0)
         except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
             raise LedgerRefusal(
                 f"{old} is damaged: it has the releases that earlier versions of coterie counted",

@@ -33,10 +33,11 @@ def check_array(
 
     Values must be at least `low` and less than `below`; floating-point numbers must be finite.
 
-    >>> check_array("labels", np.array([0, 3]), np.int64, (2,), low=0, below=3)
-    Traceback (most recent call last):
-        ...
-    coterie.base.array_checks.ArrayError: labels: the value 3 is not below 3
+    >>> try:
+    ...     check_array("labels", np.array([0, 3]), np.int64, (2,), low=0, below=3)
+    ... except ArrayError as error:
+    ...     print(error)
+    labels: the value 3 is not below 3
     """
     if not isinstance(array, np.ndarray):
         raise ArrayError(f"{name}: missing")

@@ -260,7 +260,8 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
             given.pop("debug"),
             reading=take_reading_options(given, added),
         )
-        with exit_codes(session), remarks(session), compile_notice(session):
+        plan = run.__module__.removeprefix("coterie.cli.")
+        with exit_codes(session), remarks(session), compile_notice(session, plan):
             _check_address_space()
             check_outputs(given, names)
             if not session.reading.dry_run:
@@ -333,13 +334,14 @@ def remarks(session: Session) -> Iterator[None]:
 
 
 @contextmanager
-def compile_notice(session: Session) -> Iterator[None]:
+def compile_notice(session: Session, plan: str = "") -> Iterator[None]:
     """Say once why a command waits, as soon as it begins to compile.
 
-    At the end, say if much time was spent in kernels that were not compiled."""
+    Helpers compile the kernels of `plan` with it. At the end, say if much time was spent in kernels
+    that were not compiled."""
     with (
         watch_compilations(lambda _: session.say(_COMPILES_ONCE)),
-        background_compiling(lambda: session.say(_COMPILES_IN_BACKGROUND)),
+        background_compiling(lambda: session.say(_COMPILES_IN_BACKGROUND), plan),
     ):
         yield
         dispatch = sys.modules.get("coterie.kernels.numba.dispatch")

@@ -7,13 +7,16 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+from coterie.kernels.additive.sweep import draw_precision
 from coterie.kernels.numba import background, dispatch
 from coterie.kernels.numba.background import BackgroundCompiler, compile_pending
+from coterie.kernels.numba.compile_plans import compile_plan
 from coterie.kernels.numba.random import uniform_block
 
 
@@ -60,7 +63,7 @@ def test_values_without_such_a_form_are_not_requested():
 def test_a_request_names_only_kernels_of_this_package():
     for name in (["os", "system"], ["coterie.kernels.numba.background", "start"]):
         with pytest.raises((ValueError, TypeError)):
-            background._read_request(json.dumps({"kernel": name, "types": []}))
+            background.read_request(json.dumps({"kernel": name, "types": []}))
 
 
 @pytest.fixture
@@ -68,7 +71,7 @@ def folder(tmp_path):
     """A cache folder with one request, and what is not one."""
     folder = tmp_path / "coterie"
     (folder / background.PENDING).mkdir(parents=True)
-    text = background._request(uniform_block, (np.uint64(1), 8))
+    text = background.described_request(uniform_block, (np.uint64(1), 8))
     (folder / background.PENDING / "good.json").write_text(text)
     (folder / background.PENDING / "bad.json").write_text("{")
     wrong = {"kernel": ["coterie.kernels.numba.random", "uniform_block"], "types": []}
@@ -95,7 +98,7 @@ def test_a_folder_that_disappears_is_harmless(folder, tmp_path):
 
 def test_two_processes_never_work_for_one_folder(folder, tmp_path):
     with open(folder / background.LOCK, "ab") as file:
-        assert background._lock(file)
+        assert background.lock_file(file)
         assert background.is_running(folder)
         environment = with_mode("compiled", NUMBA_CACHE_DIR=str(tmp_path))
         command = [sys.executable, "-m", "coterie.kernels.numba.background", str(folder)]
@@ -259,3 +262,119 @@ def test_plain_and_compiled_commands_have_the_same_result(tmp_path):
         answer = json.loads(done.stdout)
         answers.append([answer["entropy"], [step["entropy"] for step in answer["history"]]])
     assert answers[0] == answers[1]
+
+
+@pytest.fixture
+def plan(monkeypatch):
+    """A list with two kernels, of which none is stored."""
+    requests = [
+        background.described_request(uniform_block, (np.uint64(1), 8)),
+        background.described_request(draw_precision, (np.uint64(1), np.zeros(3), 1.0)),
+    ]
+    monkeypatch.setattr(background, "compile_plan", lambda name: requests if name == "mine" else [])
+    monkeypatch.setattr(background, "_WORTH_HELPING", 2)
+    return requests
+
+
+def test_helpers_start_once_and_only_if_kernels_are_missing(tmp_path, plan, monkeypatch):
+    calls = []
+    monkeypatch.setattr(background, "start", lambda *given: calls.append(given) or 1)
+    monkeypatch.setattr(background, "_CORES", 3)
+    monkeypatch.setattr(dispatch.Kernel, "has_cache_file", lambda *_, **__: True)
+    BackgroundCompiler(tmp_path, list).start_plan("mine")
+    BackgroundCompiler(tmp_path, list).start_plan("")
+    monkeypatch.setattr(dispatch.Kernel, "has_cache_file", lambda *_, **__: False)
+    BackgroundCompiler(tmp_path, list).start_plan("unknown")
+    assert not calls
+    compiler = BackgroundCompiler(tmp_path, list)
+    for _ in range(2):
+        compiler.start_plan("mine")
+    assert calls == [(tmp_path, "mine")] * 2  # one for each core but the first
+    monkeypatch.setattr(background, "_running", {1})
+    assert compiler.compiles(uniform_block) and not compiler.has_compiled(uniform_block)
+    monkeypatch.setattr(background, "_running", set())
+    assert not compiler.compiles(uniform_block)  # so the command compiles it
+    monkeypatch.setattr(dispatch.Kernel, "has_cache_file", lambda *_, **__: True)
+    assert compiler.has_compiled(uniform_block) and not compiler.has_compiled(uniform_block)
+
+
+def test_with_one_core_there_are_no_helpers(tmp_path, plan, started, monkeypatch):
+    monkeypatch.setattr(background, "_CORES", 1)
+    monkeypatch.setattr(dispatch.Kernel, "has_cache_file", lambda *_, **__: False)
+    BackgroundCompiler(tmp_path, list).start_plan("mine")
+    assert not started
+
+
+def test_a_helper_begins_at_the_end_and_skips_what_cannot_be_compiled(plan, monkeypatch):
+    compiled = []
+    monkeypatch.setattr(
+        dispatch.Kernel,
+        "compile_for",
+        lambda kernel, _, *, unless_claimed: compiled.append((kernel.__name__, unless_claimed)),
+    )
+    assert background.compile_planned([*plan, '{"kernel": ["os", "system"]}'], lambda: False) == 2
+    assert compiled == [("draw_precision", True), ("uniform_block", True)]
+
+
+CLAIMED = """
+import time
+import numpy as np
+from coterie.kernels.numba import cache
+from coterie.kernels.numba.random import uniform_block
+write = cache._write
+def slowly(path, content):
+    print("compiled", flush=True)
+    time.sleep(1.5)
+    write(path, content)
+cache._write = slowly
+uniform_block(np.uint64(1), 4)
+"""
+
+
+def test_two_processes_compile_different_kernels(tmp_path):
+    """A process that needs what another one compiles waits for it; a helper goes on."""
+    environment = with_mode("compiled", NUMBA_CACHE_DIR=str(tmp_path))
+    first = subprocess.Popen(
+        [sys.executable, "-c", CLAIMED], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert first.stdout.readline() == "compiled\n"  # and not yet stored
+    ask = """
+import numpy as np
+from coterie.kernels.numba import cache
+from coterie.kernels.numba.random import uniform_block
+stored = []
+cache._write = lambda path, _: stored.append(path)
+uniform_block.compile_for((np.uint64(1), 4), unless_claimed=True)
+print(len(uniform_block.signatures), end=" ")
+values = uniform_block(np.uint64(1), 4)
+print(len(values), len(stored))
+"""
+    second = subprocess.run(
+        [sys.executable, "-c", ask], env=environment, capture_output=True, text=True, check=True
+    )
+    assert first.wait() == 0
+    assert second.stdout == "0 4 0\n"
+    assert not list((tmp_path / "coterie" / "compiling").iterdir())
+
+
+def test_a_claim_of_a_process_that_was_killed_does_not_last(tmp_path):
+    environment = with_mode("compiled", NUMBA_CACHE_DIR=str(tmp_path))
+    killed = subprocess.Popen(
+        [sys.executable, "-c", CLAIMED], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert killed.stdout.readline() == "compiled\n"
+    killed.kill()
+    killed.wait()
+    assert list((tmp_path / "coterie" / "compiling").iterdir())
+    code = "import numpy as np; from coterie.kernels.numba.random import uniform_block as f; "
+    code += "print(len(f(np.uint64(1), 4)))"
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=50)
+    assert len(list((tmp_path / "coterie").glob("*.nbc"))) == 1
+
+
+def test_the_lists_name_kernels_that_exist():
+    tool = Path(__file__).parents[3] / "tools" / "compile_plans.py"
+    done = subprocess.run([sys.executable, tool, "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("recommend.fit best", "recommend.fit mmsbm", "anonymize"):
+        assert len(compile_plan(name)) > 3, name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import gc
 import json
 import os
 import pickle
@@ -205,3 +207,43 @@ def test_functions_of_other_packages_can_call_kernels():
         return u, total(values)
 
     assert draw_and_sum(np.ones(4)) == (uniform_block(np.uint64(7), 1)[0], (4.0, 4))
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_collection_pauses_while_a_kernel_is_compiled(enabled, tmp_path, monkeypatch):
+    def add(x):
+        return x + 1
+
+    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
+    during = []
+    before = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        with watch_compilations(lambda _: during.append(gc.isenabled())):
+            assert njit()(add)._compiled((2,)) == 3
+        assert during and gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert not any(during)
+
+
+def test_python_calls_no_kernel_that_is_for_kernels_only():
+    """A kernel with an underscore has no entry for Python: only kernels of its module name it."""
+    package = Path(dispatch.__file__).parents[2]
+    for path in package.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                "coterie.kernels"
+            ):
+                private = [name.name for name in node.names if name.name.startswith("_")]
+                assert not private, (path, private)
+        if package / "kernels" not in path.parents:
+            continue
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        kernels = [f for f in functions if "njit" in "".join(map(ast.unparse, f.decorator_list))]
+        private = {kernel.name for kernel in kernels if kernel.name.startswith("_")}
+        for node in tree.body:
+            if node not in kernels:
+                named = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+                assert not named & private, (path, named & private)

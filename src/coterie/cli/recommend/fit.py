@@ -55,6 +55,10 @@ def run(
 
     Example: coterie recommend fit ratings.csv --out films.model
     """
+    from coterie.kernels.numba.compile_events import compile_ahead
+
+    if model is not ModelName.hard:  # whose kernels are always compiled
+        compile_ahead(f"recommend.fit {model.value}")
     from coterie.cli.input_options import load_ratings, load_shards
     from coterie.models.smallest_data import worth_compiling_for
     from coterie.recommend.recommender import Recommender

@@ -1,4 +1,8 @@
-"""A Markov chain of the additive block model: its state, and the sweeps that update it."""
+"""A Markov chain of the additive block model: its state, and the sweeps that update it.
+
+`advance` is plain Python, which calls one kernel for every part of the model: a part that a table
+does not have is then not compiled, and the others can be compiled at the same time.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +14,27 @@ from coterie.kernels.additive.factors import (
     FactorSide,
     draw_column_precisions,
     draw_factors,
+    draw_link_precisions,
     draw_links,
     prior_means,
 )
-from coterie.kernels.additive.response_styles import draw_styles, log_probabilities, move_cuts
+from coterie.kernels.additive.response_styles import (
+    FREE_LEVELS,
+    draw_styles,
+    keep_order,
+    log_probabilities,
+    move_cuts,
+    smooth_styles,
+)
 from coterie.kernels.additive.sweep import (
     Edges,
-    PendingPartition,
     SweepView,
     draw_col_offsets,
-    draw_effects,
-    draw_item_labels,
     draw_latent,
+    draw_partitions,
     draw_precision,
     draw_row_offsets,
-    draw_user_labels,
-    subtract,
 )
-from coterie.kernels.numba.dispatch import njit
 
 # The prior of a precision is exp(-_FLOOR * precision): weak, so that unused effects shrink to 0.
 _FLOOR = 0.001
@@ -88,124 +95,128 @@ class Schedule(NamedTuple):
     links_from: int  # first sweep that draws links and precisions of factors
 
 
-@njit(nogil=True, cache=True)
-def _draw_offsets(state, chain, rated, seen, tau):
-    p, K = chain.precision, chain.user_factors.shape[1]
-    user_means, item_means = chain.user_means[:, K], chain.item_means[:, K]
-    state = draw_row_offsets(state, rated, chain.x, chain.b_user, user_means, 1.0, p[0])
-    state = draw_col_offsets(state, rated, chain.x, chain.b_item, item_means, 1.0, p[1])
-    if len(chain.y):
-        nothing = np.zeros(max(len(chain.c_user), len(chain.c_item)))
-        state = draw_row_offsets(state, seen, chain.y, chain.c_user, nothing, tau, p[2])
-        state = draw_col_offsets(state, seen, chain.y, chain.c_item, nothing, tau, p[3])
-    return state
-
-
-@njit(nogil=True, cache=True)
-def _draw_factors(state, chain, data):
-    P, Q = chain.user_factors, chain.item_factors
-    precision = chain.factor_precision
-    state = draw_factors(state, data.by_user, chain.x, P, Q, chain.user_means, precision[0])
-    return draw_factors(state, data.by_item, chain.x, Q, P, chain.item_means, precision[1])
-
-
-@njit(nogil=True, cache=True)
-def _draw_regressions(state, chain, ptr, features, used, factors, offsets, links, means, side):
-    """Draw the links of one side (0 users, 1 items) and the precisions of its factors."""
-    own, of_links = chain.factor_precision[side], chain.factor_precision[2 + side]
-    own[len(own) - 1] = chain.precision[side]
-    if used > 0:
-        state = draw_links(state, ptr, features, used, factors, offsets, own, of_links, links)
-        prior_means(features, used, links, means)
-        nothing = np.zeros(links.shape)
-        state = draw_column_precisions(state, links, nothing, used, _FLOOR, of_links)
-    return draw_column_precisions(state, factors, means, len(factors), _FLOOR, own)
-
-
-@njit(nogil=True, cache=True)
-def _draw_partitions(state, chain, rated, seen, seen_weight):
-    L, k, l = chain.M.shape  # noqa: E741
-    m = chain.h.shape[1]
-    ratings, presence = SweepView(rated, chain.x, 1.0), SweepView(seen, chain.y, seen_weight)
-    of_ratings, of_presence = np.empty((k, m, 2)), np.empty((k, m, 2))
-    nothing = np.zeros((k, l))
-    pending = PendingPartition(chain.g[0], chain.h[0], nothing, nothing)
-    for s in range(L):
-        g, h, M, Q = chain.g[s], chain.h[s], chain.M[s], chain.Q[s]
-        state = draw_user_labels(
-            state, ratings, M, presence, Q, pending, g, h, of_ratings, of_presence
-        )
-        state = draw_item_labels(state, of_ratings, M, 1.0, of_presence, Q, seen_weight, h)
-        state = draw_effects(state, of_ratings, h, 1.0, chain.precision[4], M)
-        state = draw_effects(state, of_presence, h, seen_weight, chain.precision[5], Q)
-        pending = PendingPartition(g, h, M, Q)
-    subtract(rated, chain.x, pending.M, pending.g, pending.h)
-    subtract(seen, chain.y, pending.Q, pending.g, pending.h)
-    return state
-
-
-@njit(nogil=True, cache=True)
-def _draw_precisions(state, chain, with_effects):
-    p = chain.precision
-    K = chain.user_factors.shape[1]
-    state, p[0] = draw_precision(state, chain.b_user - chain.user_means[:, K], _FLOOR)
-    state, p[1] = draw_precision(state, chain.b_item - chain.item_means[:, K], _FLOOR)
-    state, p[2] = draw_precision(state, chain.c_user, _FLOOR)
-    state, p[3] = draw_precision(state, chain.c_item, _FLOOR)
-    if with_effects:
-        state, p[4] = draw_precision(state, chain.M, _FLOOR)
-        state, p[5] = draw_precision(state, chain.Q, _FLOOR)
-    state, p[6] = draw_precision(state, chain.y, 1.0)
-    return state
-
-
-@njit(nogil=True, cache=True)
-def advance(chain, data, schedule, sweeps):
+def advance(chain: Chain, data: ChainData, schedule: Schedule, sweeps: int) -> None:
     """Run this many sweeps of one chain, in place."""
     state = chain.stream[0]
     rated, level, seen = data.rated, data.level, data.seen
-    with_factors = schedule.factored and chain.user_factors.shape[1] > 0
+    K = chain.user_factors.shape[1]
     for _ in range(sweeps):
-        done = chain.sweeps[0]
-        state = draw_latent(state, rated, level, chain.style, chain.cuts, chain.z, chain.x)
+        done = int(chain.sweeps[0])
+        state = _word(draw_latent(state, rated, level, chain.style, chain.cuts, chain.z, chain.x))
         for _again in range(3 if done == 0 else 1):
-            state = _draw_offsets(state, chain, rated, seen, chain.precision[6])
-        if with_factors:
+            state = _draw_offsets(state, chain, rated, seen)
+        if schedule.factored and K > 0:
             state = _draw_factors(state, chain, data)
         if done >= schedule.links_from:
-            state = _draw_regressions(
-                state,
-                chain,
-                data.by_user.ptr,
-                data.user_features,
-                schedule.user_columns,
-                chain.user_factors,
-                chain.b_user,
-                chain.user_links,
-                chain.user_means,
-                0,
-            )
-            state = _draw_regressions(
-                state,
-                chain,
-                data.by_item.ptr,
-                data.item_features,
-                schedule.item_columns,
-                chain.item_factors,
-                chain.b_item,
-                chain.item_links,
-                chain.item_means,
-                1,
-            )
+            state = _draw_regressions(state, chain, data, schedule)
         if schedule.grouped:
-            seen_weight = schedule.seen_weight * chain.precision[6]
-            state = _draw_partitions(state, chain, rated, seen, seen_weight)
-        if done >= schedule.styles_from and done % schedule.styles_every == 0:
-            table = log_probabilities(chain.cuts)
-            state = draw_styles(state, rated, level, chain.z, chain.x, table, chain.style)
-            move_cuts(
-                rated, level, chain.z, chain.x, chain.style, schedule.cut_shrinkage, chain.cuts
+            state = _word(
+                draw_partitions(
+                    state,
+                    SweepView(rated, chain.x, 1.0),
+                    SweepView(seen, chain.y, schedule.seen_weight * float(chain.precision[6])),
+                    chain.g,
+                    chain.h,
+                    chain.M,
+                    chain.Q,
+                    chain.precision[4:6],
+                )
             )
+        if done >= schedule.styles_from and done % schedule.styles_every == 0:
+            state = _draw_styles(state, chain, rated, level, schedule.cut_shrinkage)
         state = _draw_precisions(state, chain, schedule.grouped and done >= schedule.effects_from)
         chain.sweeps[0] = done + 1
     chain.stream[0] = state
+
+
+def _word(state: int) -> np.uint64:
+    """Return the state of a random stream in the type that kernels expect."""
+    return np.uint64(state)
+
+
+def _draw_offsets(state: np.uint64, chain: Chain, rated: Edges, seen: Edges) -> np.uint64:
+    p, x, y = chain.precision.tolist(), chain.x, chain.y
+    user_means = np.ascontiguousarray(chain.user_means[:, -1])
+    item_means = np.ascontiguousarray(chain.item_means[:, -1])
+    state = _word(draw_row_offsets(state, rated, x, chain.b_user, user_means, 1.0, p[0]))
+    state = _word(draw_col_offsets(state, rated, x, chain.b_item, item_means, 1.0, p[1]))
+    if len(y):
+        nothing = np.zeros(max(len(chain.c_user), len(chain.c_item)))
+        state = _word(draw_row_offsets(state, seen, y, chain.c_user, nothing, p[6], p[2]))
+        state = _word(draw_col_offsets(state, seen, y, chain.c_item, nothing, p[6], p[3]))
+    return state
+
+
+def _draw_factors(state: np.uint64, chain: Chain, data: ChainData) -> np.uint64:
+    P, Q = chain.user_factors, chain.item_factors
+    of_users, of_items = chain.factor_precision[0], chain.factor_precision[1]
+    state = _word(draw_factors(state, data.by_user, chain.x, P, Q, chain.user_means, of_users))
+    return _word(draw_factors(state, data.by_item, chain.x, Q, P, chain.item_means, of_items))
+
+
+def _draw_regressions(
+    state: np.uint64, chain: Chain, data: ChainData, schedule: Schedule
+) -> np.uint64:
+    """Draw the links of both sides and the precisions of their factors."""
+    sides = (
+        (
+            data.by_user.ptr,
+            data.user_features,
+            schedule.user_columns,
+            chain.user_factors,
+            chain.b_user,
+            chain.user_links,
+            chain.user_means,
+        ),
+        (
+            data.by_item.ptr,
+            data.item_features,
+            schedule.item_columns,
+            chain.item_factors,
+            chain.b_item,
+            chain.item_links,
+            chain.item_means,
+        ),
+    )
+    for side, (ptr, features, used, factors, offsets, links, means) in enumerate(sides):
+        own, of_links = chain.factor_precision[side], chain.factor_precision[2 + side]
+        own[-1] = chain.precision[side]
+        if used > 0:
+            state = _word(
+                draw_links(state, ptr, features, used, factors, offsets, own, of_links, links)
+            )
+            prior_means(features, used, links, means)
+            state = _word(draw_link_precisions(state, links, used, _FLOOR, of_links))
+        if factors.shape[1]:
+            state = _word(draw_column_precisions(state, factors, means, _FLOOR, own))
+    return state
+
+
+def _draw_styles(
+    state: np.uint64, chain: Chain, rated: Edges, level: np.ndarray, shrinkage: float
+) -> np.uint64:
+    table = log_probabilities(chain.cuts)
+    state = _word(draw_styles(state, rated, level, chain.z, chain.x, table, chain.style))
+    move_cuts(rated, level, chain.z, chain.x, chain.style, shrinkage, chain.cuts)
+    if chain.cuts.shape[1] - 1 > FREE_LEVELS:
+        smooth_styles(chain.cuts)
+    keep_order(chain.cuts)
+    return state
+
+
+def _draw_precisions(state: np.uint64, chain: Chain, with_effects: bool) -> np.uint64:
+    values = [
+        chain.b_user - chain.user_means[:, -1],
+        chain.b_item - chain.item_means[:, -1],
+        chain.c_user,
+        chain.c_item,
+        chain.M.reshape(-1),
+        chain.Q.reshape(-1),
+        chain.y,
+    ]
+    for place, own in enumerate(values):
+        if with_effects or place not in (4, 5):
+            floor = 1.0 if place == 6 else _FLOOR
+            word, chain.precision[place] = draw_precision(state, own, floor)
+            state = _word(word)
+    return state

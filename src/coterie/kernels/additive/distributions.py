@@ -33,13 +33,13 @@ _ROOT_HALF = math.sqrt(0.5)
 _ROOT_TAU = math.sqrt(2.0 * math.pi)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def density(x):
     """Return the standard normal density."""
     return math.exp(-0.5 * x * x) / _ROOT_TAU
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def cdf(x):
     """Return Phi(x), accurate to 1e-6 inside -3..3 and to machine precision outside."""
     if -_SPAN < x < _SPAN:
@@ -98,14 +98,14 @@ def quantile(p):
     return low + (place - node) * (_QUANTILE[node + 1] - low)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def normal(state):
     """Return (new state, a standard normal draw)."""
     state, u = uniform(state)
     return state, quantile(u + 1e-17)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def between(state, a, b):
     """Return (new state, a standard normal draw inside a..b), by the inverse of Phi.
 

@@ -322,19 +322,35 @@ def prior_means(features, used, links, means):
 
 
 @njit(nogil=True, cache=True)
-def draw_column_precisions(state, values, means, rows, floor, precision):
+def draw_column_precisions(state, values, means, floor, precision):
     """Draw the precision of each column of values - means: Gamma(1 + n/2) / (floor + sum x^2/2).
 
     A lower bound keeps the scales of the two sides, of which only the product is known, from
     drifting apart.
     """
-    K = values.shape[1]
+    n, K = values.shape
     square = np.zeros(K)
-    for u in range(rows):
+    for u in range(n):
         for k in range(K):
             gap = values[u, k] - means[u, k]
             square[k] += gap * gap
-    for k in range(K):
-        state, draw = gamma(state, 1.0 + 0.5 * rows)
+    return _draw_precisions(state, n, floor, square, precision)
+
+
+@njit(nogil=True, cache=True)
+def draw_link_precisions(state, links, used, floor, precision):
+    """Draw the precision of each column of the links, of which `used` rows are used."""
+    K = links.shape[1]
+    square = np.zeros(K)
+    for d in range(used):
+        for k in range(K):
+            square[k] += links[d, k] * links[d, k]
+    return _draw_precisions(state, used, floor, square, precision)
+
+
+@njit(nogil=True, cache=True)
+def _draw_precisions(state, n, floor, square, precision):
+    for k in range(len(square)):
+        state, draw = gamma(state, 1.0 + 0.5 * n)
         precision[k] = max(draw / (floor + 0.5 * square[k]), _LEAST_PRECISION)
     return state

@@ -43,20 +43,22 @@ class Samples(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _user_table(samples, t, u, table):
-    """Set table (L x l) to the effect of each item label on user u in sample t."""
+def _user_table(labels, effects, table):
+    """Set table (L x l) to the effect of each item label on a user with these labels."""
     for s in range(table.shape[0]):
-        i = samples.user_labels[t, u, s]
+        i = labels[s]
         for j in range(table.shape[1]):
-            table[s, j] = samples.effects[t, s, i, j]
+            table[s, j] = effects[s, i, j]
 
 
 @njit(nogil=True, cache=True)
 def _has_effects(effects):
     """Return whether a sample has groups; those of chains without groups are all 0."""
     found = False
-    for value in effects.flat:
-        found = found or value != 0.0
+    for s in range(effects.shape[0]):
+        for i in range(effects.shape[1]):
+            for j in range(effects.shape[2]):
+                found = found or effects[s, i, j] != 0.0
     return found
 
 
@@ -109,7 +111,7 @@ def distributions(samples, users, items, begin, end):
             while last < end and users[last] == u:
                 last += 1
             a, b = first - begin, last - begin
-            _user_table(samples, t, u, used)
+            _user_table(samples.user_labels[t, u], samples.effects[t], used)
             _locations(samples, t, u, items[first:last], used, where[a:b], scales[a:b])
             cuts = samples.cuts[t, samples.styles[t, u]]
             for r in range(R - 1):

@@ -20,19 +20,19 @@ from coterie.kernels.numba.dispatch import njit
 _LEAST = 1e-9  # lower bound of a probability: one odd rating must not decide a style
 _BATCH = 32  # probabilities of at least 1e-9 whose product does not underflow
 _GAP = 1e-3  # minimum distance of two cutpoints, so that every level stays possible
-_FREE_LEVELS = 10  # with more levels, styles differ by smooth functions only
+FREE_LEVELS = 10  # with more levels, styles differ by smooth functions only
 _SPAN = 6.0  # locations outside -6..6 are clipped
 _NODES = 32.0  # nodes per unit
 _COUNT = 385  # nodes from -6 to 6
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def interval_probability(low, high, f):
     """Return the probability of the interval low..high at location f."""
     return max(cdf(high - f) - cdf(low - f), _LEAST)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _node(f):
     """Return (node below f, fraction of the way to the next node)."""
     place = (min(max(f, -_SPAN), _SPAN - 1e-6) + _SPAN) * _NODES
@@ -107,7 +107,10 @@ def draw_styles(state, edges, level, z, x, table, style):
 
 @njit(nogil=True, cache=True)
 def move_cuts(edges, level, z, x, style, shrinkage, cuts):
-    """Move every cutpoint by one diagonal Newton step, shrunk to the mean style. OUT cuts."""
+    """Move every cutpoint by one diagonal Newton step, shrunk to the mean style. OUT cuts.
+
+    With more than FREE_LEVELS levels `smooth_styles` follows, then `keep_order`.
+    """
     S, R = cuts.shape[0], cuts.shape[1] - 1
     count = np.zeros((S, R, _COUNT))  # number of ratings by style, level and location
     for u in range(len(style)):
@@ -133,13 +136,19 @@ def move_cuts(edges, level, z, x, style, shrinkage, cuts):
                 bend[s, r] += n * low * low
                 bend[s, r + 1] += n * high * high
     for r in range(1, R):
-        mean = cuts[:, r].mean()
+        mean = 0.0
+        for s in range(S):
+            mean += cuts[s, r]
+        mean /= S
         for s in range(S):
             cuts[s, r] += (slope[s, r] - shrinkage * (cuts[s, r] - mean)) / (bend[s, r] + shrinkage)
-    if R > _FREE_LEVELS:
-        smooth_styles(cuts)
-    for s in range(S):
-        for r in range(1, R):
+
+
+@njit(nogil=True, cache=True)
+def keep_order(cuts):
+    """Keep the cutpoints of every style in order and a little apart. OUT cuts."""
+    for s in range(cuts.shape[0]):
+        for r in range(1, cuts.shape[1] - 1):
             cuts[s, r] = max(cuts[s, r], cuts[s, r - 1] + _GAP)
 
 

@@ -97,7 +97,7 @@ def draw_col_offsets(state, edges, x, b, mean, weight, precision):
     return state
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True, cache=True)
 def _offset(state, total, n, old, mean, weight, precision):
     strength = n * weight + precision
     pull = (total + n * old) * weight + mean * precision
@@ -161,8 +161,9 @@ def label_weights(total, count, M, weight, score):
 @njit(nogil=True, cache=True)
 def draw_category(state, score):
     """Return (new state, i) with P(i) proportional to exp(score_i); score is overwritten."""
-    top = score.max()
-    whole = 0.0
+    top, whole = score[0], 0.0
+    for i in range(1, len(score)):
+        top = max(top, score[i])
     for i in range(len(score)):
         if score[i] > top - 30.0:  # the rest weighs less than 1e-13
             whole += math.exp(score[i] - top)
@@ -232,10 +233,36 @@ def draw_effects(state, sums, h, weight, precision, M):
 
 
 @njit(nogil=True, cache=True)
+def draw_partitions(state, rated, seen, g, h, M, Q, precision):
+    """Draw labels and effects of all partitions, one after the other. OUT g, h, M, Q, x.
+
+    IN precision: of the effects on ratings and on presence.
+    """
+    L, k, l = M.shape  # noqa: E741
+    m = h.shape[1]
+    of_ratings, of_presence = np.empty((k, m, 2)), np.empty((k, m, 2))
+    nothing = np.zeros((k, l))
+    pending = PendingPartition(g[0], h[0], nothing, nothing)
+    for s in range(L):
+        state = draw_user_labels(
+            state, rated, M[s], seen, Q[s], pending, g[s], h[s], of_ratings, of_presence
+        )
+        state = draw_item_labels(
+            state, of_ratings, M[s], rated.weight, of_presence, Q[s], seen.weight, h[s]
+        )
+        state = draw_effects(state, of_ratings, h[s], rated.weight, precision[0], M[s])
+        state = draw_effects(state, of_presence, h[s], seen.weight, precision[1], Q[s])
+        pending = PendingPartition(g[s], h[s], M[s], Q[s])
+    subtract(rated.edges, rated.x, pending.M, pending.g, pending.h)
+    subtract(seen.edges, seen.x, pending.Q, pending.g, pending.h)
+    return state
+
+
+@njit(nogil=True, cache=True)
 def draw_precision(state, values, floor):
-    """Draw the precision of these values: Gamma(1 + n / 2) / (floor + sum x^2 / 2)."""
+    """Draw the precision of these values (1-D): Gamma(1 + n / 2) / (floor + sum x^2 / 2)."""
     square = 0.0
-    for x in values.flat:
-        square += x * x
-    state, draw = gamma(state, 1.0 + 0.5 * values.size)
+    for i in range(len(values)):
+        square += values[i] * values[i]
+    state, draw = gamma(state, 1.0 + 0.5 * len(values))
     return state, draw / (floor + 0.5 * square)

@@ -14,6 +14,9 @@ long (`dispatch`). With a single core, nothing is started before the command end
 depend on it: both versions return the same bits. The process ends when nothing is left to do, after
 `MAX_SECONDS`, or when the folder disappears.
 
+A command that has to wait for its kernels also starts helpers: processes that compile the end of
+its list (`compile_plans`) while it compiles the beginning. They have its priority until it ends.
+
 `COTERIE_BACKGROUND=off` turns it off. It is also off in continuous integration (`CI` is set),
 with `COTERIE_KERNELS` other than `auto`, and where the command is the only process of a container,
 because nothing could outlive it there.
@@ -32,24 +35,32 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from coterie.kernels.numba import dispatch
 from coterie.kernels.numba.cache import cache_folder
+from coterie.kernels.numba.compile_plans import compile_plan
+from coterie.kernels.numba.file_lock import lock_file
 
 PENDING, LOCK = "pending", "background.lock"
 MAX_SECONDS = 600.0
 
 _PACKAGE = "coterie."
+_MODULE = "coterie.kernels.numba.background"
 _ROOT = Path(__file__).parents[3]
 _WORTH_STORING = 0.02  # seconds as plain Python after which loading compiled code is quicker
 _URGENT = 0.1  # seconds after which compiling begins while the command runs
 _COMMAND_IS_SLOW = 0.4  # seconds of all kernels below which nothing is compiled
 _CHECK_EVERY = 0.05  # seconds between two looks at a request
 _STARTS_IN = 5.0  # seconds in which a new process must have the lock
+_WORTH_HELPING = 3  # kernels that are not stored, fewer are compiled before a helper is ready
+_MAX_HELPERS = 3  # each needs up to 0.5 GB
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_running: set[int] = set()  # processes that this one started
 
 
 def allowed() -> bool:
@@ -77,17 +88,20 @@ class BackgroundCompiler:
         self._types: dict[Any, str] = {}  # kernel -> request, as text
         self._requests: dict[Any, Path] = {}
         self._done: set[Any] = set()
-        self._next_look = self._last_start = 0.0
+        self._next_look = self._next_listing = self._last_start = 0.0
         self._waiting: set[str] = set()
         self._running = False
         self._started = False
+        self._planned: set[tuple[str, str]] = set()  # kernels that helpers compile
+        self._helpers: list[int] = []
+        self._plan = ""
 
     def after_plain_run(self, kernel: Any, args: tuple[Any, ...]) -> None:
         """Take note of a kernel that ran as plain Python; request it if it is urgent."""
         if kernel.seconds_plain < _WORTH_STORING or kernel.is_stored or kernel in self._requests:
             return
         if kernel not in self._types:
-            self._types[kernel] = _request(kernel, args)
+            self._types[kernel] = described_request(kernel, args)
         if (
             _CORES > 1
             and kernel.seconds_plain > _URGENT
@@ -95,16 +109,46 @@ class BackgroundCompiler:
         ):
             self._add(kernel)
 
+    def start_plan(self, name: str) -> None:
+        """Start helpers for the kernels of a list that are not stored, at the first call."""
+        if self._plan or _CORES < 2 or not name:
+            return
+        self._plan = name
+        named = [tuple(json.loads(text)["kernel"]) for text in compile_plan(name)]
+        missing = {own for own in named if not _named(*own).has_cache_file()}
+        if len(missing) < _WORTH_HELPING:
+            return
+        self._planned = missing
+        for _ in range(min(_CORES - 1, _MAX_HELPERS)):
+            process = start(self._folder, name)
+            if process is not None:
+                self._helpers.append(process)
+
     def compiles(self, kernel: Any) -> bool:
         """Return whether a kernel will soon be there, so that plain Python should go on."""
-        if kernel not in self._requests or kernel in self._done:
+        if kernel in self._done:
+            return False
+        if (kernel.__module__, kernel.__qualname__) in self._planned:
+            return any(_is_alive(process) for process in self._helpers)
+        if kernel not in self._requests:
             return False
         self._look()
         return self._running
 
     def has_compiled(self, kernel: Any) -> bool:
-        """Return True once: when the request of a kernel is gone."""
-        if kernel not in self._requests or kernel in self._done:
+        """Return True once: when the request of a kernel is gone, or a helper has stored it."""
+        if kernel in self._done:
+            return False
+        if (kernel.__module__, kernel.__qualname__) in self._planned:
+            now = time.monotonic()
+            look_again = now >= self._next_listing
+            if look_again:
+                self._next_listing = now + _CHECK_EVERY
+            if kernel.has_cache_file(look_again=look_again):
+                self._done.add(kernel)
+                return True
+            return False
+        if kernel not in self._requests:
             return False
         self._look()
         if self._requests[kernel].name in self._waiting:
@@ -145,10 +189,10 @@ class BackgroundCompiler:
             self._running = now < self._last_start + _STARTS_IN or is_running(self._folder)
 
 
-def start(folder: Path) -> int | None:
+def start(folder: Path, plan: str = "") -> int | None:
     """Start the process that compiles, and return its id, or None if it cannot be started.
 
-    It is not a part of this one's terminal or job."""
+    With `plan`, it is a helper for this list. It is not a part of this one's terminal or job."""
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(_ROOT), *_absolute(os.environ.get("PYTHONPATH", ""))]),
@@ -167,7 +211,7 @@ def start(folder: Path) -> int | None:
         )
     with contextlib.suppress(OSError):
         process = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(folder.absolute())],
+            [sys.executable, "-m", _MODULE, str(folder.absolute()), *([plan] if plan else [])],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -177,23 +221,29 @@ def start(folder: Path) -> int | None:
             close_fds=True,
             **flags,
         )
-        process.returncode = 0  # Python would warn that it still runs
-        if sys.platform != "win32":  # else it would stay as a zombie while a server runs
-            threading.Thread(target=_wait_for, args=(process.pid,), daemon=True).start()
+        if sys.platform != "win32":
+            process.returncode = 0  # Python would warn that it still runs
+        _running.add(process.pid)
+        # Without this, it would stay as a zombie while a server runs
+        threading.Thread(target=_wait_for, args=(process,), daemon=True).start()
         return process.pid
     return None
 
 
-def _wait_for(process_id: int) -> None:
+def _wait_for(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError):
-        os.waitpid(process_id, 0)
+        if sys.platform == "win32":
+            process.wait()
+        else:
+            os.waitpid(process.pid, 0)
+    _running.discard(process.pid)
 
 
 def is_running(folder: Path) -> bool:
     """Return whether a process compiles for this folder now."""
     try:
         with open(folder / LOCK, "ab") as file:
-            return not _lock(file)
+            return not lock_file(file)
     except OSError:
         return False
 
@@ -209,7 +259,7 @@ def compile_pending(folder: Path) -> int:
             break
         path = waiting[0]
         try:
-            kernel, examples = _read_request(path.read_text(encoding="utf-8"))
+            kernel, examples = read_request(path.read_text(encoding="utf-8"))
             kernel.compile_for(examples)
             count += 1
         except Exception:  # whatever is wrong with it, the next one may be right
@@ -217,6 +267,27 @@ def compile_pending(folder: Path) -> int:
         with contextlib.suppress(OSError):
             path.unlink()
     return count
+
+
+def compile_planned(requests: list[str], is_alone: Callable[[], bool]) -> int:
+    """Compile the kernels of a list from its end, but not what other processes compile now.
+
+    With the lowest priority when the command has ended (`is_alone`). Return how many were tried."""
+    count, polite = 0, False
+    for text in reversed(requests):
+        if not polite and is_alone() and hasattr(os, "nice"):
+            polite = True
+            os.nice(19)
+        with contextlib.suppress(Exception):  # whatever is wrong with it, the next one may be right
+            kernel, examples = read_request(text)
+            kernel.compile_for(examples, unless_claimed=True)
+            count += 1
+    return count
+
+
+def _is_alive(process_id: int) -> bool:
+    """Return whether a process that this one started still runs."""
+    return process_id in _running
 
 
 def _pending(folder: Path) -> list[Path]:
@@ -228,7 +299,7 @@ def _pending(folder: Path) -> list[Path]:
     return [Path(path) for _, path in sorted(found) if path.endswith(".json")]
 
 
-def _request(kernel: Any, args: tuple[Any, ...]) -> str:
+def described_request(kernel: Any, args: tuple[Any, ...]) -> str:
     """Return a kernel and its argument types as text; empty if they have no such form."""
     try:
         types = [_described(value) for value in args]
@@ -260,7 +331,7 @@ def _described(value: Any) -> Any:
     raise TypeError(type(value).__name__)
 
 
-def _read_request(text: str) -> tuple[Any, tuple[Any, ...]]:
+def read_request(text: str) -> tuple[Any, tuple[Any, ...]]:
     """Return the kernel and examples of its arguments."""
     content = json.loads(text)
     kernel = _named(*content["kernel"])
@@ -298,28 +369,18 @@ def _absolute(paths: str) -> list[str]:
     return [os.path.abspath(path) for path in paths.split(os.pathsep) if path]
 
 
-def _lock(file: IO[bytes]) -> bool:
-    """Lock an open file without waiting; return False if another process holds it."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def main(folder: Path) -> None:
-    """Compile all requests of a folder unless another process does."""
-    if not (folder / PENDING).is_dir() or cache_folder() != folder:
+def main(folder: Path, plan: str = "") -> None:
+    """Compile a list of kernels, or all requests of a folder unless another process does."""
+    if cache_folder() != folder:
+        return
+    if plan:
+        parent = os.getppid()
+        compile_planned(compile_plan(plan), lambda: os.getppid() != parent)
+        return
+    if not (folder / PENDING).is_dir():
         return
     with open(folder / LOCK, "ab") as file:
-        if not _lock(file):
+        if not lock_file(file):
             return
         if hasattr(os, "nice"):
             os.nice(19)
@@ -327,4 +388,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:3])

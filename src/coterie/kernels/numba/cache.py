@@ -13,6 +13,9 @@ right or is not found.
         kernels/__pycache__     next to the sources
         the user's cache folder
 
+A process that compiles a version holds a lock on the file `compiling/NAME`; others that need the
+same version wait for it. So a helper (`background.py`) and a command share the work.
+
 A file starts with the SHA-256 of the rest: a damaged one counts as missing. Like Numba's cache, it
 holds machine code: keep the folder as safe as the installation.
 """
@@ -31,9 +34,10 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
-from coterie.kernels.numba.dispatch import about_to_compile
+from coterie.kernels.numba.dispatch import NotCompiledError, about_to_compile, leaves_to_others
+from coterie.kernels.numba.file_lock import lock_file
 
 SUFFIX = ".nbc"
 PREBUILT = Path(__file__).parents[1] / "prebuilt"
@@ -46,11 +50,16 @@ _IMPORT = re.compile(
 )
 # Changes here do not change compiled code
 _NOT_COMPILED = {
-    f"{_PACKAGE}.numba.{name}" for name in ("background", "cache", "compile_events", "dispatch")
+    f"{_PACKAGE}.numba.{name}"
+    for name in ("background", "cache", "compile_events", "compile_plans", "dispatch", "file_lock")
 }
 _OLD = 30 * 86400.0  # seconds after which a file of another version of the source is deleted
 _DIGEST = 32
 _TEMPORARY = ".tmp"
+_CLAIMS = "compiling"
+_LONGEST_WAIT = 60.0  # seconds for another process, which may have been stopped
+_LOOK_EVERY = 0.02
+_claims: dict[Path, IO[bytes]] = {}  # what this process compiles now
 
 
 class Target(NamedTuple):
@@ -77,8 +86,10 @@ def cache_folder() -> Path | None:
     return None
 
 
-def has_file(function: Any) -> bool:
+def has_file(function: Any, *, look_again: bool = False) -> bool:
     """Return whether a compiled version of this function may be on disk, for any arguments."""
+    if look_again:
+        _prefixes_on_disk.cache_clear()
     return _file_prefix(function) in _prefixes_on_disk()
 
 
@@ -150,11 +161,12 @@ class KernelCache:
         # Numba refreshes the context here, which imports everything that compiling can need: most
         # of the time of a small command. Compiled code needs the memory manager only.
         rtsys.initialize(context)
-        for folder, target in _places():
-            data = _read(folder / self._file_name(signature, target))
-            if data is not None:
-                return CompileResult._rebuild(context, *pickle.loads(data))
-        about_to_compile(self._name)
+        data = self._stored(signature)
+        if data is None:
+            about_to_compile(self._name)
+            data = self._made_by_another_process(signature)
+        if data is not None:
+            return CompileResult._rebuild(context, *pickle.loads(data))
         context.refresh()
         self._before_compiling()
         return None
@@ -166,14 +178,49 @@ class KernelCache:
         folder = cache_folder()
         if folder is None or result.lifted or result.library.has_dynamic_globals:
             return
+        name = self._file_name(signature, host_target())
         with contextlib.suppress(OSError):
-            _write(folder / self._file_name(signature, host_target()), dumps(result._reduce()))
+            _write(folder / name, dumps(result._reduce()))
             self._delete_old(folder)
+        _release(folder / _CLAIMS / name)
 
     def enable(self) -> None:
         """Do nothing; a part of Numba's interface."""
 
     disable = flush = enable
+
+    def has_stored(self, signature: Any) -> bool:
+        """Return whether there is a file for a signature."""
+        places = ((folder, self._file_name(signature, target)) for folder, target in _places())
+        return any((folder / name).is_file() for folder, name in places)
+
+    def _stored(self, signature: Any) -> bytes | None:
+        for folder, target in _places():
+            data = _read(folder / self._file_name(signature, target))
+            if data is not None:
+                return data
+        return None
+
+    def _made_by_another_process(self, signature: Any) -> bytes | None:
+        """Wait while another process compiles this version; None: this process has to.
+
+        Kernels do not call each other in circles, so two processes never wait for each other."""
+        folder = cache_folder()
+        if folder is None:
+            return None
+        path = folder / _CLAIMS / self._file_name(signature, host_target())
+        end = time.monotonic() + _LONGEST_WAIT
+        while not _claim(path):
+            if leaves_to_others(self):
+                raise NotCompiledError(self._name)
+            if time.monotonic() > end:
+                return None
+            time.sleep(_LOOK_EVERY)
+        # The other process may have stored it just before this one got the claim
+        data = self._stored(signature)
+        if data is not None:
+            _release(path)
+        return data
 
     def _file_name(self, signature: Any, target: Target) -> str:
         key = repr((str(signature), tuple(target))).encode()
@@ -187,6 +234,40 @@ class KernelCache:
                 with contextlib.suppress(OSError):
                     if time.time() - file.stat().st_mtime > _OLD:
                         file.unlink()
+
+
+def release_claims() -> None:
+    """Give up what this process claimed but did not store, after an error."""
+    for path in tuple(_claims):
+        _release(path)
+
+
+def _claim(path: Path) -> bool:
+    """Return whether this process may compile a version: no other process does now.
+
+    True where files cannot be locked."""
+    try:
+        path.parent.mkdir(exist_ok=True)
+        file = open(path, "ab")  # noqa: SIM115  closed by `_release`
+    except OSError:
+        return True
+    try:
+        if lock_file(file):
+            _claims[path] = file
+            return True
+    except OSError:
+        file.close()
+        return True
+    file.close()
+    return False
+
+
+def _release(path: Path) -> None:
+    file = _claims.pop(path, None)
+    if file is not None:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        file.close()
 
 
 def _places() -> list[tuple[Path, Target]]:

@@ -1,4 +1,4 @@
-"""Who wants to know that a kernel is being compiled, and whether another process may do it.
+"""Who wants to know that a kernel is being compiled, and whether other processes may help.
 
 Imports nothing heavy: commands start fast.
 """
@@ -11,6 +11,7 @@ from contextlib import contextmanager
 _observers: list[Callable[[str], None]] = []
 _announcers: list[Callable[[], None]] = []
 _background_allowed = False
+_plan = ""
 
 
 @contextmanager
@@ -38,18 +39,38 @@ def allow_background() -> None:
 
 
 @contextmanager
-def background_compiling(announce: Callable[[], None]) -> Iterator[None]:
-    """Compile in another process what a block of code needs, if that is allowed.
+def background_compiling(announce: Callable[[], None], plan: str = "") -> Iterator[None]:
+    """Compile in other processes what a block of code needs, if that is allowed.
 
-    `announce` is called when that process starts."""
+    `announce` is called when a process starts that goes on after the command. `plan` names the
+    list of kernels (`compile_plans`) that helpers compile as soon as the first one is compiled."""
+    global _plan
     if not _background_allowed:
         yield
         return
     _announcers.append(announce)
+    outer, _plan = _plan, plan
     try:
         yield
     finally:
         _announcers.remove(announce)
+        _plan = outer
+
+
+def current_plan() -> str:
+    """Return the name of the list of kernels that the present command needs, or ""."""
+    return _plan
+
+
+def compile_ahead(plan: str) -> None:
+    """Have helpers compile a list of kernels now, as the command will need them in any case."""
+    global _plan
+    if not _background_allowed or not _announcers:
+        return
+    _plan = plan
+    from coterie.kernels.numba.dispatch import start_helpers
+
+    start_helpers()
 
 
 def background_announcer() -> Callable[[], None] | None:

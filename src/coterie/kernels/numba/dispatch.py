@@ -30,6 +30,7 @@ environment, or `set_mode`, turns the choice off.
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import inspect
 import math
@@ -44,7 +45,11 @@ from typing import Any
 
 import numpy as np
 
-from coterie.kernels.numba.compile_events import background_announcer, compilation_starts
+from coterie.kernels.numba.compile_events import (
+    background_announcer,
+    compilation_starts,
+    current_plan,
+)
 
 AUTO, COMPILED, PLAIN = MODES = ("auto", "compiled", "plain")
 SMALL = 1 << 16  # bytes of array arguments up to which a kernel may run as plain Python
@@ -70,6 +75,7 @@ _total_spent = 0.0  # seconds of all kernels as plain Python
 _forced = 0  # how many blocks of code want compiled kernels now
 _lock = threading.RLock()
 _compiling = threading.local()  # .depth > 0: this thread may compile
+_without_garbage_collection = 0  # how many threads compile
 _lookup_tables: dict[int, np.ndarray] = {}
 _plain_modules: dict[str, dict[str, Any]] = {}
 _numba_modules: dict[str, dict[str, Any]] = {}
@@ -133,6 +139,13 @@ def finish_background() -> None:
         _background = None
 
 
+def start_helpers() -> None:
+    """Start processes that compile what the present command needs, if it has a list of that."""
+    helper = _background_compiler() if _mode == AUTO else None
+    if helper is not None:
+        helper.start_plan(current_plan())
+
+
 def _background_compiler() -> Any:
     global _background
     announce = background_announcer()
@@ -189,7 +202,7 @@ class Kernel:
             return self._compiled(args)
         if _mode == AUTO:
             if self._in_cache is None:
-                self._in_cache = self._has_cache_file()
+                self._in_cache = self.has_cache_file()
             helper = _background_compiler() if _may_be_plain(args) else None
             if helper and not self._in_cache and helper.has_compiled(self):
                 self._in_cache = True
@@ -256,16 +269,25 @@ class Kernel:
         """Whether the cache may have a compiled version for the arguments of the last call."""
         return self._ready or bool(self._in_cache)
 
-    def compile_for(self, examples: tuple[Any, ...]) -> None:
-        """Compile it for the types of these arguments, and store it, without running it."""
+    def compile_for(self, examples: tuple[Any, ...], *, unless_claimed: bool = False) -> None:
+        """Compile it for the types of these arguments, and store it, without running it.
+
+        Do nothing if it is stored, or, with `unless_claimed`, if another process compiles it now.
+        """
         import numba
 
-        depth = getattr(_compiling, "depth", 0)
-        _compiling.depth = depth + 1
+        signature = tuple(map(numba.typeof, examples))
+        if self.dispatcher._cache.has_stored(signature):
+            return
+        _compiling.unless_claimed = self.dispatcher._cache if unless_claimed else None
         try:
-            self.dispatcher.compile(tuple(map(numba.typeof, examples)))
+            with _may_compile():
+                self.dispatcher.compile(signature)
+        except NotCompiledError:
+            if not unless_claimed:
+                raise
         finally:
-            _compiling.depth = depth
+            _compiling.unless_claimed = None
 
     def seconds_before_compiling(self) -> float:
         """Return how long it may run as plain Python, from the length of its code."""
@@ -274,19 +296,16 @@ class Kernel:
         return self._worth
 
     def _compiled(self, args: tuple[Any, ...]) -> Any:
-        depth = getattr(_compiling, "depth", 0)
-        _compiling.depth = depth + 1
-        try:
+        with _may_compile():
             result = self.dispatcher(*args)
-        finally:
-            _compiling.depth = depth
         self._ready = True
         return result
 
-    def _has_cache_file(self) -> bool:
+    def has_cache_file(self, *, look_again: bool = False) -> bool:
+        """Whether a compiled version may be on disk; files are listed once, or `look_again`."""
         from coterie.kernels.numba.cache import has_file
 
-        return has_file(self.py_func)
+        return has_file(self.py_func, look_again=look_again)
 
     def _plain_is_quicker(self, args: tuple[Any, ...]) -> bool:
         if not self._in_cache:
@@ -345,7 +364,51 @@ def about_to_compile(kernel_name: str) -> None:
     """Raise an error if this thread shall not compile; called by the cache if it has no file."""
     if getattr(_compiling, "depth", 0) == 0:
         raise NotCompiledError(kernel_name)
+    _pause_garbage_collection()
     compilation_starts(kernel_name)
+    start_helpers()
+
+
+def leaves_to_others(cache: Any) -> bool:
+    """Return whether this thread does not wait for a kernel that another process compiles."""
+    return getattr(_compiling, "unless_claimed", None) is cache
+
+
+@contextmanager
+def _may_compile() -> Iterator[None]:
+    """Let this thread compile in a block of code."""
+    depth = getattr(_compiling, "depth", 0)
+    _compiling.depth = depth + 1
+    try:
+        yield
+    finally:
+        _compiling.depth = depth
+        if depth == 0:
+            _resume_garbage_collection()
+            if "coterie.kernels.numba.cache" in sys.modules:
+                sys.modules["coterie.kernels.numba.cache"].release_claims()
+
+
+def _pause_garbage_collection() -> None:
+    """Stop looking for cycles, which takes a seventh of the time of compiling and finds little."""
+    global _without_garbage_collection
+    if getattr(_compiling, "pauses", False):
+        return
+    with _lock:
+        if gc.isenabled() or _without_garbage_collection:
+            _compiling.pauses = True
+            _without_garbage_collection += 1
+            gc.disable()
+
+
+def _resume_garbage_collection() -> None:
+    global _without_garbage_collection
+    if getattr(_compiling, "pauses", False):
+        _compiling.pauses = False
+        with _lock:
+            _without_garbage_collection -= 1
+            if not _without_garbage_collection:
+                gc.enable()
 
 
 def _named_kernel(module: str, name: str) -> Any:
@@ -360,6 +423,8 @@ def _make_dispatcher(kernel: Kernel) -> Any:
     function = _with_globals(kernel.py_func, _numba_modules.setdefault(kernel.__module__, {}))
     # Nothing here is called from C, and the code for it would take a tenth of the time
     options: dict[str, Any] = {"no_cfunc_wrapper": True, **kernel._options}
+    # A name with an underscore is for other kernels only: nothing that Python could call is made
+    options["no_cpython_wrapper"] = kernel.__name__.startswith("_")
     dispatcher = numba.njit(**options)(function)
     if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
         dispatcher._cache = KernelCache(function, lambda: _fill_globals(kernel.__module__))
