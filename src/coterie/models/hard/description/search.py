@@ -109,6 +109,7 @@ class DescriptionSearch:
         self.state, self.rng, self.trail = state, rng, trail
         self.length = state.length()
         self.tried = _nothing_tried(state)
+        self.active = np.ones(len(state.labels), np.uint8)  # nodes that the next sweep visits
         self.best, self.best_length = state.labels.copy(), self.length
         self.locally_optimal = False
         self.size = len(state.labels) + state.model.n_edges
@@ -176,6 +177,7 @@ class DescriptionSearch:
             "labels": self.state.labels.copy(),
             "free": self.state.blocks.free.copy(),
             "best": self.best,
+            "active": self.active.copy(),
             **{f"tried.{what}": ends.copy() for what, ends in self.tried.items()},
         }
         return SavedSearch(arrays, facts)
@@ -197,6 +199,7 @@ class DescriptionSearch:
         for what in self.tried:
             name = f"tried.{what}"
             self.tried[what] = check_array(name, saved.arrays.get(name), np.float64, (K,))
+        self.active = check_array("active", saved.arrays.get("active"), np.uint8, (n,)).copy()
         self.locally_optimal = bool(facts["locally_optimal"])
         self.at = _Position(**facts["at"])
         self.trail.restore(facts["history"], facts["lengths"])
@@ -214,6 +217,7 @@ class DescriptionSearch:
         self.state = start_state(old.model.kind, old.graph, labels, prior=old.prior)
         self.length = self.state.length()
         self.tried = _nothing_tried(self.state)
+        self.active[:] = 1
 
     def make_room(self) -> None:
         """Renumber the blocks and make room for more; nothing else changes."""
@@ -244,14 +248,17 @@ class DescriptionSearch:
     ) -> int:
         """Move single nodes until few move, at most `passes` times; return the moves made.
 
-        From the second pass on only neighbours of moved nodes are visited."""
+        Only nodes are visited that were not visited since they, a neighbour or a large part of
+        their block moved; all of them if all blocks are candidates."""
         state, total = self.state, 0
         n = len(state.labels)
-        nodes = np.arange(n)
+        if exhaustive == _ALL or self.thorough:
+            self.active[:] = 1
+        active = self.active
         bounds = join_bounds(len(state.blocks.sizes)) if self._bounded(exhaustive) else None
         for _ in range(passes):
-            active = np.zeros(n, np.uint8)
-            order = self.rng.permutation(nodes)
+            order = self.rng.permutation(np.flatnonzero(active))
+            active[:] = 0
             if bounds is not None:
                 moved, change = sweep_all_blocks(
                     *state.arguments, bounds, order, new_blocks, active
@@ -271,7 +278,6 @@ class DescriptionSearch:
             total += moved
             if moved <= _QUIET * n:
                 break
-            nodes = np.flatnonzero(active)
         return int(total)
 
     def _bounded(self, exhaustive: int) -> bool:
@@ -282,21 +288,26 @@ class DescriptionSearch:
         known = self.state.model.kind in (DEGREE_CORRECTED, SIMPLE)
         return exhaustive == _ALL and known and len(self.state.labels) >= _BOUNDED
 
-    def partners(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return, per block, the best of a few merges: (partner, change), and the members."""
+    def partners(
+        self, which: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the best of a few merges of these blocks: (partner, change) for all blocks, and
+        the members of each."""
         state = self.state
         K = len(state.blocks.sizes)
-        partner, change = np.empty(K, np.int64), np.empty(K)
+        partner, change = np.full(K, -1, np.int64), np.full(K, NEVER)
         start, nodes = members_of(state.labels, K)
         key = stream_keys(self.rng, 1)[0]
-        moves.find_merges(*state.arguments, start, nodes, key, _TRIES, partner, change)
+        moves.find_merges(*state.arguments, start, nodes, which, key, _TRIES, partner, change)
         return partner, change, start, nodes
 
-    def merges(self, most: int, limit: float = 0.0) -> int:
+    def merges(self, most: int, limit: float = 0.0, *, untried: bool = False) -> int:
         """Make merges that change the length by less than `limit`, the best first; return how
-        many."""
+        many. `untried`: only of blocks that have changed since the last time."""
         state = self.state
-        partner, change, start, nodes = self.partners()
+        which = self._untried("merge") if untried else np.flatnonzero(state.blocks.sizes > 0)
+        partner, change, start, nodes = self.partners(which)
+        before = self._marks()
         made, gained = moves.merge_blocks(
             state.model,
             state.blocks,
@@ -310,6 +321,7 @@ class DescriptionSearch:
             limit,
         )
         self.length += gained
+        self._mark_changed(before)
         return int(made)
 
     def descend(self) -> None:
@@ -355,19 +367,24 @@ class DescriptionSearch:
         state = self.state
         order = self._untried("split")
         key = stream_keys(self.rng, 1)[0]
+        before = self._marks()
         made, change = moves.split_all(*state.arguments, order, key, attempts, passes)
         self.length += change
+        self._mark_changed(before)
         return int(made)
 
     def divisions(self, attempts: int = 3, passes: int = 5) -> int:
         """Try to divide pairs of similar blocks anew; return the improvements made."""
         state = self.state
-        partner = self.partners()[0]
+        order = self._untried("division")
+        partner = self.partners(order)[0]
         key = stream_keys(self.rng, 1)[0]
+        before = self._marks()
         made, gained = moves.resplit_pairs(
-            *state.arguments, self._untried("division"), partner, key, attempts, passes
+            *state.arguments, order, partner, key, attempts, passes
         )
         self.length += gained
+        self._mark_changed(before)
         return int(made)
 
     def pieces(self) -> int:
@@ -377,15 +394,30 @@ class DescriptionSearch:
         state = self.state
         order = self.rng.permutation(np.flatnonzero(state.blocks.sizes > 1))
         key = stream_keys(self.rng, 1)[0]
+        before = self._marks()
         made, change = move_pieces(*state.arguments, order, key, _PIECE_TRIES)
         self.length += change
+        self._mark_changed(before)
         return int(made)
+
+    def _marks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `_mark_changed` compares with."""
+        return self.state.labels.copy(), self.state.blocks.ends.copy()
+
+    def _mark_changed(self, before: tuple[np.ndarray, np.ndarray]) -> None:
+        """Have the next sweep visit nodes whose block is another one, their neighbours, and the
+        nodes of blocks that changed much."""
+        labels, ends = before
+        blocks = self.state.blocks
+        much = np.abs(blocks.ends - ends) > _CHANGED * ends
+        kernels.mark_changed(self.state.graph, labels, blocks.labels, much, self.active)
 
     def _untried(self, what: str) -> np.ndarray:
         """Return the blocks that have changed since this was tried last, in random order."""
         ends, last = self.state.blocks.ends.astype(np.float64), self.tried[what]
         changed = self.thorough | (last < 0) | (np.abs(ends - last) > _CHANGED * last)
-        chosen = self.rng.permutation(np.flatnonzero(changed & (self.state.blocks.sizes > 1)))
+        least = 0 if what == "merge" else 1
+        chosen = self.rng.permutation(np.flatnonzero(changed & (self.state.blocks.sizes > least)))
         last[chosen] = ends[chosen]
         return chosen
 
@@ -403,7 +435,7 @@ class DescriptionSearch:
         pieces = self.pieces()
         moved = self.sweeps(10, new_blocks=True)
         divided = self.divisions(attempts)
-        merged = self.merges(self.state.n_blocks)
+        merged = self.merges(self.state.n_blocks, untried=True)
         moved += self.sweeps(10)
         self.trail.add(
             self.length,
@@ -451,4 +483,4 @@ class DescriptionSearch:
 def _nothing_tried(state: DescriptionState) -> dict[str, np.ndarray]:
     """Return the marks of blocks that were not tried yet."""
     K = len(state.blocks.sizes)
-    return {"split": np.full(K, -1.0), "division": np.full(K, -1.0)}
+    return {what: np.full(K, -1.0) for what in ("split", "division", "merge")}

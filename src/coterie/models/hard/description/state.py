@@ -65,6 +65,8 @@ def no_levels() -> Upper:
         np.zeros((1, 1, 1), np.int64),
         np.zeros((2, 1), np.int64),
         np.zeros((2, 1), np.int64),
+        np.zeros(1),
+        np.zeros(2, np.int64),
     )
 
 
@@ -167,6 +169,8 @@ def _counted(
         np.zeros(K, np.int64),
         np.zeros(K + 2, np.int64),
         np.zeros(K + 2),
+        np.zeros(classes, np.int64),
+        np.zeros((2, K)),
     )
     upper = no_levels() if isinstance(prior, str) else _with_room(prior, K)
     return DescriptionState(model, graph, blocks, upper, scratch, prior)
@@ -197,7 +201,8 @@ def levels_above(cells: np.ndarray, levels: list[np.ndarray]) -> Upper:
         below = grouped_cells(below, z)
         sums[level, : len(below), : len(below)] = below
     scratch = np.zeros((2, widest), np.int64)
-    return Upper(depth, parents, sizes, sums, scratch, scratch.copy())
+    known = np.zeros(widest + 1, np.int64)
+    return Upper(depth, parents, sizes, sums, scratch, scratch.copy(), np.zeros(widest), known)
 
 
 def grouped_cells(cells: np.ndarray, groups: np.ndarray) -> np.ndarray:
