@@ -676,7 +676,7 @@ def node_cost(model, blocks, scratch, part, a, b):
     """Return `join_cost` of a node; a DENSE model uses Scratch.rises."""
     if model.kind != DENSE:
         return join_cost(model, blocks, scratch, part, a, b)
-    _, sizes, ends, cells, inner, _, _, scalars = blocks
+    sizes, cells, inner, scalars = blocks.sizes, blocks.cells, blocks.inner, blocks.scalars
     t, x = model.tables, scratch.x
     own = a == b
     n = sizes[b] - (1 if own else 0)

@@ -46,6 +46,7 @@ _BOUNDED = 1000  # nodes from which bounds pay when all blocks are candidates
 _TRIES = 16  # candidates of a merge per block
 _PIECE_TRIES = 16  # random candidates of a piece of a block
 _LEVEL = 1.3  # ratio of the numbers of blocks of two levels
+_SMALL_TABLE = 64  # blocks: a smaller block matrix is not made smaller when blocks are merged
 _PASSES = 3  # sweeps between levels
 _OVERSHOOT_SHARE = (0.7, 0.4)  # of the blocks, down to which merges may lengthen it; tiny graphs
 _OVERSHOOT_STEPS = 16  # blocks per merge of such a level
@@ -62,6 +63,7 @@ _PIECES = 3  # per block that is cut
 _CHECK_PASSES = 20  # over all nodes and blocks at the end
 _DESCEND, _OVERSHOOT, _PERTURB = "descend", "overshoot", "perturb"
 _REPAIR, _FINISH, _DONE = "repair", "finish", "done"
+TRIED = ("split", "division", "merge")  # of blocks: not again before the block has changed
 _CHECK_WORK = 4_000_000_000  # edges x blocks up to which the end tries all blocks
 
 
@@ -115,6 +117,7 @@ class DescriptionSearch:
         self.size = len(state.labels) + state.model.n_edges
         self.thorough = self.size <= _TINY
         self.at = _Position()
+        self.level_ratio = _LEVEL
 
     def run(self, *, perturb: bool = True, saver: SearchSaver | None = None) -> None:
         """Search from the present labels; `best` has the result.
@@ -244,15 +247,20 @@ class DescriptionSearch:
             self.best, self.best_length = self.state.labels.copy(), self.length
 
     def sweeps(
-        self, passes: int, *, new_blocks: bool = False, exhaustive: int = _EXHAUSTIVE
+        self,
+        passes: int,
+        *,
+        new_blocks: bool = False,
+        exhaustive: int = _EXHAUSTIVE,
+        everywhere: bool = False,
     ) -> int:
         """Move single nodes until few move, at most `passes` times; return the moves made.
 
         Only nodes are visited that were not visited since they, a neighbour or a large part of
-        their block moved; all of them if all blocks are candidates."""
+        their block moved, unless `everywhere`."""
         state, total = self.state, 0
         n = len(state.labels)
-        if exhaustive == _ALL or self.thorough:
+        if everywhere or self.thorough:
             self.active[:] = 1
         active = self.active
         bounds = join_bounds(len(state.blocks.sizes)) if self._bounded(exhaustive) else None
@@ -288,9 +296,7 @@ class DescriptionSearch:
         known = self.state.model.kind in (DEGREE_CORRECTED, SIMPLE)
         return exhaustive == _ALL and known and len(self.state.labels) >= _BOUNDED
 
-    def partners(
-        self, which: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def partners(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the best of a few merges of these blocks: (partner, change) for all blocks, and
         the members of each."""
         state = self.state
@@ -336,9 +342,9 @@ class DescriptionSearch:
         self.pieces()
         B = self.state.n_blocks
         self.trail.add(self.length, 0, f"{B:,} blocks, {self.length:,.1f} nats", B)
-        if 0.7 * len(self.state.blocks.sizes) > B:
+        if max(_SMALL_TABLE, B / 0.7) < len(self.state.blocks.sizes):
             self.make_room()
-        return self.merges(max(1, B - int(B / _LEVEL))) > 0
+        return self.merges(max(1, B - int(B / self.level_ratio))) > 0
 
     def overshoot_floor(self) -> int:
         """Return the number of blocks down to which merges may lengthen the description."""
@@ -380,9 +386,7 @@ class DescriptionSearch:
         partner = self.partners(order)[0]
         key = stream_keys(self.rng, 1)[0]
         before = self._marks()
-        made, gained = moves.resplit_pairs(
-            *state.arguments, order, partner, key, attempts, passes
-        )
+        made, gained = moves.resplit_pairs(*state.arguments, order, partner, key, attempts, passes)
         self.length += gained
         self._mark_changed(before)
         return int(made)
@@ -469,12 +473,14 @@ class DescriptionSearch:
         exhaustive = self.at.exhaustive
         if self.state.spare == 0:
             self.make_room()
-        moved = self.sweeps(1, new_blocks=True, exhaustive=exhaustive)
+        moved = self.sweeps(1, new_blocks=True, exhaustive=exhaustive, everywhere=True)
         if moved == 0:
             self.locally_optimal = exhaustive == _ALL
             return False
-        moved += self.sweeps(20)
-        self.merges(self.state.n_blocks)
+        if self.state.spare == 0:
+            self.make_room()
+        moved += self.sweeps(20, new_blocks=True, exhaustive=exhaustive)
+        self.merges(self.state.n_blocks, untried=True)
         note = f"{self.state.n_blocks:,} blocks, {self.length:,.1f} nats"
         self.trail.add(self.length, moved, note, self.state.n_blocks)
         return True
@@ -483,4 +489,4 @@ class DescriptionSearch:
 def _nothing_tried(state: DescriptionState) -> dict[str, np.ndarray]:
     """Return the marks of blocks that were not tried yet."""
     K = len(state.blocks.sizes)
-    return {what: np.full(K, -1.0) for what in ("split", "division", "merge")}
+    return {what: np.full(K, -1.0) for what in TRIED}

@@ -6,6 +6,7 @@ Kernels: `kernels/hard/description.py` and `description_moves.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -212,13 +213,13 @@ def grouped_cells(cells: np.ndarray, groups: np.ndarray) -> np.ndarray:
     [[3]]
     """
     k = int(groups.max()) + 1
-    double = cells + np.diag(np.diag(cells))
-    rows = np.zeros((k, len(cells)), np.int64)
-    np.add.at(rows, groups, double)
-    sums = np.zeros((k, k), np.int64)
-    np.add.at(sums.T, groups, rows.T)
-    inner = np.diag(sums) // 2
-    np.fill_diagonal(sums, inner)
+    double = np.array(cells, np.int64)
+    np.fill_diagonal(double, 2 * np.diag(cells))
+    order = np.argsort(groups, kind="stable")
+    first = np.searchsorted(groups[order], np.arange(k))
+    rows = np.add.reduceat(double[order], first, axis=0)
+    sums = np.ascontiguousarray(np.add.reduceat(rows.T[order], first, axis=0).T)
+    np.fill_diagonal(sums, np.diag(sums) // 2)
     return sums
 
 
@@ -231,6 +232,7 @@ def block_multigraph(cells: np.ndarray) -> Multigraph:
     return multigraph(indptr, columns, off[rows, columns], np.diag(cells))
 
 
+@lru_cache(maxsize=32)  # a search asks for the same again and again
 def structure_costs(n: int, m: int, K: int, flat: bool, *, directed: bool = False) -> np.ndarray:
     """Return, for 0..K+1 blocks, the cost of their number: label sizes and (flat) the cells."""
     gammaln = scipy_special.gammaln
