@@ -38,8 +38,9 @@ def multigraph(
     loops: np.ndarray | None = None,
 ) -> Multigraph:
     """Return a graph in the form of the kernels; both directions of an edge must be listed."""
-    w = np.zeros(0, np.int64) if weights is None else np.asarray(weights, np.int64)
-    own = np.zeros(0, np.int64) if loops is None else np.asarray(loops, np.int64)
+    # Copies: kernels are compiled anew for arrays with gaps or without permission to write.
+    w = np.zeros(0, np.int64) if weights is None else np.array(weights, np.int64)
+    own = np.zeros(0, np.int64) if loops is None else np.array(loops, np.int64)
     degrees = np.diff(indptr).astype(np.int64)
     if len(w):
         sums = np.concatenate([[0], np.cumsum(w)])
