@@ -411,6 +411,8 @@ class DescriptionSearch:
     def _mark_changed(self, before: tuple[np.ndarray, np.ndarray]) -> None:
         """Have the next sweep visit nodes whose block is another one, their neighbours, and the
         nodes of blocks that changed much."""
+        if self.thorough:  # every sweep visits all nodes
+            return
         labels, ends = before
         blocks = self.state.blocks
         much = np.abs(blocks.ends - ends) > _CHANGED * ends
