@@ -123,6 +123,14 @@ def test_small_blocks_that_a_flat_model_merges_are_found_by_cutting_its_blocks()
     assert nested.description_length_ < 0.99 * flat.description_length_
 
 
+def test_two_large_communities_are_found():
+    """Many small blocks in two communities are longer than one block, and each merge lengthens."""
+    graph, truth = degree_corrected_sbm(600, 2, mean_degree=24, rng=1)
+    model = ct.GeneralizedKMeans("auto", objective="communities").fit(graph)
+    assert model.n_blocks_ == 2
+    assert adjusted_rand(model.labels_, truth) == 1.0
+
+
 def test_levels_are_nested_and_have_the_length_that_is_reported(ring_of_cliques):
     graph, _ = ring_of_cliques
     model = ct.GeneralizedKMeans("nested", objective="degree-corrected").fit(graph)

@@ -27,7 +27,7 @@ from coterie.base.randomness import stream_keys
 from coterie.engine.checkpoint import iterations
 from coterie.kernels.hard import description as kernels
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description import DEGREE_CORRECTED, NEVER, SIMPLE
+from coterie.kernels.hard.description import COMMUNITIES, DEGREE_CORRECTED, NEVER, SIMPLE
 from coterie.kernels.hard.description_pieces import move_pieces
 from coterie.kernels.hard.description_sweeps import join_bounds, sweep_all_blocks
 from coterie.kernels.hard.sparse_rows import members_of
@@ -51,6 +51,9 @@ _PASSES = 3  # sweeps between levels
 _OVERSHOOT_SHARE = (0.7, 0.4)  # of the blocks, down to which merges may lengthen it; tiny graphs
 _OVERSHOOT_STEPS = 16  # blocks per merge of such a level
 _OVERSHOOT_LOSS = 0.02  # share by which the description may be longer than the best
+# Few densities describe all blocks of communities: small blocks in large communities are stuck,
+# and all of them have to be merged before the description is shorter than that of one block.
+_COMMUNITIES_STEPS = 4
 _OVERSHOOT_SIZE = 300_000  # nodes + edges up to which this is done
 _QUIET = 2e-3  # a sweep that moves a smaller share of the nodes ends the sweeps of a level
 _CHANGED = 0.05  # a block that changed by a smaller share is not tried again
@@ -351,15 +354,19 @@ class DescriptionSearch:
         B = self.state.n_blocks
         if self.size > _OVERSHOOT_SIZE:
             return B
+        if self.state.model.kind == COMMUNITIES:
+            return 1
         return max(1, int(_OVERSHOOT_SHARE[self.thorough] * B))
 
     def overshoot_level(self, floor: int) -> bool:
         """Merge the cheapest blocks whatever it costs, and move nodes; return whether to go on."""
         lost = self.length - self.best_length
         blocks = self.state.n_blocks
-        if blocks <= floor or lost > _OVERSHOOT_LOSS * abs(self.best_length):
+        everything = self.state.model.kind == COMMUNITIES
+        if blocks <= floor or (lost > _OVERSHOOT_LOSS * abs(self.best_length) and not everything):
             return False
-        made = self.merges(max(1, blocks // _OVERSHOOT_STEPS), NEVER)
+        steps = _COMMUNITIES_STEPS if everything else _OVERSHOOT_STEPS
+        made = self.merges(max(1, blocks // steps), NEVER)
         self.sweeps(_PASSES)
         self.keep()
         B = self.state.n_blocks
