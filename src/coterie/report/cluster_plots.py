@@ -12,6 +12,7 @@ from coterie.data import Graph
 from coterie.report.charts.drawing import WIDTH
 from coterie.report.charts.network import HEIGHT, block_picture
 from coterie.report.charts.network_drawing import MOST_NODES, largest_blocks, picture_of
+from coterie.report.fit_summary import minimised_description
 
 _SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "coterie", "font.size": 9.0}
 _COLOURS = ("#1c5d87", "#c2571a", "#2c7a4b", "#7a4a9e", "#a33b54", "#6b6f1d", "#5a6270")
@@ -165,20 +166,23 @@ def _convergence(axes: Any, model: Any) -> None:
     iteration = np.array([h.iteration for h in model.history_])
     entropy = np.array([h.entropy for h in model.history_])
     moved = np.array([h.moved or 0 for h in model.history_])
-    axes.set_title("Entropy after each iteration", loc="left", color=_INK)
+    length = minimised_description(model)
+    title = "Entropy after each iteration" if length is None else "Description length at each step"
+    axes.set_title(title, loc="left", color=_INK)
     axes.plot(iteration, entropy, color=_INK, linewidth=1.6)
     if len(entropy) == 1:
         axes.plot(iteration, entropy, "o", color=_INK)
     axes.set_xlabel("iteration")
     axes.locator_params(axis="x", integer=True)
-    axes.set_ylabel("entropy S (nats)", color=_INK)
+    unit = "entropy S (nats)" if length is None else "description length (nats)"
+    axes.set_ylabel(unit, color=_INK)
     digits = 0 if np.ptp(entropy) > 20 else 2  # ticks must differ
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.{digits}f}")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     axes.annotate(
-        f"{model.entropy_:,.1f}",
-        (1.0, 1.0),
+        f"{model.entropy_ if length is None else length:,.1f}",
+        (0.97, 1.0),
         xycoords="axes fraction",
         ha="right",
         va="top",

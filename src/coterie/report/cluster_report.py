@@ -87,10 +87,13 @@ def compose(summary: ClusterSummary, more: Sequence[Section] = ()) -> Page:
 
 def _verdict(summary: ClusterSummary) -> Verdict:
     text = (
-        f"The {summary.nodes:,} nodes with {summary.edges:,} edges form {summary.blocks:,} "
-        f"blocks. Entropy: {summary.fit.entropy:,.0f} nats"
+        f"The {summary.nodes:,} nodes with {summary.edges:,} edges form {summary.blocks:,} blocks. "
     )
-    if summary.entropy_without_blocks:
+    if summary.fit.description_length is not None:
+        text += f"Description length: {summary.fit.description_length:,.0f} nats"
+    else:
+        text += f"Entropy: {summary.fit.entropy:,.0f} nats"
+    if summary.entropy_without_blocks and summary.fit.description_length is None:
         saved = 1 - summary.fit.entropy / summary.entropy_without_blocks
         text += f", {100 * saved:.0f} % less than without blocks"
     tone = "warn" if summary.fit.converged is False else ""

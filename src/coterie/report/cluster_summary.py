@@ -116,6 +116,7 @@ def summarize(
                 labels,
                 getattr(model, "objective_", getattr(model, "objective", "simple")),
                 chosen=not isinstance(getattr(model, "n_blocks", None), int),
+                nested=getattr(model, "n_blocks", None) == "nested",
             )
         ),
         network=_network(graph, labels),

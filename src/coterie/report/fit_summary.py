@@ -8,6 +8,8 @@ from typing import Any
 
 from coterie.base.progress import Iteration
 from coterie.data import Graph, Ratings
+from coterie.models.hard.description.choice import is_described
+from coterie.models.hard.weight_models import COUNTS
 from coterie.report.assumptions import model_assumptions
 from coterie.report.charts import short
 from coterie.report.page import Fact, Section
@@ -33,6 +35,7 @@ class FitSummary:
     converged: bool | None  # None if the model does not report it
     locally_optimal: bool | None
     assumed: tuple[str, ...]
+    description_length: float | None = None  # if the search minimised it; `history` has it then
 
     @property
     def seconds(self) -> float:
@@ -50,17 +53,22 @@ class FitSummary:
 
     def facts(self) -> list[Fact]:
         """Entropy, iterations, time and convergence as figures on top of the page."""
-        facts = [
-            Fact("entropy", short(self.entropy, 4), "nats; lower is better"),
+        described = self.description_length
+        facts = [Fact("entropy", short(self.entropy, 4), "nats; lower is better")]
+        if described is not None:
+            facts = [Fact("description length", short(described, 4), "nats; lower is better")]
+        facts += [
             count("iterations", len(self.history)),
             Fact("time", f"{short(self.seconds)} s", "the fit alone"),
             Fact("converged", yes_no(self.converged)),
         ]
         if self.locally_optimal is not None:
+            lower = ("lowers", "lower") if described is None else ("shortens", "shorten")
+            what = "entropy" if described is None else "description"
             note = (
-                "no single move lowers the entropy"
+                f"no single move {lower[0]} the {what}"
                 if self.locally_optimal
-                else "a single move would lower the entropy"
+                else f"a single move would {lower[1]} the {what}"
             )
             facts.append(Fact("locally optimal", yes_no(self.locally_optimal), note))
         return facts
@@ -68,10 +76,28 @@ class FitSummary:
     def closing_sections(self) -> list[Section]:
         """Convergence, assumptions and settings: the end of every report of a fit."""
         return [
-            convergence(self.history, merges_first=self.searched_best),
+            convergence(
+                self.history,
+                merges_first=self.searched_best,
+                described=self.description_length is not None,
+            ),
             assumptions(self.assumed),
             parameters(self.parameters, self.method),
         ]
+
+
+def minimised_description(model: Any) -> float | None:
+    """Return the description length of a fitted model if its search minimised it, else None.
+
+    The history of such a model has description lengths, not entropies."""
+    graph = getattr(model, "graph_", None)
+    if graph is None or getattr(model, "search", "") != "best":
+        return None
+    real = getattr(model, "weight_model", COUNTS) != COUNTS
+    free = model.n_blocks in ("auto", "nested")
+    if real or (free and is_described(model.objective, graph)):
+        return float(model.description_length_)
+    return None
 
 
 def summarize_fit(
@@ -87,4 +113,5 @@ def summarize_fit(
         converged=getattr(model, "converged_", None),
         locally_optimal=getattr(model, "locally_optimal_", None),
         assumed=tuple(model_assumptions(model, data, assumed)),
+        description_length=minimised_description(model),
     )

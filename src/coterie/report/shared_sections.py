@@ -23,10 +23,13 @@ _MERGES_FIRST = (
 )
 
 
-def convergence(history: Sequence[Iteration], *, merges_first: bool = False) -> Section:
+def convergence(
+    history: Sequence[Iteration], *, merges_first: bool = False, described: bool = False
+) -> Section:
     """Draw entropy over iterations and over time, and how many nodes still move.
 
-    `merges_first`: the search begins by merging blocks, which raises the entropy.
+    `merges_first`: the search begins by merging blocks, which raises the entropy. `described`: the
+    history has description lengths.
     """
     if not history:
         return Section("Convergence")
@@ -35,7 +38,7 @@ def convergence(history: Sequence[Iteration], *, merges_first: bool = False) -> 
     entropy = [float(h.entropy) for h in drawn]
     iteration = [int(h.iteration) for h in drawn]
     seconds = [float(h.seconds) for h in drawn]
-    axis = Axis("entropy S (nats)")
+    axis = Axis("description length (nats)" if described else "entropy S (nats)")
     sudden = _falls_early(entropy)
     caption = "Lower is better."
     if merges_first and max(entropy) > entropy[0]:
@@ -45,7 +48,7 @@ def convergence(history: Sequence[Iteration], *, merges_first: bool = False) -> 
         caption += f" Not drawn: the fall from {first}, before iteration {iteration[0]}."
     figures = [
         Figure(
-            "Entropy at each iteration",
+            "Description length at each step" if described else "Entropy at each iteration",
             xy(
                 [Series("entropy", iteration, entropy)],
                 Axis("iteration", log=sudden),

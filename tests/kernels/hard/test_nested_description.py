@@ -15,6 +15,7 @@ from coterie.kernels.hard import description as kernels
 from coterie.kernels.hard import description_moves as moves
 from coterie.models.hard.description.nested import nested_length
 from coterie.models.hard.description.state import (
+    DENSE,
     KINDS,
     block_multigraph,
     levels_above,
@@ -106,6 +107,63 @@ def test_relief_bounds_what_the_levels_above_gain(case):
                 assert change >= -relief - 1e-9
         kernels.forget(scratch, part.m)
     assert not state.upper.sums.any()
+
+
+@given(case=hierarchies())
+@settings(max_examples=60, deadline=None)
+def test_change_of_a_group_is_that_of_each_of_its_blocks(case):
+    n, edges, levels = case
+    state = _state(_graph(n, edges), levels)
+    model, graph, blocks, upper, scratch = state.arguments
+    for v in range(n):
+        a = int(state.labels[v])
+        part = kernels.node_part(graph, state.labels, v, scratch)
+        kernels.next_part(upper)
+        for b in range(len(blocks.sizes)):
+            plain = kernels.upper_change(model, blocks, upper, scratch, part, a, b)
+            found = kernels.group_change(model, blocks, upper, scratch, part, a, b)
+            assert math.isclose(found, plain, abs_tol=1e-9)
+        kernels.forget(scratch, part.m)
+
+
+@given(case=hierarchies(), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_costs_of_a_dense_level_by_rises_are_those_of_plain_sums(case, data):
+    """The blocks of the nodes as a multigraph with loops, grouped; moves in between."""
+    n, edges, levels = case
+    flat = start_state(KIND, _graph(n, edges), levels[0], prior="none")
+    B = flat.n_blocks
+    graph = block_multigraph(flat.blocks.cells[:B, :B])
+    state = start_state(DENSE, graph, levels[1], prior="flat")
+    model, _, blocks, _, scratch = state.arguments
+    kernels.fill_rises(model, blocks, scratch)
+    for _ in range(4):
+        for v in range(B):
+            a = int(state.labels[v])
+            part = kernels.node_part(graph, state.labels, v, scratch)
+            for b in range(len(blocks.sizes)):
+                plain = kernels.join_cost(model, blocks, scratch, part, a, b)
+                found = kernels.node_cost(model, blocks, scratch, part, a, b)
+                assert math.isclose(found, plain, abs_tol=1e-8)
+            kernels.forget(scratch, part.m)
+        v = data.draw(st.integers(0, B - 1))
+        a, b = int(state.labels[v]), data.draw(st.integers(0, len(blocks.sizes) - 1))
+        if a != b:
+            kernels.count_rises(model, blocks, scratch, a, b, -1.0)
+            kernels.move_node(*state.arguments, v, b)
+            kernels.count_rises(model, blocks, scratch, a, b, 1.0)
+            kept = scratch.rises.copy()
+            kernels.fill_rises(model, blocks, scratch)
+            np.testing.assert_allclose(kept, scratch.rises, atol=1e-8)
+
+
+def test_marks_of_changes_are_nodes_that_moved_their_neighbours_and_blocks_that_changed():
+    graph = _graph(6, [(0, 1), (1, 2), (3, 4)])
+    before = np.array([0, 0, 1, 1, 2, 2], np.int32)
+    after = np.array([1, 0, 1, 1, 2, 2], np.int32)
+    active = np.zeros(6, np.uint8)
+    kernels.mark_changed(graph, before, after, np.array([False, False, True]), active)
+    assert active.tolist() == [1, 1, 0, 0, 1, 1]
 
 
 def test_merges_and_splits_change_the_length_by_what_they_say():

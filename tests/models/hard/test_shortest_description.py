@@ -99,6 +99,38 @@ def test_communities_and_hierarchies_tell_more_blocks_apart(ring_of_cliques):
     assert nested.description_length_ < flat.description_length_
 
 
+def test_a_hierarchy_is_not_longer_than_the_flat_description_of_planted_blocks():
+    """A search that starts from many small blocks ends with small blocks in the planted groups."""
+    graph, truth = degree_corrected_sbm(900, 6, mean_degree=24, rng=5)
+    flat = ct.GeneralizedKMeans("auto", objective="degree-corrected").fit(graph)
+    nested = ct.GeneralizedKMeans("nested", objective="degree-corrected").fit(graph)
+    assert nested.n_blocks_ == flat.n_blocks_ == len(np.unique(truth))
+    assert nested.description_length_ < 1.001 * flat.description_length_
+
+
+def test_small_blocks_that_a_flat_model_merges_are_found_by_cutting_its_blocks():
+    n, m = 1800, 40  # 120 groups of 15, in 12 regions
+    rng = np.random.default_rng(8)
+    group = np.arange(n) // 15
+    source = np.repeat(np.arange(n), 4)
+    inside = rng.random(len(source)) < 0.85
+    region = np.where(inside, group[source] * 15, group[source] // 10 * 150)
+    target = region + rng.integers(0, np.where(inside, 15, 150))
+    graph = ct.Graph.from_edges(source, target, n_nodes=n)
+    flat = ct.GeneralizedKMeans("auto", objective="degree-corrected").fit(graph)
+    nested = ct.GeneralizedKMeans("nested", objective="degree-corrected").fit(graph)
+    assert nested.n_blocks_ > flat.n_blocks_ + m
+    assert nested.description_length_ < 0.99 * flat.description_length_
+
+
+def test_two_large_communities_are_found():
+    """Many small blocks in two communities are longer than one block, and each merge lengthens."""
+    graph, truth = degree_corrected_sbm(600, 2, mean_degree=24, rng=1)
+    model = ct.GeneralizedKMeans("auto", objective="communities").fit(graph)
+    assert model.n_blocks_ == 2
+    assert adjusted_rand(model.labels_, truth) == 1.0
+
+
 def test_levels_are_nested_and_have_the_length_that_is_reported(ring_of_cliques):
     graph, _ = ring_of_cliques
     model = ct.GeneralizedKMeans("nested", objective="degree-corrected").fit(graph)

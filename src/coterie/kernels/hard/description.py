@@ -103,6 +103,8 @@ class Upper(NamedTuple):
     cells: np.ndarray  # int64 (depth, G, G), symmetric, inner edges once
     sums: np.ndarray  # int64 (2, G): scratch
     touched: np.ndarray  # int64 (2, G): scratch
+    changes: np.ndarray  # float64 (G,): what joining a block of each group changes, see `known`
+    known: np.ndarray  # int64 (G + 1,): number of the part that `changes` is for; the present one
 
 
 class Scratch(NamedTuple):
@@ -113,6 +115,8 @@ class Scratch(NamedTuple):
     marked: np.ndarray  # int64 (K,), zeros between calls
     candidates: np.ndarray  # int64 (K,)
     costs: np.ndarray  # float64 (K,)
+    classes: np.ndarray  # int64 (degree classes,): those of a whole block
+    rises: np.ndarray  # float64 (2, K): see `fill_rises`
 
 
 class Part(NamedTuple):
@@ -124,6 +128,7 @@ class Part(NamedTuple):
     size: int
     degree_class: int  # -1: a whole block, with the degree counts of block `block`
     block: int
+    n_classes: int  # of a whole block: the degree classes in Scratch.classes[:n_classes]
 
 
 @njit(nogil=True, cache=True)
@@ -271,7 +276,7 @@ def node_part(graph, labels, v, scratch):
             m += 1
         x[s] += graph.weights[i] if len(graph.weights) > 0 else 1
     loops = graph.loops[v] if len(graph.loops) > 0 else 0
-    return Part(m, loops, graph.degrees[v], 1, np.int64(graph.classes[v]), np.int64(-1))
+    return Part(m, loops, graph.degrees[v], 1, np.int64(graph.classes[v]), np.int64(-1), 0)
 
 
 @njit(nogil=True, cache=True)
@@ -283,7 +288,14 @@ def block_part(blocks, r, scratch):
             scratch.x[s] = blocks.cells[r, s]
             scratch.touched[m] = s
             m += 1
-    return Part(m, blocks.inner[r], blocks.ends[r], blocks.sizes[r], np.int64(-1), np.int64(r))
+    n_classes = 0
+    if len(blocks.degree_counts) > r:  # not if the model does not use them
+        for c in range(blocks.degree_counts.shape[1]):
+            if blocks.degree_counts[r, c] > 0:
+                scratch.classes[n_classes] = c
+                n_classes += 1
+    inner, ends, size = blocks.inner[r], blocks.ends[r], blocks.sizes[r]
+    return Part(m, inner, ends, size, np.int64(-1), np.int64(r), n_classes)
 
 
 @njit(forceinline=True, cache=True)
@@ -297,7 +309,7 @@ def forget(scratch, m):
 def join_cost(model, blocks, scratch, part, a, b):
     """Return the cost of adding the part, which was taken out of block a, to block b."""
     _, sizes, ends, cells, inner, degree_counts, _, scalars = blocks
-    m, loops, degree, size, degree_class, block = part
+    m, loops, degree, size, degree_class, block, n_classes = part
     t, kind, x, touched = model.tables, model.kind, scratch.x, scratch.touched
     own = a == b
     n, e = sizes[b], ends[b]
@@ -318,11 +330,11 @@ def join_cost(model, blocks, scratch, part, a, b):
             before = degree_counts[b, degree_class] - (1 if own else 0)
             cost -= log_of(t, before + 1)
         else:
-            for c in range(degree_counts.shape[1]):
+            for i in range(n_classes):
+                c = scratch.classes[i]
                 more = degree_counts[block, c]
-                if more > 0:
-                    before = degree_counts[b, c] - (more if own else 0)
-                    cost -= log_rise(t, before, more)
+                before = degree_counts[b, c] - (more if own else 0)
+                cost -= log_rise(t, before, more)
     if kind == COMMUNITIES:
         inside = scalars[INSIDE] - x[a] - loops + new
         return cost + communities_cost(model, B, inside)
@@ -428,6 +440,28 @@ def upper_change(model, blocks, upper, scratch, part, a, b):
 
 
 @njit(nogil=True, cache=True)
+def next_part(upper):
+    """Forget what `group_change` has computed, for another part or other statistics."""
+    upper.known[len(upper.changes)] += 1
+
+
+@njit(nogil=True, cache=True)
+def group_change(model, blocks, upper, scratch, part, a, b):
+    """Return `upper_change`, computed once per part for all blocks b of a group.
+
+    It does not depend on b, unless b is empty."""
+    if upper.depth == 0 or a == b:
+        return 0.0
+    if blocks.sizes[b] == 0:
+        return upper_change(model, blocks, upper, scratch, part, a, b)
+    C = upper.parents[0, b]
+    if upper.known[C] != upper.known[len(upper.changes)]:
+        upper.known[C] = upper.known[len(upper.changes)]
+        upper.changes[C] = upper_change(model, blocks, upper, scratch, part, a, b)
+    return upper.changes[C]
+
+
+@njit(nogil=True, cache=True)
 def upper_relief(model, blocks, upper, scratch, part, a):
     """Return the most that the levels above can gain when the part moves from block a to a block
     that is not empty: what its edges cost in the cells of a's groups.
@@ -500,7 +534,7 @@ def resized_row(t, upper, A, n):
 def shift_part(model, blocks, upper, scratch, part, a, b):
     """Move the part from block a to block b in all statistics; labels are not changed."""
     _, sizes, ends, cells, inner, degree_counts, free, scalars = blocks
-    m, loops, degree, size, degree_class, _ = part
+    m, loops, degree, size, degree_class, _, n_classes = part
     x = scratch.x
     if sizes[b] == 0:  # b is empty: take it off the stack
         i = scalars[FREE] - 1
@@ -531,7 +565,8 @@ def shift_part(model, blocks, upper, scratch, part, a, b):
             degree_counts[a, degree_class] -= 1
             degree_counts[b, degree_class] += 1
         else:
-            for c in range(degree_counts.shape[1]):
+            for i in range(n_classes):
+                c = scratch.classes[i]
                 degree_counts[b, c] += degree_counts[a, c]
                 degree_counts[a, c] = 0
     sizes[a] -= size
@@ -582,6 +617,98 @@ def shift_upper(upper, scratch, part, a, b):
         now, later = later, now
     for i in range(m):
         upper.sums[now, upper.touched[now, i]] = 0
+
+
+@njit(forceinline=True, cache=True)
+def rise_of(t, n, m, e):
+    """Return how a DENSE cell with e edges changes if n becomes n + 1."""
+    if e == 0:
+        return 0.0
+    return log_multisets(t, (n + 1) * m, e) - log_multisets(t, n * m, e)
+
+
+@njit(nogil=True, cache=True)
+def fill_row_rises(model, blocks, scratch, r):
+    """Compute the rises (OUT) of block r."""
+    t, n, sizes = model.tables, blocks.sizes[r], blocks.sizes
+    grow, shrink = 0.0, 0.0
+    for s in range(len(sizes)):
+        e = blocks.cells[r, s]
+        if e > 0 and s != r:
+            grow += rise_of(t, n, sizes[s], e)
+            shrink += rise_of(t, n - 1, sizes[s], e)
+    scratch.rises[0, r] = grow
+    scratch.rises[1, r] = shrink
+
+
+@njit(nogil=True, cache=True)
+def fill_rises(model, blocks, scratch):
+    """Compute Scratch.rises (OUT): how the cells of each block with others change if a node
+    without edges joins it (row 0), and how they have changed by the last node of the block (row 1).
+
+    With them the change of a move in a DENSE model takes time in proportion to the edges of the
+    node, not to the number of blocks."""
+    for r in range(len(blocks.sizes)):
+        fill_row_rises(model, blocks, scratch, r)
+
+
+@njit(nogil=True, cache=True)
+def count_rises(model, blocks, scratch, a, b, sign):
+    """Add (sign 1) or subtract (-1) what the cells with a and b contribute to the rises of others.
+
+    Subtract before a move from a to b, add after it, and compute the rises of a and b anew."""
+    t, sizes, rises = model.tables, blocks.sizes, scratch.rises
+    for s in range(len(sizes)):
+        if s in (a, b):
+            continue
+        for r in (a, b):
+            e = blocks.cells[r, s]
+            if e > 0:
+                rises[0, s] += sign * rise_of(t, sizes[s], sizes[r], e)
+                rises[1, s] += sign * rise_of(t, sizes[s] - 1, sizes[r], e)
+    if sign > 0:
+        fill_row_rises(model, blocks, scratch, a)
+        fill_row_rises(model, blocks, scratch, b)
+
+
+@njit(nogil=True, cache=True)
+def node_cost(model, blocks, scratch, part, a, b):
+    """Return `join_cost` of a node; a DENSE model uses Scratch.rises."""
+    if model.kind != DENSE:
+        return join_cost(model, blocks, scratch, part, a, b)
+    sizes, cells, inner, scalars = blocks.sizes, blocks.cells, blocks.inner, blocks.scalars
+    t, x = model.tables, scratch.x
+    own = a == b
+    n = sizes[b] - (1 if own else 0)
+    B = scalars[BLOCKS]
+    if sizes[a] == 1:
+        B -= 1
+    if n == 0:
+        B += 1
+    new = x[b] + part.loops
+    base = inner[b] - (new if own else 0)
+    cost = model.structure[B] + vertex_cost(model, n + 1, 0)
+    if n > 0:
+        cost -= vertex_cost(model, n, 0)
+    cost += inner_cost(model, n + 1, base + new) - inner_cost(model, n, base)
+    if own:
+        cost += scratch.rises[1, b]
+    else:
+        cost += scratch.rises[0, b] - rise_of(t, n, sizes[a], cells[b, a])
+        others = sizes[a] - 1
+        cost += log_multisets(t, (n + 1) * others, cells[b, a] - x[b] + x[a])
+        cost -= log_multisets(t, n * others, cells[b, a] - x[b])
+    for i in range(part.m):
+        s = scratch.touched[i]
+        if s in (a, b):
+            continue
+        e = cells[b, s]
+        if own:
+            cost += log_multisets(t, n * sizes[s], e) - log_multisets(t, n * sizes[s], e - x[s])
+        else:
+            places = (n + 1) * sizes[s]
+            cost += log_multisets(t, places, e + x[s]) - log_multisets(t, places, e)
+    return cost
 
 
 @njit(nogil=True, cache=True)
@@ -682,6 +809,9 @@ def sweep(
     scratch = borrow_without_refcount(scratch)
     moved, total = 0, 0.0
     labels = blocks.labels
+    dense = model.kind == DENSE
+    if dense:
+        fill_rises(model, blocks, scratch)
     for place in range(len(order)):
         v = order[place]
         state = stream(key, v)
@@ -695,18 +825,23 @@ def sweep(
             count += 1
         best, stay, relief = a, 0.0, 0.0
         if count > 1:
-            stay = join_cost(model, blocks, scratch, part, a, a)
+            stay = node_cost(model, blocks, scratch, part, a, a)
             relief = upper_relief(model, blocks, upper, scratch, part, a)
+            next_part(upper)
         low = -MIN_GAIN
         for i in range(1, count):
             b = scratch.candidates[i]
-            change = join_cost(model, blocks, scratch, part, a, b) - stay
+            change = node_cost(model, blocks, scratch, part, a, b) - stay
             if upper.depth > 0 and (change < low + relief or blocks.sizes[b] == 0):
-                change += upper_change(model, blocks, upper, scratch, part, a, b)
+                change += group_change(model, blocks, upper, scratch, part, a, b)
             if change < low:
                 low, best = change, b
         if best != a:
+            if dense:
+                count_rises(model, blocks, scratch, a, best, -1.0)
             shift_part(model, blocks, upper, scratch, part, a, best)
+            if dense:
+                count_rises(model, blocks, scratch, a, best, 1.0)
             labels[v] = best
             moved += 1
             total += low
@@ -715,3 +850,16 @@ def sweep(
                 active[graph.indices[i]] = 1
         forget(scratch, part.m)
     return moved, total
+
+
+@njit(nogil=True, cache=True)
+def mark_changed(graph, before, labels, much, active):
+    """Set active (IN/OUT) for nodes whose label was another one before, for their neighbours, and
+    for all nodes of the blocks in `much`."""
+    for v in range(len(labels)):
+        if labels[v] != before[v]:
+            active[v] = 1
+            for i in range(graph.indptr[v], graph.indptr[v + 1]):
+                active[graph.indices[i]] = 1
+        elif much[labels[v]]:
+            active[v] = 1

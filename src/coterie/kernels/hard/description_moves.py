@@ -17,10 +17,11 @@ from coterie.kernels.hard.description import (
     block_part,
     change_of,
     forget,
+    group_change,
     join_cost,
+    next_part,
     node_part,
     shift_part,
-    upper_change,
 )
 from coterie.kernels.hard.sparse_rows import members_of
 from coterie.kernels.numba.dispatch import njit
@@ -29,8 +30,11 @@ from coterie.kernels.numba.random import below, stream, uniform
 
 
 @njit(nogil=True, cache=True)
-def find_merges(model, graph, blocks, upper, scratch, start, nodes, key, tries, partner, change):
-    """Fill partner and change (OUT, one per block): the best of `tries` candidates per block.
+def find_merges(
+    model, graph, blocks, upper, scratch, start, nodes, which, key, tries, partner, change
+):
+    """Fill partner and change (OUT, one per block): the best of `tries` candidates of each block in
+    `which`. The others stay as they are.
 
     Candidates are blocks of neighbours and of neighbours of neighbours of random members; all
     blocks if there are no more than `tries`. The profile of a block is read once."""
@@ -39,9 +43,8 @@ def find_merges(model, graph, blocks, upper, scratch, start, nodes, key, tries, 
     scratch = borrow_without_refcount(scratch)
     labels, sizes = blocks.labels, blocks.sizes
     K = len(sizes)
-    for r in range(K):
-        partner[r] = -1
-        change[r] = NEVER
+    for place in range(len(which)):
+        r = which[place]
         if sizes[r] == 0:
             continue
         state = stream(key, r)
@@ -49,6 +52,7 @@ def find_merges(model, graph, blocks, upper, scratch, start, nodes, key, tries, 
         stay = join_cost(model, blocks, scratch, part, r, r)
         everything = blocks.scalars[BLOCKS] <= tries
         members = start[r + 1] - start[r]
+        next_part(upper)
         scratch.marked[r] = 1
         seen = 1
         scratch.candidates[0] = r
@@ -71,7 +75,7 @@ def find_merges(model, graph, blocks, upper, scratch, start, nodes, key, tries, 
             scratch.candidates[seen] = s
             seen += 1
             cost = join_cost(model, blocks, scratch, part, r, s) - stay
-            cost += upper_change(model, blocks, upper, scratch, part, r, s)
+            cost += group_change(model, blocks, upper, scratch, part, r, s)
             if cost < change[r]:
                 change[r] = cost
                 partner[r] = s

@@ -26,10 +26,11 @@ from coterie.kernels.hard.description import (
     MIN_GAIN,
     NEVER,
     forget,
+    group_change,
     join_cost,
+    next_part,
     node_part,
     shift_part,
-    upper_change,
     upper_relief,
 )
 from coterie.kernels.hard.log_counts import log_of, log_partitions, log_rise
@@ -145,13 +146,15 @@ def sweep_all_blocks(model, graph, blocks, upper, scratch, bounds, order, new_bl
         base = model.structure[blocks.scalars[BLOCKS] - (1 if sizes[a] == 1 else 0)]
         relief = upper_relief(model, blocks, upper, scratch, part, a)
         slack = SLACK + relief
+        next_part(upper)
         limit = low + stay - base + slack
         for b in range(K):
             if bound[b] >= limit:
                 continue
-            change = join_cost(model, blocks, scratch, part, a, b) - stay
-            if upper.depth > 0 and (change < low + relief or sizes[b] == 0):
-                change += upper_change(model, blocks, upper, scratch, part, a, b)
+            above = group_change(model, blocks, upper, scratch, part, a, b)
+            if bound[b] + above >= limit - relief:
+                continue
+            change = join_cost(model, blocks, scratch, part, a, b) - stay + above
             if change < low:
                 low, best = change, b
                 limit = low + stay - base + slack

@@ -47,7 +47,14 @@ def inside_edges(graph: Graph, labels: np.ndarray) -> InsideEdges:
     return InsideEdges(float((source == target).sum() / edges), float(degrees[0] @ degrees[1]))
 
 
-def explain(graph: Graph, labels: np.ndarray, objective: str, *, chosen: bool = False) -> list[str]:
+def explain(
+    graph: Graph,
+    labels: np.ndarray,
+    objective: str,
+    *,
+    chosen: bool = False,
+    nested: bool = False,
+) -> list[str]:
     """Return sentences about the blocks.
 
     `chosen`: the number of blocks was chosen by the search, not given.
@@ -81,7 +88,8 @@ def explain(graph: Graph, labels: np.ndarray, objective: str, *, chosen: bool = 
         sentences.append(
             f"{apart:,} of the {blocks:,} blocks "
             + ("is" if apart == 1 else "are")
-            + " not connected inside; `connected=True` splits such blocks."
+            + " not connected inside"
+            + ("." if nested else "; `connected=True` splits such blocks.")
         )
     return sentences
 

@@ -287,6 +287,7 @@ class GraphResults(Estimator):
             self.labels_,
             getattr(self, "objective_", self.objective),
             chosen=not isinstance(getattr(self, "n_blocks", None), int),
+            nested=getattr(self, "n_blocks", None) == "nested",
         )
 
     def plot(

@@ -25,7 +25,6 @@ from coterie.models.hard.search.agglomerate import agglomerate
 
 _START = 2.5  # the search starts with this many times sqrt(edges) blocks
 _MOST_START = 4096  # … but with no more: the block matrix is dense
-_NODES_PER_BLOCK = 4  # a hierarchy starts with blocks of about this many nodes
 
 
 @dataclass(frozen=True)
@@ -131,6 +130,11 @@ def merged_singles(
     return labels, saver.inside(_merging_is_done)
 
 
+def _first_blocks(n: int, m: int) -> int:
+    """Return how many blocks the search begins with."""
+    return int(min(n, max(8, math.ceil(_START * math.sqrt(m))), _MOST_START))
+
+
 def _merging_is_done() -> SavedSearch:
     return SavedSearch({}, {})
 
@@ -154,8 +158,7 @@ def shortest_description(
     if n == 0:
         return Described(name, np.zeros(0, np.int32), 0.0, [], True)
     kind, trail = _kind(name), Trail(callback)
-    goal = int(min(n, max(8, math.ceil(_START * math.sqrt(m))), _MOST_START))
-    labels, searching = merged_singles(objective, goal, rng, engine, saver)
+    labels, searching = merged_singles(objective, _first_blocks(n, m), rng, engine, saver)
     search = DescriptionSearch(start_state(kind, graph, labels), rng, trail)
     interrupted = False
     try:
@@ -191,12 +194,11 @@ def nested_description(
     """Search for the hierarchy of blocks with the shortest description."""
     side = objective.sides[0]
     graph = multigraph(side.indptr, side.indices)
-    n = objective.n_elements[0]
+    n, m = objective.n_elements[0], len(side.indices) // 2
     if n == 0:
         empty = np.zeros(0, np.int32)
         return Described(name, empty, 0.0, [], True, levels=(empty,))
-    goal = min(n, max(8, min(n // _NODES_PER_BLOCK, _MOST_START)))
-    start, searching = merged_singles(objective, goal, rng, engine, saver)
+    start, searching = merged_singles(objective, _first_blocks(n, m), rng, engine, saver)
     found = fit_hierarchy(KINDS[name], graph, start, rng=rng, callback=callback, saver=searching)
     one = [np.zeros(n, np.int32), np.zeros(1, np.int32)]
     if nested_length(KINDS[name], graph, one) < found.length:

@@ -4,25 +4,30 @@ A flat model pays for a block matrix with B (B + 1) / 2 free cells, so it cannot
 about sqrt(edges) blocks. In a hierarchy the block matrix is itself described by a block model (of
 a dense multigraph), and so on up to one group (Peixoto, Physical Review X 4, 011047, 2014).
 
-1. Fit the blocks flat, and the levels above one by one, each flat.
-2. Go through the levels from below, each with the levels above as its prior: moves, merges,
-   splits and new divisions. Then build the levels above anew, and keep them if that is shorter.
-3. Repeat until a round gains nothing.
-4. Small graphs: start again from the shortest flat description, keep the shorter hierarchy.
+1. Find the shortest flat description, and fit the levels above its blocks one by one, each flat.
+2. Go through the levels from below, each with the levels above as its prior: moves, merges, splits
+   and new divisions. On the lowest level only what has changed is tried again: nodes and blocks
+   that moved, or whose group has other members now.
+3. Repeat until a round gains little. Then leave out levels and build the levels above each level
+   anew, where that is shorter.
+4. Small blocks that a flat model cannot afford: cut the blocks along those that the flat search
+   started from, with the blocks as groups, and repeat 2 and 3 from there. Give up if the first
+   pass leaves the description longer than the first one by more than a small share.
+5. Move single nodes of the shorter hierarchy until no move to any block helps.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from numpy.random import Generator
 
-from coterie.base.array_checks import ArrayError
+from coterie.base.array_checks import ArrayError, check_array
 from coterie.base.progress import Callback, Iteration, silent
 from coterie.engine.checkpoint import in_order, numbered
 from coterie.kernels.hard.description import Multigraph
-from coterie.models.hard.description.search import DescriptionSearch, Trail
+from coterie.models.hard.description.search import TRIED, DescriptionSearch, Trail
 from coterie.models.hard.description.state import (
     DENSE,
     block_multigraph,
@@ -35,7 +40,9 @@ from coterie.models.hard.saved_search import SavedSearch, SearchSaver, check_clo
 
 _ROUNDS = 12
 _MIN_GAIN = 3e-4  # a round that gains a smaller share is the last one
-_TWO_STARTS = 20_000  # nodes + edges up to which there is a second start
+_HOPE = 1e-2  # the second start is given up if it is longer by a larger share after one pass
+_CUT_LEVEL = 2.0  # ratio of the numbers of blocks of two levels of its first pass
+_MOST_CUT = 6_000  # blocks that the second start may have: the block matrix is dense
 _SINGLES = 1200  # blocks up to which a level is fitted from single blocks
 
 
@@ -62,6 +69,55 @@ def nested_length(kind: int, graph: Multigraph, levels: list[np.ndarray]) -> flo
 
 
 @dataclass
+class _Tried:
+    """What the last search on the lowest level need not try again."""
+
+    labels: np.ndarray  # the blocks that it found
+    groups: np.ndarray  # and their groups
+    ends: dict[str, np.ndarray]  # `DescriptionSearch.tried`
+    active: np.ndarray
+
+    @classmethod
+    def of(
+        cls, search: DescriptionSearch, occupied: np.ndarray, levels: list[np.ndarray]
+    ) -> _Tried:
+        """Return what a search that has ended has tried; `levels` has its result."""
+        ends = {what: tried[occupied] for what, tried in search.tried.items()}
+        return cls(levels[0], levels[1], ends, search.active)
+
+    @classmethod
+    def restored(cls, saved: SavedSearch, labels: np.ndarray) -> _Tried:
+        """Return what a checkpoint has, for these labels of the nodes."""
+        n, B = len(labels), int(labels.max()) + 1
+        ends = {
+            what: check_array(f"tried.{what}", saved.arrays.get(f"tried.{what}"), np.float64, (B,))
+            for what in TRIED
+        }
+        active = check_array("active", saved.arrays["active"], np.uint8, (n,), below=2)
+        return cls(labels, saved_labels(saved, "groups", B), ends, active)
+
+    def recall(self, search: DescriptionSearch, groups: np.ndarray) -> None:
+        """Have the search begin with blocks whose group has changed."""
+        changed = _in_other_company(self.groups, groups)
+        for what, ends in self.ends.items():
+            search.tried[what][: len(ends)] = np.where(changed, -1.0, ends)
+        search.active[:] = self.active | changed[self.labels]
+
+
+def _in_other_company(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return which things are in a group with other members than before.
+
+    >>> _in_other_company(np.array([0, 0, 1, 1]), np.array([2, 2, 0, 1])).tolist()
+    [False, False, True, True]
+    """
+    same = np.bincount(before)[before] == np.bincount(after)[after]
+    width = int(after.max(initial=0)) + 1
+    pair = before.astype(np.int64) * width + after
+    _, place, count = np.unique(pair, return_inverse=True, return_counts=True)
+    return np.asarray(~(same & (count[place] == np.bincount(after)[after])))
+
+
+@dataclass
 class _Position:
     """Where `NestedSearch.run` is."""
 
@@ -80,11 +136,29 @@ class NestedSearch:
         self.levels: list[np.ndarray] = []
         self.length = 0.0
         self.at = _Position()
+        self.hope = np.inf  # give up if the first pass leaves it longer than this
+        self._cells: list[np.ndarray] = []  # of the lowest levels, as far as they are known
+        self._tried: _Tried | None = None
 
     def begin(self, labels: np.ndarray) -> None:
         """Start from blocks of nodes, with the levels above fitted one by one."""
         self.levels = [renumber(labels)]
         self.levels += self.built_above(0)
+        self._started()
+
+    def begin_cut(self, levels: list[np.ndarray], pieces: np.ndarray) -> bool:
+        """Start from a hierarchy whose blocks are cut along `pieces`, with the blocks as groups;
+        return False if there are too many."""
+        width = int(pieces.max()) + 1
+        pairs, labels = np.unique(levels[0].astype(np.int64) * width + pieces, return_inverse=True)
+        if len(pairs) > _MOST_CUT:
+            return False
+        groups = (pairs // width).astype(np.int32)
+        self.levels = [labels.astype(np.int32), groups, *levels[1:]]
+        self._started()
+        return True
+
+    def _started(self) -> None:
         self.length = nested_length(self.kind, self.graph, self.levels)
         self.report()
         self.at = _Position(depth=len(self.levels), before=self.length)
@@ -101,21 +175,38 @@ class NestedSearch:
         while self.at.round < _ROUNDS:
             self._step()
             saver.save(self.point)
+        self.length = nested_length(self.kind, self.graph, self.levels)  # without rounding errors
+
+    def resume(self, saver: SearchSaver) -> None:
+        """Continue from the point that the saver has."""
+        saved = saver.take()
+        assert saved is not None
+        with saver.errors():
+            self.restore(saved)
+
+    def finish(self) -> None:
+        """Move single nodes until no move to any block helps."""
         self.locally_optimal = self.improve(0, last=True)
         self.report()
 
     def _step(self) -> None:
-        """Improve one level; after the highest one build the levels above each level anew."""
+        """Improve one level. After the highest one: if the round gained little, leave out levels
+        and build the levels above each level anew."""
         at = self.at
         if at.level < at.depth:
             if at.level < len(self.levels) - 1:
                 self.improve(at.level)
             at.level += 1
+            if at.round == 0 and at.level == 1 and self.length > self.hope:
+                at.round = _ROUNDS
             return
-        self.rebuild()
-        self.drop_levels()
-        self.report()
         quiet = at.before - self.length < _MIN_GAIN * abs(self.length)
+        if quiet:
+            before = self.length
+            self.rebuild()
+            self.drop_levels()
+            quiet = before - self.length < _MIN_GAIN * abs(self.length)
+        self.report()
         self.at = _Position(_ROUNDS if quiet else at.round + 1, 0, len(self.levels), self.length)
 
     def point(self) -> SavedSearch:
@@ -126,18 +217,18 @@ class NestedSearch:
             "history": [list(entry) for entry in self.trail.history],
             "lengths": [[blocks, length] for blocks, length in self.trail.lengths.items()],
         }
-        return SavedSearch(numbered("levels", self.levels), facts)
+        arrays = numbered("levels", self.levels)
+        tried = self._tried
+        if tried is not None and tried.labels is self.levels[0]:
+            arrays |= {"groups": tried.groups, "active": tried.active}
+            arrays |= {f"tried.{what}": ends for what, ends in tried.ends.items()}
+        return SavedSearch(arrays, facts)
 
     def restore(self, saved: SavedSearch) -> None:
         """Continue from a saved point."""
-        count = len(in_order(saved.arrays, "levels"))
-        size = len(self.graph.degrees)
-        self.levels = []
-        for level in range(count):
-            self.levels.append(saved_labels(saved, f"levels.{level}", size))
-            size = int(self.levels[-1].max()) + 1
-            if len(np.unique(self.levels[-1])) != size:
-                raise ArrayError(f"levels.{level}: a group is empty")
+        self.levels = _saved_levels(saved, len(self.graph.degrees))
+        if "active" in saved.arrays:
+            self._tried = _Tried.restored(saved, self.levels[0])
         self.length = float(saved.facts["length"])
         check_close("length", self.length, nested_length(self.kind, self.graph, self.levels))
         self.at = _Position(**saved.facts["at"])
@@ -145,12 +236,14 @@ class NestedSearch:
 
     def cells(self, level: int) -> np.ndarray:
         """Return the cells between the groups of one level."""
-        state = start_state(self.kind, self.graph, self.levels[0], spare=1, prior="none")
-        B = state.n_blocks
-        cells = np.asarray(state.blocks.cells[:B, :B], np.int64)
-        for z in self.levels[1 : level + 1]:
-            cells = grouped_cells(cells, z)
-        return cells
+        if not self._cells:
+            state = start_state(self.kind, self.graph, self.levels[0], spare=1, prior="none")
+            B = state.n_blocks
+            self._cells.append(np.asarray(state.blocks.cells[:B, :B], np.int64))
+        while len(self._cells) <= level:
+            z = self.levels[len(self._cells)]
+            self._cells.append(grouped_cells(self._cells[-1], z))
+        return self._cells[level]
 
     def improve(self, level: int, *, last: bool = False) -> bool:
         """Improve one level with the levels above as its prior.
@@ -162,26 +255,42 @@ class NestedSearch:
         upper = levels_above(self.cells(level), self.levels[level + 1 :])
         state = start_state(kind, graph, self.levels[level], prior=upper)
         search = DescriptionSearch(state, self.rng, Trail(silent))
+        before = search.length
         if last:
             search.finish()
         else:
-            search.descend()
+            tried = self._tried if level == 0 else None
+            if tried is None or tried.labels is not self.levels[0]:
+                if level == 0 and self.at.round == 0 and np.isfinite(self.hope):
+                    search.level_ratio = _CUT_LEVEL
+                search.descend()
+            else:
+                tried.recall(search, self.levels[1])
             search.repair()
         state = search.state
         occupied = np.flatnonzero(state.blocks.sizes > 0)
-        levels = [
-            *self.levels[:level],
-            renumber(state.labels),
-            renumber(state.upper.parents[0, occupied]),
-            *self.levels[level + 2 :],
-        ]
-        self.accept(levels)
+        change = state.length() - before
+        if change < -1e-9:
+            self.levels = [
+                *self.levels[:level],
+                renumber(state.labels),
+                renumber(state.upper.parents[0, occupied]),
+                *self.levels[level + 2 :],
+            ]
+            self.length += change
+            cells = np.asarray(state.blocks.cells[np.ix_(occupied, occupied)], np.int64)
+            self._cells[level:] = [cells]
+        if level == 0:
+            self._tried = _Tried.of(search, occupied, self.levels) if change < -1e-9 else None
         return search.locally_optimal
 
     def accept(self, levels: list[np.ndarray]) -> bool:
         """Keep these levels if they are shorter."""
         length = nested_length(self.kind, self.graph, levels)
         if length < self.length - 1e-9:
+            if levels[0] is not self.levels[0]:
+                self._cells.clear()
+            del self._cells[1:]
             self.levels, self.length = levels, length
             return True
         return False
@@ -215,8 +324,8 @@ class NestedSearch:
 
     def drop_levels(self) -> None:
         """Leave out levels without which the description is shorter."""
-        level = 1
-        while level < len(self.levels) - 1:
+        level = 0
+        while level < len(self.levels) - 1 and len(self.levels) > 2:
             joined = self.levels[level + 1][self.levels[level]]
             kept = [*self.levels[:level], joined, *self.levels[level + 2 :]]
             if not self.accept(kept):
@@ -233,6 +342,40 @@ def _paired(cells: np.ndarray, most: int) -> np.ndarray:
     return labels
 
 
+def _saved_levels(saved: SavedSearch, n: int) -> list[np.ndarray]:
+    """Return the levels above n nodes that a checkpoint has, checked."""
+    levels: list[np.ndarray] = []
+    for level in range(len(in_order(saved.arrays, "levels"))):
+        levels.append(saved_labels(saved, f"levels.{level}", n))
+        n = int(levels[-1].max()) + 1
+        if len(np.unique(levels[-1])) != n:
+            raise ArrayError(f"levels.{level}: a group is empty")
+    return levels
+
+
+_FLAT, _FIRST, _CUT = 0, 1, 2  # parts of the search
+
+
+@dataclass
+class _Parts:
+    """What the present part of the search has from the parts before it."""
+
+    pieces: np.ndarray  # where the flat search started
+    part: int = _FLAT
+    levels: list[np.ndarray] = field(default_factory=list)  # the first hierarchy
+
+    def point(self) -> SavedSearch:
+        """Return everything but the point of the present part."""
+        arrays = {"pieces": self.pieces, **numbered("levels", self.levels)}
+        return SavedSearch(arrays, {"part": self.part})
+
+    @classmethod
+    def restored(cls, saved: SavedSearch, n: int) -> _Parts:
+        """Continue from a saved point."""
+        levels = _saved_levels(saved, n)
+        return cls(saved_labels(saved, "pieces", n), int(saved.facts["part"]), levels)
+
+
 def fit_hierarchy(
     kind: int,
     graph: Multigraph,
@@ -242,38 +385,76 @@ def fit_hierarchy(
     callback: Callback = silent,
     saver: SearchSaver | None = None,
 ) -> Hierarchy:
-    """Return the shortest hierarchy found from a first partition of the nodes."""
+    """Return the shortest hierarchy found; the flat search begins with the blocks `start`."""
     saver = saver or SearchSaver()
-    trail = Trail(callback)
-    search = NestedSearch(kind, graph, rng, trail)
-    saved = saver.take()
-    if saved is None:
-        search.begin(start)
-    else:
+    parts, saved = _Parts(renumber(start)), saver.take()
+    inner: SavedSearch | None = None
+    if saved is not None:
         with saver.errors():
-            search.restore(saved)
+            parts, inner = _Parts.restored(saved, len(graph.degrees)), saved.inner()
+    fit = _HierarchyFit(kind, graph, rng, Trail(callback), parts)
     interrupted = False
     try:
-        search.run(saver)
-        search = _from_flat(search)
+        fit.run(saver.inside(parts.point, inner))
     except KeyboardInterrupt:
         interrupted = True
-    return Hierarchy(
-        search.levels, search.length, trail.history, search.locally_optimal, interrupted
-    )
+    best = fit.best
+    history = fit.trail.history
+    return Hierarchy(best.levels, best.length, history, best.locally_optimal, interrupted)
 
 
-def _from_flat(first: NestedSearch) -> NestedSearch:
-    """Return the shorter of a hierarchy and, for a small graph, one that starts from flat blocks.
+@dataclass
+class _HierarchyFit:
+    """The parts of the search one after the other."""
 
-    The two starts are stuck in different ways: the second one is shorter by 2 % for a network of
-    co-authors, and longer by 0.5 % for a power grid."""
-    state = start_state(first.kind, first.graph, first.levels[0])
-    flat = DescriptionSearch(state, first.rng, Trail(silent))
-    if flat.size > _TWO_STARTS:
-        return first
-    flat.run()
-    second = NestedSearch(first.kind, first.graph, first.rng, first.trail)
-    second.begin(flat.best)
-    second.run()
-    return second if second.length < first.length else first
+    kind: int
+    graph: Multigraph
+    rng: Generator
+    trail: Trail
+    parts: _Parts
+
+    def __post_init__(self) -> None:
+        self.best = self._search()
+        self._show(self.parts.pieces)
+
+    def _search(self) -> NestedSearch:
+        return NestedSearch(self.kind, self.graph, self.rng, self.trail)
+
+    def _show(self, labels: np.ndarray) -> None:
+        """Have these blocks, in one group, as the result of a search that is stopped now."""
+        blocks = renumber(labels)
+        self.best.levels = [blocks, np.zeros(int(blocks.max()) + 1, np.int32)]
+        self.best.length = nested_length(self.kind, self.graph, self.best.levels)
+
+    def run(self, saver: SearchSaver) -> None:
+        """Search, or continue from the point that the saver has; `best` has the result."""
+        parts, saved = self.parts, saver.saved
+        if parts.part == _FLAT:
+            state = start_state(self.kind, self.graph, parts.pieces)
+            flat = DescriptionSearch(state, self.rng, self.trail)
+            try:
+                flat.run(saver=saver)
+            finally:
+                self._show(flat.best)
+            parts.part, saved = _FIRST, None
+            self.best.begin(flat.best)
+        elif parts.part == _FIRST:
+            self.best.resume(saver)
+        if parts.part == _FIRST:
+            self.best.run(saver)
+            parts.part, parts.levels, saved = _CUT, self.best.levels, None
+        else:
+            self.best.levels = parts.levels
+            self.best.length = nested_length(self.kind, self.graph, parts.levels)
+        second = self._search()
+        second.hope = (1 + _HOPE) * self.best.length
+        begun = True
+        if saved is None:
+            begun = second.begin_cut(parts.levels, parts.pieces)
+        else:
+            second.resume(saver)
+        if begun:
+            second.run(saver)
+            if second.length < self.best.length:
+                self.best = second
+        self.best.finish()

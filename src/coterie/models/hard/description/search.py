@@ -27,7 +27,7 @@ from coterie.base.randomness import stream_keys
 from coterie.engine.checkpoint import iterations
 from coterie.kernels.hard import description as kernels
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description import DEGREE_CORRECTED, NEVER, SIMPLE
+from coterie.kernels.hard.description import COMMUNITIES, DEGREE_CORRECTED, NEVER, SIMPLE
 from coterie.kernels.hard.description_pieces import move_pieces
 from coterie.kernels.hard.description_sweeps import join_bounds, sweep_all_blocks
 from coterie.kernels.hard.sparse_rows import members_of
@@ -46,10 +46,14 @@ _BOUNDED = 1000  # nodes from which bounds pay when all blocks are candidates
 _TRIES = 16  # candidates of a merge per block
 _PIECE_TRIES = 16  # random candidates of a piece of a block
 _LEVEL = 1.3  # ratio of the numbers of blocks of two levels
+_SMALL_TABLE = 64  # blocks: a smaller block matrix is not made smaller when blocks are merged
 _PASSES = 3  # sweeps between levels
 _OVERSHOOT_SHARE = (0.7, 0.4)  # of the blocks, down to which merges may lengthen it; tiny graphs
 _OVERSHOOT_STEPS = 16  # blocks per merge of such a level
 _OVERSHOOT_LOSS = 0.02  # share by which the description may be longer than the best
+# Few densities describe all blocks of communities: small blocks in large communities are stuck,
+# and all of them have to be merged before the description is shorter than that of one block.
+_COMMUNITIES_STEPS = 4
 _OVERSHOOT_SIZE = 300_000  # nodes + edges up to which this is done
 _QUIET = 2e-3  # a sweep that moves a smaller share of the nodes ends the sweeps of a level
 _CHANGED = 0.05  # a block that changed by a smaller share is not tried again
@@ -62,6 +66,7 @@ _PIECES = 3  # per block that is cut
 _CHECK_PASSES = 20  # over all nodes and blocks at the end
 _DESCEND, _OVERSHOOT, _PERTURB = "descend", "overshoot", "perturb"
 _REPAIR, _FINISH, _DONE = "repair", "finish", "done"
+TRIED = ("split", "division", "merge")  # of blocks: not again before the block has changed
 _CHECK_WORK = 4_000_000_000  # edges x blocks up to which the end tries all blocks
 
 
@@ -109,11 +114,13 @@ class DescriptionSearch:
         self.state, self.rng, self.trail = state, rng, trail
         self.length = state.length()
         self.tried = _nothing_tried(state)
+        self.active = np.ones(len(state.labels), np.uint8)  # nodes that the next sweep visits
         self.best, self.best_length = state.labels.copy(), self.length
         self.locally_optimal = False
         self.size = len(state.labels) + state.model.n_edges
         self.thorough = self.size <= _TINY
         self.at = _Position()
+        self.level_ratio = _LEVEL
 
     def run(self, *, perturb: bool = True, saver: SearchSaver | None = None) -> None:
         """Search from the present labels; `best` has the result.
@@ -176,6 +183,7 @@ class DescriptionSearch:
             "labels": self.state.labels.copy(),
             "free": self.state.blocks.free.copy(),
             "best": self.best,
+            "active": self.active.copy(),
             **{f"tried.{what}": ends.copy() for what, ends in self.tried.items()},
         }
         return SavedSearch(arrays, facts)
@@ -197,6 +205,7 @@ class DescriptionSearch:
         for what in self.tried:
             name = f"tried.{what}"
             self.tried[what] = check_array(name, saved.arrays.get(name), np.float64, (K,))
+        self.active = check_array("active", saved.arrays.get("active"), np.uint8, (n,)).copy()
         self.locally_optimal = bool(facts["locally_optimal"])
         self.at = _Position(**facts["at"])
         self.trail.restore(facts["history"], facts["lengths"])
@@ -214,6 +223,7 @@ class DescriptionSearch:
         self.state = start_state(old.model.kind, old.graph, labels, prior=old.prior)
         self.length = self.state.length()
         self.tried = _nothing_tried(self.state)
+        self.active[:] = 1
 
     def make_room(self) -> None:
         """Renumber the blocks and make room for more; nothing else changes."""
@@ -240,18 +250,26 @@ class DescriptionSearch:
             self.best, self.best_length = self.state.labels.copy(), self.length
 
     def sweeps(
-        self, passes: int, *, new_blocks: bool = False, exhaustive: int = _EXHAUSTIVE
+        self,
+        passes: int,
+        *,
+        new_blocks: bool = False,
+        exhaustive: int = _EXHAUSTIVE,
+        everywhere: bool = False,
     ) -> int:
         """Move single nodes until few move, at most `passes` times; return the moves made.
 
-        From the second pass on only neighbours of moved nodes are visited."""
+        Only nodes are visited that were not visited since they, a neighbour or a large part of
+        their block moved, unless `everywhere`."""
         state, total = self.state, 0
         n = len(state.labels)
-        nodes = np.arange(n)
+        if everywhere or self.thorough:
+            self.active[:] = 1
+        active = self.active
         bounds = join_bounds(len(state.blocks.sizes)) if self._bounded(exhaustive) else None
         for _ in range(passes):
-            active = np.zeros(n, np.uint8)
-            order = self.rng.permutation(nodes)
+            order = self.rng.permutation(np.flatnonzero(active))
+            active[:] = 0
             if bounds is not None:
                 moved, change = sweep_all_blocks(
                     *state.arguments, bounds, order, new_blocks, active
@@ -271,7 +289,6 @@ class DescriptionSearch:
             total += moved
             if moved <= _QUIET * n:
                 break
-            nodes = np.flatnonzero(active)
         return int(total)
 
     def _bounded(self, exhaustive: int) -> bool:
@@ -282,21 +299,24 @@ class DescriptionSearch:
         known = self.state.model.kind in (DEGREE_CORRECTED, SIMPLE)
         return exhaustive == _ALL and known and len(self.state.labels) >= _BOUNDED
 
-    def partners(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return, per block, the best of a few merges: (partner, change), and the members."""
+    def partners(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the best of a few merges of these blocks: (partner, change) for all blocks, and
+        the members of each."""
         state = self.state
         K = len(state.blocks.sizes)
-        partner, change = np.empty(K, np.int64), np.empty(K)
+        partner, change = np.full(K, -1, np.int64), np.full(K, NEVER)
         start, nodes = members_of(state.labels, K)
         key = stream_keys(self.rng, 1)[0]
-        moves.find_merges(*state.arguments, start, nodes, key, _TRIES, partner, change)
+        moves.find_merges(*state.arguments, start, nodes, which, key, _TRIES, partner, change)
         return partner, change, start, nodes
 
-    def merges(self, most: int, limit: float = 0.0) -> int:
+    def merges(self, most: int, limit: float = 0.0, *, untried: bool = False) -> int:
         """Make merges that change the length by less than `limit`, the best first; return how
-        many."""
+        many. `untried`: only of blocks that have changed since the last time."""
         state = self.state
-        partner, change, start, nodes = self.partners()
+        which = self._untried("merge") if untried else np.flatnonzero(state.blocks.sizes > 0)
+        partner, change, start, nodes = self.partners(which)
+        before = self._marks()
         made, gained = moves.merge_blocks(
             state.model,
             state.blocks,
@@ -310,6 +330,7 @@ class DescriptionSearch:
             limit,
         )
         self.length += gained
+        self._mark_changed(before)
         return int(made)
 
     def descend(self) -> None:
@@ -320,29 +341,33 @@ class DescriptionSearch:
 
     def descend_level(self) -> bool:
         """Move nodes and pieces, then merge blocks; return whether any were merged."""
-        self.sweeps(_PASSES)
+        self.sweeps(_PASSES, everywhere=self.state.upper.depth == 0)
         self.pieces()
         B = self.state.n_blocks
         self.trail.add(self.length, 0, f"{B:,} blocks, {self.length:,.1f} nats", B)
-        if 0.7 * len(self.state.blocks.sizes) > B:
+        if max(_SMALL_TABLE, B / 0.7) < len(self.state.blocks.sizes):
             self.make_room()
-        return self.merges(max(1, B - int(B / _LEVEL))) > 0
+        return self.merges(max(1, B - int(B / self.level_ratio))) > 0
 
     def overshoot_floor(self) -> int:
         """Return the number of blocks down to which merges may lengthen the description."""
         B = self.state.n_blocks
         if self.size > _OVERSHOOT_SIZE:
             return B
+        if self.state.model.kind == COMMUNITIES:
+            return 1
         return max(1, int(_OVERSHOOT_SHARE[self.thorough] * B))
 
     def overshoot_level(self, floor: int) -> bool:
         """Merge the cheapest blocks whatever it costs, and move nodes; return whether to go on."""
         lost = self.length - self.best_length
         blocks = self.state.n_blocks
-        if blocks <= floor or lost > _OVERSHOOT_LOSS * abs(self.best_length):
+        everything = self.state.model.kind == COMMUNITIES
+        if blocks <= floor or (lost > _OVERSHOOT_LOSS * abs(self.best_length) and not everything):
             return False
-        made = self.merges(max(1, blocks // _OVERSHOOT_STEPS), NEVER)
-        self.sweeps(_PASSES)
+        steps = _COMMUNITIES_STEPS if everything else _OVERSHOOT_STEPS
+        made = self.merges(max(1, blocks // steps), NEVER)
+        self.sweeps(_PASSES, everywhere=self.state.upper.depth == 0)
         self.keep()
         B = self.state.n_blocks
         self.trail.add(self.length, 0, f"{B:,} blocks, {self.length:,.1f} nats", B)
@@ -355,19 +380,22 @@ class DescriptionSearch:
         state = self.state
         order = self._untried("split")
         key = stream_keys(self.rng, 1)[0]
+        before = self._marks()
         made, change = moves.split_all(*state.arguments, order, key, attempts, passes)
         self.length += change
+        self._mark_changed(before)
         return int(made)
 
     def divisions(self, attempts: int = 3, passes: int = 5) -> int:
         """Try to divide pairs of similar blocks anew; return the improvements made."""
         state = self.state
-        partner = self.partners()[0]
+        order = self._untried("division")
+        partner = self.partners(order)[0]
         key = stream_keys(self.rng, 1)[0]
-        made, gained = moves.resplit_pairs(
-            *state.arguments, self._untried("division"), partner, key, attempts, passes
-        )
+        before = self._marks()
+        made, gained = moves.resplit_pairs(*state.arguments, order, partner, key, attempts, passes)
         self.length += gained
+        self._mark_changed(before)
         return int(made)
 
     def pieces(self) -> int:
@@ -377,15 +405,32 @@ class DescriptionSearch:
         state = self.state
         order = self.rng.permutation(np.flatnonzero(state.blocks.sizes > 1))
         key = stream_keys(self.rng, 1)[0]
+        before = self._marks()
         made, change = move_pieces(*state.arguments, order, key, _PIECE_TRIES)
         self.length += change
+        self._mark_changed(before)
         return int(made)
+
+    def _marks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `_mark_changed` compares with."""
+        return self.state.labels.copy(), self.state.blocks.ends.copy()
+
+    def _mark_changed(self, before: tuple[np.ndarray, np.ndarray]) -> None:
+        """Have the next sweep visit nodes whose block is another one, their neighbours, and the
+        nodes of blocks that changed much."""
+        if self.thorough:  # every sweep visits all nodes
+            return
+        labels, ends = before
+        blocks = self.state.blocks
+        much = np.abs(blocks.ends - ends) > _CHANGED * ends
+        kernels.mark_changed(self.state.graph, labels, blocks.labels, much, self.active)
 
     def _untried(self, what: str) -> np.ndarray:
         """Return the blocks that have changed since this was tried last, in random order."""
         ends, last = self.state.blocks.ends.astype(np.float64), self.tried[what]
         changed = self.thorough | (last < 0) | (np.abs(ends - last) > _CHANGED * last)
-        chosen = self.rng.permutation(np.flatnonzero(changed & (self.state.blocks.sizes > 1)))
+        least = 0 if what == "merge" else 1
+        chosen = self.rng.permutation(np.flatnonzero(changed & (self.state.blocks.sizes > least)))
         last[chosen] = ends[chosen]
         return chosen
 
@@ -401,10 +446,13 @@ class DescriptionSearch:
         attempts = 3 if self.thorough else 2
         split = self.splits(attempts)
         pieces = self.pieces()
-        moved = self.sweeps(10, new_blocks=True)
+        # Chance candidates of nodes around which nothing changed matter in flat models: without
+        # them the description of an internet topology is 1 % longer.
+        flat = self.state.upper.depth == 0
+        moved = self.sweeps(10, new_blocks=True, everywhere=flat)
         divided = self.divisions(attempts)
-        merged = self.merges(self.state.n_blocks)
-        moved += self.sweeps(10)
+        merged = self.merges(self.state.n_blocks, untried=not flat)
+        moved += self.sweeps(10, everywhere=flat)
         self.trail.add(
             self.length,
             moved,
@@ -437,12 +485,14 @@ class DescriptionSearch:
         exhaustive = self.at.exhaustive
         if self.state.spare == 0:
             self.make_room()
-        moved = self.sweeps(1, new_blocks=True, exhaustive=exhaustive)
+        moved = self.sweeps(1, new_blocks=True, exhaustive=exhaustive, everywhere=True)
         if moved == 0:
             self.locally_optimal = exhaustive == _ALL
             return False
-        moved += self.sweeps(20)
-        self.merges(self.state.n_blocks)
+        if self.state.spare == 0:
+            self.make_room()
+        moved += self.sweeps(20, new_blocks=True, exhaustive=exhaustive)
+        self.merges(self.state.n_blocks, untried=True)
         note = f"{self.state.n_blocks:,} blocks, {self.length:,.1f} nats"
         self.trail.add(self.length, moved, note, self.state.n_blocks)
         return True
@@ -451,4 +501,4 @@ class DescriptionSearch:
 def _nothing_tried(state: DescriptionState) -> dict[str, np.ndarray]:
     """Return the marks of blocks that were not tried yet."""
     K = len(state.blocks.sizes)
-    return {"split": np.full(K, -1.0), "division": np.full(K, -1.0)}
+    return {what: np.full(K, -1.0) for what in TRIED}

@@ -6,6 +6,7 @@ Kernels: `kernels/hard/description.py` and `description_moves.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -37,8 +38,9 @@ def multigraph(
     loops: np.ndarray | None = None,
 ) -> Multigraph:
     """Return a graph in the form of the kernels; both directions of an edge must be listed."""
-    w = np.zeros(0, np.int64) if weights is None else np.asarray(weights, np.int64)
-    own = np.zeros(0, np.int64) if loops is None else np.asarray(loops, np.int64)
+    # Copies: kernels are compiled anew for arrays with gaps or without permission to write.
+    w = np.zeros(0, np.int64) if weights is None else np.array(weights, np.int64)
+    own = np.zeros(0, np.int64) if loops is None else np.array(loops, np.int64)
     degrees = np.diff(indptr).astype(np.int64)
     if len(w):
         sums = np.concatenate([[0], np.cumsum(w)])
@@ -65,6 +67,8 @@ def no_levels() -> Upper:
         np.zeros((1, 1, 1), np.int64),
         np.zeros((2, 1), np.int64),
         np.zeros((2, 1), np.int64),
+        np.zeros(1),
+        np.zeros(2, np.int64),
     )
 
 
@@ -167,6 +171,8 @@ def _counted(
         np.zeros(K, np.int64),
         np.zeros(K + 2, np.int64),
         np.zeros(K + 2),
+        np.zeros(classes, np.int64),
+        np.zeros((2, K)),
     )
     upper = no_levels() if isinstance(prior, str) else _with_room(prior, K)
     return DescriptionState(model, graph, blocks, upper, scratch, prior)
@@ -197,7 +203,8 @@ def levels_above(cells: np.ndarray, levels: list[np.ndarray]) -> Upper:
         below = grouped_cells(below, z)
         sums[level, : len(below), : len(below)] = below
     scratch = np.zeros((2, widest), np.int64)
-    return Upper(depth, parents, sizes, sums, scratch, scratch.copy())
+    known = np.zeros(widest + 1, np.int64)
+    return Upper(depth, parents, sizes, sums, scratch, scratch.copy(), np.zeros(widest), known)
 
 
 def grouped_cells(cells: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -207,13 +214,13 @@ def grouped_cells(cells: np.ndarray, groups: np.ndarray) -> np.ndarray:
     [[3]]
     """
     k = int(groups.max()) + 1
-    double = cells + np.diag(np.diag(cells))
-    rows = np.zeros((k, len(cells)), np.int64)
-    np.add.at(rows, groups, double)
-    sums = np.zeros((k, k), np.int64)
-    np.add.at(sums.T, groups, rows.T)
-    inner = np.diag(sums) // 2
-    np.fill_diagonal(sums, inner)
+    double = np.array(cells, np.int64)
+    np.fill_diagonal(double, 2 * np.diag(cells))
+    order = np.argsort(groups, kind="stable")
+    first = np.searchsorted(groups[order], np.arange(k))
+    rows = np.add.reduceat(double[order], first, axis=0)
+    sums = np.ascontiguousarray(np.add.reduceat(rows.T[order], first, axis=0).T)
+    np.fill_diagonal(sums, np.diag(sums) // 2)
     return sums
 
 
@@ -226,6 +233,7 @@ def block_multigraph(cells: np.ndarray) -> Multigraph:
     return multigraph(indptr, columns, off[rows, columns], np.diag(cells))
 
 
+@lru_cache(maxsize=32)  # a search asks for the same again and again
 def structure_costs(n: int, m: int, K: int, flat: bool, *, directed: bool = False) -> np.ndarray:
     """Return, for 0..K+1 blocks, the cost of their number: label sizes and (flat) the cells."""
     gammaln = scipy_special.gammaln
