@@ -74,7 +74,7 @@ class AdditiveBlockModel(Estimator):
         for more than two million ratings).
     keep_every : int, default=5
         Number of sweeps between two samples. It is increased if the samples would need more than
-        256 MB.
+        512 MB.
     presence : float, default=0.75
         Weight of who rated what, relative to the ratings themselves. 0 ignores it.
     negatives_per_rating : float, default=1.0
