@@ -356,7 +356,8 @@ def _moment_root(factors: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     share = np.bincount(nodes, minlength=len(factors)) / max(len(nodes), 1)
     values, vectors = np.linalg.eigh((factors.T * share) @ factors.astype(np.float64))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.ascontiguousarray(np.linalg.qr(root.T, mode="r").T)
+    triangle: np.ndarray = np.asarray(np.linalg.qr(root.T, mode="r"))
+    return np.ascontiguousarray(triangle.T)
 
 
 def _offset_posterior(
