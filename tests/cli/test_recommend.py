@@ -307,6 +307,43 @@ def test_lists_of_some_users_and_items(model, tmp_path) -> None:
     assert {int(row["item"]) for row in rows} == set(range(102, 112))
 
 
+def test_header_of_a_list_of_ids_is_not_an_id(model, tmp_path) -> None:
+    """A name of a column, or among integer ids any text; unknown ids are still reported."""
+    wanted, unwanted, users = tmp_path / "wanted", tmp_path / "unwanted", tmp_path / "users"
+    wanted.write_text("film number\n" + "\n".join(map(str, range(100, 112))) + "\n")
+    unwanted.write_text("movieId\n100\n101\n9999\n")
+    users.write_text("user_id\nu3\n")
+    options = ["--candidates", wanted, "--exclude", unwanted, "--rated", "-n", 99]
+    out = tmp_path / "lists.csv"
+    done = coterie("recommend", "top", model, "--users", users, "--out", out, *options)
+    assert done.exit_code == 0, done.output
+    assert "candidates" not in done.output and "users;" not in done.output
+    assert "does not know 1 of the 3 items to exclude" in done.output
+    rows = list(csv.DictReader(out.open()))
+    assert {row["user"] for row in rows} == {"u3"}
+    assert {int(row["item"]) for row in rows} == set(range(102, 112))
+    users.write_text("u3\nuser_id\n")  # not the first line, so an unknown id
+    done = coterie("recommend", "top", model, "--users", users, "--out", out)
+    assert "does not know 1 users" in done.output
+    wanted.write_text("movieId\n")
+    done = coterie("recommend", "top", model, "--user", "u3", "--candidates", wanted)
+    assert done.exit_code == 2 and "lists no ids" in done.output
+
+
+def test_rankings_that_cannot_be_measured_are_left_out(table, tmp_path) -> None:
+    options = ["--split", "cold-items", "--top", "5,10", *QUICK]
+    result = result_of("recommend", "evaluate", table, *options)
+    for part in (result, result["spread"], *result["folds"]):
+        assert "rmse" in part and "ndcg" not in part and "coverage" not in part
+    assert result["at"] == {}
+    page = tmp_path / "report.html"
+    done = coterie("recommend", "evaluate", table, *options, "--report", page)
+    assert "rankings were not measured" in done.output and "hit rate" not in done.output
+    assert "nan" not in done.output and "nan" not in page.read_text().lower().split("<style")[0]
+    by_rating = result_of("recommend", "evaluate", table, *options, "--order", "rating")
+    assert 0 <= by_rating["ndcg"] <= 1 and set(by_rating["at"]) == {"5", "10"}
+
+
 def test_an_empty_list_is_explained(model, tmp_path) -> None:
     seen = ct.load_recommender(model)
     user = seen.users_.ids[0]

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from coterie.base.errors import InputError
+from coterie.base.progress import Progress
 from coterie.cli.recommend import app as recommend
 from coterie.data.generators import mmsbm_ratings, planted_partition
 from coterie.data.graph import Graph
@@ -23,6 +24,7 @@ from coterie.engine.dask import DaskEngine
 from coterie.engine.sharded_data import open_shards
 from coterie.engine.sharding import shard_graph, shard_ratings
 from coterie.kernels.soft.em import Shard
+from coterie.models.additive.estimator import AdditiveBlockModel
 from coterie.models.hard.estimator import GeneralizedKMeans
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.objectives.sharded import ShardedObjective, row_block
@@ -340,3 +342,35 @@ def test_hard_fit_that_lost_its_cluster_resumes(dask: DaskEngine, tmp_path: Path
     lose_cluster(model, graph, tmp_path / "c")
     again = model.fit(graph, dask, checkpoint=tmp_path / "c", resume=True)
     assert np.array_equal(again.labels_, whole) and len(again.history_) == 20
+
+
+def test_additive_model_on_dask_equals_local(dask: DaskEngine, tmp_path: Path) -> None:
+    """All kinds of chains, and a fit that is stopped here and resumed on the cluster."""
+    ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
+    for options in ({"pilot": False}, {"presence": 0.0, "pilot": False}, {}):
+        model = AdditiveBlockModel(n_chains=3, n_sweeps=12, burn_in=4, rng=5, **options)
+        here, entropy = model.fit(ratings).samples_, model.entropy_
+        there = model.fit(ratings, engine=dask).samples_
+        assert all(np.array_equal(a, b) for a, b in zip(here, there, strict=True))
+        assert model.entropy_ == entropy
+    saved = tmp_path / "saved"
+
+    def interrupt(progress: Progress) -> None:
+        if progress.stage == "fit" and progress.done >= 10:
+            raise KeyboardInterrupt
+
+    model.fit(ratings, callback=interrupt, checkpoint=saved)
+    assert model.interrupted_
+    resumed = model.fit(ratings, engine=dask, checkpoint=saved, resume=True).samples_
+    assert all(np.array_equal(a, b) for a, b in zip(here, resumed, strict=True))
+
+
+def test_additive_predictions_on_dask_equal_local(
+    dask: DaskEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coterie.models.additive.predict._PAIRS_PER_TASK", 50)
+    ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
+    model = AdditiveBlockModel(n_chains=2, n_sweeps=8, pilot=False).fit(ratings)
+    here = model.predict_proba(ratings.users, ratings.items)
+    there = model.predict_proba(ratings.users, ratings.items, engine=dask)
+    assert np.array_equal(here, there)

@@ -193,3 +193,13 @@ def test_command_line_uses_features(tmp_path: Path) -> None:
     ):
         refused = coterie(*evaluation, *options, folder=tmp_path)
         assert refused.returncode == 2 and what in refused.stderr, refused.stderr
+
+
+def test_features_of_other_ids_are_rejected() -> None:
+    """Without features of rated ids there is nothing to learn; most often ids are misspelled."""
+    ratings = ct.Ratings.from_arrays(["a", "b"], ["x", "y"], [1, 2])
+    table = ct.FeatureTable.from_columns(["A", "B"], {"age": [1.0, 2.0]})
+    with pytest.raises(ct.InputError, match="none of the 2 ids of the user features"):
+        ct.Recommender("best").fit(ratings, user_features=table)
+    with pytest.raises(ct.InputError, match="none of the 2 ids of the item features"):
+        ct.Recommender("best").fit(ratings, item_features=table)

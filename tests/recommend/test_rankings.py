@@ -102,9 +102,27 @@ def test_shares_of_own_items_add_up_to_the_score(rec, ratings) -> None:
     assert len(lines) == 4 and "has Title" in lines[1] and "the other" in lines[3]
 
 
+def test_list_of_a_user_with_features_only_is_explained() -> None:
+    """The list follows popularity, the rating the features; both explanations add up."""
+    rng = np.random.default_rng(0)
+    users, items = np.divmod(rng.permutation(600)[:300], 20)
+    ratings = ct.Ratings.from_arrays(users, items, rng.integers(1, 6, 300))
+    table = ct.FeatureTable.from_columns(
+        np.arange(31), {"age": rng.integers(20, 60, 31).astype(float)}
+    )
+    model = ct.AdditiveBlockModel(n_chains=2, n_sweeps=20, pilot=False)
+    rec = ct.Recommender(model).fit(ratings, user_features=table)
+    for order in ("both", "interaction"):
+        for best in rec.recommend(30, 3, order=order):
+            found = rec.explain_ranking(30, best.item, order=order)
+            assert found.own_items == [] and found.score == found.popularity == best.score
+            assert "no ratings, so popularity decides" in found.words()[1]
+    assert rec.explain(30, best.item).rating == pytest.approx(best.rating)
+
+
 def test_ranking_of_unknown_users_and_items_is_not_explained(fitted) -> None:
     rec = fitted["mmsbm"]
-    with pytest.raises(InputError, match="user 'nobody' has no item"):
+    with pytest.raises(InputError, match="user 'nobody' is not in this model"):
         rec.explain_ranking("nobody", 100)
     with pytest.raises(InputError, match="item 'nothing' is not in this model"):
         rec.explain_ranking("u3", "nothing")

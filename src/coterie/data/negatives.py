@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 _MAX_ROUNDS = 100  # of drawing again until enough pairs are found
+_DRAWN_AT_ONCE = 1 << 22  # pairs; the draws of more would need much memory
 _UNIFORM_SHARE = 0.5  # of the items; the others follow popularity
 
 
@@ -27,12 +28,17 @@ def popular_negative_pairs(
     """
     if not len(users):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    u = users[rng.integers(0, len(users), count)].astype(np.int64)
-    popular = items[rng.integers(0, len(items), count)]
-    uniform = rng.random(count) < _UNIFORM_SHARE
-    v = np.where(uniform, rng.integers(0, n_items, count), popular)
-    unrated = ~are_in(u * n_items + v, users.astype(np.int64) * n_items + items)
-    return u[unrated], v[unrated].astype(np.int64)
+    rated = users.astype(np.int64) * n_items + items
+    drawn = []
+    for begin in range(0, max(count, 1), _DRAWN_AT_ONCE):
+        some = min(_DRAWN_AT_ONCE, count - begin)
+        u = users[rng.integers(0, len(users), some)].astype(np.int64)
+        popular = items[rng.integers(0, len(items), some)]
+        uniform = rng.random(some) < _UNIFORM_SHARE
+        v = np.where(uniform, rng.integers(0, n_items, some), popular)
+        unrated = ~are_in(u * n_items + v, rated)
+        drawn.append((u[unrated], v[unrated].astype(np.int64)))
+    return np.concatenate([u for u, _ in drawn]), np.concatenate([v for _, v in drawn])
 
 
 def are_in(wanted: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -85,6 +85,16 @@ def find_title_separator(lines: list[str]) -> str:
     return min(_SEPARATORS, key=rank)
 
 
+def is_id_name(text: str) -> bool:
+    """Return whether this is a usual name of a column of user or item ids.
+
+    >>> is_id_name("movieId"), is_id_name("user_id"), is_id_name("m7")
+    (True, True, False)
+    """
+    name = "".join(filter(str.isalnum, text)).lower()
+    return name in _ID_NAMES or name in ("user", "userid", "users", "items", "ids")
+
+
 def _named_columns(fields: list[str]) -> tuple[int, int] | None:
     """Return the columns of id and title if the first line is a header with known names."""
     names = ["".join(filter(str.isalnum, field)).lower() for field in fields]

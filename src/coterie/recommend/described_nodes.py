@@ -36,10 +36,22 @@ def with_described_nodes(ratings: Ratings, options: dict[str, Any]) -> Ratings:
     """
     users, items = (options.get(name) for name in FEATURE_OPTIONS)
     if isinstance(users, FeatureTable):
+        _require_common(ratings.user_ids, users.ids, "user")
         ratings = replace(ratings, user_ids=_with_ids(ratings.user_ids, users.ids))
     if isinstance(items, FeatureTable):
+        _require_common(ratings.item_ids, items.ids, "item")
         ratings = replace(ratings, item_ids=_with_ids(ratings.item_ids, items.ids))
     return ratings
+
+
+def _require_common(rated: np.ndarray, described: np.ndarray, kind: str) -> None:
+    """Raise InputError if no id of the ratings has features: nothing could be learned from them."""
+    if len(described) and not {str(x) for x in rated.tolist()} & set(map(str, described.tolist())):
+        raise InputError(
+            f"none of the {len(described):,} ids of the {kind} features is a {kind} of the ratings"
+            f" (features: {described[0]!r}; ratings: {rated[0]!r})",
+            remedy=f"use the same ids for {kind}s in both tables",
+        )
 
 
 def _with_ids(known: np.ndarray, described: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,27 +57,55 @@ class Evaluation:
     def from_folds(
         cls, folds: list[Metrics], rankings: list[dict[int, RankingMetrics]], last: FoldResult
     ) -> Evaluation:
-        """Summarize the metrics of the folds."""
+        """Summarize the metrics of the folds, each over the folds where it was measured."""
         columns = {name: np.array([getattr(m, name) for m in folds]) for name in METRIC_NAMES}
         return cls(
             folds,
-            Metrics(**{name: float(column.mean()) for name, column in columns.items()}),
-            Metrics(**{name: float(column.std()) for name, column in columns.items()}),
+            Metrics(**{name: _over_folds(np.mean, column) for name, column in columns.items()}),
+            Metrics(**{name: _over_folds(np.std, column) for name, column in columns.items()}),
             {
-                n: RankingMetrics(*np.mean([fold[n] for fold in rankings], axis=0).tolist())
+                n: RankingMetrics(
+                    *(_over_folds(np.mean, column) for column in np.transpose(found).astype(float))
+                )
                 for n in rankings[0]
+                for found in [[fold[n] for fold in rankings]]
             },
             last,
         )
 
+    @property
+    def ranked(self) -> bool:
+        """Whether rankings were measured; otherwise their metrics are NaN."""
+        return not np.isnan(self.means.ndcg)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the metrics that were measured."""
+        left_out = () if self.ranked else RankingMetrics._fields
+        return [name for name in METRIC_NAMES if name not in left_out]
+
     def to_json(self) -> dict[str, Any]:
-        """Return the means under their own names, and the spreads and folds."""
+        """Return the means under their own names, and the spreads and folds.
+
+        Metrics of rankings are left out if they could not be measured.
+        """
+
+        def measured(metrics: Metrics) -> dict[str, float]:
+            return {name: getattr(metrics, name) for name in self.names}
+
+        at = {str(n): found._asdict() for n, found in self.rankings.items()} if self.ranked else {}
         return {
-            **asdict(self.means),
-            "spread": asdict(self.spreads),
-            "folds": [asdict(metrics) for metrics in self.folds],
-            "at": {str(n): found._asdict() for n, found in self.rankings.items()},
+            **measured(self.means),
+            "spread": measured(self.spreads),
+            "folds": [measured(metrics) for metrics in self.folds],
+            "at": at,
         }
+
+
+def _over_folds(summary: Callable[[np.ndarray], Any], column: np.ndarray) -> float:
+    """Return the mean or the spread of what was measured, NaN if nothing was."""
+    measured = column[~np.isnan(column)]
+    return float(summary(measured)) if len(measured) else float("nan")
 
 
 def fold_rows(n: int, folds: int, seed: int) -> list[np.ndarray]:
@@ -249,7 +277,9 @@ def _rankings(
     """Rank, for each test user, all items that the user did not rate in training.
 
     Every test rating is relevant for the order "interaction" and for likes; for the other orders,
-    those from `liked_from_` on.
+    those from `liked_from_` on. Without a relevant item that a ranking could contain, all metrics
+    are NaN: no test item is relevant, or none has ratings in training and the order is not
+    "rating".
     """
     every = recommender.likes_ or order is Order.INTERACTION
     users, relevant = relevant_items(test, -np.inf if every else recommender.liked_from_)
@@ -260,6 +290,10 @@ def _rankings(
         recommender._ranked(order, engine), user_numbers, max(lengths), order=order, engine=engine
     )
     having = np.bincount(table.items, minlength=table.n_items)
+    wanted = np.unique(np.concatenate([item_numbers[:0], *(item_numbers[own] for own in relevant)]))
+    wanted = wanted[wanted >= 0]
+    if not (len(wanted) if order is Order.RATING else having[wanted].any()):
+        return {n: RankingMetrics(*(np.nan for _ in RankingMetrics._fields)) for n in lengths}
     popularity = having / max(int((np.bincount(table.users) > 0).sum()), 1)
     return {
         n: ranking_metrics(

@@ -12,7 +12,8 @@ import numpy as np
 class Metrics:
     """The figures of one fold, or their means or standard deviations over the folds.
 
-    The figures of rankings are those of `RankingMetrics` at the first length that was requested.
+    The figures of rankings are those of `RankingMetrics` at the first length that was requested,
+    and NaN if rankings cannot be measured.
     """
 
     rmse: float

@@ -32,6 +32,10 @@ class RankingExplanation(NamedTuple):
         The score: the sum of the shares.
     own_items : list of OwnItem
         All items of the user, the largest share first; a share below 0 speaks against the item.
+        Empty for a user without ratings, whose list follows popularity.
+    popularity : float, default=0.0
+        For a user without ratings: the number of users who have the item (order "both": who like
+        it) divided by that of the most popular item, which is the score.
     """
 
     user: Any
@@ -39,6 +43,7 @@ class RankingExplanation(NamedTuple):
     order: str
     score: float
     own_items: list[OwnItem]
+    popularity: float = 0.0
 
     def words(self, titles: Mapping[Any, str] | None = None, max_items: int = 5) -> list[str]:
         """Return the explanation as lines of text.
@@ -61,6 +66,12 @@ class RankingExplanation(NamedTuple):
             f"Score for {goal} of user {self.user} with item "
             f"{named.get(self.item, self.item)}: {self.score:.2f}"
         ]
+        if not self.own_items:
+            what = "have" if self.order == "interaction" else "like"
+            lines.append(
+                f"{self.popularity:+.2f}  how many users {what} this item (the most popular item "
+                "has 1); this user has no ratings, so popularity decides"
+            )
         shown = self.own_items[:max_items]
         lines += [f"{own.share:+.2f}  has {named.get(own.item, own.item)}" for own in shown]
         rest = self.own_items[max_items:]
@@ -71,16 +82,16 @@ class RankingExplanation(NamedTuple):
 
 
 def explain_ranking(state: FittedState, user: Any, item: Any, order: Order) -> RankingExplanation:
-    """Explain the score of an item for a user with at least one item."""
+    """Explain the score of an item for a user of the model."""
     if order is Order.RATING:
         raise InputError(
             "a ranking by expected rating is explained by the rating", remedy="use explain"
         )
     assert state.interactions is not None  # the Recommender fits it first
     u, v = int(state.users.numbers([user])[0]), int(state.items.numbers([item])[0])
-    if u < 0 or not len(state.table.rows_of_user(u)):
+    if u < 0:
         raise InputError(
-            f"user {user!r} has no item in this model, so there is nothing to explain",
+            f"user {user!r} is not in this model, so there is nothing to explain",
             remedy="add the user's ratings with fold_in first",
         )
     if v < 0:
@@ -88,6 +99,9 @@ def explain_ranking(state: FittedState, user: Any, item: Any, order: Order) -> R
             f"item {item!r} is not in this model", remedy="add its ratings with fold_in first"
         )
     pairs = pairs_of_users(state, np.array([u]))
+    if not pairs.seen.nnz:
+        score = float(state.interactions.scores(pairs, order.target)[0, v])
+        return RankingExplanation(user, item, order.value, score, [], score)
     shares = state.interactions.contributions(pairs, v, order.target)
     own = pairs.seen.indices
     own = own[np.argsort(-shares[own], kind="stable")]

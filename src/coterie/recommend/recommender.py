@@ -646,9 +646,9 @@ class Recommender(Estimator):
         Parameters
         ----------
         user : hashable
-            The id of a user with ratings.
+            The id of a user with ratings, or with features.
         item : hashable
-            The id of an item with ratings.
+            The id of an item with ratings, or with features.
 
         Returns
         -------
@@ -659,7 +659,7 @@ class Recommender(Estimator):
         Raises
         ------
         InputError
-            If the user or the item has no ratings.
+            If the user or the item has neither ratings nor features.
 
         Examples
         --------
@@ -679,7 +679,8 @@ class Recommender(Estimator):
         Parameters
         ----------
         user : hashable
-            The id of a user with ratings.
+            The id of a user of the model. The list of a user who has features but no ratings
+            follows popularity.
         item : hashable
             The id of an item of the model.
         order : {"both", "interaction"}, default="both"
@@ -694,7 +695,7 @@ class Recommender(Estimator):
         Raises
         ------
         InputError
-            If the user has no ratings, the item is unknown, or the order is "rating".
+            If the user or the item is unknown, or the order is "rating".
 
         Examples
         --------

@@ -861,7 +861,7 @@ def test_work_in_parts_for_large_tables_changes_nothing(monkeypatch) -> None:
     together = model.fit(ratings)
     expected, entropy = together.samples_, together.entropy_
     monkeypatch.setattr("coterie.models.additive.sampling._STARTED_TOGETHER", 10)
-    monkeypatch.setattr("coterie.models.additive.estimator._PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr("coterie.models.additive.predict._PAIRS_AT_ONCE", 7)
     apart = model.fit(ratings)
     for name, array in apart.samples_._asdict().items():
         np.testing.assert_array_equal(array, getattr(expected, name))

@@ -248,12 +248,19 @@ def _show(session: Session, found: Evaluation) -> None:
         for number in range(len(found.folds)):
             table.add_column(f"fold {number + 1}", justify="right")
     spreads, folds = asdict(found.spreads), [asdict(metrics) for metrics in found.folds]
-    for name, mean in asdict(found.means).items():
+    means = asdict(found.means)
+    for name in found.names:
+        mean = means[name]
         cells = [mean, spreads[name], *(fold[name] for fold in folds)] if several else [mean]
         digits = 1 if name == "entropy" else 4
         table.add_row(name.replace("_", " "), *(f"{cell:,.{digits}f}" for cell in cells))
     session.show(table)
-    if len(found.rankings) > 1:
+    if not found.ranked:
+        session.say(
+            "rankings were not measured: no test item is relevant and has ratings in training "
+            "(--order rating also ranks items without ratings)"
+        )
+    elif len(found.rankings) > 1:
         lengths = Table("rankings", *(f"first {n}" for n in found.rankings), box=None)
         for name in RankingMetrics._fields:
             cells = [f"{getattr(ranking, name):,.4f}" for ranking in found.rankings.values()]

@@ -10,19 +10,41 @@ from typing import Any
 
 from coterie.base.errors import InputError
 from coterie.cli.session import Session
-from coterie.data.titles import read_text_table
+from coterie.data.titles import is_id_name, read_text_table
 from coterie.recommend.id_lookup import IdLookup
 
 _CONDITION = re.compile(r"(?P<column>.+?)\s*(?P<sign>!=|>=|<=|=)\s*(?P<value>.*)", re.DOTALL)
 _SEPARATORS = ("\t", ";", ",", "::")  # | separates the values of a cell
 
 
-def read_ids(path: Path) -> list[str]:
-    """Return the ids of a file, one per line; blank lines and comments (#) do not count."""
+def read_ids(path: Path, known: IdLookup) -> list[str]:
+    """Return the ids of a file, one per line; blank lines and comments (#) do not count.
+
+    A header is left out: a first line that the model does not know, and that is the name of a
+    column of ids or, where the ids of the model are integers, not an integer.
+    """
     lines = [line.strip() for line in read_text_table(path).splitlines()]
     ids = [line for line in lines if line and not line.startswith("#")]
+    if ids and known.numbers(ids[:1])[0] < 0 and _is_header(ids[0], known):
+        ids = ids[1:]
     if not ids:
         raise InputError("lists no ids", path=path, remedy="write one id per line")
+    return ids
+
+
+def _is_header(line: str, known: IdLookup) -> bool:
+    integers = known.ids.dtype.kind in "iu" and not line.removeprefix("-").isdecimal()
+    return integers or is_id_name(line)
+
+
+def items_to_exclude(session: Session, path: Path | None, known: IdLookup) -> list[str] | None:
+    """Return the ids of a file of items that are not recommended; say how many are unknown."""
+    if path is None:
+        return None
+    ids = read_ids(path, known)
+    unknown = int((known.numbers(ids) < 0).sum())
+    if unknown:
+        session.say(f"the model does not know {unknown:,} of the {len(ids):,} items to exclude")
     return ids
 
 
@@ -40,7 +62,7 @@ def allowed_items(
         raise InputError("--items requires a condition", remedy='add --where "COLUMN=VALUE"')
     ids: list[str] | None = None
     if candidates is not None:
-        ids = read_ids(candidates)
+        ids = read_ids(candidates, known)
         unknown = [id_ for id_, number in zip(ids, known.numbers(ids), strict=True) if number < 0]
         if len(unknown) == len(ids):
             raise InputError(

@@ -58,8 +58,8 @@ def run(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Recommend only the items listed in this file, one id per line. Unknown items "
-            "are left out, with a message.",
+            help="Recommend only the items listed in this file, one id per line; a header is "
+            "recognised. Unknown items are left out, with a message.",
         ),
     ] = None,
     exclude: Annotated[
@@ -108,7 +108,7 @@ def run(
 
     Example: coterie recommend top films.model --user 42 -n 5
     """
-    from coterie.cli.recommend.item_lists import allowed_items, read_ids
+    from coterie.cli.recommend.item_lists import allowed_items, items_to_exclude
     from coterie.cli.recommend.title_coverage import say_coverage
     from coterie.data.titles import Titles, read_titles
 
@@ -133,7 +133,7 @@ def run(
     options: dict[str, Any] = {
         "order": order.value,
         "candidates": allowed,
-        "exclude": None if exclude is None else read_ids(exclude),
+        "exclude": items_to_exclude(session, exclude, recommender.items_),
         "exclude_seen": not rated,
     }
     if users is not None:
@@ -173,7 +173,7 @@ def _known_users(session: Session, recommender: Recommender, path: str) -> list[
     """Return the users that a file lists, with the types that they have in the data."""
     from coterie.cli.recommend.item_lists import read_ids
 
-    given = read_ids(Path(path))
+    given = read_ids(Path(path), recommender.users_)
     numbers = recommender.users_.numbers(given)
     known: list[Any] = recommender.users_.ids[numbers[numbers >= 0]].tolist()
     if not known:

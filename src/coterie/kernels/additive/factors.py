@@ -32,7 +32,7 @@ class FactorSide(NamedTuple):
 
     ptr: np.ndarray  # int64, nodes + 1
     other: np.ndarray  # uint32, the node at the other end of each pair
-    place: np.ndarray  # int64, where the pair's residual is
+    place: np.ndarray  # uint32, where the pair's residual is
 
 
 class NodeBatch(NamedTuple):
@@ -249,7 +249,8 @@ def factor_posterior(side, x, own, others, mean, precision, root):
     """Return the conditional mean of each node's factors, and the variance that they add to f.
 
     The variance of p . q is q' A^-1 q. Its mean over the ratings is |U'^-1 root|^2, where U' U = A
-    and root root' (K x K) is the mean of q q'.
+    and root root' (K x K) is the mean of q q'. The root is lower triangular, so the solution of its
+    column k begins at row k.
     """
     n, K = own.shape
     work, column = _batch(K), np.empty((K, _LANES))
@@ -262,12 +263,12 @@ def factor_posterior(side, x, own, others, mean, precision, root):
             for i in range(K):
                 center[first + t, i] = work.b[i, t]
         for k in range(K):
-            for i in range(K):
+            for i in range(k, K):
                 for t in range(_LANES):
                     column[i, t] = root[i, k]
-            _solve_lower(work.U, column)
+            _solve_lower(work.U[k:, k:], column[k:])
             for t in range(count):
-                for i in range(K):
+                for i in range(k, K):
                     spread[first + t] += column[i, t] * column[i, t]
     return center, spread
 

@@ -84,7 +84,7 @@ def _locations(samples, t, u, items, table, where, scales):
         scales[p] = scale
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True)
 def _add_cumulative(cut, where, scales, below):
     """Add P(rating <= r), r the level under this cutpoint, to below."""
     for p in range(len(where)):

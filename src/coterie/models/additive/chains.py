@@ -18,6 +18,8 @@ from coterie.models.additive.node_features import NodeFeatures, node_features
 FAR = 40.0  # the outer cutpoints, which stand for infinity
 _STYLES_FROM, _STYLES_EVERY, _EFFECTS_FROM, _CUT_SHRINKAGE = 15, 3, 10, 100.0
 _LINKS_FROM, _START_FACTOR, _START_PRECISION = 3, 0.1, 10.0
+_POSITION = np.uint32  # of a rating: four billion are more than the memory of any machine holds
+_BLOCK = 1 << 20  # pairs whose values are computed at once when a chain starts
 
 
 class AdditiveShape(NamedTuple):
@@ -55,17 +57,13 @@ class Observed(NamedTuple):
     users: np.ndarray  # int64, user of each rating
     items: np.ndarray  # int64, item of each rating
     n_items: int
+    by_user: FactorSide
     by_item: FactorSide  # the same ratings in item order
 
     @property
     def n_users(self) -> int:
         """Number of users."""
         return len(self.edges.row_ptr) - 1
-
-    @property
-    def by_user(self) -> FactorSide:
-        """The ratings of each user."""
-        return FactorSide(self.edges.row_ptr, self.edges.col, np.arange(len(self.level)))
 
 
 class ChainInputs(NamedTuple):
@@ -115,11 +113,11 @@ def chain_data(inputs: ChainInputs, presence_pairs: Edges) -> ChainData:
 def observe(users: np.ndarray, items: np.ndarray, level: np.ndarray, n: int, m: int) -> Observed:
     """Sort the ratings of n users and m items for the chains."""
     edges, order = in_user_order(users, items, n)
-    users, items = users[order], items[order]
-    by_item = np.argsort(items, kind="stable")
-    begins = np.concatenate(([0], np.cumsum(np.bincount(items, minlength=m)))).astype(np.int64)
-    side = FactorSide(begins, users[by_item].astype(np.uint32), by_item)
-    return Observed(edges, level[order], users, items, m, side)
+    users, items, level = users[order], items[order], level[order]
+    by_item = np.argsort(items, kind="stable").astype(_POSITION)
+    side = FactorSide(_begins(items, m), users[by_item].astype(np.uint32), by_item)
+    by_user = FactorSide(edges.row_ptr, edges.col, np.arange(len(users), dtype=_POSITION))
+    return Observed(edges, level, users, items, m, by_user, side)
 
 
 def in_user_order(users: np.ndarray, items: np.ndarray, n: int) -> tuple[Edges, np.ndarray]:
@@ -130,29 +128,74 @@ def in_user_order(users: np.ndarray, items: np.ndarray, n: int) -> tuple[Edges, 
     (array([1, 2, 0]), array([0, 0, 1], dtype=uint32), array([0, 1, 3]))
     """
     order = np.lexsort((items, users))
-    begins = np.concatenate(([0], np.cumsum(np.bincount(users, minlength=n))))
-    return Edges(begins.astype(np.int64), items[order].astype(np.uint32)), order
+    return Edges(_begins(users, n), items[order].astype(np.uint32)), order
 
 
-def presence_outcomes(
+def _begins(nodes: np.ndarray, count: int) -> np.ndarray:
+    """Return where the pairs of each node begin, if the pairs are sorted by node; and the end."""
+    return np.concatenate(([0], np.cumsum(np.bincount(nodes, minlength=count)))).astype(np.int64)
+
+
+def presence_pairs(
     rng: np.random.Generator, observed: Observed, negatives_per_rating: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rated and unrated pairs, and 1 or 0 for each, minus the mean; empty without draws."""
+) -> tuple[Edges, np.ndarray]:
+    """Return rated and drawn unrated pairs in user order, and which are rated; none without draws.
+
+    One integer per pair is sorted: this step would otherwise need the most memory of a fit.
+    """
+    n, m = observed.n_users, observed.n_items
     count = int(negatives_per_rating * len(observed.level))
     if not count:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+        return Edges(np.zeros(n + 1, np.int64), np.empty(0, np.uint32)), np.empty(0, bool)
     # Items without ratings are not negatives: nobody could rate them yet.
-    rated, place = np.unique(observed.items, return_inverse=True)
+    is_rated = np.bincount(observed.items, minlength=m) > 0
+    rated = np.flatnonzero(is_rated)
+    place = (np.cumsum(is_rated) - 1)[observed.items]
     u, v = popular_negative_pairs(rng, observed.users, place, len(rated), count)
-    # Four bytes per number: this is the largest need of memory of a fit
-    small = np.dtype(np.int32 if max(observed.n_users, observed.n_items) < 2**31 else np.int64)
-    users = np.concatenate([observed.users.astype(small), u.astype(small)])
+    del place
+    pairs = np.empty(len(observed.users) + len(u), np.int64)
+    own, drawn = pairs[: len(observed.users)], pairs[len(observed.users) :]
+    np.multiply(observed.users, m, out=own)
+    own += observed.items
+    np.multiply(u, m, out=drawn)
     del u
-    items = np.concatenate([observed.items.astype(small), rated[v].astype(small)])
-    share = len(observed.users) / len(users)
-    y = np.full(len(users), -share)
-    y[: len(observed.users)] += 1.0
-    return users, items, y
+    drawn += rated[v]
+    del v
+    pairs *= 2
+    own += 1  # the last bit says whether the pair is rated
+    pairs.sort()
+    seen = (pairs & 1).astype(bool)
+    pairs >>= 1
+    begins = np.searchsorted(pairs, np.arange(n + 1, dtype=np.int64) * m)
+    pairs %= m
+    return Edges(begins.astype(np.int64), pairs.astype(np.uint32)), seen
+
+
+def _start_residuals(
+    edges: Edges,
+    observed: np.ndarray,
+    effects: np.ndarray,
+    g: np.ndarray,
+    h: np.ndarray,
+    factors: tuple[np.ndarray, np.ndarray] | None,
+) -> np.ndarray:
+    """Return observed values minus effects of groups and products of factors, as float32.
+
+    Blocks of pairs: the sums are float64, and a large table would need several of them.
+    """
+    out = np.empty(len(edges.col), np.float32)
+    for begin in range(0, len(out), _BLOCK):
+        items = edges.col[begin : begin + _BLOCK]
+        places = np.arange(begin, begin + len(items))
+        users = np.searchsorted(edges.row_ptr, places, side="right") - 1
+        total = np.zeros(len(items))
+        for s in range(len(effects)):
+            total += effects[s][g[s][users], h[s][items]]
+        if factors is not None:
+            for k in range(factors[0].shape[1]):
+                total += factors[0][users, k] * factors[1][items, k]
+        out[begin : begin + _BLOCK] = observed[begin : begin + _BLOCK] - total
+    return out
 
 
 def start_cuts(level: np.ndarray, shape: AdditiveShape) -> np.ndarray:
@@ -191,10 +234,7 @@ def start_chain(key: int, kind: ChainKind, inputs: ChainInputs) -> tuple[Chain, 
     L, k, l = shape.partitions, shape.user_groups, shape.item_groups  # noqa: E741
     n, m = observed.n_users, observed.n_items
     negatives = inputs.presence.negatives_per_rating if kind is ChainKind.PRESENCE else 0.0
-    users, items, y = presence_outcomes(rng, observed, negatives)
-    seen, order = in_user_order(users, items, n)
-    users, items, y = users[order], items[order], y[order]
-    del order
+    seen, is_rated = presence_pairs(rng, observed, negatives)
     g = rng.integers(0, k, (L, n)).astype(np.uint8)
     h = rng.integers(0, l, (L, m)).astype(np.uint8)
     M, Q = rng.normal(0, 0.02, (L, k, l)), rng.normal(0, 0.01, (L, k, l))
@@ -206,12 +246,12 @@ def start_chain(key: int, kind: ChainKind, inputs: ChainInputs) -> tuple[Chain, 
         M[:], Q[:] = 0.0, 0.0
     if kind is ChainKind.OFFSETS:
         user_factors[:], item_factors[:] = 0.0, 0.0
-    z, y_start = np.zeros(len(observed.level)), np.zeros(len(y))
-    for s in range(L):
-        z += M[s][g[s][observed.users], h[s][observed.items]]
-        y_start += Q[s][g[s][users], h[s][items]]
-    for k in range(K):
-        z += user_factors[observed.users, k] * item_factors[observed.items, k]
+    nothing = np.broadcast_to(0.0, len(observed.level))
+    z = _start_residuals(observed.edges, nothing, -M, g, h, (-user_factors, item_factors))
+    share = len(observed.level) / max(len(is_rated), 1)
+    outcomes = np.where(is_rated, np.float64(1.0 - share), -share)
+    y = _start_residuals(seen, outcomes, Q, g, h, None)
+    del outcomes
     features = inputs.features
     chain = Chain(
         stream=rng.integers(0, 2**64, 1, dtype=np.uint64),
@@ -234,9 +274,9 @@ def start_chain(key: int, kind: ChainKind, inputs: ChainInputs) -> tuple[Chain, 
         user_means=np.zeros((n, K + 1)),
         item_means=np.zeros((m, K + 1)),
         factor_precision=np.full((4, K + 1), _START_PRECISION),
-        z=z.astype(np.float32),
+        z=z,
         x=np.zeros(len(z), np.float32),
-        y=(y - y_start).astype(np.float32),
+        y=y,
     )
     return chain, seen
 
@@ -312,10 +352,12 @@ def _labels_of_sample(
 
 
 def _moment_root(factors: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """Return a root of the mean of q q' over the ratings."""
+    """Return a lower triangular root of the mean of q q' over the ratings."""
     share = np.bincount(nodes, minlength=len(factors)) / max(len(nodes), 1)
     values, vectors = np.linalg.eigh((factors.T * share) @ factors.astype(np.float64))
-    return np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    triangle: np.ndarray = np.asarray(np.linalg.qr(root.T, mode="r"))
+    return np.ascontiguousarray(triangle.T)
 
 
 def _offset_posterior(

@@ -30,14 +30,12 @@ from coterie.models.additive.chains import (
 from coterie.models.additive.checkpoint import KIND, AdditiveFitState, load_fit
 from coterie.models.additive.cold_start import ColdStart, with_cold_nodes
 from coterie.models.additive.node_features import NodeFeatures
-from coterie.models.additive.predict import pair_distributions
+from coterie.models.additive.predict import own_level_probabilities, pair_distributions
 from coterie.models.additive.rating_scale import RatingScale
 from coterie.models.additive.sampling import sample_chains
 from coterie.models.additive.validation import check, factor_count, group_counts, sampling_plan
 from coterie.models.base import Estimator
 from coterie.models.data_digest import digest
-
-_PAIRS_AT_ONCE = 1 << 20  # whose distributions are in memory at once
 
 
 class AdditiveBlockModel(Estimator):
@@ -74,7 +72,7 @@ class AdditiveBlockModel(Estimator):
         for more than two million ratings).
     keep_every : int, default=5
         Number of sweeps between two samples. It is increased if the samples would need more than
-        256 MB.
+        512 MB.
     presence : float, default=0.75
         Weight of who rated what, relative to the ratings themselves. 0 ignores it.
     negatives_per_rating : float, default=1.0
@@ -428,11 +426,8 @@ class AdditiveBlockModel(Estimator):
     def _training_entropy(self, observed: Observed, engine: Engine) -> float:
         """Return the -log likelihood of the training ratings under the averaged predictions."""
         nats = 0.0
-        for begin in range(0, len(observed.level), _PAIRS_AT_ONCE):
-            part = slice(begin, begin + _PAIRS_AT_ONCE)
-            p = pair_distributions(
-                self.samples_, observed.users[part], observed.items[part], engine
-            )
-            own = p[np.arange(len(p)), observed.level[part]]
+        for own in own_level_probabilities(
+            self.samples_, observed.users, observed.items, observed.level, engine
+        ):
             nats -= float(np.log(np.maximum(own, np.finfo(float).tiny)).sum())
         return nats

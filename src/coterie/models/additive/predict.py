@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import repeat
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from coterie.kernels.additive.fold_in import (
 from coterie.kernels.additive.predict import Samples, distributions
 
 _PAIRS_PER_TASK = 1 << 14  # every task reads all samples once, so small tasks read them often
+_PAIRS_AT_ONCE = 1 << 20  # whose distributions are in memory at once
 _NODES_PER_TASK = 64
 _SWEEPS = 3  # of an added user or item per sample; each sample starts from the previous one
 
@@ -31,16 +34,49 @@ def pair_distributions(
     engine: str | Engine = "local",
 ) -> np.ndarray:
     """Return P(rating) for pairs of user and item numbers: pairs x levels."""
+    if len(users) <= _PAIRS_PER_TASK:
+        return _sorted_distributions(samples, users, items, None)
+    with running_engine(engine) as runner:
+        return _sorted_distributions(samples, users, items, runner)
+
+
+def own_level_probabilities(
+    samples: Samples, users: np.ndarray, items: np.ndarray, levels: np.ndarray, engine: Engine
+) -> Iterator[np.ndarray]:
+    """Yield P(level) of each rating, in blocks in the order of the ratings.
+
+    The samples are sent once to the workers of a cluster, not once per block.
+    """
+    held = engine.broadcast(samples)
+    for begin in range(0, len(levels), _PAIRS_AT_ONCE):
+        part = slice(begin, begin + _PAIRS_AT_ONCE)
+        p = _sorted_distributions(samples, users[part], items[part], engine, held)
+        yield p[np.arange(len(p)), levels[part]]
+
+
+def _sorted_distributions(
+    samples: Samples,
+    users: np.ndarray,
+    items: np.ndarray,
+    engine: Engine | None,
+    held: Any = None,
+) -> np.ndarray:
+    """Compute distributions in user order; `held` are the samples where the engine has them."""
     order = np.argsort(users, kind="stable")
     u, v = users[order].astype(np.int64), items[order].astype(np.int64)
     bounds = np.linspace(0, len(u), -(-len(u) // _PAIRS_PER_TASK) + 1).astype(np.int64)
     begins, ends = bounds[:-1], bounds[1:]
-    task = partial(distributions, samples, u, v)
-    if len(begins) <= 1:
-        parts = [task(int(b), int(e)) for b, e in zip(begins, ends, strict=True)]
+    if engine is None or len(begins) <= 1:
+        parts = [
+            distributions(samples, u, v, int(b), int(e)) for b, e in zip(begins, ends, strict=True)
+        ]
     else:
-        with running_engine(engine) as runner:
-            parts = runner.map(task, begins, ends)
+        shared = (
+            engine.broadcast(samples) if held is None else held,
+            engine.broadcast(u),
+            engine.broadcast(v),
+        )
+        parts = engine.map(distributions, *map(repeat, shared), begins, ends)
     out = np.empty((len(u), samples.cuts.shape[2] - 1))
     if parts:
         out[order] = np.concatenate(parts)

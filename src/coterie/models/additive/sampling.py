@@ -9,9 +9,10 @@ import numpy as np
 
 from coterie.base.array_checks import ArrayError
 from coterie.base.progress import Callback, Iteration, Progress
-from coterie.engine import Engine
+from coterie.engine import Engine, LocalEngine
 from coterie.engine.checkpoint import RunCheckpoint
 from coterie.kernels.additive.chain import Chain, advance
+from coterie.kernels.additive.predict import Samples
 from coterie.kernels.additive.response_styles import entropy
 from coterie.kernels.additive.sweep import Edges
 from coterie.models.additive.chains import (
@@ -51,17 +52,12 @@ def sample_chains(
     if not len(fit.keys) == len(fit.kinds) == plan.n_chains:
         with file.errors():
             raise ArrayError(f"chains: {len(fit.keys)} instead of {plan.n_chains}")
-    start = partial(start_chain, inputs=inputs)
-    if len(inputs.observed.level) <= _STARTED_TOGETHER:
-        started = engine.map(start, fit.keys, fit.kinds)
-    else:
-        started = [start(*own) for own in zip(fit.keys, fit.kinds, strict=True)]
-    chains, presence_pairs = zip(*started, strict=True)
+    runs = _ChainRuns(fit, inputs, engine)
     if fit.chains:  # from a checkpoint
         with file.errors():
-            check_fit(fit, chains, inputs, plan.burn_in)
-    else:
-        fit.chains = list(chains)
+            check_fit(fit, runs.current(), inputs, plan.burn_in)
+        runs.replace(fit.chains)
+    fit.chains = []
     error = SamplingError(inputs.observed, values, fit.keys[0])
     if plan.tolerance > 0:
         for samples in fit.samples:  # of a checkpoint
@@ -72,11 +68,9 @@ def sample_chains(
     try:
         while fit.sweeps < plan.n_sweeps and error.share() > plan.tolerance:
             sweeps = min(plan.keep_every, plan.n_sweeps - fit.sweeps)
-            task = partial(advance_chain, inputs=inputs, sweeps=sweeps)
-            advanced = engine.map(task, fit.chains, presence_pairs, fit.kinds)
-            fit.chains = [chain for chain, _ in advanced]
-            mean_entropy = sum(entropy for _, entropy in advanced) / plan.n_chains
-            fit.latest = [sample_of(chain, inputs.observed) for chain in fit.chains]
+            advanced = runs.advance(sweeps)
+            mean_entropy = sum(entropy for entropy, _ in advanced) / plan.n_chains
+            fit.latest = [sample for _, sample in advanced]
             if fit.sweeps + sweeps > plan.burn_in:
                 fit.samples.append(fit.latest)
                 if plan.tolerance > 0:
@@ -88,7 +82,9 @@ def sample_chains(
             is_last = file.path is not None and at_end
             is_quick = saving < _QUICK or now - saved_until >= _SAVING_SHARE * saving
             if is_last or (file.due(len(fit.history)) and is_quick):
+                fit.chains = runs.current()
                 save_fit(file, fit)
+                fit.chains = []
                 saved_until = time.perf_counter() - clock
                 saving = saved_until - now
             note = f"{plan.n_chains} chains"
@@ -101,11 +97,65 @@ def sample_chains(
     return interrupted
 
 
+class _ChainRuns:
+    """The chains of a fit where they run: in this process, or on the workers of a cluster.
+
+    Chains and ratings stay where they are; only samples are sent after each round.
+    """
+
+    def __init__(self, fit: AdditiveFitState, inputs: ChainInputs, engine: Engine) -> None:
+        self._engine = engine
+        self._shared = isinstance(engine, LocalEngine)  # chains can be changed in place
+        self._kinds = fit.kinds
+        self._inputs = [engine.broadcast(inputs)] * len(fit.keys)
+        if self._shared and len(inputs.observed.level) > _STARTED_TOGETHER:
+            own = zip(fit.keys, fit.kinds, self._inputs, strict=True)
+            started = [start_chain(*one) for one in own]
+        else:
+            started = engine.submit(
+                start_chain, fit.keys, fit.kinds, self._inputs, one_task_each=True
+            )
+        self._chains = engine.select(started, 0)
+        self._presence_pairs = engine.select(started, 1)
+
+    def advance(self, sweeps: int) -> list[tuple[float, Samples]]:
+        """Advance every chain; return the entropy and a sample of its new state."""
+        count = len(self._chains)
+        task = partial(advance_chain, sweeps=sweeps, in_place=self._shared)
+        done = self._engine.submit(
+            task,
+            self._chains,
+            self._presence_pairs,
+            self._kinds,
+            self._inputs[:count],
+            one_task_each=True,
+        )
+        results = self._engine.gather(self._engine.select(done, 1))
+        self._chains = self._engine.select(done, 0)
+        return results
+
+    def current(self) -> list[Chain]:
+        """Return the states of the chains."""
+        return self._engine.gather(self._chains)
+
+    def replace(self, chains: list[Chain]) -> None:
+        """Continue from these states."""
+        self._chains = [self._engine.broadcast(chain) for chain in chains]
+
+
 def advance_chain(
-    chain: Chain, presence_pairs: Edges, kind: ChainKind, inputs: ChainInputs, sweeps: int
-) -> tuple[Chain, float]:
-    """Advance one chain; return it with the entropy of its new state."""
+    chain: Chain,
+    presence_pairs: Edges,
+    kind: ChainKind,
+    inputs: ChainInputs,
+    sweeps: int,
+    *,
+    in_place: bool,
+) -> tuple[Chain, tuple[float, Samples]]:
+    """Advance one chain; return it with the entropy and a sample of its new state."""
+    if not in_place:  # a cluster may need the old state to repeat a task
+        chain = Chain(*(array.copy() for array in chain))
     observed = inputs.observed
     advance(chain, chain_data(inputs, presence_pairs), schedule(kind, inputs), sweeps)
     nats = entropy(observed.edges, observed.level, chain.z, chain.x, chain.style, chain.cuts)
-    return chain, float(nats)
+    return chain, (float(nats), sample_of(chain, observed))

@@ -15,7 +15,7 @@ _CHAINS, _SWEEPS, _MIN_SWEEPS, _BURN_IN = 4, 200, 60, 50
 _TOLERANCE = 0.0015
 _FULL_WORK_UP_TO = 2_000_000  # ratings; above, "auto" lowers the numbers of chains and sweeps
 _MIN_FACTORS, _MAX_FACTORS = 8, 32
-_MAX_SAMPLE_BYTES = 1 << 28
+_MAX_SAMPLE_BYTES = 1 << 29
 
 
 class SamplingPlan(NamedTuple):

@@ -26,6 +26,7 @@ from coterie.base.errors import InputError
 MAX_SIDE = 8000  # of the matrix that is inverted: 256 MB as float32
 MAX_TABLE = 4000  # items of a table of all coefficients: 64 MB
 _TABLE_ROWS = 256  # computed at once
+_GRAM_COLUMNS = 1024  # computed at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +54,8 @@ class ItemRegression:
             popular = np.argsort(-counts, kind="stable")[:max_side]
             items = np.sort(popular)
         X = csr_array(active[:, items], dtype=np.float32)
-        gram = X @ X.T if by_users else X.T @ X
-        inverse = _inverse_of_positive(np.asarray(gram.todense()), penalty)
+        gram = _lower_gram(csr_array(X.T) if by_users else X)
+        inverse = _inverse_of_positive(gram, penalty)
         if by_users:
             leverage = np.zeros(len(items))
             for begin in range(0, len(items), 2048):
@@ -214,8 +215,23 @@ def _require(valid: bool, name: str) -> None:
         raise InputError(f"the array {name!r} of the item regression is invalid")
 
 
+def _lower_gram(X: csr_array) -> np.ndarray:
+    """Return XᵀX as a dense matrix, of which only the lower half is computed.
+
+    Blocks of columns: the whole product as a sparse matrix would need twice the memory.
+    """
+    size = X.shape[1]
+    gram = np.zeros((size, size), np.float32, order="F")
+    columns = csr_array(X.T)
+    for begin in range(0, size, _GRAM_COLUMNS):
+        end = min(begin + _GRAM_COLUMNS, size)
+        block = csr_array(columns[begin:end].T)
+        gram[begin:, begin:end] = (columns[begin:] @ block).toarray()
+    return gram
+
+
 def _inverse_of_positive(gram: np.ndarray, penalty: float) -> np.ndarray:
-    """Return (gram + penalty I)⁻¹ as float32, by Cholesky in place of the given array."""
+    """Return (gram + penalty I)⁻¹ as float32, from the lower half of the given matrix."""
     # Small matrices in double precision: it costs little, and their penalties may be small.
     kind = np.float64 if len(gram) <= 2000 else np.float32
     A: Any = np.asfortranarray(gram, kind)
