@@ -12,6 +12,7 @@ from coterie.kernels.additive.factors import (
     draw_factors,
     draw_links,
     prior_means,
+    rescale_factors,
 )
 from coterie.kernels.additive.response_styles import draw_styles, log_probabilities, move_cuts
 from coterie.kernels.additive.sweep import (
@@ -25,6 +26,7 @@ from coterie.kernels.additive.sweep import (
     draw_precision,
     draw_row_offsets,
     draw_user_labels,
+    rescale_offsets,
     subtract,
 )
 from coterie.kernels.numba.dispatch import njit
@@ -86,14 +88,24 @@ class Schedule(NamedTuple):
     user_columns: int  # number of features that the chain uses, the first ones
     item_columns: int
     links_from: int  # first sweep that draws links and precisions of factors
+    scales_from: int  # first sweep that draws the scales of offsets and factors
 
 
 @njit(nogil=True, cache=True)
-def _draw_offsets(state, chain, rated, seen, tau):
+def _draw_offsets(state, chain, rated, seen, tau, with_scales):
     p, K = chain.precision, chain.user_factors.shape[1]
     user_means, item_means = chain.user_means[:, K], chain.item_means[:, K]
-    state = draw_row_offsets(state, rated, chain.x, chain.b_user, user_means, 1.0, p[0])
-    state = draw_col_offsets(state, rated, chain.x, chain.b_item, item_means, 1.0, p[1])
+    x = chain.x
+    state = draw_row_offsets(state, rated, x, chain.b_user, user_means, 1.0, p[0])
+    if with_scales:
+        state, p[0] = rescale_offsets(
+            state, rated, x, chain.b_user, user_means, True, 1.0, p[0], _FLOOR
+        )
+    state = draw_col_offsets(state, rated, x, chain.b_item, item_means, 1.0, p[1])
+    if with_scales:
+        state, p[1] = rescale_offsets(
+            state, rated, x, chain.b_item, item_means, False, 1.0, p[1], _FLOOR
+        )
     if len(chain.y):
         nothing = np.zeros(max(len(chain.c_user), len(chain.c_item)))
         state = draw_row_offsets(state, seen, chain.y, chain.c_user, nothing, tau, p[2])
@@ -102,11 +114,16 @@ def _draw_offsets(state, chain, rated, seen, tau):
 
 
 @njit(nogil=True, cache=True)
-def _draw_factors(state, chain, data):
-    P, Q = chain.user_factors, chain.item_factors
-    precision = chain.factor_precision
-    state = draw_factors(state, data.by_user, chain.x, P, Q, chain.user_means, precision[0])
-    return draw_factors(state, data.by_item, chain.x, Q, P, chain.item_means, precision[1])
+def _draw_factors(state, chain, own, others, side, means, precision, with_scales):
+    """Draw the factors of one side, and their scales."""
+    K = own.shape[1]
+    square, product = np.empty((K, K)), np.empty(K)
+    state = draw_factors(state, side, chain.x, own, others, means, precision, square, product)
+    if with_scales:
+        state = rescale_factors(
+            state, side, chain.x, own, others, means, precision, square, product, _FLOOR
+        )
+    return state
 
 
 @njit(nogil=True, cache=True)
@@ -167,11 +184,18 @@ def advance(chain, data, schedule, sweeps):
     with_factors = schedule.factored and chain.user_factors.shape[1] > 0
     for _ in range(sweeps):
         done = chain.sweeps[0]
+        with_scales = done >= schedule.scales_from
         state = draw_latent(state, rated, level, chain.style, chain.cuts, chain.z, chain.x)
         for _again in range(3 if done == 0 else 1):
-            state = _draw_offsets(state, chain, rated, seen, chain.precision[6])
+            state = _draw_offsets(state, chain, rated, seen, chain.precision[6], with_scales)
         if with_factors:
-            state = _draw_factors(state, chain, data)
+            P, Q, of_sides = chain.user_factors, chain.item_factors, chain.factor_precision
+            state = _draw_factors(
+                state, chain, P, Q, data.by_user, chain.user_means, of_sides[0], with_scales
+            )
+            state = _draw_factors(
+                state, chain, Q, P, data.by_item, chain.item_means, of_sides[1], with_scales
+            )
         if done >= schedule.links_from:
             state = _draw_regressions(
                 state,
