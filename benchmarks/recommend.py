@@ -9,6 +9,7 @@
     python benchmarks/recommend.py --only u1 --models best,myfm,myfm-implicit
     python benchmarks/recommend.py --only ladder --models best,best-side  # rows of others are kept
     python benchmarks/recommend.py --only cold --seeds 0,1              # about 3 minutes
+    python benchmarks/recommend.py --only sizes --seed 21               # about 10 minutes
 
 Needs MovieLens-100k ($COTERIE_DATA or the cache) and `pip install -r benchmarks/requirements.txt`;
 a peer that is not installed is left out, and the output says so. The five folds are
@@ -44,7 +45,18 @@ from record import Recorder, add_options, read_sections, show
 os.environ.setdefault("TQDM_DISABLE", "1")  # progress of myFM
 
 Prediction = tuple[np.ndarray, np.ndarray | None]  # expected rating, distribution if there is one
-SECTIONS = ("folds", "ladder", "u1", "cold", "ranking", "speed", "million", "shapes", "foreign")
+SECTIONS = (
+    *("folds", "ladder", "u1", "cold", "ranking", "speed", "million", "shapes", "foreign"),
+    "sizes",
+)
+# Users, items and ratings of the tables of `sizes`
+SIZES = (
+    (300, 400, 5_000),
+    (500, 800, 20_000),
+    (943, 1682, 100_000),
+    (2500, 2500, 300_000),
+    (6040, 3700, 1_000_000),
+)
 
 
 def main() -> None:
@@ -78,6 +90,8 @@ def main() -> None:
         speed(record)
     if "million" in wanted:
         million(record)
+    if "sizes" in wanted:
+        sizes(record, given.seed)
     if "shapes" in wanted:
         shapes(record, given.shapes.split(","), numbers(given.tables))
     if "foreign" in wanted:
@@ -691,6 +705,45 @@ def million(record: Recorder) -> None:
         title="One million ratings",
         data="1,000,000 ratings of 6,040 users and 3,700 items drawn from an MMSBM (seed 0)",
         asked="AdditiveBlockModel().fit; with pilot=False all ten chains are of the slowest kind",
+        threads=str(available_cores()),
+    )
+
+
+def sizes(record: Recorder, seed: int) -> None:
+    """Fit tables of growing size with the structure of MovieLens-100k, nine tenths of each."""
+    from enlarged_ratings import enlarged_movielens
+
+    rows = []
+    for n_users, n_items, n_ratings in SIZES:
+        ratings = enlarged_movielens(n_users, n_items, n_ratings, seed)
+        order = np.random.default_rng(seed).permutation(len(ratings))
+        cut = len(ratings) // 10
+        test, train = ratings.take(np.sort(order[:cut])), ratings.take(np.sort(order[cut:]))
+        begin, cpu = time.perf_counter(), time.process_time()
+        rec = ct.Recommender("best").fit(train)
+        rows.append(
+            {
+                "users": train.n_users,
+                "items": train.n_items,
+                "ratings": len(train),
+                "seconds": time.perf_counter() - begin,
+                "cpu_seconds": time.process_time() - cpu,
+                "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+                "rmse": -rec.score(test),
+                "offsets_rmse": node_offsets(train, test),
+                "chains": str(dict(rec.model_.mixture_)),
+                "factors": rec.model_.samples_.user_factors.shape[2],
+                "sweeps": rec.model_.n_iter_,
+            }
+        )
+        show(rows[-1])
+    record.add(
+        "sizes",
+        rows,
+        title="Tables of growing size",
+        data=f"tables with the structure of MovieLens-100k (enlarged_ratings.py, seed {seed})",
+        asked="Recommender('best').fit on nine tenths of the ratings, default settings; RMSE on "
+        "the last tenth. Offsets: users and items, ridge 5. Peak memory of the process so far",
         threads=str(available_cores()),
     )
 

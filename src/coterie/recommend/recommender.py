@@ -622,7 +622,7 @@ class Recommender(Estimator):
         >>> rec.fold_in([["new", 7]], [5]).unseen(["new"], [8])
         array([False])
         """
-        # Fitted before ratings are added, so that lists do not depend on when the first is asked for
+        # Before ratings are added, so that lists do not depend on when the first is asked for
         self._state = with_ratings(self._ranked(Order.BOTH), _as_ratings(ratings, y))
         return self
 

@@ -333,6 +333,14 @@ def _subtract_products(others, side, begin, end, step, x):
         x[side.place[e]] -= total
 
 
+@njit(nogil=True, cache=True, fastmath=True)
+def _dot(first, second):
+    total = 0.0
+    for d in range(len(second)):
+        total += first[d] * second[d]
+    return total
+
+
 @njit(nogil=True, cache=True)
 def draw_links(state, ptr, features, used, factors, offsets, precision, link_precision, links):
     """Draw the regression of the factors and of the offsets (last column) on features. OUT links.
@@ -364,12 +372,11 @@ def draw_links(state, ptr, features, used, factors, offsets, precision, link_pre
 @njit(nogil=True, cache=True)
 def prior_means(features, used, links, means):
     """Set means (nodes x (K + 1)) to features @ links."""
-    means[:] = 0.0
+    by_factor = np.ascontiguousarray(links[:used].T)
     for u in range(len(means)):
-        for d in range(used):
-            value = features[u, d]
-            for k in range(means.shape[1]):
-                means[u, k] += value * links[d, k]
+        row = features[u, :used]
+        for k in range(means.shape[1]):
+            means[u, k] = _dot(row, by_factor[k])
 
 
 @njit(nogil=True, cache=True)

@@ -59,8 +59,8 @@ class AdditiveBlockModel(Estimator):
         Number of user groups and of item groups per partition, or one number for both.
     n_factors : int or "auto", default="auto"
         Number of factors of the low-rank term, the product of a user's and an item's factors.
-        "auto" grows with the root of the number of ratings, from 8 to 32. Factors that the
-        ratings do not need shrink to 0. 0 leaves the term out.
+        "auto" grows with the root of the number of ratings, from 8 to 64 (32 above five million
+        ratings). Factors that the ratings do not need shrink to 0. 0 leaves the term out.
     n_styles : int, default=8
         Number of response styles, which are ways of using the rating scale. Each user has one.
     n_chains : int or "auto", default="auto"
