@@ -70,6 +70,7 @@ def main() -> None:
     parser.add_argument("--folds", default="0,1,2,3,4", help="which of the five folds")
     parser.add_argument("--seed", default=0, type=int, help="of the folds (default 0)")
     parser.add_argument("--shapes", default=",".join(CASES), help="which generated shapes")
+    parser.add_argument("--sets", default="", help="sets of `foreign` that contain this text (all)")
     parser.add_argument("--tables", default="3,4,5", help="which table of each shape")
     parser.add_argument("--seeds", default="0,1,2", help="of the splits of `ranking`")
     add_options(parser)
@@ -95,7 +96,7 @@ def main() -> None:
     if "shapes" in wanted:
         shapes(record, given.shapes.split(","), numbers(given.tables))
     if "foreign" in wanted:
-        foreign(record, given.models.split(","), numbers(given.tables))
+        foreign(record, given.models.split(","), numbers(given.tables), given.sets)
 
 
 def numbers(text: str) -> list[int]:
@@ -785,10 +786,15 @@ def shapes(record: Recorder, names: list[str], tables: list[int]) -> None:
     )
 
 
-def foreign(record: Recorder, names: list[str], tables: list[int]) -> None:
-    """Compare models on tables that are not of the additive model's form (foreign_ratings.py)."""
-    rows = []
-    for name, make in SETS.items():
+def foreign(record: Recorder, names: list[str], tables: list[int], containing: str) -> None:
+    """Compare models on tables that are not of the additive model's form (foreign_ratings.py).
+
+    Rows of sets that are not measured again are kept.
+    """
+    chosen = {name: make for name, make in SETS.items() if containing in name}
+    earlier = read_sections(record.path).get("foreign", {}).get("rows", [])
+    rows = [row for row in earlier if row["set"] not in chosen or row["table"] not in tables]
+    for name, make in chosen.items():
         for table in tables:
             ratings = make(table)
             order = np.random.default_rng(3).permutation(len(ratings))
@@ -809,7 +815,7 @@ def foreign(record: Recorder, names: list[str], tables: list[int]) -> None:
         "foreign",
         rows,
         title="Tables of other forms",
-        data=f"tables {', '.join(map(str, tables))} of benchmarks/foreign_ratings.py",
+        data="tables of benchmarks/foreign_ratings.py",
         asked="RMSE on one rating in ten (MovieLens: one in five), predicted from the others",
         threads=f"{available_cores()} (coterie); each peer's default",
     )

@@ -70,7 +70,7 @@ class AdditiveBlockModel(Estimator):
         a third of `n_sweeps`.
     n_sweeps : int or "auto", default="auto"
         Number of sweeps of each chain, including the burn-in. "auto" stops when more samples
-        would lower the squared error by less than 0.15 %, and after 200 sweeps at the latest (fewer
+        would lower the squared error by less than 0.05 %, and after 200 sweeps at the latest (fewer
         for more than two million ratings).
     keep_every : int, default=5
         Number of sweeps between two samples. It is increased if the samples would need more than
