@@ -762,8 +762,8 @@ def test_sampling_error_is_the_variance_between_chains() -> None:
 
 def test_chains_stop_when_more_samples_do_not_help(tmp_path) -> None:
     rng = np.random.default_rng(0)
-    pairs = rng.choice(30 * 20, 300, replace=False)
-    noise = ct.Ratings.from_arrays(pairs // 20, pairs % 20, rng.integers(1, 6, 300))
+    pairs = rng.choice(100 * 60, 4000, replace=False)
+    noise = ct.Ratings.from_arrays(pairs // 60, pairs % 60, rng.integers(1, 6, 4000))
     file = tmp_path / "fit.ckpt"
     auto = {"n_sweeps": "auto", "n_chains": 3}
     early = fitted(**auto).fit(noise, checkpoint=file)
