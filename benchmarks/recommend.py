@@ -9,6 +9,7 @@
     python benchmarks/recommend.py --only u1 --models best,myfm,myfm-implicit
     python benchmarks/recommend.py --only ladder --models best,best-side  # rows of others are kept
     python benchmarks/recommend.py --only cold --seeds 0,1              # about 3 minutes
+    python benchmarks/recommend.py --only sizes --seed 21               # about 10 minutes
 
 Needs MovieLens-100k ($COTERIE_DATA or the cache) and `pip install -r benchmarks/requirements.txt`;
 a peer that is not installed is left out, and the output says so. The five folds are
@@ -56,6 +57,15 @@ SECTIONS = (
     "million",
     "shapes",
     "foreign",
+    "sizes",
+)
+# Users, items and ratings of the tables of `sizes`
+SIZES = (
+    (300, 400, 5_000),
+    (500, 800, 20_000),
+    (943, 1682, 100_000),
+    (2500, 2500, 300_000),
+    (6040, 3700, 1_000_000),
 )
 
 
@@ -70,6 +80,7 @@ def main() -> None:
     parser.add_argument("--folds", default="0,1,2,3,4", help="which of the five folds")
     parser.add_argument("--seed", default=0, type=int, help="of the folds (default 0)")
     parser.add_argument("--shapes", default=",".join(CASES), help="which generated shapes")
+    parser.add_argument("--sets", default="", help="sets of `foreign` that contain this text (all)")
     parser.add_argument("--tables", default="3,4,5", help="which table of each shape")
     parser.add_argument("--seeds", default="0,1,2", help="of the splits of `ranking`")
     parser.add_argument(
@@ -95,10 +106,12 @@ def main() -> None:
         speed(record)
     if "million" in wanted:
         million(record)
+    if "sizes" in wanted:
+        sizes(record, given.seed)
     if "shapes" in wanted:
         shapes(record, given.shapes.split(","), numbers(given.tables))
     if "foreign" in wanted:
-        foreign(record, given.models.split(","), numbers(given.tables))
+        foreign(record, given.models.split(","), numbers(given.tables), given.sets)
 
 
 def numbers(text: str) -> list[int]:
@@ -784,6 +797,45 @@ def million(record: Recorder) -> None:
     )
 
 
+def sizes(record: Recorder, seed: int) -> None:
+    """Fit tables of growing size with the structure of MovieLens-100k, nine tenths of each."""
+    from enlarged_ratings import enlarged_movielens
+
+    rows = []
+    for n_users, n_items, n_ratings in SIZES:
+        ratings = enlarged_movielens(n_users, n_items, n_ratings, seed)
+        order = np.random.default_rng(seed).permutation(len(ratings))
+        cut = len(ratings) // 10
+        test, train = ratings.take(np.sort(order[:cut])), ratings.take(np.sort(order[cut:]))
+        begin, cpu = time.perf_counter(), time.process_time()
+        rec = ct.Recommender("best").fit(train)
+        rows.append(
+            {
+                "users": train.n_users,
+                "items": train.n_items,
+                "ratings": len(train),
+                "seconds": time.perf_counter() - begin,
+                "cpu_seconds": time.process_time() - cpu,
+                "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+                "rmse": -rec.score(test),
+                "offsets_rmse": node_offsets(train, test),
+                "chains": str(dict(rec.model_.mixture_)),
+                "factors": rec.model_.samples_.user_factors.shape[2],
+                "sweeps": rec.model_.n_iter_,
+            }
+        )
+        show(rows[-1])
+    record.add(
+        "sizes",
+        rows,
+        title="Tables of growing size",
+        data=f"tables with the structure of MovieLens-100k (enlarged_ratings.py, seed {seed})",
+        asked="Recommender('best').fit on nine tenths of the ratings, default settings; RMSE on "
+        "the last tenth. Offsets: users and items, ridge 5. Peak memory of the process so far",
+        threads=str(available_cores()),
+    )
+
+
 def shapes(record: Recorder, names: list[str], tables: list[int]) -> None:
     """Compare with tuned user and item offsets on generated tables of other shapes."""
     rows = []
@@ -821,10 +873,15 @@ def shapes(record: Recorder, names: list[str], tables: list[int]) -> None:
     )
 
 
-def foreign(record: Recorder, names: list[str], tables: list[int]) -> None:
-    """Compare models on tables that are not of the additive model's form (foreign_ratings.py)."""
-    rows = []
-    for name, make in SETS.items():
+def foreign(record: Recorder, names: list[str], tables: list[int], containing: str) -> None:
+    """Compare models on tables that are not of the additive model's form (foreign_ratings.py).
+
+    Rows of sets that are not measured again are kept.
+    """
+    chosen = {name: make for name, make in SETS.items() if containing in name}
+    earlier = read_sections(record.path).get("foreign", {}).get("rows", [])
+    rows = [row for row in earlier if row["set"] not in chosen or row["table"] not in tables]
+    for name, make in chosen.items():
         for table in tables:
             ratings = make(table)
             order = np.random.default_rng(3).permutation(len(ratings))
@@ -845,7 +902,7 @@ def foreign(record: Recorder, names: list[str], tables: list[int]) -> None:
         "foreign",
         rows,
         title="Tables of other forms",
-        data=f"tables {', '.join(map(str, tables))} of benchmarks/foreign_ratings.py",
+        data="tables of benchmarks/foreign_ratings.py",
         asked="RMSE on one rating in ten (MovieLens: one in five), predicted from the others",
         threads=f"{available_cores()} (coterie); each peer's default",
     )

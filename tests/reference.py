@@ -1059,6 +1059,25 @@ def additive_link_conditional(
     return covariance @ (precision * features.T @ values), covariance
 
 
+def additive_scale_log_density(
+    latent: Sequence[tuple[int, int, float]],
+    scaled: Callable[[float], AdditiveSample],
+    gaps: np.ndarray,
+    precision: float,
+    floor: float,
+    c: float,
+) -> float:
+    """Return the log density of log c, the move (d, lambda) -> (c d, lambda / c^2), given all else.
+
+    `gaps` are the d, values minus prior means; `scaled(c)` is the sample with c d in their place.
+    The posterior of the moved state is multiplied by the Jacobian of the move, c^n c^-2.
+    """
+    sample, moved = scaled(c), precision / c**2
+    found = -sum((z - additive_location(sample, u, v)) ** 2 for u, v, z in latent) / 2
+    found += sum(math.log(moved) / 2 - moved * (c * gap) ** 2 / 2 for gap in gaps.ravel())
+    return found - floor * moved + (gaps.size - 2) * math.log(c)
+
+
 def additive_presence_user_offset_conditional(
     present: Sequence[tuple[int, int, float]],
     sample: AdditiveSample,

@@ -195,6 +195,27 @@ def test_ranking_of_a_wrapped_model_is_fitted_when_it_is_needed() -> None:
     assert rec._fitted.interactions is not None
 
 
+def test_fit_leaves_rankings_until_they_are_needed(tmp_path) -> None:
+    def fitted() -> ct.Recommender:
+        return ct.Recommender(ct.MMSBM(n_groups=2, max_iter=10)).fit(two_tastes())
+
+    def newcomer(rec: ct.Recommender) -> list:
+        return rec.fold_in([["new", 100], ["new", 101]], [5, 4]).recommend("new", 3)
+
+    rec = fitted()
+    rec.predict(["u1"], [100])
+    rec.explain("u1", 100)
+    rec.recommend("u1", 3, order="rating")
+    assert rec._fitted.interactions is None
+    steps = []
+    early = fitted().fit_rankings(callback=lambda progress: steps.append(progress.stage))
+    assert "ranking: fitting" in steps
+    assert early.recommend("u1", 3) == rec.recommend("u1", 3)
+    assert newcomer(early) == newcomer(fitted())  # fitted without the newcomer's ratings
+    fitted().save(tmp_path / "model")
+    assert ct.load_recommender(tmp_path / "model")._fitted.interactions is not None
+
+
 def test_pairs_of_users_are_the_rated_items(fitted, ratings) -> None:
     rec = fitted["hard"]
     pairs = pairs_of_users(rec._fitted, np.array([2, -1, 0]))

@@ -195,8 +195,37 @@ class Recommender(Estimator):
         in_shards = isinstance(ratings, ShardedRatings) and training is rated and fits_shards(model)
         data = ratings if in_shards else training
         model.fit(data, engine=engine, callback=callback, **fit_options)  # type: ignore[attr-defined]
-        state = FittedState.from_model(model, training, rated)
-        self._state = with_interactions(state, engine, callback)
+        self._state = FittedState.from_model(model, training, rated)
+        return self
+
+    def fit_rankings(self, engine: str | Engine = "local", callback: Callback = silent) -> Self:
+        """Fit the interaction model, which the orders "both" and "interaction" need.
+
+        The first ranking, `fold_in` and `save` do it by themselves. Predictions do not need it,
+        and on sparse tables it takes longer than the rating model. The result is the same whenever
+        it is fitted.
+
+        Parameters
+        ----------
+        engine : {"local"} or Engine, default="local"
+            Where the fit runs.
+        callback : callable, optional
+            Called with a `Progress` after each step.
+
+        Returns
+        -------
+        Recommender
+            The recommender itself.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=2)).fit(ratings).fit_rankings()
+        >>> [found.item for found in rec.recommend(2)]
+        [8]
+        """
+        self._state = with_interactions(self._fitted, engine, callback)
         return self
 
     def compile(self, ratings: Ratings, engine: str | Engine = "local") -> Self:
@@ -593,7 +622,8 @@ class Recommender(Estimator):
         >>> rec.fold_in([["new", 7]], [5]).unseen(["new"], [8])
         array([False])
         """
-        self._state = with_ratings(self._fitted, _as_ratings(ratings, y))
+        # Before ratings are added, so that lists do not depend on when the first is asked for
+        self._state = with_ratings(self._ranked(Order.BOTH), _as_ratings(ratings, y))
         return self
 
     def only_newcomers(self, ratings: Any, y: Any = None) -> Recommender:
@@ -829,14 +859,13 @@ class Recommender(Estimator):
         """
         from coterie.recommend.model_file import save
 
-        save(self._fitted, path)
+        save(self._ranked(Order.BOTH), path)
 
     def _ranked(self, order: Order, engine: str | Engine = "local") -> FittedState:
         """Return the state; with an interaction model, fitted now if the order needs one."""
         state = self._fitted
         if order is not Order.RATING and state.interactions is None:
-            state = with_interactions(state, engine)
-            self._state = state
+            return self.fit_rankings(engine)._fitted
         return state
 
     def _allowed(self, candidates: Any, exclude: Any) -> np.ndarray | None:

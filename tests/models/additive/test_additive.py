@@ -79,7 +79,7 @@ class State:
         self.chain, self.seen = start_chain(seed, ChainKind.PRESENCE, inputs)
         self.y = self._outcomes()
         users, items = inputs.features.user_map.columns, inputs.features.item_map.columns
-        schedule = additive_chain.Schedule(0.3, 2, 1, 1, 100.0, True, True, users, items, 1)
+        schedule = additive_chain.Schedule(0.3, 2, 1, 1, 100.0, True, True, users, items, 1, 2)
         data = chain_data(inputs, self.seen)
         additive_chain.advance(self.chain, data, schedule, sweeps)
 
@@ -296,6 +296,109 @@ def test_offset_draws_equal_the_reference() -> None:
             assert variance[node] == pytest.approx(v, rel=0.2)
 
 
+def assert_scales(found: np.ndarray, log_density) -> None:
+    """Compare draws of log c with the mean and variance of their density, by a fine grid."""
+    grid = np.linspace(-6, 6, 4001)
+    logs = np.array([log_density(math.exp(place)) for place in grid])
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    mean = weights @ grid
+    variance = weights @ (grid - mean) ** 2
+    # One draw is a few slice sampling steps from c = 1: chains of draws start anywhere
+    assert found.mean() == pytest.approx(mean, abs=6 * math.sqrt(variance / len(found)))
+    assert found.var() == pytest.approx(variance, rel=0.15)
+
+
+@pytest.mark.parametrize("by_user", [True, False])
+def test_scales_of_offsets_equal_the_reference(by_user: bool) -> None:
+    state = State(1)
+    c = state.chain
+    offsets = c.b_user if by_user else c.b_item
+    mean = np.linspace(-0.3, 0.3, len(offsets))
+    gaps, precision, floor = offsets - mean, 7.0, 0.05
+
+    def scaled(factor: float) -> reference.AdditiveSample:
+        moved = mean + factor * gaps
+        return state.sample._replace(**{f"{'user' if by_user else 'item'}_offsets": moved})
+
+    found = []
+    for i in range(3000):
+        b, x = offsets.copy(), c.x.copy()
+        key, now = stream(7, i), precision
+        for _ in range(4):
+            key, now = additive_sweep.rescale_offsets(
+                np.uint64(key), state.observed.edges, x, b, mean, by_user, 1.0, now, floor
+            )
+        found.append(math.log((b[0] - mean[0]) / gaps[0]))
+        assert now == pytest.approx(precision / math.exp(found[-1]) ** 2)
+    u, v = state.observed.users[5], state.observed.items[5]
+    moved = scaled(math.exp(found[-1]))
+    assert c.z[5] - x[5] == pytest.approx(reference.additive_location(moved, u, v), abs=1e-4)
+    latent = state.latent
+    assert_scales(
+        np.array(found),
+        lambda s: reference.additive_scale_log_density(latent, scaled, gaps, precision, floor, s),
+    )
+
+
+def test_scales_of_factors_equal_the_reference() -> None:
+    """The moments that a draw leaves are those of the new factors, and scales follow from them."""
+    state = State(2)
+    c, o = state.chain, state.observed
+    means = np.random.default_rng(0).normal(0, 0.2, (len(c.b_user), 3))
+    own, x = c.user_factors.copy(), c.x.copy()
+    precision, square, product = np.array([2.0, 5.0, 9.0]), np.empty((3, 3)), np.empty(3)
+    additive_factors.draw_factors(
+        np.uint64(5), o.by_user, x, own, c.item_factors, means, precision, square, product
+    )
+    effects = (own - means)[o.users] * c.item_factors[o.items]
+    assert square == pytest.approx(effects.T @ effects, rel=1e-4, abs=1e-4)
+    assert product == pytest.approx(effects.T @ x, rel=1e-3, abs=1e-3)
+
+    gaps = (own - means)[:, 0]
+
+    def scaled(factor: float) -> reference.AdditiveSample:
+        moved = own.astype(float)
+        moved[:, 0] = means[:, 0] + factor * gaps
+        return state.sample._replace(user_factors=moved)
+
+    found = []
+    for i in range(3000):
+        moved, rest, now, left = own.copy(), x.copy(), precision.copy(), product.copy()
+        additive_factors.rescale_factors(
+            np.uint64(stream(7, i)),
+            o.by_user,
+            rest,
+            moved,
+            c.item_factors,
+            means,
+            now,
+            square,
+            left,
+            0.05,
+        )
+        found.append(-math.log(now[0] / precision[0]) / 2)
+        after = state.sample._replace(user_factors=moved)
+        u, v = o.users[3], o.items[3]
+        assert c.z[3] - rest[3] == pytest.approx(reference.additive_location(after, u, v), abs=1e-3)
+    latent = state.latent
+    assert_scales(
+        np.array(found),
+        lambda s: reference.additive_scale_log_density(latent, scaled, gaps, 2.0, 0.05, s),
+    )
+
+
+def test_scale_of_values_without_information_follows_the_prior() -> None:
+    """Without effects on any residual, the precision has its prior, exp(-floor precision)."""
+    now, state, found = 3.0, 9, []
+    for _ in range(20_000):
+        state, c = additive_sweep.draw_scale(np.uint64(state), 0.0, 0.0, now, 0.5)
+        now /= c * c
+        found.append(now)
+    assert np.mean(found) == pytest.approx(2.0, rel=0.08)
+    assert np.median(found) == pytest.approx(2.0 * math.log(2), rel=0.08)
+
+
 def test_effect_draws_equal_the_reference() -> None:
     state = State(2)
     c, s = state.chain, 1
@@ -450,7 +553,9 @@ def test_factor_draws_equal_the_reference() -> None:
 
     def draw(key):
         own, x = c.user_factors.copy(), c.x.copy()
-        additive_factors.draw_factors(key, o.by_user, x, own, c.item_factors, means, precision)
+        additive_factors.draw_factors(
+            key, o.by_user, x, own, c.item_factors, means, precision, np.empty((3, 3)), np.empty(3)
+        )
         after = state.sample._replace(user_factors=own)
         u, v = o.users[0], o.items[0]
         assert c.z[0] - x[0] == pytest.approx(reference.additive_location(after, u, v), abs=1e-4)
@@ -657,8 +762,8 @@ def test_sampling_error_is_the_variance_between_chains() -> None:
 
 def test_chains_stop_when_more_samples_do_not_help(tmp_path) -> None:
     rng = np.random.default_rng(0)
-    pairs = rng.choice(30 * 20, 300, replace=False)
-    noise = ct.Ratings.from_arrays(pairs // 20, pairs % 20, rng.integers(1, 6, 300))
+    pairs = rng.choice(100 * 60, 4000, replace=False)
+    noise = ct.Ratings.from_arrays(pairs // 60, pairs % 60, rng.integers(1, 6, 4000))
     file = tmp_path / "fit.ckpt"
     auto = {"n_sweeps": "auto", "n_chains": 3}
     early = fitted(**auto).fit(noise, checkpoint=file)

@@ -80,6 +80,7 @@ def run(
             recommender.compile(data, worker)
         with stopwatch() as seconds:
             recommender.fit(data, engine=worker, callback=callback, **fit_options)
+            recommender.fit_rankings(worker, callback)
             taken = seconds()
     fitted: Any = recommender.model_
     session.interrupted = bool(getattr(fitted, "interrupted_", False))

@@ -17,6 +17,7 @@ from coterie.kernels.additive.factors import (
     draw_link_precisions,
     draw_links,
     prior_means,
+    rescale_factors,
 )
 from coterie.kernels.additive.response_styles import (
     FREE_LEVELS,
@@ -34,6 +35,7 @@ from coterie.kernels.additive.sweep import (
     draw_partitions,
     draw_precision,
     draw_row_offsets,
+    rescale_offsets,
 )
 
 # The prior of a precision is exp(-_FLOOR * precision): weak, so that unused effects shrink to 0.
@@ -93,6 +95,7 @@ class Schedule(NamedTuple):
     user_columns: int  # number of features that the chain uses, the first ones
     item_columns: int
     links_from: int  # first sweep that draws links and precisions of factors
+    scales_from: int  # first sweep that draws the scales of offsets and factors
 
 
 def advance(chain: Chain, data: ChainData, schedule: Schedule, sweeps: int) -> None:
@@ -102,11 +105,12 @@ def advance(chain: Chain, data: ChainData, schedule: Schedule, sweeps: int) -> N
     K = chain.user_factors.shape[1]
     for _ in range(sweeps):
         done = int(chain.sweeps[0])
+        with_scales = done >= schedule.scales_from
         state = _word(draw_latent(state, rated, level, chain.style, chain.cuts, chain.z, chain.x))
         for _again in range(3 if done == 0 else 1):
-            state = _draw_offsets(state, chain, rated, seen)
+            state = _draw_offsets(state, chain, rated, seen, with_scales)
         if schedule.factored and K > 0:
-            state = _draw_factors(state, chain, data)
+            state = _draw_factors(state, chain, data, with_scales)
         if done >= schedule.links_from:
             state = _draw_regressions(state, chain, data, schedule)
         if schedule.grouped:
@@ -134,12 +138,22 @@ def _word(state: int) -> np.uint64:
     return np.uint64(state)
 
 
-def _draw_offsets(state: np.uint64, chain: Chain, rated: Edges, seen: Edges) -> np.uint64:
+def _draw_offsets(
+    state: np.uint64, chain: Chain, rated: Edges, seen: Edges, with_scales: bool
+) -> np.uint64:
     p, x, y = chain.precision.tolist(), chain.x, chain.y
-    user_means = np.ascontiguousarray(chain.user_means[:, -1])
-    item_means = np.ascontiguousarray(chain.item_means[:, -1])
-    state = _word(draw_row_offsets(state, rated, x, chain.b_user, user_means, 1.0, p[0]))
-    state = _word(draw_col_offsets(state, rated, x, chain.b_item, item_means, 1.0, p[1]))
+    sides = (
+        (draw_row_offsets, chain.b_user, chain.user_means, True),
+        (draw_col_offsets, chain.b_item, chain.item_means, False),
+    )
+    for side, (draw, offsets, all_means, by_user) in enumerate(sides):
+        means = np.ascontiguousarray(all_means[:, -1])
+        state = _word(draw(state, rated, x, offsets, means, 1.0, p[side]))
+        if with_scales:
+            word, chain.precision[side] = rescale_offsets(
+                state, rated, x, offsets, means, by_user, 1.0, p[side], _FLOOR
+            )
+            state = _word(word)
     if len(y):
         nothing = np.zeros(max(len(chain.c_user), len(chain.c_item)))
         state = _word(draw_row_offsets(state, seen, y, chain.c_user, nothing, p[6], p[2]))
@@ -147,11 +161,24 @@ def _draw_offsets(state: np.uint64, chain: Chain, rated: Edges, seen: Edges) -> 
     return state
 
 
-def _draw_factors(state: np.uint64, chain: Chain, data: ChainData) -> np.uint64:
-    P, Q = chain.user_factors, chain.item_factors
-    of_users, of_items = chain.factor_precision[0], chain.factor_precision[1]
-    state = _word(draw_factors(state, data.by_user, chain.x, P, Q, chain.user_means, of_users))
-    return _word(draw_factors(state, data.by_item, chain.x, Q, P, chain.item_means, of_items))
+def _draw_factors(state: np.uint64, chain: Chain, data: ChainData, with_scales: bool) -> np.uint64:
+    """Draw the factors of both sides, and their scales."""
+    P, Q, x = chain.user_factors, chain.item_factors, chain.x
+    K = P.shape[1]
+    sides = (
+        (data.by_user, P, Q, chain.user_means, chain.factor_precision[0]),
+        (data.by_item, Q, P, chain.item_means, chain.factor_precision[1]),
+    )
+    for side, own, others, means, precision in sides:
+        square, product = np.empty((K, K)), np.empty(K)
+        state = _word(draw_factors(state, side, x, own, others, means, precision, square, product))
+        if with_scales:
+            state = _word(
+                rescale_factors(
+                    state, side, x, own, others, means, precision, square, product, _FLOOR
+                )
+            )
+    return state
 
 
 def _draw_regressions(

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.kernels.additive.distributions import gamma, normal
+from coterie.kernels.additive.sweep import draw_scale
 from coterie.kernels.numba.dispatch import njit
 
 _LEAST_PRECISION = (
@@ -43,6 +44,8 @@ class NodeBatch(NamedTuple):
     pull: np.ndarray  # float64, K: of one node
     U: np.ndarray  # float64, K x K x lanes
     b: np.ndarray  # float64, K x lanes
+    moments: np.ndarray  # float32, lanes x K x K: sum of q q' of each node
+    pulls: np.ndarray  # float64, lanes x K: sum of q (x + p . q)
 
 
 @njit(nogil=True, cache=True, fastmath=True)
@@ -194,6 +197,8 @@ def _condition(first, count, side, x, own, others, mean, precision, work):
                 row, times = A[i], np.float64(own[u, i])
                 for j in range(K):
                     b[j] += row[j] * times
+            work.moments[t] = A
+            work.pulls[t] = b
             for i in range(K):
                 work.b[i, t] = b[i] + precision[i] * mean[u, i]
                 for j in range(i, K):
@@ -217,15 +222,23 @@ def _batch(K):
         np.empty(K),
         np.empty((K, K, _LANES)),
         np.empty((K, _LANES)),
+        np.empty((_LANES, K, K), np.float32),
+        np.empty((_LANES, K)),
     )
 
 
 @njit(nogil=True, cache=True)
-def draw_factors(state, side, x, own, others, mean, precision):
-    """Draw the factors of every node of one side, and update x. OUT own, x."""
+def draw_factors(state, side, x, own, others, mean, precision, square, product):
+    """Draw the factors of every node of one side, and update x. OUT own, x, square, product.
+
+    `square` (K x K) and `product` (K) are what `rescale_factors` needs: the sums of w w' and of w x
+    over the pairs, where w_uv holds the effects (p_u - mu_u) q_v of the K factors on a pair.
+    """
     n, K = own.shape
     work = _batch(K)
     step = np.empty(K, np.float32)
+    square[:] = 0.0
+    product[:] = 0.0
     for first in range(0, n, _LANES):
         count = min(_LANES, n - first)
         _condition(first, count, side, x, own, others, mean, precision, work)
@@ -241,6 +254,44 @@ def draw_factors(state, side, x, own, others, mean, precision):
                 step[i] = new - own[u, i]
                 own[u, i] = new
             _subtract_products(others, side, side.ptr[u], side.ptr[u + 1], step, x)
+            _add_effects(work.moments[t], work.pulls[t], own[u], mean[u], square, product)
+    return state
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def _add_effects(moment, pull, own, mean, square, product):
+    """Add the sums of one node, from sum q q' (moment) and sum q (x + p . q) (pull)."""
+    K = len(own)
+    for i in range(K):
+        row, gap = moment[i], own[i] - mean[i]
+        left, into = pull[i], square[i]
+        for j in range(K):
+            left -= row[j] * own[j]
+            into[j] += gap * row[j] * (own[j] - mean[j])
+        product[i] += gap * left
+
+
+@njit(nogil=True, cache=True)
+def rescale_factors(state, side, x, own, others, mean, precision, square, product, floor):
+    """Draw the scale of each factor around its prior mean. OUT own, x, precision; product is used.
+
+    See `draw_scale`; the factors follow one after the other.
+    """
+    n, K = own.shape
+    step = np.empty(K, np.float32)
+    scale = np.empty(K)
+    for k in range(K):
+        state, c = draw_scale(state, square[k, k], product[k], precision[k], floor)
+        precision[k] /= c * c
+        scale[k] = c
+        for j in range(K):
+            product[j] -= square[j, k] * (c - 1.0)
+    for u in range(n):
+        for k in range(K):
+            new = np.float32(mean[u, k] + scale[k] * (own[u, k] - mean[u, k]))
+            step[k] = new - own[u, k]
+            own[u, k] = new
+        _subtract_products(others, side, side.ptr[u], side.ptr[u + 1], step, x)
     return state
 
 
@@ -283,6 +334,14 @@ def _subtract_products(others, side, begin, end, step, x):
         x[side.place[e]] -= total
 
 
+@njit(nogil=True, cache=True, fastmath=True)
+def _dot(first, second):
+    total = 0.0
+    for d in range(len(second)):
+        total += first[d] * second[d]
+    return total
+
+
 @njit(nogil=True, cache=True)
 def draw_links(state, ptr, features, used, factors, offsets, precision, link_precision, links):
     """Draw the regression of the factors and of the offsets (last column) on features. OUT links.
@@ -314,12 +373,11 @@ def draw_links(state, ptr, features, used, factors, offsets, precision, link_pre
 @njit(nogil=True, cache=True)
 def prior_means(features, used, links, means):
     """Set means (nodes x (K + 1)) to features @ links."""
-    means[:] = 0.0
+    by_factor = np.ascontiguousarray(links[:used].T)
     for u in range(len(means)):
-        for d in range(used):
-            value = features[u, d]
-            for k in range(means.shape[1]):
-                means[u, k] += value * links[d, k]
+        row = features[u, :used]
+        for k in range(means.shape[1]):
+            means[u, k] = _dot(row, by_factor[k])
 
 
 @njit(nogil=True, cache=True)

@@ -17,7 +17,7 @@ from coterie.models.additive.node_features import NodeFeatures, node_features
 
 FAR = 40.0  # the outer cutpoints, which stand for infinity
 _STYLES_FROM, _STYLES_EVERY, _EFFECTS_FROM, _CUT_SHRINKAGE = 15, 3, 10, 100.0
-_LINKS_FROM, _START_FACTOR, _START_PRECISION = 3, 0.1, 10.0
+_LINKS_FROM, _SCALES_FROM, _START_FACTOR, _START_PRECISION = 3, 15, 0.1, 10.0
 _POSITION = np.uint32  # of a rating: four billion are more than the memory of any machine holds
 _BLOCK = 1 << 20  # pairs whose values are computed at once when a chain starts
 
@@ -224,6 +224,7 @@ def schedule(kind: ChainKind, inputs: ChainInputs) -> Schedule:
         user_columns=users.columns if with_features else users.side_columns,
         item_columns=items.columns if with_features else items.side_columns,
         links_from=_LINKS_FROM,
+        scales_from=_SCALES_FROM,
     )
 
 

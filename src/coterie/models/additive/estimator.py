@@ -57,8 +57,8 @@ class AdditiveBlockModel(Estimator):
         Number of user groups and of item groups per partition, or one number for both.
     n_factors : int or "auto", default="auto"
         Number of factors of the low-rank term, the product of a user's and an item's factors.
-        "auto" grows with the root of the number of ratings, from 8 to 32. Factors that the
-        ratings do not need shrink to 0. 0 leaves the term out.
+        "auto" grows with the root of the number of ratings, from 8 to 64 (32 above five million
+        ratings). Factors that the ratings do not need shrink to 0. 0 leaves the term out.
     n_styles : int, default=8
         Number of response styles, which are ways of using the rating scale. Each user has one.
     n_chains : int or "auto", default="auto"
@@ -68,7 +68,7 @@ class AdditiveBlockModel(Estimator):
         a third of `n_sweeps`.
     n_sweeps : int or "auto", default="auto"
         Number of sweeps of each chain, including the burn-in. "auto" stops when more samples
-        would lower the squared error by less than 0.15 %, and after 200 sweeps at the latest (fewer
+        would lower the squared error by less than 0.05 %, and after 200 sweeps at the latest (fewer
         for more than two million ratings).
     keep_every : int, default=5
         Number of sweeps between two samples. It is increased if the samples would need more than

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import svds
 
-_MAX_VECTORS = 64  # singular vectors of the presence matrix
+_MAX_VECTORS = 64  # singular vectors of the presence matrix …
+_MAX_VECTORS_OF_LARGE = 128  # … and of large tables, one per eight of the root of the ratings
 _NODES_PER_VECTOR = 4  # a small side has fewer vectors
 _DENSE_BELOW = 200  # nodes of the smaller side; below, the full decomposition is cheaper
 _POWER = 2.0  # column d is scaled by the power of its singular value: weak directions count less
@@ -93,7 +94,8 @@ def node_features(
     `user_side` and `item_side` hold one row per node; they may have no columns.
     """
     n, m = len(user_side), len(item_side)
-    count = min(_MAX_VECTORS, min(n, m) // _NODES_PER_VECTOR) if with_presence else 0
+    most = min(max(_MAX_VECTORS, int(np.sqrt(len(users)) / 8)), _MAX_VECTORS_OF_LARGE)
+    count = min(most, min(n, m) // _NODES_PER_VECTOR) if with_presence else 0
     by_user = np.bincount(users, minlength=n).astype(np.float64)
     by_item = np.bincount(items, minlength=m).astype(np.float64)
     smooth_users, smooth_items = 1.0, float(by_item.mean())

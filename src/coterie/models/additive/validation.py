@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from coterie.models.additive.estimator import AdditiveBlockModel
 
 _CHAINS, _SWEEPS, _MIN_SWEEPS, _BURN_IN = 4, 200, 60, 50
-_TOLERANCE = 0.0015
+_TOLERANCE = 0.0005
 _FULL_WORK_UP_TO = 2_000_000  # ratings; above, "auto" lowers the numbers of chains and sweeps
-_MIN_FACTORS, _MAX_FACTORS = 8, 32
+_MIN_FACTORS, _MAX_FACTORS = 8, 64
+_MAX_FACTORS_OF_LARGE, _LARGE = 32, 5_000_000  # ratings; above, more factors would take hours
 _MAX_SAMPLE_BYTES = 1 << 29
 
 
@@ -66,11 +67,12 @@ def factor_count(model: AdditiveBlockModel, n_ratings: int) -> int:
     Multiples of eight fill the vector registers.
 
     >>> from coterie.models.additive import AdditiveBlockModel
-    >>> [factor_count(AdditiveBlockModel(), n) for n in (100, 20_000, 100_000, 10**7)]
-    [8, 8, 16, 32]
+    >>> [factor_count(AdditiveBlockModel(), n) for n in (100, 20_000, 100_000, 10**6, 10**7)]
+    [8, 8, 16, 64, 32]
     """
     grown = 8 * round(math.sqrt(n_ratings / 1000) / 4)
-    automatic = min(max(grown, _MIN_FACTORS), _MAX_FACTORS)
+    most = _MAX_FACTORS if n_ratings <= _LARGE else _MAX_FACTORS_OF_LARGE
+    automatic = min(max(grown, _MIN_FACTORS), most)
     count = _resolved("n_factors", model.n_factors, automatic, least=0)
     if count > 256:
         raise InputError(f"n_factors={count} is out of range", remedy="use 0 to 256")
