@@ -44,7 +44,8 @@ def wire_cliques(
     where edges inside a block count twice). Inner stubs are joined in cliques that are as large as
     the local clustering of the original at this degree requires; the rest connects the cliques of
     the block. Outer stubs are joined anywhere between the two blocks; if `together`, several
-    contacts that somebody has in another block know each other. Without `cliques` the partners of inner stubs are random members of the block.
+    contacts that somebody has in another block know each other. Without `cliques` the partners of
+    inner stubs are random members of the block.
     """
     ring = ring_of_blocks(classes, degrees, np.inf, rng)
     cells = cell_room(classes, degrees, limit)
