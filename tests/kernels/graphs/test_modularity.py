@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import reference
 
+from coterie.anonymize.draw.rewiring import communities_of_blocks
 from coterie.data import Graph
 from coterie.data.generators import planted_partition
 from coterie.kernels.graphs.modularity import modular_communities, scaled_modularity
@@ -33,7 +34,8 @@ def test_close_to_the_best_of_all_divisions(case: tuple[Edges, int], key: int) -
     edges, n = case
     graph = _graph(edges, n)
     labels = modular_communities(graph.indptr, graph.indices, np.uint64(key), 10)
-    value = scaled_modularity(graph.indptr, graph.indices, labels)
+    one = np.ones(len(graph.indices), np.int64)
+    value = scaled_modularity(graph.indptr, graph.indices, one, graph.degrees, labels)
     exact = reference.modularity(edges, labels.tolist())
     assert value == pytest.approx(exact * (2 * len(edges)) ** 2)
     best = reference.best_modularity(edges, n)
@@ -77,3 +79,23 @@ def test_the_same_key_gives_the_same_communities() -> None:
         modular_communities(graph.indptr, graph.indices, np.uint64(key), 10) for key in (1, 1, 2)
     )
     assert (first == again).all() and (first != other).any()
+
+
+@settings(max_examples=40, deadline=None)
+@given(small_graphs(7), st.integers(0, 2**31))
+def test_communities_of_blocks_are_close_to_the_best_of_all_divisions(
+    case: tuple[Edges, int], seed: int
+) -> None:
+    """The nodes of an aggregated graph are blocks, here of two people each."""
+    pairs, n = case
+    rng = np.random.default_rng(seed)
+    edges = [pair for pair in pairs for _ in range(rng.integers(1, 5))]
+    edges += [(v, n + v) for v in range(n) for _ in range(rng.integers(0, 6))]
+    matrix = np.zeros((n, n), np.int64)
+    for u, v in edges:
+        matrix[u, v % n] += 1
+        matrix[v % n, u] += 1
+    labels = communities_of_blocks(matrix).tolist()
+    found = reference.modularity(edges, labels + labels)
+    best = max(reference.modularity(edges, [*x, *x]) for x in reference.set_partitions(n))
+    assert best - 0.07 <= found <= best + 1e-12
