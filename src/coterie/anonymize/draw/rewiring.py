@@ -71,7 +71,8 @@ _ROUNDS = tuple(
     _Round(keep, 0.8, partners, proposals, tolerance, 500, 3, outer_limit, both_ends=True)
     for keep, partners, proposals, tolerance, outer_limit in (
         (_Keep.BLOCKS, 5, 6, TOLERANCE, 0.0),
-        (_Keep.COMMUNITIES, 8, 30, TOLERANCE, 0.25),
+        (_Keep.COMMUNITIES, 8, 10, TOLERANCE, 0.0),
+        (_Keep.COMMUNITIES, 8, 20, _CLOSE_ENOUGH, 0.25),
         (_Keep.NOTHING, 5, 6, _CLOSE_ENOUGH, 0.0),
     )
 )
@@ -184,12 +185,13 @@ def rewire_within_communities(
 ) -> Wired:
     """Rewire as `rewire` does, and keep communities where they are.
 
-    `community` is a partition of the nodes whose parts are unions of blocks. Three rounds give more
+    `community` is a partition of the nodes whose parts are unions of blocks. Four rounds give more
     and more freedom. In the first, the number of neighbours that a node has in each block does
-    not change; in the second, the number in its community. The third may change it too, and stops
-    as soon as the clustering is close enough, because its swaps make communities less clear. No
-    swap divides a block into parts that would look like communities: two people of a block whose
-    edge is removed are still connected by a short path inside the block.
+    not change; in the second, the number in each community; in the third, the number in its own
+    community. The last may change it too. The last two stop as soon as the clustering is
+    close enough, because their swaps make communities less clear. No swap divides a block into
+    parts that would look like communities: two people of a block whose edge is removed are still
+    connected by a short path inside the block.
     """
     return _rewire_in_rounds(
         wired,
