@@ -112,14 +112,15 @@ def communities_of_blocks(block_edges: np.ndarray) -> np.ndarray:
     array([0, 0, 1], dtype=int32)
     """
     between = csr_array(block_edges - np.diag(np.diag(block_edges)))
-    return weighted_communities(
+    found = weighted_communities(
         between.indptr.astype(np.int64),
         between.indices.astype(np.int32),
         between.data.astype(np.int64),
         block_edges.sum(1).astype(np.int64),
         np.uint64(0),
         _PASSES,
-    ).astype(np.int32)
+    )
+    return np.asarray(found, np.int32)
 
 
 def products_over_edges(degrees: np.ndarray, assortativity: float) -> float:
