@@ -24,6 +24,7 @@ from coterie.kernels.graphs.rows import rows_from_pairs
 # How it was chosen: docs/benchmarks/anonymize.md, "Communities".
 _OUTER_SHARE = 0.5  # of the stubs of somebody with contacts outside the block
 _SHARE_IN_BLOCK = 0.2  # contacts in a block of another community, of those in the own block
+_TOGETHER_FROM = 0.4  # mean local clustering; with less, there would be too many triangles
 _LEAST_WEIGHT = 0.02  # of a stub, when the other outer stubs are chosen
 
 
@@ -44,8 +45,8 @@ def wire_cliques(
     where edges inside a block count twice). Inner stubs are joined in cliques that are as large as
     the local clustering of the original at this degree requires; the rest connects the cliques of
     the block. Outer stubs are joined anywhere between the two blocks; if `together`, several
-    contacts that somebody has in another block know each other. Without `cliques` the partners of
-    inner stubs are random members of the block.
+    contacts that somebody has in another block know each other, unless clustering is low. Without
+    `cliques` the partners of inner stubs are random members of the block.
     """
     ring = ring_of_blocks(classes, degrees, np.inf, rng)
     cells = cell_room(classes, degrees, limit)
@@ -69,7 +70,7 @@ def wire_cliques(
         ring, stubs, cells, source, target, n_inner, keys[1]
     )
     # Inner and outer edges never connect the same two nodes, so the two calls cannot collide.
-    if together:
+    if together and clustering.sum() >= _TOGETHER_FROM * (degrees > 1).sum():
         most = np.floor(_SHARE_IN_BLOCK * (degrees - outer)).astype(np.int64)
         rows = rows_from_pairs(source[:n_inner], target[:n_inner], len(degrees))
         source_out, target_out, n_outer, *open_outer = clique_kernel.join_outer(
