@@ -75,6 +75,7 @@ def release_and_measure(name: str, *, full: bool) -> dict[str, Any]:
         graph = read_graph(path)
         row: dict[str, Any] = {
             "network": label,
+            "code": "present",  # rows of earlier versions, kept in the results, say "before"
             "nodes": graph.n_nodes,
             "edges": graph.n_edges,
             "released": "no" if result["refused"] else "yes",

@@ -129,6 +129,7 @@ TABLES: dict[str, Table] = {
         "communities",
         {
             "network": "{network}",
+            "code": "{code}",
             "nodes": "{nodes:,}",
             "edges": "{edges:,}",
             "released": "{released}",

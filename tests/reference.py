@@ -1270,6 +1270,19 @@ def set_partitions(n: int) -> Iterable[list[int]]:
             yield [*labels, label]
 
 
+def modularity_of_blocks(matrix: Sequence[Sequence[int]], labels: Sequence[int]) -> float:
+    """Return the modularity of communities of blocks; edges inside a block count twice."""
+    ends = [sum(row) for row in matrix]
+    total = sum(ends)
+    blocks = range(len(matrix))
+    return sum(
+        matrix[r][s] / total - ends[r] * ends[s] / total**2
+        for r in blocks
+        for s in blocks
+        if labels[r] == labels[s]
+    )
+
+
 def best_modularity(edges: Iterable[Pair], n: int) -> float:
     """Return the largest modularity of all ways to divide the nodes."""
     edges = list(edges)

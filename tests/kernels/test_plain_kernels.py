@@ -22,7 +22,10 @@ from coterie.kernels.numba.dispatch import Kernel
 
 FOLDER = Path(kernels.__file__).parent
 # The part of a result that is not uninitialised memory
-FILLED = {"anonymize.wiring.wire": lambda r: (r[0][: r[2]], r[1][: r[2]], *r[2:])}
+FILLED = dict.fromkeys(
+    ("anonymize.wiring.wire", "anonymize.clique_wiring.join_outer"),
+    lambda r: (r[0][: r[2]], r[1][: r[2]], *r[2:]),
+)
 
 
 def copied(value, roots):

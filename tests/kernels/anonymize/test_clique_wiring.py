@@ -12,10 +12,12 @@ from numpy.random import default_rng
 from coterie.anonymize.draw.classes import Classes, block_matrix
 from coterie.anonymize.draw.clique_wiring import choose_outer_stubs, wire_cliques
 from coterie.anonymize.draw.rewiring import RewiringTargets, rewiring_targets
-from coterie.anonymize.draw.wiring import Wired
+from coterie.anonymize.draw.wiring import Wired, cell_room
 from coterie.anonymize.utility.measures import assortativity, measure
 from coterie.data import Graph
 from coterie.data.demo_data import social_network
+from coterie.kernels.anonymize.clique_wiring import join_outer
+from coterie.kernels.anonymize.wiring import Ring
 from coterie.kernels.graphs.triangles import triangles
 
 
@@ -29,9 +31,9 @@ def _graph(edges: Wired, n: int) -> Graph:
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 2**31), st.floats(0.3, 1.0), st.booleans())
+@given(st.integers(0, 2**31), st.floats(0.3, 1.0), st.booleans(), st.booleans())
 def test_degrees_and_block_pairs_are_exact_and_no_cell_exceeds_its_limit(
-    seed: int, limit: float, cliques: bool
+    seed: int, limit: float, cliques: bool, together: bool
 ) -> None:
     rng = default_rng(seed)
     n = int(rng.integers(20, 60))
@@ -42,7 +44,14 @@ def test_degrees_and_block_pairs_are_exact_and_no_cell_exceeds_its_limit(
     graph = Graph.from_edges(*rng.integers(0, n, (2, int(rng.integers(n, 4 * n)))), n_nodes=n)
     matrix = block_matrix(graph, block)
     edges, cells = wire_cliques(
-        classes, graph.degrees, matrix, _targets(graph), limit=limit, rng=rng, cliques=cliques
+        classes,
+        graph.degrees,
+        matrix,
+        _targets(graph),
+        limit=limit,
+        rng=rng,
+        cliques=cliques,
+        together=together,
     )
     made = _graph(edges, n)
     assert made.cleaned == (0, 0, 0)
@@ -116,6 +125,61 @@ def test_cliques_close_most_triangles_and_hold_sparse_blocks_together(seed: int)
         members = [v for v in np.flatnonzero(block == b).tolist() if v in whole]
         largest = max(nx.connected_components(whole.subgraph(members)), key=len)
         assert len(largest) >= 0.9 * len(members)
+
+
+def test_contacts_in_another_block_know_each_other() -> None:
+    """Two blocks of ten cliques of ten people with many contacts in the other block."""
+    n, clique = 200, np.arange(200) // 10
+    block = (np.arange(n) // 100).astype(np.int32)
+    same = np.triu(clique[:, None] == clique[None, :], 1)
+    inner = Graph.from_edges(*np.nonzero(same), n_nodes=n)
+    ring = Ring(
+        np.arange(n, dtype=np.int32),
+        np.arange(n, dtype=np.int32),
+        np.array([0, 100, 200]),
+        block,
+        np.full(n, 4),
+    )
+    cells = cell_room(Classes(block, block), np.full(n, 13), 1.0)
+
+    def open_and_closed(together: float, community: list[int], most: int) -> tuple[int, int, int]:
+        pairs = np.zeros(400, np.int32)
+        source, target, made, open_u, _ = join_outer(
+            ring,
+            np.array(community, np.int32),
+            np.full(n, 4),
+            inner.indptr,
+            inner.indices,
+            pairs,
+            pairs + 1,
+            np.array([[0, 400], [400, 0]]),
+            np.full(n, together),
+            np.full(n, most),
+            cells,
+            np.uint64(1),
+        )
+        assert made + len(open_u) == 400
+        edges = np.stack([source[:made], target[:made]])
+        assert (block[edges[0]] != block[edges[1]]).all()
+        assert (np.bincount(edges.ravel(), minlength=n) <= 4).all()
+        assert len(np.unique(np.sort(edges, axis=0), axis=1).T) == made
+        network = nx.Graph(edges.T.tolist())
+        counts = [0, 0]
+        for v in network:
+            contacts = list(network[v])
+            for i, a in enumerate(contacts):
+                for b in contacts[:i]:
+                    counts[int(clique[a] == clique[b])] += 1
+        return counts[0], counts[1], made
+
+    apart, known, made = open_and_closed(0.0, [0, 0], 9)
+    assert known < 0.2 * (apart + known) and made > 380
+    apart, known, made = open_and_closed(1.0, [0, 0], 0)
+    assert known > 0.4 * (apart + known) and made > 380
+    limited = open_and_closed(1.0, [0, 1], 0)
+    assert limited[1] < 0.2 * sum(limited[:2])
+    some = open_and_closed(1.0, [0, 1], 2)
+    assert limited[1] / sum(limited[:2]) < some[1] / sum(some[:2]) < known / (apart + known)
 
 
 def test_outer_stubs_are_exact_and_leave_people_with_few_contacts_inside() -> None:

@@ -22,7 +22,9 @@ from coterie.anonymize.draw.wiring import Wired, cell_room, split_stubs, wire, w
 from coterie.anonymize.utility.measures import assortativity, largest_component, measure
 from coterie.data import Graph
 from coterie.data.demo_data import social_network
+from coterie.data.generators import planted_partition
 from coterie.kernels.anonymize.rewiring import connected_in_block
+from coterie.kernels.anonymize.wiring import WiringCells
 from coterie.kernels.graphs.triangles import triangles
 
 
@@ -154,34 +156,90 @@ def _profiles(graph: Graph, block: np.ndarray) -> np.ndarray:
     return counts
 
 
-def test_the_first_round_keeps_how_many_neighbours_everybody_has_in_each_block(
-    people: tuple[Graph, Classes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    graph, classes = people
+@pytest.fixture
+def twelve_blocks() -> tuple[Graph, np.ndarray, np.ndarray, Wired, WiringCells]:
+    """Return a network, its blocks, their four communities, and a new network to rewire."""
+    graph, _ = planted_partition(360, 4, p_in=0.12, p_out=0.01, rng=3)
+    community = np.arange(360) // 90
+    block = (3 * community + default_rng(0).integers(0, 3, 360)).astype(np.int32)
     edges, cells = wire_inner_outer(
-        classes,
+        Classes(block, block),
         graph.degrees,
-        block_matrix(graph, classes.block),
+        block_matrix(graph, block),
         noise=np.inf,
         epsilon=1.0,
         limit=0.85,
         rng=default_rng(1),
     )
-    targets = rewiring_targets(
-        graph.degrees, triangles(graph.indptr, graph.indices), assortativity(graph)
-    )
-    before = _graph(edges, graph.n_nodes)
-    both = rewire_within_communities(edges, classes.block, cells, targets, default_rng(2))
-    last = _graph(both, graph.n_nodes)
+    return graph, block, community.astype(np.int32), edges, cells
+
+
+def _rewired(
+    network: tuple[Graph, np.ndarray, np.ndarray, Wired, WiringCells],
+    monkeypatch: pytest.MonkeyPatch,
+    rounds: slice,
+    **changes: float,
+) -> Graph:
+    """Rewire in some of the rounds; check what every round keeps."""
+    graph, block, community, edges, cells = network
+    targets = rewiring.RewiringTargets(np.array([2.0, 6, 12]), np.full(3, 0.5), 0.5, 0.0)
+    kept = [step._replace(**changes) for step in rewiring._ROUNDS[rounds]]
+    monkeypatch.setattr(rewiring, "_ROUNDS", tuple(kept))
+    made = rewire_within_communities(edges, block, community, cells, targets, default_rng(2))
+    before, after = (_graph(e, graph.n_nodes) for e in (edges, made))
+    assert after.cleaned == (0, 0, 0) and not np.array_equal(after.indices, before.indices)
     assert (cells.filled <= cells.room).all()
-    assert (last.degrees == before.degrees).all()
-    assert (block_matrix(last, classes.block) == block_matrix(before, classes.block)).all()
-    assert measure(last).global_clustering > measure(before).global_clustering
-    monkeypatch.setattr(rewiring, "_ROUNDS", rewiring._ROUNDS[:1])
-    only_first = rewire_within_communities(edges, classes.block, cells, targets, default_rng(2))
-    first = _graph(only_first, graph.n_nodes)
-    assert first.cleaned == (0, 0, 0) and not np.array_equal(first.indices, before.indices)
-    assert (_profiles(first, classes.block) == _profiles(before, classes.block)).all()
+    assert (after.degrees == before.degrees).all()
+    assert (block_matrix(after, block) == block_matrix(before, block)).all()
+    assert measure(after).global_clustering > measure(before).global_clustering
+    return after
+
+
+def test_all_rounds_keep_degrees_and_block_pairs(
+    twelve_blocks: tuple[Graph, np.ndarray, np.ndarray, Wired, WiringCells],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph, _, community, edges, _ = twelve_blocks
+    after = _rewired(twelve_blocks, monkeypatch, slice(None))
+    before = _graph(edges, graph.n_nodes)
+    assert (_profiles(after, community) != _profiles(before, community)).any()
+
+
+def test_the_first_round_keeps_how_many_neighbours_everybody_has_in_each_block(
+    twelve_blocks: tuple[Graph, np.ndarray, np.ndarray, Wired, WiringCells],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph, block, _, edges, _ = twelve_blocks
+    after = _rewired(twelve_blocks, monkeypatch, slice(1))
+    assert (_profiles(after, block) == _profiles(_graph(edges, graph.n_nodes), block)).all()
+
+
+def test_the_second_round_keeps_how_many_neighbours_everybody_has_in_each_community(
+    twelve_blocks: tuple[Graph, np.ndarray, np.ndarray, Wired, WiringCells],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph, block, community, edges, _ = twelve_blocks
+    after = _rewired(twelve_blocks, monkeypatch, slice(1, 2))
+    before = _graph(edges, graph.n_nodes)
+    assert (_profiles(after, community) == _profiles(before, community)).all()
+    assert (_profiles(after, block) != _profiles(before, block)).any()
+
+
+@pytest.mark.parametrize("limit", [0.1, 0.25])
+def test_the_third_round_keeps_neighbours_in_the_own_community_and_limits_the_others(
+    twelve_blocks: tuple[Graph, np.ndarray, np.ndarray, Wired, WiringCells],
+    monkeypatch: pytest.MonkeyPatch,
+    limit: float,
+) -> None:
+    graph, _, community, edges, _ = twelve_blocks
+    after = _rewired(twelve_blocks, monkeypatch, slice(2, 3), outer_limit=limit)
+    first, last = (_profiles(g, community) for g in (_graph(edges, graph.n_nodes), after))
+    everybody = np.arange(graph.n_nodes)
+    own = first[everybody, community]
+    assert (last[everybody, community] == own).all() and (first != last).any()
+    allowed = np.maximum(np.maximum(1.0, limit * own)[:, None], first)
+    others = community[:, None] != np.arange(4)
+    assert (last <= allowed)[others].all()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -207,7 +265,7 @@ def test_rewiring_within_communities_divides_no_block(seed: int) -> None:
         parts = [whole.subgraph(range(25 * b, 25 * b + 25)) for b in range(8)]
         return sum(nx.number_connected_components(part) > 1 for part in parts)
 
-    made = rewire_within_communities(edges, block, cells, targets, default_rng(seed))
+    made = rewire_within_communities(edges, block, block, cells, targets, default_rng(seed))
     assert divided(edges) == divided(made) == 0
     clustering = [measure(_graph(e, 200)).global_clustering for e in (edges, made)]
     assert clustering[1] > 2 * clustering[0]

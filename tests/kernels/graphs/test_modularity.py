@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import reference
 
+from coterie.anonymize.draw.rewiring import communities_of_blocks
 from coterie.data import Graph
 from coterie.data.generators import planted_partition
 from coterie.kernels.graphs.modularity import modular_communities, scaled_modularity
@@ -33,7 +34,8 @@ def test_close_to_the_best_of_all_divisions(case: tuple[Edges, int], key: int) -
     edges, n = case
     graph = _graph(edges, n)
     labels = modular_communities(graph.indptr, graph.indices, np.uint64(key), 10)
-    value = scaled_modularity(graph.indptr, graph.indices, labels)
+    one = np.ones(len(graph.indices), np.int64)
+    value = scaled_modularity(graph.indptr, graph.indices, one, graph.degrees, labels)
     exact = reference.modularity(edges, labels.tolist())
     assert value == pytest.approx(exact * (2 * len(edges)) ** 2)
     best = reference.best_modularity(edges, n)
@@ -77,3 +79,21 @@ def test_the_same_key_gives_the_same_communities() -> None:
         modular_communities(graph.indptr, graph.indices, np.uint64(key), 10) for key in (1, 1, 2)
     )
     assert (first == again).all() and (first != other).any()
+
+
+@settings(max_examples=40, deadline=None)
+@given(small_graphs(7), st.integers(0, 2**31))
+def test_no_block_would_be_better_in_another_community(case: tuple[Edges, int], seed: int) -> None:
+    pairs, n = case
+    rng = np.random.default_rng(seed)
+    matrix = np.diag(2 * rng.integers(0, 6, n))
+    for u, v in pairs:
+        matrix[u, v] = matrix[v, u] = rng.integers(1, 5)
+    labels = communities_of_blocks(matrix).tolist()
+    rows = matrix.tolist()
+    found = reference.modularity_of_blocks(rows, labels)
+    assert found >= reference.modularity_of_blocks(rows, range(n)) - 1e-12
+    for v in range(n):
+        for other in range(max(labels) + 2):
+            moved = [*labels[:v], other, *labels[v + 1 :]]
+            assert reference.modularity_of_blocks(rows, moved) <= found + 1e-12

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.anonymize.draw.classes import Classes
-from coterie.anonymize.draw.rewiring import RewiringTargets
+from coterie.anonymize.draw.rewiring import RewiringTargets, communities_of_blocks
 from coterie.anonymize.draw.wiring import (
     REACH,
     Wired,
@@ -19,9 +19,12 @@ from coterie.anonymize.draw.wiring import (
 from coterie.base.randomness import stream_keys
 from coterie.kernels.anonymize import clique_wiring as clique_kernel
 from coterie.kernels.anonymize import wiring as kernel
+from coterie.kernels.graphs.rows import rows_from_pairs
 
 # How it was chosen: docs/benchmarks/anonymize.md, "Communities".
 _OUTER_SHARE = 0.5  # of the stubs of somebody with contacts outside the block
+_SHARE_IN_BLOCK = 0.2  # contacts in a block of another community, of those in the own block
+_TOGETHER_FROM = 0.4  # mean local clustering; with less, there would be too many triangles
 _LEAST_WEIGHT = 0.02  # of a stub, when the other outer stubs are chosen
 
 
@@ -34,14 +37,16 @@ def wire_cliques(
     limit: float,
     rng: Generator,
     cliques: bool = True,
+    together: bool = True,
 ) -> tuple[Wired, kernel.WiringCells]:
     """Join stubs to edges; return the edges and the counters of the cells.
 
     Each node has `degrees` stubs and each block pair gets its number of edges (`block_edges`,
     where edges inside a block count twice). Inner stubs are joined in cliques that are as large as
     the local clustering of the original at this degree requires; the rest connects the cliques of
-    the block. Outer stubs are joined anywhere between the two blocks. Without `cliques` the
-    partners of inner stubs are random members of the block.
+    the block. Outer stubs are joined anywhere between the two blocks; if `together`, several
+    contacts that somebody has in another block know each other, unless clustering is low. Without
+    `cliques` the partners of inner stubs are random members of the block.
     """
     ring = ring_of_blocks(classes, degrees, np.inf, rng)
     cells = cell_room(classes, degrees, limit)
@@ -65,15 +70,31 @@ def wire_cliques(
         ring, stubs, cells, source, target, n_inner, keys[1]
     )
     # Inner and outer edges never connect the same two nodes, so the two calls cannot collide.
-    source_out, target_out, n_outer, *open_outer = kernel.wire(
-        ring._replace(degree=outer),
-        *shuffled_pairs(between, rng),
-        stub_shares(between),
-        cells,
-        REACH,
-        1.0,
-        keys[2],
-    )
+    if together and clustering.sum() >= _TOGETHER_FROM * (degrees > 1).sum():
+        most = np.floor(_SHARE_IN_BLOCK * (degrees - outer)).astype(np.int64)
+        rows = rows_from_pairs(source[:n_inner], target[:n_inner], len(degrees))
+        source_out, target_out, n_outer, *open_outer = clique_kernel.join_outer(
+            ring,
+            communities_of_blocks(block_edges),
+            outer,
+            *rows,
+            *shuffled_pairs(between, rng),
+            between,
+            clustering,
+            most,
+            cells,
+            keys[2],
+        )
+    else:
+        source_out, target_out, n_outer, *open_outer = kernel.wire(
+            ring._replace(degree=outer),
+            *shuffled_pairs(between, rng),
+            stub_shares(between),
+            cells,
+            REACH,
+            1.0,
+            keys[2],
+        )
     open_u, open_v = (np.concatenate(x) for x in zip(open_inner, open_outer, strict=True))
     unused = np.empty(len(open_u), np.int32)
     source = np.concatenate([source[:n_inner], source_out[:n_outer], unused])

@@ -29,6 +29,7 @@ from coterie.anonymize.draw.degrees import (
 from coterie.anonymize.draw.reconnection import reconnect, reconnect_within_blocks
 from coterie.anonymize.draw.rewiring import (
     RewiringTargets,
+    communities_of_blocks,
     rewire_within_communities,
     rewiring_targets,
 )
@@ -145,7 +146,10 @@ class StubModel:
         if self.steps.reconnect:
             edges = reconnect_within_blocks(edges, self.classes.block, cells, rng)
         if self.steps.rewire:
-            edges = rewire_within_communities(edges, self.classes.block, cells, self.targets, rng)
+            community = communities_of_blocks(self.block_edges)[self.classes.block]
+            edges = rewire_within_communities(
+                edges, self.classes.block, community, cells, self.targets, rng
+            )
         if self.steps.reconnect:
             edges = reconnect(edges, self.classes.block, cells, self.largest_component, rng)
         return _as_graph(edges, len(self.classes.block))
@@ -164,6 +168,8 @@ class StubModel:
             limit=self.limit,
             rng=rng,
             cliques=self.steps.cliques,
+            # Contacts of hubs that are connected with leaves do not know each other.
+            together=self.steps.cliques and self.targets.assortativity >= 0,
         )
 
 

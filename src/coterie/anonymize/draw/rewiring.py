@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
+from scipy.sparse import csr_array
 
 from coterie.anonymize.draw.wiring import Wired
 from coterie.anonymize.utility.measures import local_clustering
 from coterie.base.randomness import stream_keys
 from coterie.kernels.anonymize import rewiring as kernel
 from coterie.kernels.anonymize.wiring import WiringCells
+from coterie.kernels.graphs.modularity import weighted_communities
 from coterie.kernels.graphs.triangles import triangles
 
 PROPOSALS = 25  # maximum number of proposed swaps per edge
@@ -25,16 +28,28 @@ _TRIES = 24  # neighbours tried to find the edge in the fewest triangles
 _MIN_BIN = 10  # a degree bin with fewer nodes is merged with the next lower one
 
 
+class _Keep(Enum):
+    """What everybody keeps when edges are swapped."""
+
+    BLOCKS = "the number of neighbours in each block"
+    COMMUNITIES = "the number of neighbours in each community of blocks"
+    NOTHING = "only the degree"
+
+
 class _Round(NamedTuple):
     """Which swaps one round of rewiring proposes, and when it stops."""
 
-    keep_profiles: bool  # whether everybody's number of neighbours in each block stays
+    keep: _Keep  # what swaps must not change
     by_node: float  # share of open triangles found from a random node instead of a random edge
     partners: int  # neighbours tried to find the open triangle with the most common neighbours
     proposals: int  # per edge
     tolerance: float
     reach: int = 0  # swaps must not split fewer nodes than this off a block; 0: no such rule
     detour: int = 0  # edges of a block between two people of it whose edge is removed, at most
+    # If above 0, everybody's contacts outside the community may move to other communities: to one
+    # of them at most this share of the contacts in the own community.
+    outer_limit: float = 0.0
+    both_ends: bool = False  # try the other end of a new edge if the first has no edge to give up
 
 
 class RewiringTargets(NamedTuple):
@@ -51,11 +66,17 @@ class RewiringTargets(NamedTuple):
 
 
 # How the figures were chosen: docs/benchmarks/anonymize.md, "Communities".
-_REACH, _DETOUR = 500, 3
-_ROUNDS = (
-    _Round(True, 0.8, 5, 12, TOLERANCE, _REACH, _DETOUR),
-    _Round(False, 0.8, 5, 12, 0.4, _REACH, _DETOUR),
+_CLOSE_ENOUGH = 0.4  # where swaps that make communities less clear stop
+_ROUNDS = tuple(
+    _Round(keep, 0.8, partners, proposals, tolerance, 500, 3, outer_limit, both_ends=True)
+    for keep, partners, proposals, tolerance, outer_limit in (
+        (_Keep.BLOCKS, 5, 6, TOLERANCE, 0.0),
+        (_Keep.COMMUNITIES, 8, 10, TOLERANCE, 0.0),
+        (_Keep.COMMUNITIES, 8, 20, _CLOSE_ENOUGH, 0.25),
+        (_Keep.NOTHING, 5, 6, _CLOSE_ENOUGH, 0.0),
+    )
 )
+_PASSES = 10  # of the search for communities of blocks
 _ASSORTATIVITY_WEIGHT = 5.0  # relative to the other errors: .05 is as much as 25 % of triangles
 
 
@@ -79,6 +100,27 @@ def degree_bins(degrees: np.ndarray, minimum: int = _MIN_BIN) -> np.ndarray:
             bins.append(low)
             waiting = 0
     return np.array(sorted(bins))
+
+
+def communities_of_blocks(block_edges: np.ndarray) -> np.ndarray:
+    """Return the community of each block (int32[k]), by modularity.
+
+    Uses nothing but the number of edges between blocks, so it discloses nothing that the blocks
+    do not.
+
+    >>> communities_of_blocks(np.array([[20, 9, 0], [9, 20, 1], [0, 1, 20]]))
+    array([0, 0, 1], dtype=int32)
+    """
+    between = csr_array(block_edges - np.diag(np.diag(block_edges)))
+    found = weighted_communities(
+        between.indptr.astype(np.int64),
+        between.indices.astype(np.int32),
+        between.data.astype(np.int64),
+        block_edges.sum(1).astype(np.int64),
+        np.uint64(0),
+        _PASSES,
+    )
+    return np.asarray(found, np.int32)
 
 
 def products_over_edges(degrees: np.ndarray, assortativity: float) -> float:
@@ -129,7 +171,7 @@ def rewire(
         cells,
         targets,
         rng,
-        [_Round(False, by_node, 1, proposals, tolerance)],
+        [_Round(_Keep.NOTHING, by_node, 1, proposals, tolerance)],
         triangle_weight,
     )
 
@@ -137,17 +179,20 @@ def rewire(
 def rewire_within_communities(
     wired: Wired,
     block: np.ndarray,
+    community: np.ndarray,
     cells: WiringCells,
     targets: RewiringTargets,
     rng: Generator,
 ) -> Wired:
     """Rewire as `rewire` does, and keep communities where they are.
 
-    In the first round the number of neighbours that a node has in each block does not change, so
-    communities cannot move. The second round may change it, and stops as soon as the clustering is
-    close enough, because every swap of it makes communities less clear. No swap divides a block
-    into parts that would look like communities: two people of a block whose edge is removed are
-    still connected by a short path inside the block.
+    `community` is a partition of the nodes whose parts are unions of blocks. Four rounds give more
+    and more freedom. In the first, the number of neighbours that a node has in each block does
+    not change; in the second, the number in each community; in the third, the number in its own
+    community. The last may change it too. The last two stop as soon as the clustering is
+    close enough, because their swaps make communities less clear. No swap divides a block into
+    parts that would look like communities: two people of a block whose edge is removed are still
+    connected by a short path inside the block.
     """
     return _rewire_in_rounds(
         wired,
@@ -156,6 +201,7 @@ def rewire_within_communities(
         targets,
         rng,
         _ROUNDS,
+        community=community,
         assortativity_weight=_ASSORTATIVITY_WEIGHT,
     )
 
@@ -169,6 +215,7 @@ def _rewire_in_rounds(
     rounds: Sequence[_Round],
     triangle_weight: float = 1.0,
     assortativity_weight: float = 1.0,
+    community: np.ndarray | None = None,
 ) -> Wired:
     n = len(block)
     indptr, neighbours = wired.rows(n)
@@ -193,13 +240,18 @@ def _rewire_in_rounds(
     owner = np.repeat(np.arange(n, dtype=np.int32), degrees)
     d = degrees.astype(np.float64)
     everybody = np.zeros_like(block)
+    partition = {
+        _Keep.BLOCKS: block,
+        _Keep.COMMUNITIES: everybody if community is None else community,
+        _Keep.NOTHING: everybody,
+    }
     for step, key in zip(rounds, stream_keys(rng, len(rounds)), strict=True):
         kernel.rewire(
             indptr,
             neighbours,
             owner,
             block,
-            block if step.keep_profiles else everybody,
+            partition[step.keep],
             cells,
             goals,
             sums,
@@ -212,6 +264,8 @@ def _rewire_in_rounds(
             _TRIES,
             step.reach,
             step.detour,
+            step.outer_limit,
+            step.both_ends,
             key,
         )
     upper = owner < neighbours

@@ -262,3 +262,153 @@ def join_rest(ring, stubs, cells, source, target, made, key):
             filled -= 1
             pool[i] = pool[filled]
     return made, open_u[:opened], open_v[:opened]
+
+
+@njit(nogil=True, cache=True)
+def _draw_stub(state, owner, number, first, end, block, stubs):
+    """Return (state, node): the owner of a random stub of a block, -1 if none is left.
+
+    The stubs of a block are owner[first[block]:end[block]]; `number` counts those of one node, and
+    numbers below stubs[node] are left. Stubs that are gone are removed when they are met.
+    """
+    while end[block] > first[block]:
+        state, i = below(state, end[block] - first[block])
+        i += first[block]
+        v = owner[i]
+        if number[i] < stubs[v]:
+            return state, v
+        end[block] -= 1
+        owner[i], number[i] = owner[end[block]], number[end[block]]
+    return state, np.int32(-1)
+
+
+@njit(nogil=True, cache=True)
+def _join_pair(table, cells, stubs, source, target, made, u, v):
+    """Connect u and v if both have a stub and it is allowed; return the number of edges then."""
+    if stubs[u] == 0 or stubs[v] == 0 or not has_room(cells, u, v):
+        return made
+    if not insert(table, pair_key(u, v)):
+        return made
+    count_in_cell(cells, u, v, 1)
+    stubs[u] -= 1
+    stubs[v] -= 1
+    source[made], target[made] = u, v
+    return made + 1
+
+
+@njit(nogil=True, cache=True)
+def _adjacent(indptr, indices, u, v):
+    """Return whether u and v are connected, by the shorter of their rows."""
+    if indptr[u + 1] - indptr[u] > indptr[v + 1] - indptr[v]:
+        u, v = v, u
+    found = False
+    for i in range(indptr[u], indptr[u + 1]):
+        found = found or indices[i] == v
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _knows_all(indptr, indices, v, others, n_others):
+    """Return whether v is connected with others[:n_others]."""
+    known = 0
+    while known < n_others and _adjacent(indptr, indices, v, others[known]):
+        known += 1
+    return known == n_others
+
+
+@njit(nogil=True, cache=True, many_steps=True)
+def join_outer(
+    ring, community, stubs, indptr, indices, rows, columns, left, together, most, cells, key
+):
+    """Join stubs of two blocks; return (source, target, made, open_u, open_v).
+
+    Somebody with a contact in another block may have more contacts there, who know the first one:
+    each of them closes a triangle. People who know all of the others come first. Open pairs found
+    no allowed partner and go to `wiring.repair`.
+
+    stubs            int64[n]: outer stubs; changes in place
+    indptr, indices  the edges inside blocks
+    rows, columns    int32: the block pair of each edge to make, in random order
+    left             int64[blocks, blocks]: the same, counted; changes in place
+    together         float64[n]: how likely somebody gets more than one contact at once
+    most             int64[n]: contacts of a person in a block of another community, at most
+    community        int32[blocks]
+    """
+    n, m = len(stubs), len(rows)
+    n_blocks = len(ring.start) - 1
+    state = stream(key, 13)
+    table = new_table(m)
+    source, target = np.empty(m, np.int32), np.empty(m, np.int32)
+    owner, number = np.empty(stubs.sum(), np.int32), np.empty(stubs.sum(), np.int64)
+    first, end = np.zeros(n_blocks, np.int64), np.zeros(n_blocks, np.int64)
+    made = filled = 0
+    for b in range(n_blocks):
+        first[b] = filled
+        for i in range(ring.start[b], ring.start[b + 1]):
+            v = ring.place[i]
+            for k in range(stubs[v]):
+                owner[filled], number[filled] = v, k
+                filled += 1
+        end[b] = filled
+    contacts = np.empty(n, np.int32)
+    for e in range(m):
+        r, s = rows[e], columns[e]
+        if left[r, s] == 0:
+            continue
+        state, coin = uniform(state)
+        if coin < 0.5:
+            r, s = s, r
+        state, u = _draw_stub(state, owner, number, first, end, r, stubs)
+        v = np.int32(-1)
+        known = 0
+        for _ in range(_REST_TRIES if u >= 0 else 0):
+            state, v = _draw_stub(state, owner, number, first, end, s, stubs)
+            if v < 0:
+                break
+            known = _join_pair(table, cells, stubs, source, target, made, u, v) - made
+            if known > 0:
+                break
+        if known == 0:
+            continue
+        contacts[0] = v
+        state, coin = uniform(state)
+        limit = left[r, s]
+        if coin >= together[u]:
+            limit = 1
+        elif community[r] != community[s]:
+            limit = min(limit, most[u])
+        size = indptr[v + 1] - indptr[v]
+        turn = np.int64(0)
+        if size > 0:
+            state, turn = below(state, size)
+        for everybody in range(2):
+            for i in range(size):
+                if known >= limit or stubs[u] == 0:
+                    break
+                w = indices[indptr[v] + (turn + i) % size]
+                if stubs[w] == 0:
+                    continue
+                if everybody == 0 and not _knows_all(indptr, indices, w, contacts, known):
+                    continue
+                if _join_pair(table, cells, stubs, source, target, made + known, u, w) > (
+                    made + known
+                ):
+                    contacts[known] = w
+                    known += 1
+        made += known
+        left[r, s] -= known
+        left[s, r] = left[r, s]
+    open_u, open_v = np.empty(m - made, np.int32), np.empty(m - made, np.int32)
+    opened = 0
+    for r in range(n_blocks):
+        for s in range(r):
+            for _ in range(left[r, s]):
+                state, u = _draw_stub(state, owner, number, first, end, r, stubs)
+                if u >= 0:
+                    stubs[u] -= 1
+                state, v = _draw_stub(state, owner, number, first, end, s, stubs)
+                if v >= 0:
+                    stubs[v] -= 1
+                open_u[opened], open_v[opened] = u, v
+                opened += 1
+    return source, target, made, open_u[:opened], open_v[:opened]

@@ -1,10 +1,11 @@
 """Swap edges to reach the original's clustering; degrees and edges per block pair do not change.
 
 A swap replaces the edges (a, b), (c, d) by (a, d), (c, b), with b and d in one block, and a and c
-in one part of a second partition (`keep`). If `keep` is the blocks too, the number of neighbours
-that each node has in each block does not change, so communities stay where they are. A swap is
-accepted if it lowers the energy: the weighted distance of the local clustering per degree bin, of
-the number of triangles and of the sum of d_u d_v over edges (assortativity) from their goals.
+in one part of a second partition (`keep`), whose parts are unions of blocks. Then the number of
+neighbours that each node has in each part does not change, so communities stay where they are. With
+an `outer_limit`, a and c may also be in two parts if b and d are in neither. A swap is accepted if
+it lowers the energy: the weighted distance of the local clustering per degree bin, of the number of
+triangles and of the sum of d_u d_v over edges (assortativity) from their goals.
 
     t_v       triangles at node v       share[v]   1 / (number of pairs of neighbours of v)
     sums[b]   sum over the nodes of degree bin b of t_v * share[v]
@@ -166,6 +167,41 @@ def _edge_in_fewest_triangles(
 
 
 @njit(nogil=True, cache=True)
+def _may_exchange(keep, a, c, d, outer_limit):
+    """Return whether d may lose neighbour c and get a instead, as far as communities go."""
+    return keep[a] == keep[c] or (outer_limit > 0.0 and keep[a] != keep[d] and keep[c] != keep[d])
+
+
+@njit(nogil=True, cache=True)
+def _below_outer_limit(indptr, neighbours, keep, v, part, outer_limit):
+    """Return whether v may get one more neighbour in another part: at most `outer_limit` times
+    those of its own part."""
+    own = there = 0
+    for slot in range(indptr[v], indptr[v + 1]):
+        k = keep[neighbours[slot]]
+        own += k == keep[v]
+        there += k == part
+    return there + 1 <= max(1.0, outer_limit * own)
+
+
+@njit(nogil=True, cache=True)
+def _exchanged_in_fewest_triangles(
+    state, indptr, neighbours, table, support, keep, d, a, avoid, outer_limit, tries
+):
+    """Return (state, neighbour of d that a may replace), as `_edge_in_fewest_triangles` does."""
+    best, least = np.int32(-1), np.int32(2147483647)
+    for _ in range(tries):
+        state, c = _random_neighbour(state, indptr, neighbours, d)
+        if c != avoid and _may_exchange(keep, a, c, d, outer_limit):
+            s = support[slot_of(table, pair_key(d, c))]
+            if s < least:
+                best, least = c, s
+                if s == 0:
+                    break
+    return state, best
+
+
+@njit(nogil=True, cache=True)
 def _partner_with_most_common(state, indptr, neighbours, table, w, a, tries):
     """Return (state, node): of `tries` random neighbours of w that are not connected to a, the one
     with the most neighbours in common with a; -1 if there is none.
@@ -244,6 +280,8 @@ def rewire(
     tries,
     reach,
     detour,
+    outer_limit,
+    both_ends,
     key,
 ):
     """Return (swaps accepted, swaps proposed); `neighbours` and `sums` change in place.
@@ -259,6 +297,9 @@ def rewire(
               this many nodes; 0: swaps may divide blocks
     detour    two nodes of a block whose edge is removed must stay connected by a path of at most
               this many edges inside the block
+    outer_limit  if above 0, neighbours in other parts of `keep` may move to a third part: to one
+              part at most this share of the neighbours in the own part, or one neighbour
+    both_ends whether the other end of the new edge is tried if the first has no edge to give up
     """
     n_slots = len(neighbours)
     table = new_table(n_slots // 2)
@@ -292,10 +333,15 @@ def rewire(
             state, b = _edge_in_fewest_triangles(
                 state, indptr, neighbours, table, support, block, a, block[d], w, tries
             )
+            if b < 0 and both_ends:
+                a, d = d, a
+                state, b = _edge_in_fewest_triangles(
+                    state, indptr, neighbours, table, support, block, a, block[d], w, tries
+                )
             if b < 0:
                 continue
-            state, c = _edge_in_fewest_triangles(
-                state, indptr, neighbours, table, support, keep, d, keep[a], w, tries
+            state, c = _exchanged_in_fewest_triangles(
+                state, indptr, neighbours, table, support, keep, d, a, w, outer_limit, tries
             )
             if c < 0:
                 continue
@@ -303,7 +349,7 @@ def rewire(
             a, b = owner[slot], neighbours[slot]
             state, slot = below(state, n_slots)
             c, d = owner[slot], neighbours[slot]
-            if block[b] != block[d] or keep[a] != keep[c] or a == d:
+            if block[b] != block[d] or a == d or not _may_exchange(keep, a, c, d, outer_limit):
                 continue
             if contains(table, pair_key(a, d)):
                 continue
@@ -323,6 +369,11 @@ def rewire(
             change[i] += sums[i]
         after = _energy(goals, change, products + moved)
         if after >= energy:
+            continue
+        if keep[a] != keep[c] and not (
+            _below_outer_limit(indptr, neighbours, keep, d, keep[a], outer_limit)
+            and _below_outer_limit(indptr, neighbours, keep, b, keep[c], outer_limit)
+        ):
             continue
         if reach > 0:
             _swap_ends(indptr, neighbours, a, b, c, d)

@@ -204,15 +204,20 @@ def _aggregate(indptr, indices, weights, strength, part, n_parts):
 
 
 @njit(nogil=True, cache=True)
-def scaled_modularity(indptr, indices, labels):
-    """Return modularity times (sum of degrees) squared, as an exact integer."""
-    total = len(indices)
+def scaled_modularity(indptr, indices, weights, strength, labels):
+    """Return modularity times (sum of degrees) squared, as an exact integer.
+
+    Edges that an aggregated node has inside itself are not counted; they are inside a community in
+    any case.
+    """
     of_community = np.zeros(len(labels), np.int64)
-    inside = 0
+    total = inside = np.int64(0)
     for v in range(len(labels)):
-        of_community[labels[v]] += indptr[v + 1] - indptr[v]
+        of_community[labels[v]] += strength[v]
+        total += strength[v]
         for slot in range(indptr[v], indptr[v + 1]):
-            inside += labels[indices[slot]] == labels[v]
+            if labels[indices[slot]] == labels[v]:
+                inside += weights[slot]
     value = total * inside
     for c in range(len(labels)):
         value -= of_community[c] * of_community[c]
@@ -226,24 +231,43 @@ def modular_communities(indptr, indices, key, max_passes):
     A pass starts from the communities of the pass before, and goes up through aggregated graphs
     until nothing moves. Passes stop when modularity does not increase any more.
     """
+    weights = np.ones(len(indices), np.int64)
+    return weighted_communities(indptr, indices, weights, indptr[1:] - indptr[:-1], key, max_passes)
+
+
+@njit(nogil=True, cache=True, many_steps=True)
+def weighted_communities(indptr, indices, weights, strength, key, max_passes):
+    """Return the communities of an aggregated graph, see `modular_communities`."""
     n = len(indptr) - 1
-    total = np.int64(len(indices))
+    total = np.int64(strength.sum())
     labels = np.arange(n)
-    before = scaled_modularity(indptr, indices, labels)
+    before = scaled_modularity(indptr, indices, weights, strength, labels)
     counter = 0
     for _ in range(max_passes):
-        level_ptr, level_indices = indptr, indices
-        weights = np.ones(len(indices), np.int64)
-        strength = indptr[1:] - indptr[:-1]
+        level_ptr, level_indices, level_weights, level_strength = indptr, indices, weights, strength
         node_of = np.arange(n)  # the node of the current level that contains each original node
         communities = labels.copy()
         while True:
             _move_nodes(
-                level_ptr, level_indices, weights, strength, total, communities, key, counter
+                level_ptr,
+                level_indices,
+                level_weights,
+                level_strength,
+                total,
+                communities,
+                key,
+                counter,
             )
             n_communities = _renumber(communities)
             part = _refine(
-                level_ptr, level_indices, weights, strength, total, communities, key, counter + 1
+                level_ptr,
+                level_indices,
+                level_weights,
+                level_strength,
+                total,
+                communities,
+                key,
+                counter + 1,
             )
             counter += 2
             n_parts = _renumber(part)
@@ -255,11 +279,11 @@ def modular_communities(indptr, indices, key, max_passes):
             communities = above
             for v in range(n):
                 node_of[v] = part[node_of[v]]
-            level_ptr, level_indices, weights, strength = _aggregate(
-                level_ptr, level_indices, weights, strength, part, n_parts
+            level_ptr, level_indices, level_weights, level_strength = _aggregate(
+                level_ptr, level_indices, level_weights, level_strength, part, n_parts
             )
         found = communities[node_of]
-        after = scaled_modularity(indptr, indices, found)
+        after = scaled_modularity(indptr, indices, weights, strength, found)
         if after <= before:
             break
         labels, before = found, after
