@@ -255,11 +255,12 @@ def run(
     if dataset is None:
         dataset = dataset_name_of(graph)
         session.say(f"dataset: {dataset} (from the file name; --dataset sets another name)")
+    inputs = [Path(graph), *(file for file in (policy, attributes) if file is not None)]
     folders = plan_folders(
         out,
         private,
         dataset=dataset,
-        inputs=[graph, *(file for file in (policy, attributes) if file is not None)],
+        inputs=inputs,
         overwrite=overwrite,
         research_truth=research_truth,
     )
@@ -300,8 +301,9 @@ def run(
                 format=output_format.value,
                 overwrite=overwrite,
                 force=force,
-                private=folders.private,
+                private=private,
                 research_truth=research_truth,
+                inputs=inputs,
             )
         result["dataset"] = dataset
         result["private"] = str(folders.private) if written else None
