@@ -278,7 +278,8 @@ def _check_private_tree(
 ) -> None:
     """Raise InputError if the private folder and the release are in a tree that may be published.
 
-    In a tree that contains the original too, which is never published as a whole, only warn.
+    A tree that contains the original too is never published as a whole. There the command only
+    warns, and only of two folders next to each other.
     """
     for tree, contains_original in _shared_trees(private, publish, inputs):
         if not contains_original:
@@ -289,7 +290,7 @@ def _check_private_tree(
                 remedy=f"choose a place outside {tree} for `private`, or leave it out: the "
                 "default is in the state folder",
             )
-        if tree == _absolute(publish).parent:
+        if tree == _absolute(publish).parent == _absolute(private).parent:
             _warn_of_tree(f"{tree} contains the original, the private folder", tree, publish)
 
 
