@@ -91,8 +91,9 @@ PrivateOption = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Folder for the private audit and report; never publish it (default: "
-        "private/NAME in the state folder, see COTERIE_STATE).",
+        help="Folder for the private audit and report; never publish it. Refused in a tree that "
+        "might be published with the release (default: private/NAME in the state folder, see "
+        "COTERIE_STATE). Example: --private ~/keep/staff",
     ),
 ]
 

@@ -121,14 +121,14 @@ def test_private_files_are_not_in_a_tree_that_might_be_published(
     (tmp_path / "elsewhere").mkdir()
     Path("site/away").symlink_to(tmp_path / "elsewhere")
     for inputs in ([], ["-"], [tmp_path / "in.csv"]):
-        with pytest.raises(InputError, match=r"whoever publishes .*site publishes both"):
+        with pytest.raises(InputError, match=r"both be in .*site, which might be published"):
             _plan(folder, private=private, inputs=inputs)
 
 
 def test_private_files_and_release_are_not_in_the_current_folder_without_the_original(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(InputError, match=r"would both be in .*work, and whoever publishes"):
+    with pytest.raises(InputError, match=r"would both be in .*work, which might be"):
         _plan("release", private="priv", inputs=[tmp_path / "in.csv"])
     _plan("release", private=str(tmp_path / "priv"), inputs=[tmp_path / "in.csv"])
 
@@ -388,7 +388,7 @@ def test_datasets_do_not_share_a_private_folder() -> None:
         (["--out", "v", "--overwrite"], "not from a release"),
         (["--out", "a.private", "--overwrite"], "a private folder"),
         (["--out", "rel", "--private", "rel/secret"], "in the folder to publish"),
-        (["--out", "site/rel", "--private", "site/priv"], "site publishes both"),
+        (["--out", "site/rel", "--private", "site/priv"], "site, which might be published"),
         (["--out", "rel", "--research-truth", "g.txt"], "this is also an input"),
         (["--out", "rel", "--research-truth", "rel/who.csv"], "in the folder to publish"),
     ],

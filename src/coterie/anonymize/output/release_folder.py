@@ -285,9 +285,9 @@ def _check_private_tree(
         if not contains_original:
             raise InputError(
                 f"the private folder and the folder to publish ({publish}) would both be in "
-                f"{tree}, and whoever publishes {tree} publishes both",
+                f"{tree}, which might be published as a whole",
                 path=private,
-                remedy=f"choose a place outside {tree} for `private`, or leave it out: the "
+                remedy="choose a place outside that folder for `private`, or leave it out: the "
                 "default is in the state folder",
             )
         if tree == _absolute(publish).parent == _absolute(private).parent:
