@@ -3,9 +3,13 @@
 Each part prints what an attacker or a careless owner can do. The script uses only what both old and
 new versions have, so it shows a statement failing before and holding after:
 
-    python benchmarks/promises.py [--only A1 …]                              this version
+    python benchmarks/promises.py --blocks-in FOLDER --make-blocks     once, with this version
+    python benchmarks/promises.py --blocks-in FOLDER [--only A1 …]     this version
     git worktree add ../old 08487f0
-    PYTHONPATH=../old/src:benchmarks python benchmarks/promises.py           before the fixes
+    PYTHONPATH=../old/src python benchmarks/promises.py --blocks-in FOLDER     before the fixes
+
+A1, A2 and A4 judge the classes, figures and degrees that a version makes from the same blocks (half
+the square root of the people, the default of the old version); nothing is drawn but degrees.
 
 A1  exact degrees: a maximum-entropy attacker, written here again, against the reported figure
 A2  cells: the densest pair of classes, by counting pairs
@@ -31,8 +35,8 @@ from typing import Any
 import numpy as np
 
 import coterie as ct
-from coterie.anonymize import anonymizer as anonymizer_module
-from coterie.anonymize.policy import Policy
+from coterie.anonymize.draw.classes import occupied_cells
+from coterie.anonymize.draw.dcsbm import release_classes
 from coterie.data import Graph
 from coterie.data.demo_data import social_network
 
@@ -49,27 +53,6 @@ def say(part: str, text: str) -> None:
 
 def network(kind: str) -> Graph:
     return make_network(KINDS[kind], np.random.default_rng(list(KINDS).index(kind)))
-
-
-def release_of(graph: Graph, **options: Any) -> tuple[Any, Any]:
-    """Return a release with default settings, and the model that it was drawn from."""
-    models = []
-    build = anonymizer_module.build_model
-
-    def spy(*arguments: Any, **named: Any) -> Any:
-        models.append(build(*arguments, **named))
-        return models[-1]
-
-    anonymizer_module.build_model = spy
-    try:
-        release = ct.Anonymizer(**options).release(graph, suggest=False)
-    finally:
-        anonymizer_module.build_model = build
-    return release, models[-1]
-
-
-def verdict(release: Any) -> str:
-    return "refused" if release.refused else "released"
 
 
 def adjacency(graph: Graph) -> np.ndarray:
@@ -107,115 +90,152 @@ def most_random(matrix: np.ndarray, block: np.ndarray, steps: int = 150) -> np.n
     return probability()
 
 
-def exact_degrees() -> None:
-    for kind in ("email", "pages"):
+def classes_of(kind: str, blocks: Path) -> tuple[Graph, Any]:
+    """Return a network and the classes that this version makes from its blocks."""
+    graph = network(kind)
+    labels = np.load(blocks / f"{kind}.npy")
+    return graph, release_classes(graph, labels, 10, 0.85)
+
+
+def make_blocks(folder: Path) -> None:
+    from coterie.anonymize.draw.clustering import cluster_for_release
+    from coterie.engine import LocalEngine
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind in ("email", "pages", "ego"):
         graph = network(kind)
-        release, model = release_of(graph)
+        labels = cluster_for_release(
+            graph,
+            int(np.sqrt(graph.n_nodes) / 2),
+            degree_corrected=True,
+            min_block_size=10,
+            rng=0,
+            engine=LocalEngine(1),
+        )
+        np.save(folder / f"{kind}.npy", labels)
+
+
+def exact_degrees(blocks: Path) -> None:
+    from coterie.anonymize.risk.disclosure import degree_disclosure
+
+    for kind in ("email", "pages"):
+        graph, classes = classes_of(kind, blocks)
         matrix = adjacency(graph)
         upper = np.triu_indices(len(matrix), 1)
-        p, true = most_random(matrix, model.classes.block)[upper], matrix[upper]
+        p, true = most_random(matrix, classes.block)[upper], matrix[upper]
         order = np.argsort(-p, kind="stable")
-        ranks = np.arange(1, len(p) + 1)
-        own = np.flatnonzero(np.cumsum(p[order]) >= 0.9 * ranks)
+        own = np.flatnonzero(np.cumsum(p[order]) >= 0.9 * np.arange(1, len(p) + 1))
         named = own[-1] + 1 if len(own) else 0
         hits = true[order[:named]].sum()
-        limits = [limit for limit in release.decision.limits if "degrees" in limit.label]
-        known = release.risk.a2.known_degrees
-        total = getattr(known, "named", limits[0].value)
-        if callable(total) or not isinstance(total, float):
-            total = limits[0].value
+        reported = degree_disclosure(graph, classes, 0.9).named
         say(
             "A1",
-            f"{kind}: {verdict(release)}; the attacker names {100 * hits / true.sum():.2f} % of the"
-            f" edges, {100 * hits / max(named, 1):.0f} % of the pairs true; reported in all "
-            f"{100 * total:.2f} %, limited figure {100 * limits[0].value:.2f} % "
-            f"(limit {100 * limits[0].limit:g} %)",
+            f"{kind}: the attacker names {100 * hits / true.sum():.2f} % of the edges, "
+            f"{100 * hits / max(named, 1):.0f} % of the pairs true; reported in all "
+            f"{100 * reported:.2f} %",
         )
 
 
-def cells() -> None:
-    for kind in ("ego", "pages", "email"):
-        graph = network(kind)
-        release, model = release_of(graph, infer_edges=False)
-        label = model.classes.label
+def circles() -> tuple[Graph, Any]:
+    """Two blocks of a close circle of 63 people (92 % of the pairs joined) and 400 others each."""
+    rng = np.random.default_rng(0)
+    edges = [rng.integers(0, 926, (60, 2))]
+    for first in (0, 463):
+        u, v = np.triu_indices(63, 1)
+        joined = rng.random(len(u)) < 0.92
+        edges.append(first + np.column_stack((u, v))[joined])
+        edges.append(first + 63 + rng.integers(0, 400, (1000, 2)))
+    pairs = np.concatenate(edges)
+    graph = Graph.from_edges(*pairs[pairs[:, 0] != pairs[:, 1]].T, n_nodes=926)
+    return graph, release_classes(graph, np.repeat([0, 1], 463).astype(np.int32), 10, 0.85)
+
+
+def cells(blocks: Path) -> None:
+    for kind in ("circles", "ego", "pages", "email"):
+        graph, classes = circles() if kind == "circles" else classes_of(kind, blocks)
+        label = classes.label
         source, target = graph.edges()
         k, size = label.max() + 1, np.bincount(label)
-        low, high = (
-            np.minimum(label[source], label[target]),
-            np.maximum(label[source], label[target]),
-        )
-        count = np.bincount(low * k + high, minlength=k * k).reshape(k, k)
+        ends = np.sort([label[source], label[target]], axis=0)
+        count = np.bincount(ends[0] * k + ends[1], minlength=k * k).reshape(k, k)
         pairs = np.triu(np.outer(size, size), 1) + np.diag(size * (size - 1) // 2)
         density = count / np.maximum(pairs, 1)
         r, s = np.unravel_index(density.argmax(), density.shape)
         certain = count[density >= 0.9].sum() / graph.n_edges
-        reported = {
-            limit.label: limit.value for limit in release.decision.limits if "9" in limit.label
-        }
+        found = occupied_cells(graph, classes)
+        by_model = found.edges[found.probability >= 0.9].sum() / graph.n_edges
         say(
             "A2",
             f"{kind}: densest cell {100 * density[r, s]:.0f} % of {pairs[r, s]:,} pairs "
-            f"({size[r]} and {size[s]} people); {100 * certain:.2f} % of the edges in cells of "
-            f"90 % or more; reported {reported}",
+            f"({size[r]} and {size[s]} people); edges in cells of 90 % or more: "
+            f"{100 * certain:.2f} % by counting, {100 * by_model:.2f} % by the model",
         )
 
 
 # --- A3 and A4 -------------------------------------------------------------------------------
 
 
-def public_report() -> None:
-    for kind in ("email", "music"):
+def public_report(blocks: Path) -> None:
+    from coterie.anonymize.output import public_summary
+
+    for kind in ("email", "pages"):
         graph = network(kind)
-        release, _ = release_of(graph, infer_edges=False)
-        curve = release.summary.profiles.degree.original
         degrees, n = np.sort(graph.degrees)[::-1], graph.n_nodes
-        exact = shown = 0
+        if hasattr(public_summary, "_public_degree_tail"):
+            from coterie.anonymize.output.public_figures import PublicRounding
+
+            rounding = PublicRounding(n, 10)
+            curve = public_summary._public_degree_tail(graph.degrees, rounding)
+            width = rounding.bin_width
+        else:
+            curve = public_summary._degree_tail(graph.degrees)
+            curve = public_summary._pair(curve, curve).original
+            width = 1
+        exact = 0
         for x, y in zip(curve.x, curve.y, strict=True):
             people = int((degrees >= x).sum())
-            digits = f"{y:.3g}"  # as the report prints it
-            step = 10.0 ** -len(digits.partition(".")[2]) if "." in digits else 1.0
-            shown += 1
-            # Numbers of people that would be printed as the same digits, if digits were all.
-            possible = np.arange(max(people - 50, 0), people + 51)
-            alike = possible[np.abs(possible / n - float(digits)) <= step / 2]
-            exact += len(alike) == 1 and alike[0] == people
-        last = curve.x[-1] if len(curve.x) else 0
-        measures = release.summary.utility.original
-        names = (
-            {getattr(m, "key", getattr(m, "name", str(m))) for m in measures}
-            if isinstance(measures, list | tuple)
-            else set(vars(measures))
-        )
-        single = sorted(names & {"degree_max", "diameter", "core_max", "eigenvalues"})
+            # Numbers of people for which the page would show the same share, by its own rule.
+            alike = [c for c in range(n + 1) if c // width == people // width]
+            if width == 1:
+                alike = [c for c in range(n + 1) if float(f"{c / n:.3g}") == float(f"{y:.3g}")]
+            exact += len(alike) == 1
         say(
             "A3",
-            f"{kind}: the degree curve of the original ends at {last:g}, the tenth largest degree "
-            f"is {degrees[9]}, the eleventh {degrees[10]}; {exact} of {shown} points give an exact "
-            f"number of people; figures of single people on the page: {single or 'none'}",
+            f"{kind}: the degree curve of the original ends at {curve.x[-1]}; the tenth largest "
+            f"degree is {degrees[9]}; {exact} of {len(curve.x)} points give an exact number of "
+            "people",
         )
 
 
-def hubs() -> None:
-    base = network("email")
+def drawn_degrees(graph: Graph, classes: Any, seed: int) -> np.ndarray:
+    from coterie.anonymize.draw import degrees
+
+    rng = np.random.default_rng(seed)
+    if hasattr(degrees, "group_degrees"):
+        return degrees.redraw_degrees(degrees.group_degrees(graph.degrees, classes, 10), rng)
+    known = degrees.quantiles_by_class(graph.degrees, classes)
+    return degrees.redraw_degrees(known, classes, rng)
+
+
+def hubs(blocks: Path) -> None:
+    base, labels = network("email"), np.load(blocks / "email.npy")
     source, target = base.edges()
-    rng = np.random.default_rng(3)
-    for hub in (None, 345):
+    for hub in (None, 300, 345):
         s, t = source, target
         if hub is not None:
             top = int(base.degrees.argmax())
-            others = rng.permutation(np.setdiff1d(np.arange(base.n_nodes), [top]))
-            near = np.r_[target[source == top], source[target == top]]
-            more = np.setdiff1d(others, near)[: hub - len(near)]
+            near = np.r_[target[source == top], source[target == top], top]
+            more = np.setdiff1d(np.arange(base.n_nodes), near)[: hub - len(near) + 1]
             s, t = np.r_[source, np.full(len(more), top)], np.r_[target, more]
         graph = Graph.from_edges(s, t, n_nodes=base.n_nodes)
         largest = np.sort(graph.degrees)[::-1]
-        release, _ = release_of(graph, draws=DRAWS, infer_edges=False)
-        drawn = np.array([g.degrees.max() for g in release.graphs])
+        classes = release_classes(graph, labels, 10, 0.85)
+        drawn = np.array([drawn_degrees(graph, classes, seed).max() for seed in range(DRAWS)])
         say(
             "A4",
-            f"email, {'without' if hub is None else 'with'} a hub: true largest degrees "
-            f"{largest[0]}, {largest[1]}; in {DRAWS} releases {drawn.min()} to {drawn.max()}, "
-            f"mean {drawn.mean():.1f} ({100 * (drawn.mean() / largest[0] - 1):+.1f} %)",
+            f"email, largest degrees {largest[0]}, {largest[1]}: in {DRAWS} draws {drawn.min()} to "
+            f"{drawn.max()}, mean {drawn.mean():.1f} ({100 * (drawn.mean() / largest[0] - 1):+.1f} "
+            "%)",
         )
 
 
@@ -375,18 +395,22 @@ def main() -> None:
         "A7": folders,
     }
     parser.add_argument("--only", nargs="*", choices=parts, default=list(parts))
-    chosen = parser.parse_args().only
-    print(f"coterie from {Path(ct.__file__).parents[2]}; default policy {Policy()}")
+    parser.add_argument("--blocks-in", type=Path, default=Path("promises-blocks"))
+    parser.add_argument("--make-blocks", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.make_blocks:
+        make_blocks(arguments.blocks_in)
+        return
+    print(f"coterie from {Path(ct.__file__).parents[2]}")
     with tempfile.TemporaryDirectory() as name:
-        os.environ["COTERIE_STATE"] = str(Path(name) / "unused")
-        for part in chosen:
+        for part in arguments.only:
             run: Any = parts[part]
             if part in ("A5", "A6", "A7"):
                 place = Path(name) / part
                 place.mkdir()
                 run(Desk(place))
             else:
-                run()
+                run(arguments.blocks_in)
 
 
 if __name__ == "__main__":
