@@ -7,6 +7,7 @@ kind were set once so that size, clustering and modularity are near those of a r
 kind; they were not changed after a release had been measured.
 
     python benchmarks/networks.py --out FOLDER [--only KIND …]
+    python benchmarks/networks.py --out FOLDER --people 1000000     one large network with hubs
 """
 
 from __future__ import annotations
@@ -137,19 +138,81 @@ def _add(
     edges.update((a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True) if a != b)
 
 
+def make_large_network(n_nodes: int, rng: Generator, mean_degree: int = 20) -> Graph:
+    """Draw communities of about 400 people with overlapping groups, and hubs, array by array.
+
+    Half of the edges come from groups of 3 to 60 people, a tenth of whose members are from
+    anywhere; the other edges join active people, half of them within a community. The activity is
+    log-normal, so a few people have a hundred times the median. Everybody has an edge.
+    """
+    n, m = n_nodes, n_nodes * mean_degree // 2
+    k = max(2, n // 400)
+    weight = rng.lognormal(0, 0.8, k)
+    community = np.sort(rng.choice(k, n, p=weight / weight.sum()))
+    until = np.r_[0.0, np.cumsum(rng.lognormal(0, 1.2, n))]  # of the activity
+    start = np.searchsorted(community, np.arange(k + 1))
+
+    def active(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        place = low + rng.random(len(low)) * (high - low)
+        return np.minimum(np.searchsorted(until, place, side="right") - 1, n - 1)
+
+    def of_community(c: np.ndarray) -> np.ndarray:
+        return active(until[start[c]], until[start[c + 1]])
+
+    def anybody(size: int) -> np.ndarray:
+        return active(np.zeros(size), np.full(size, until[-1]))
+
+    def with_pairs(found: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        return np.unique(np.r_[found, (low * n + high)[low != high]])
+
+    found = np.zeros(0, np.int64)
+    while len(found) < m // 2:
+        sizes = np.clip(rng.lognormal(2.2, 0.6, (m // 2 - len(found)) // 45 + 10), 3, 60)
+        for size in np.unique(sizes.astype(int)):
+            home = community[rng.integers(0, n, int((sizes.astype(int) == size).sum()))]
+            members = of_community(np.repeat(home, size))
+            foreign = rng.random(len(members)) < 0.1
+            members[foreign] = anybody(int(foreign.sum()))
+            a, b = np.triu_indices(size, 1)
+            density = 0.85 * (max(size, 10) / 10) ** -0.3
+            chosen = rng.random((len(home), len(a))) < density
+            groups = members.reshape(-1, size)
+            found = with_pairs(found, groups[:, a][chosen], groups[:, b][chosen])
+    while (missing := m - len(found)) > 0:
+        a, b = anybody(missing), anybody(missing)
+        stays = rng.random(missing) < 0.5
+        b[stays] = of_community(community[a[stays]])
+        found = with_pairs(found, a, b)
+    source, target = found // n, found % n
+    alone = np.setdiff1d(np.arange(n), np.r_[source, target])
+    new = rng.permutation(n)
+    return Graph.from_edges(
+        new[np.r_[source, alone]], new[np.r_[target, rng.choice(source, len(alone))]], n_nodes=n
+    )
+
+
+def _write(path: Path, graph: Graph) -> None:
+    with path.open("w") as file:
+        file.write(f"# nodes: {graph.n_nodes}\n")
+        np.savetxt(file, np.column_stack(graph.edges()), fmt="%d")
+    print(f"{path}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, largest {max(graph.degrees)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", nargs="*", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--people", type=int, help="draw one large network instead")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
+    if arguments.people:
+        graph = make_large_network(arguments.people, np.random.default_rng(0))
+        _write(arguments.out / f"large-{arguments.people}.txt", graph)
+        return
     for name in arguments.only:
         graph = make_network(KINDS[name], np.random.default_rng(list(KINDS).index(name)))
-        source, target = graph.edges()
-        path = arguments.out / f"{name}.txt"
-        rows = "\n".join(f"{u} {v}" for u, v in zip(source.tolist(), target.tolist(), strict=True))
-        path.write_text(f"# nodes: {graph.n_nodes}\n{rows}\n")
-        print(f"{path}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges")
+        _write(arguments.out / f"{name}.txt", graph)
 
 
 if __name__ == "__main__":

@@ -361,7 +361,8 @@ class Ledger:
                 raise LedgerRefusal(
                     f"this would be release number {before + graphs} of dataset {dataset!r}, the "
                     f"policy allows {max_releases}",
-                    remedy="publish a release that exists, or raise `releases` in the policy",
+                    remedy="publish a release that exists, or raise the limit on releases in the "
+                    "policy",
                 )
 
     def _warn_of_other_names(self, dataset: str, index: dict[str, _Head], print_: str) -> None:

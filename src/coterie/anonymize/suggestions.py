@@ -19,8 +19,9 @@ _LOWER_PROBABILITY = 0.6  # times the limit of the policy
 _LARGER_CLASSES = 2  # times the required size
 
 ALTERNATIVE = (
-    "the alternative is a differentially private release (`epsilon=1`): it bounds what anybody can "
-    "learn about an edge, whatever they know, and keeps less of the network"
+    "the alternative is a differentially private release (coterie sketch, or `epsilon=1` with "
+    "`nodes`): it bounds what anybody can learn about an edge, whatever they know, and keeps less "
+    "of the network"
 )
 
 

@@ -91,8 +91,9 @@ PrivateOption = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Folder for the private audit and report; never publish it (default: "
-        "private/NAME in the state folder, see COTERIE_STATE).",
+        help="Folder for the private audit and report; never publish it. Refused in a tree that "
+        "might be published with the release (default: private/NAME in the state folder, see "
+        "COTERIE_STATE). Example: --private ~/keep/staff",
     ),
 ]
 
@@ -255,11 +256,12 @@ def run(
     if dataset is None:
         dataset = dataset_name_of(graph)
         session.say(f"dataset: {dataset} (from the file name; --dataset sets another name)")
+    inputs = [Path(graph), *(file for file in (policy, attributes) if file is not None)]
     folders = plan_folders(
         out,
         private,
         dataset=dataset,
-        inputs=[graph, *(file for file in (policy, attributes) if file is not None)],
+        inputs=inputs,
         overwrite=overwrite,
         research_truth=research_truth,
     )
@@ -300,8 +302,9 @@ def run(
                 format=output_format.value,
                 overwrite=overwrite,
                 force=force,
-                private=folders.private,
+                private=private,
                 research_truth=research_truth,
+                inputs=inputs,
             )
         result["dataset"] = dataset
         result["private"] = str(folders.private) if written else None

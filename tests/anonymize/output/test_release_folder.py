@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ def test_the_private_folder_is_outside_the_published_tree_by_default(tmp_path: P
 
 
 def test_a_private_folder_is_never_published() -> None:
-    _publish(_plan("a", private="keep"))
+    _publish(_plan("a", private="keep", inputs=["in.csv"]))
     for place in ("keep", "keep/inside", "keep/deep/inside"):
         for overwrite in (False, True):
             with pytest.raises(InputError, match="a private folder"):
@@ -97,9 +98,63 @@ def test_the_private_folder_never_contains_the_folder_to_publish() -> None:
         _plan("keep/a", private="keep")
 
 
-def test_a_private_folder_next_to_the_release_gives_a_warning() -> None:
-    with pytest.warns(ImportantWarning, match="is next to the folder to publish"):
-        _plan("site/a", private="site/keep")
+@pytest.mark.parametrize(
+    ("folder", "private"),
+    [
+        ("site/release", "site/priv"),
+        ("site/release", "./site/../site/priv"),
+        ("site/release", "site/deep/priv"),
+        ("site/2026/release", "site/priv"),
+        ("site/release", "link/priv"),  # a link to the tree
+        ("site/release", "site/away"),  # a link out of the tree, which copies may follow
+        ("link/release", "site/priv"),
+        ("link/release", "site/away"),
+        ("outside", "site/priv"),  # a link into the tree
+    ],
+)
+def test_private_files_are_not_in_a_tree_that_might_be_published(
+    folder: str, private: str, tmp_path: Path
+) -> None:
+    Path("site/real").mkdir(parents=True)
+    Path("link").symlink_to("site")
+    Path("outside").symlink_to("site/real")
+    (tmp_path / "elsewhere").mkdir()
+    Path("site/away").symlink_to(tmp_path / "elsewhere")
+    for inputs in ([], ["-"], [tmp_path / "in.csv"]):
+        with pytest.raises(InputError, match=r"both be in .*site, which might be published"):
+            _plan(folder, private=private, inputs=inputs)
+
+
+def test_private_files_and_release_are_not_in_the_current_folder_without_the_original(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(InputError, match=r"would both be in .*work, which might be"):
+        _plan("release", private="priv", inputs=[tmp_path / "in.csv"])
+    _plan("release", private=str(tmp_path / "priv"), inputs=[tmp_path / "in.csv"])
+
+
+def test_a_tree_with_the_original_may_contain_private_files_and_the_release() -> None:
+    with pytest.warns(ImportantWarning, match="work contains the original, the private folder"):
+        _plan("release", private="keep", inputs=["in.csv"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _plan("release", private="keep/staff", inputs=["in.csv"])
+        _plan("out/release", private="keep/staff", inputs=["data/in.csv"])
+
+
+def test_the_home_folder_may_contain_private_files_and_the_release(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOME", str(Path.cwd()))
+    _plan("release", private="priv")
+
+
+def test_identities_in_a_tree_that_might_be_published_give_a_warning(tmp_path: Path) -> None:
+    with pytest.warns(ImportantWarning, match="never .*site"):
+        _plan("site/release", research_truth="site/who.csv", inputs=["in.csv"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _plan("site/release", research_truth="who.csv", inputs=["in.csv"])
 
 
 def test_private_files_do_not_join_other_files() -> None:
@@ -333,6 +388,7 @@ def test_datasets_do_not_share_a_private_folder() -> None:
         (["--out", "v", "--overwrite"], "not from a release"),
         (["--out", "a.private", "--overwrite"], "a private folder"),
         (["--out", "rel", "--private", "rel/secret"], "in the folder to publish"),
+        (["--out", "site/rel", "--private", "site/priv"], "site, which might be published"),
         (["--out", "rel", "--research-truth", "g.txt"], "this is also an input"),
         (["--out", "rel", "--research-truth", "rel/who.csv"], "in the folder to publish"),
     ],

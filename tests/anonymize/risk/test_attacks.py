@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from coterie.anonymize.risk.attacks import (
     deleted_copy,
     fingerprint_attack,
     guess_everyone_attack,
+    match_fingerprints,
     naive_copy,
     seeded_attack,
     vertex_refinement,
@@ -201,6 +204,38 @@ def test_known_blocks_improve_the_fingerprint_attack(people: Graph) -> None:
     known = fingerprint_attack(people, thinned, (block, published))
     assert (published[known.guess] == block).all()
     assert known.result(identity).correct > alone.result(identity).correct
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4))
+def test_fingerprints_are_matched_to_the_nearest_also_if_many_are_equal(
+    seed: int, values: int
+) -> None:
+    rng = default_rng(seed)
+    here, there = (rng.integers(0, values, (rng.integers(1, 40), 3)) / 2.0 for _ in range(2))
+    found = match_fingerprints(here, there)
+    distance = np.sort(np.linalg.norm(here[:, None] - there[None], axis=2), axis=1)
+    chosen = np.linalg.norm(here - there[found.guess], axis=1)
+    assert np.allclose(chosen, distance[:, 0])
+    second = distance[:, min(1, distance.shape[1] - 1)]
+    assert np.allclose(found.lead, second - distance[:, 0])
+    # People who look like the same nodes are spread over them.
+    nodes = np.flatnonzero((there == there[found.guess[0]]).all(1))
+    people = np.isin(found.guess, nodes)
+    assert len(set(found.guess[people])) == min(people.sum(), len(nodes))
+
+
+def test_networks_in_which_all_look_alike_are_attacked_in_reasonable_time() -> None:
+    """Equal fingerprints and huge hubs once took the square of the number of people."""
+    n = 60_000
+    ring = Graph.from_edges(np.arange(n), (np.arange(n) + 1) % n)
+    started = time.process_time()
+    assert (fingerprint_attack(ring, ring).guess >= 0).all()
+    star = naive_copy(Graph.from_edges(np.zeros(n, int), np.arange(1, n + 1)), default_rng(0))
+    same = Graph.from_edges(np.zeros(n, int), np.arange(1, n + 1))
+    found = seeded_attack(same, star, np.arange(10), default_rng(1))
+    assert (found.guess < 0).all()  # a hub of 60,000 says nothing about who its neighbours are
+    assert time.process_time() - started < 20
 
 
 def test_averaging_counts_true_edges_among_repeated_pairs() -> None:

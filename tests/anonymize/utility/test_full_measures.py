@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import igraph
 import networkx as nx
 import numpy as np
@@ -141,6 +143,15 @@ def test_cores_equal_networkx(network: nx.Graph, graph: Graph) -> None:
 def test_smallest_eigenvalue(network: nx.Graph, graph: Graph) -> None:
     expected = np.linalg.eigvalsh(nx.to_numpy_array(network, nodelist=range(305)))[0]
     assert smallest_eigenvalue(graph) == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_smallest_eigenvalue_of_a_long_path_takes_bounded_time() -> None:
+    """Those of a path of 30,000 people are closer together than 1e-8."""
+    n = 30_000
+    path = Graph.from_edges(np.arange(n - 1), np.arange(1, n))
+    started = time.process_time()
+    assert smallest_eigenvalue(path) == pytest.approx(-2, abs=0.01)
+    assert time.process_time() - started < 30  # minutes before
 
 
 def test_hubs_hold_a_network_together(graph: Graph) -> None:

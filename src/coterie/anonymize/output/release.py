@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -157,6 +158,7 @@ class Release:
         private: str | PathLike[str] | None = None,
         research_truth: str | PathLike[str] | None = None,
         ledger: Ledger | None = None,
+        inputs: Sequence[str | PathLike[str]] = (),
     ) -> Path:
         """Write the folder to publish, and the private files of the owner.
 
@@ -181,12 +183,16 @@ class Release:
             Write a refused release. The audit and the report say so.
         private : str or path-like, optional
             Folder for the private files: new, empty, or the private folder of an earlier release.
+            It must not be in a tree with `folder` that might be published as a whole, see `inputs`.
             The default is private/DATASET/FOLDER in the state folder, see `private_folder`.
         research_truth : str or path-like, optional
             Also write the table published,original that says who is who. It must be outside the
             folder and must never be published. Only for a single draw.
         ledger : Ledger, optional
             Where the release is counted. The default is the ledger that the release was made with.
+        inputs : sequence of str or path-like, default=()
+            Files of the original. They must not be in `folder`. A tree that contains one of them
+            is never published as a whole, so it may contain `folder` and `private`.
 
         Returns
         -------
@@ -216,6 +222,7 @@ class Release:
             target,
             private,
             dataset=self._dataset,
+            inputs=inputs,
             overwrite=overwrite,
             research_truth=research_truth,
         )

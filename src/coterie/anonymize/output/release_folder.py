@@ -71,7 +71,7 @@ def plan_folders(
 ) -> ReleaseFolders:
     """Check every place that a release reads and writes; raise InputError for the first problem.
 
-    `inputs` are the files that the command reads. Nothing is created.
+    `inputs` are the files that the command reads, the original first. Nothing is created.
     """
     given = Path(folder)
     if given.is_symlink() and not given.exists():
@@ -82,10 +82,14 @@ def plan_folders(
     _check_place_to_publish(given, publish)
     _check_inputs(given, publish, inputs)
     _check_private_place(secret, hidden, publish)
+    if private is not None:
+        _check_private_tree(secret, given, inputs)
     replaces = _check_content(given, publish, overwrite)
     identity_map = None
     if research_truth is not None:
-        identity_map = _check_identity_map(Path(research_truth), publish, inputs)
+        truth = Path(research_truth)
+        identity_map = _check_identity_map(truth, publish, inputs)
+        _warn_of_identities(truth, given, inputs)
     for place in (publish, hidden):
         _check_writable(place)
     return ReleaseFolders(publish, hidden, replaces, identity_map)
@@ -252,13 +256,6 @@ def _check_private_place(given: Path, private: Path, publish: Path) -> None:
             path=given,
             remedy="choose another place for `private`",
         )
-    if private.parent == publish.parent:
-        warnings.warn(
-            f"the private folder {given} is next to the folder to publish: publish "
-            f"{publish.name} only, not the folder that contains both",
-            ImportantWarning,
-            stacklevel=4,
-        )
     for place in (private, *private.parents):
         if _registered(place) is not None:
             raise InputError(
@@ -274,6 +271,70 @@ def _check_private_place(given: Path, private: Path, publish: Path) -> None:
             path=given,
             remedy="choose a new or empty folder for `private`",
         )
+
+
+def _check_private_tree(
+    private: Path, publish: Path, inputs: Sequence[str | os.PathLike[str]]
+) -> None:
+    """Raise InputError if the private folder and the release are in a tree that may be published.
+
+    A tree that contains the original too is never published as a whole. There the command only
+    warns, and only of two folders next to each other.
+    """
+    for tree, contains_original in _shared_trees(private, publish, inputs):
+        if not contains_original:
+            raise InputError(
+                f"the private folder and the folder to publish ({publish}) would both be in "
+                f"{tree}, which might be published as a whole",
+                path=private,
+                remedy="choose a place outside that folder for `private`, or leave it out: the "
+                "default is in the state folder",
+            )
+        if tree == _absolute(publish).parent == _absolute(private).parent:
+            _warn_of_tree(f"{tree} contains the original, the private folder", tree, publish)
+
+
+def _warn_of_identities(
+    table: Path, publish: Path, inputs: Sequence[str | os.PathLike[str]]
+) -> None:
+    """Warn if the table of identities and the release are in a tree that may be published."""
+    for tree, contains_original in _shared_trees(table, publish, inputs):
+        if not contains_original:
+            _warn_of_tree(f"{tree} contains the table of identities {table}", tree, publish)
+            return
+
+
+def _warn_of_tree(what: str, tree: Path, publish: Path) -> None:
+    warnings.warn(
+        f"{what} and the folder to publish: publish {publish} only, never {tree}",
+        ImportantWarning,
+        stacklevel=5,
+    )
+
+
+def _shared_trees(
+    secret: Path, publish: Path, inputs: Sequence[str | os.PathLike[str]]
+) -> list[tuple[Path, bool]]:
+    """Return the smallest folders that contain both paths, and whether the original is in them.
+
+    Folders that contain the home folder are left out. There can be several: links count as they
+    are written and where they lead, because a copy of a tree may keep or follow them.
+    """
+    home = Path.home().resolve()
+    sources = [Path(source) for source in inputs if str(source) != "-"]
+    known = [place for source in sources for place in (_absolute(source), source.resolve())]
+    found = {}
+    for one in (_absolute(secret), secret.resolve()):
+        for other in (_absolute(publish), publish.resolve()):
+            tree = Path(os.path.commonpath([one, other]))
+            if not home.is_relative_to(tree):
+                found[tree] = any(source.is_relative_to(tree) for source in known)
+    return sorted(found.items(), key=lambda pair: -len(pair[0].parts))
+
+
+def _absolute(path: Path) -> Path:
+    """Return the absolute path without following links."""
+    return Path(os.path.abspath(path))
 
 
 def _check_content(given: Path, folder: Path, overwrite: bool) -> dict[str, str] | None:

@@ -224,13 +224,50 @@ def match_fingerprints(
     who = np.arange(len(here)) if people is None else people
     from scipy.spatial import cKDTree  # here: loading it takes long
 
-    tree = cKDTree(there, balanced_tree=False)
-    far, nearest = tree.query(here[who], k=min(2, len(there)))
-    far, nearest = far.reshape(len(who), -1), nearest.reshape(len(who), -1)
+    # Equal fingerprints are matched once: a tree of many equal points takes the square of the time.
+    mine, kind = _distinct_rows(here[who])
+    theirs, kind_there = _distinct_rows(there)
+    tree = cKDTree(there[theirs], balanced_tree=False)
+    far, nearest = tree.query(here[who][mine], k=min(2, len(theirs)))
+    far, nearest = far.reshape(len(mine), -1), nearest.reshape(len(mine), -1)
+    size = np.bincount(kind_there, minlength=len(theirs))
+    found = nearest[:, 0][kind]  # the kind of node that each person looks like
+    # People who look like the same nodes are spread over them.
+    turn = _places_within(found) % size[found]
+    members = np.argsort(kind_there, kind="stable")
+    node = members[(np.cumsum(size) - size)[found] + turn]
     guess, lead = np.full(len(here), -1, np.int32), np.zeros(len(here))
-    guess[who] = np.where(far[:, 0] < _BLOCK_DISTANCE / 2, nearest[:, 0], -1)
-    lead[who] = far[:, -1] - far[:, 0]
+    guess[who] = np.where(far[kind, 0] < _BLOCK_DISTANCE / 2, node, -1)
+    lead[who] = np.where(size[found] > 1, 0.0, (far[:, -1] - far[:, 0])[kind])
     return Matching(np.empty(0, np.int64), guess, lead, None if people is None else len(people))
+
+
+def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each distinct row is found first, and the number of each row's kind.
+
+    >>> _distinct_rows(np.array([[0.5, 1.0], [2.0, 1.0], [0.5, 1.0]]))[1].tolist() in (
+    ...     [0, 1, 0], [1, 0, 1])
+    True
+    """
+    key = np.zeros(len(rows), np.uint64)
+    for column in np.ascontiguousarray((rows + 0.0).T).view(np.uint64):  # -0.0 becomes 0.0
+        key = (key ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+    return first, kind
+
+
+def _places_within(kind: np.ndarray) -> np.ndarray:
+    """Return how many earlier elements are of the same kind.
+
+    >>> _places_within(np.array([3, 1, 3, 3])).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(kind, kind="stable")
+    size = np.bincount(kind)
+    place = np.empty(len(kind), np.int64)
+    place[order] = np.arange(len(kind)) - np.repeat(np.cumsum(size) - size, size)
+    return place
 
 
 def fingerprints(graph: Graph) -> np.ndarray:

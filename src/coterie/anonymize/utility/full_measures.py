@@ -39,6 +39,7 @@ from coterie.engine import Engine
 from coterie.kernels.graphs.triangles import core_numbers
 
 _EFFECTIVE = 0.9  # share of the connected pairs within the effective diameter
+_RESTARTS, _LARGE_BASIS = 100, 80  # of the search for an eigenvalue
 
 
 class Cores(NamedTuple):
@@ -257,16 +258,21 @@ def smallest_eigenvalue(graph: Graph) -> float:
     if graph.n_nodes <= 40:
         return float(np.linalg.eigvalsh(graph.csr.toarray())[0])
     start = np.random.default_rng(0).standard_normal(graph.n_nodes)
-    try:
-        values = eigsh(
-            graph.csr,
-            1,
-            which="SA",
-            v0=start,
-            ncv=20,
-            tol=min(eigenvalue_tolerance(graph), 1e-3),
-            return_eigenvectors=False,
-        )
-    except ArpackNoConvergence as stopped:
-        values = stopped.eigenvalues
+    # Long paths have eigenvalues so close together that the usual precision would take hours.
+    first = (20, min(eigenvalue_tolerance(graph), 1e-3))
+    for basis, tolerance in (first, (min(_LARGE_BASIS, graph.n_nodes), 1e-2)):
+        try:
+            values = eigsh(
+                graph.csr,
+                1,
+                which="SA",
+                v0=start,
+                ncv=basis,
+                maxiter=_RESTARTS,
+                tol=tolerance,
+                return_eigenvectors=False,
+            )
+            break
+        except ArpackNoConvergence as stopped:
+            values = stopped.eigenvalues
     return float(values[0]) if len(values) else float("nan")

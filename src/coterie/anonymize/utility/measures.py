@@ -29,8 +29,9 @@ _SPECTRUM = 20
 # eigenvalues converge first: on a planted graph with a million edges the first three had the same
 # eight digits with all three residuals.
 # The eigenvalues of a long path are so close together that they hardly converge: after this many
-# restarts (other networks need one or two) the largest residual is used.
-_RESTARTS = 100
+# restarts (other networks need one or two; fewer are tried in large graphs, where each takes a
+# second) the largest residual is used.
+_RESTARTS, _FEWEST_RESTARTS, _RESTART_WORK = 100, 10, 2_000_000
 _RESIDUALS = ((250_000, 1e-6), (2_000_000, 1e-3), (math.inf, 1e-2))
 
 
@@ -206,6 +207,7 @@ def spectrum(graph: Graph, count: int = _SPECTRUM) -> list[float]:
         values = np.linalg.eigvalsh(graph.csr.toarray()) if graph.n_nodes else np.empty(0)
     else:
         start = np.ones(graph.n_nodes) / np.sqrt(graph.n_nodes)
+        restarts = int(np.clip(_RESTART_WORK // graph.n_nodes, _FEWEST_RESTARTS, _RESTARTS))
         for tolerance in (eigenvalue_tolerance(graph), _RESIDUALS[-1][1]):
             try:
                 values = eigsh(
@@ -215,7 +217,7 @@ def spectrum(graph: Graph, count: int = _SPECTRUM) -> list[float]:
                     v0=start,
                     # Large, because eigenvalues of random graphs are close together
                     ncv=min(4 * count, graph.n_nodes),
-                    maxiter=_RESTARTS,
+                    maxiter=restarts,
                     tol=tolerance,
                     return_eigenvectors=False,
                 )

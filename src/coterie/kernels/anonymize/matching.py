@@ -14,6 +14,10 @@ import numpy as np
 
 from coterie.kernels.numba.dispatch import njit
 
+# A matched hub with more neighbours than this says next to nothing about who they are, and visiting
+# all of them from each of them would take the square of their number.
+_MOST_NEIGHBOURS = 20_000
+
 
 class MatchingRows(NamedTuple):
     """The sparse rows of a graph and 1 / sqrt(degree) of its nodes."""
@@ -28,13 +32,14 @@ def _best_candidate(v, here, there, matching, score, touched):
     """Return (best published node for v, eccentricity of its score); (-1, 0) without a candidate.
 
     The score of a candidate is the number of matched neighbours of v that are also its own
-    neighbours, divided by the square root of its degree. The eccentricity is the distance between
+    neighbours (hubs beyond `_MOST_NEIGHBOURS` aside), divided by the square root of its degree. The
+    eccentricity is the distance between
     the best and the second-best score, in standard deviations of all scores.
     """
     count = 0
     for slot in range(here.indptr[v], here.indptr[v + 1]):
         image = matching[here.indices[slot]]
-        if image < 0:
+        if image < 0 or there.indptr[image + 1] - there.indptr[image] > _MOST_NEIGHBOURS:
             continue
         for far in range(there.indptr[image], there.indptr[image + 1]):
             w = there.indices[far]

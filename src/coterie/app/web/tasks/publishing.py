@@ -205,7 +205,7 @@ def release(context: TaskContext) -> JsonObject:
     context.stage("writing")
     folder = context.folder / settings["folder_name"]
     private = _private_folder(settings)
-    made.write(folder, private=private)
+    made.write(folder, private=private, inputs=[settings["path"]])
     result["private"] = str(private or made.private_folder(folder))
     result["sections"] = sections_json(release_report.compose(made.summary))
     _pack(folder, context.folder)
