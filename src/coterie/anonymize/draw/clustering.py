@@ -25,6 +25,9 @@ from coterie.models.hard.label_tools import renumber
 # Communities with more edges are divided into communities of their own first: the clustering takes
 # too long for them. This bounds the time of a release by a multiple of the edges.
 _CLUSTERED_EDGES = 300_000
+# Clusterings per community. More of them take most of the time and lower the entropy by less than
+# .2 % (measured on four networks of 988 to 16,726 people).
+_CLUSTERINGS = 6
 # People per block, by default.
 _LEAST_PEOPLE, _MOST_PEOPLE = 40, 100
 
@@ -63,7 +66,7 @@ def cluster_for_release(
     smaller than `2 * min_block_size`, if that is possible. Otherwise the whole graph is clustered.
     """
     if not degree_corrected:
-        return _cluster(graph, n_blocks, False, min_block_size, rng, engine, callback)
+        return _cluster(graph, n_blocks, min_block_size, rng, engine, callback)
     search = _Search(2 * min_block_size, rng, engine, callback)
     return _divide_communities(graph, n_blocks, search)
 
@@ -94,7 +97,14 @@ def _divide_communities(graph: Graph, n_blocks: int, search: _Search) -> np.ndar
                 within = _divide_communities(community, k, search)
             else:
                 within = _cluster(
-                    community, k, True, search.least, search.rng, search.engine, search.callback
+                    community,
+                    k,
+                    search.least,
+                    search.rng,
+                    search.engine,
+                    search.callback,
+                    objective="degree-corrected",
+                    max_iter=_CLUSTERINGS,
                 )
         labels[members] = used + within
         used += int(within.max(initial=0)) + 1
@@ -207,19 +217,22 @@ def _induced(graph: Graph, members: np.ndarray) -> Graph:
 def _cluster(
     graph: Graph,
     n_blocks: int,
-    degree_corrected: bool,
     min_block_size: int,
     rng: RandomState,
     engine: Engine | None,
     callback: Callback,
+    *,
+    objective: str = "simple",
+    max_iter: int = 300,
 ) -> np.ndarray:
     """Return the blocks that `search="best"` finds."""
     from coterie.models.hard.estimator import GeneralizedKMeans
 
     model = GeneralizedKMeans(
         n_blocks,
-        objective="degree-corrected" if degree_corrected else "simple",
+        objective=objective,
         search="best",
+        max_iter=max_iter,
         min_block_size=min_block_size,
         rng=rng,
     )
