@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.data.byte_source import PathLike, place_name, read_all
 from coterie.data.text_layout import WantedColumns, header_roles, make_layout
 from coterie.data.text_reader import Columns, max_nodes
@@ -75,7 +76,7 @@ def _add(columns: Columns, data: pa.Table) -> None:
     columns.rows += data.num_rows
 
 
-def write_parquet(columns: dict[str, Any], file: IO[bytes], notes: dict[str, Any]) -> None:
+def write_parquet(columns: dict[str, Any], file: IO[bytes], notes: JsonObject) -> None:
     """Write columns, and the notes of a graph (nodes, isolated) in the metadata."""
     arrays = {name: pa.array(column) for name, column in columns.items()}
     metadata = {_KEY: json.dumps(notes).encode()} if notes else None

@@ -14,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from coterie.base.errors import ImportantWarning, InputError
+from coterie.base.json_values import JsonObject
 from coterie.data.atomic_files import atomic_write
 from coterie.data.byte_source import PathLike, suffixes
 from coterie.data.dataframes import edge_columns, rating_columns
@@ -157,7 +158,7 @@ def _whole_numbers(weights: np.ndarray) -> np.ndarray:
     return weights
 
 
-def _notes(graph: Graph) -> dict[str, Any]:
+def _notes(graph: Graph) -> JsonObject:
     """Return facts that the edges do not contain: the number of nodes, or nodes without edges."""
     if graph.ids.dtype.kind == "i" and np.array_equal(graph.ids, np.arange(graph.n_nodes)):
         return {"nodes": graph.n_nodes}
@@ -256,7 +257,7 @@ def _from_list(column: list[Any]) -> np.ndarray:
     return array
 
 
-def _write_parquet(path: PathLike, columns: dict[str, np.ndarray], notes: dict[str, Any]) -> None:
+def _write_parquet(path: PathLike, columns: dict[str, np.ndarray], notes: JsonObject) -> None:
     from coterie.data.parquet import write_parquet
 
     with atomic_write(path, "wb") as file:

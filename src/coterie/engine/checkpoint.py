@@ -23,7 +23,7 @@ from safetensors.numpy import save
 from coterie.base.array_checks import file_errors
 from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
-from coterie.base.json_values import json_value
+from coterie.base.json_values import JsonObject, json_value
 from coterie.base.progress import Iteration
 from coterie.data.writers import atomic_write
 
@@ -63,7 +63,7 @@ def save_checkpoint(
 
 def load_checkpoint(
     path: str | PathLike[str], kind: str
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+) -> tuple[dict[str, np.ndarray], JsonObject]:
     """Return the arrays and the facts of a checkpoint of this kind."""
     remedy = REMEDY
     if not Path(path).is_file():
@@ -154,7 +154,7 @@ class Checkpoint(NamedTuple):
     """The content of a checkpoint file: arrays by name, and everything else as JSON."""
 
     arrays: dict[str, np.ndarray]
-    facts: dict[str, Any]
+    facts: JsonObject
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ _BIT_GENERATORS: dict[str, Callable[[], BitGenerator]] = {
 }
 
 
-def generator_state(rng: Generator) -> dict[str, Any]:
+def generator_state(rng: Generator) -> JsonObject:
     """Return the state of a generator as JSON.
 
     >>> rng = np.random.default_rng(0)

@@ -22,6 +22,7 @@ from safetensors.numpy import load, save
 
 from coterie.base.array_checks import ArrayError, check_array, file_errors
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.data.writers import atomic_write
 
 FORMAT = 1
@@ -62,9 +63,7 @@ def write_shard(folder: Path, number: int, part: Any) -> ShardRef:
     return ShardRef(str(path), hashlib.sha256(content).hexdigest(), type(part))
 
 
-def write_manifest(
-    folder: Path, refs: list[ShardRef], kind: type[Any], whole: dict[str, Any]
-) -> None:
+def write_manifest(folder: Path, refs: list[ShardRef], kind: type[Any], whole: JsonObject) -> None:
     """Write the manifest, last of all: a folder without it is not a set of shards."""
     manifest = {
         "format": FORMAT,
@@ -76,7 +75,7 @@ def write_manifest(
         json.dump(manifest, file, indent=1)
 
 
-def read_manifest(folder: Path, kind: type[Any]) -> tuple[list[ShardRef], dict[str, Any]]:
+def read_manifest(folder: Path, kind: type[Any]) -> tuple[list[ShardRef], JsonObject]:
     """Return the shards of a folder and the facts about the whole."""
     path = Path(folder) / MANIFEST
     try:

@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from coterie.base.array_checks import ArrayError, check_array, file_errors
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.base.machine import free_memory, physical_memory
 from coterie.data import Graph, Ratings
 from coterie.engine.shard_storage import (
@@ -147,7 +148,7 @@ def open_shards(folder: str | Path) -> ShardedGraph | ShardedRatings:
         return _sharded_ratings(folder, shards, whole)
 
 
-def _sharded_graph(folder: Path, shards: list[ShardRef], whole: dict[str, Any]) -> ShardedGraph:
+def _sharded_graph(folder: Path, shards: list[ShardRef], whole: JsonObject) -> ShardedGraph:
     n, edges = _count(whole, "n_nodes"), _count(whole, "n_edges")
     directed, weighted = whole["directed"], whole["weighted"]
     if not (isinstance(directed, bool) and isinstance(weighted, bool)):
@@ -161,7 +162,7 @@ def _sharded_graph(folder: Path, shards: list[ShardRef], whole: dict[str, Any]) 
     return ShardedGraph(folder, limited, cuts, n, edges, directed, weighted, weights)
 
 
-def _sharded_ratings(folder: Path, shards: list[ShardRef], whole: dict[str, Any]) -> ShardedRatings:
+def _sharded_ratings(folder: Path, shards: list[ShardRef], whole: JsonObject) -> ShardedRatings:
     users, items, ratings = (_count(whole, name) for name in ("n_users", "n_items", "n_ratings"))
     values = _rising("values", whole["values"])
     cuts = _cuts(whole["cuts"], users, len(shards))
@@ -169,7 +170,7 @@ def _sharded_ratings(folder: Path, shards: list[ShardRef], whole: dict[str, Any]
     return ShardedRatings(folder, limited, cuts, users, items, ratings, values)
 
 
-def _count(whole: dict[str, Any], name: str) -> int:
+def _count(whole: JsonObject, name: str) -> int:
     value = whole[name]
     if type(value) is not int or not 0 <= value < 2**48:
         raise ArrayError(f"{name}: {value!r} is not a count")

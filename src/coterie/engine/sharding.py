@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Progress, silent
 from coterie.data.byte_source import PathLike
 from coterie.data.file_format import find_format
@@ -208,7 +209,7 @@ def shard_ratings(
     return result
 
 
-def _manifest_facts(result: GraphSharding | RatingSharding) -> dict[str, Any]:
+def _manifest_facts(result: GraphSharding | RatingSharding) -> JsonObject:
     """Return the JSON of a result for the manifest, which counts its shards itself."""
     return {k: v for k, v in result._asdict().items() if k not in ("shards", "rows")}
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Progress, silent
 from coterie.data import Ratings
 from coterie.data.features import FeatureTable
@@ -84,7 +85,7 @@ class Evaluation:
         left_out = () if self.ranked else RankingMetrics._fields
         return [name for name in METRIC_NAMES if name not in left_out]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the means under their own names, and the spreads and folds.
 
         Metrics of rankings are left out if they could not be measured.

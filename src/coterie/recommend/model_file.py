@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
@@ -19,6 +18,7 @@ from safetensors.numpy import save as write_tensors
 from coterie.base.array_checks import ArrayError, check_array, file_errors
 from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.data.writers import atomic_write
 from coterie.models.base import Estimator
 from coterie.models.interaction.estimator import FittedInteractions
@@ -115,12 +115,12 @@ def load_recommender(path: str | os.PathLike[str]) -> Recommender:
         return Recommender._from_state(_state(header, tensors, path))
 
 
-def _header(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+def _header(content: bytes, path: str | os.PathLike[str]) -> JsonObject:
     """Return the JSON header of a file in a format that can be read."""
     length = int.from_bytes(content[:8], "little")
     try:
         outer = json.loads(content[8 : 8 + length]) if length <= len(content) else None
-        header: dict[str, Any] = json.loads(outer["__metadata__"][_KEY])  # type: ignore[index]
+        header: JsonObject = json.loads(outer["__metadata__"][_KEY])  # type: ignore[index]
         version = int(header["format"])
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         raise InputError(
@@ -139,7 +139,7 @@ def _header(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _state(
-    header: dict[str, Any], tensors: dict[str, np.ndarray], path: str | os.PathLike[str]
+    header: JsonObject, tensors: dict[str, np.ndarray], path: str | os.PathLike[str]
 ) -> FittedState:
     """Return the state that a file holds."""
     adapter_class = adapter_of_kind(header["kind"])
@@ -214,7 +214,7 @@ def _interactions(
         raise InputError(str(error), path=path, remedy="save the model again") from error
 
 
-def _plain_parameters(model: Estimator) -> dict[str, Any]:
+def _plain_parameters(model: Estimator) -> JsonObject:
     """Return those parameters of a model that a file can hold."""
     return {
         name: value
@@ -223,7 +223,7 @@ def _plain_parameters(model: Estimator) -> dict[str, Any]:
     }
 
 
-def _estimator(header: dict[str, Any], path: str | os.PathLike[str]) -> Estimator:
+def _estimator(header: JsonObject, path: str | os.PathLike[str]) -> Estimator:
     """Return the unfitted estimator that a header describes."""
     model_class = model_class_named(header["estimator"])
     if model_class is None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from coterie.base.json_values import JsonObject
 from coterie.report.page import Figure, Panel, Section
 
 HOLDS, FAILS, REMARK = "holds", "does not hold", "holds with a remark"
@@ -51,7 +52,7 @@ class Outcome:
     figures: list[Figure] = field(default_factory=list)
     tables: list[Panel] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
-    records: list[dict[str, Any]] = field(default_factory=list)
+    records: list[JsonObject] = field(default_factory=list)
 
     @property
     def place(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import coterie as ct
+from coterie.base.json_values import JsonObject
 from coterie.base.progress import Iteration
 from coterie.data import Ratings
 from coterie.recommend.evaluation import fold_rows
@@ -45,7 +46,7 @@ class RatingRun:
         within = [h.entropy for h in self.history if h.seconds <= seconds]
         return min(within, default=float("nan"))
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """Return a row of the CSV file."""
         return {
             "method": self.method,

@@ -9,6 +9,7 @@ import numpy as np
 from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
 from coterie.anonymize.risk.attack_suite import usable_seeds
 from coterie.anonymize.risk.attacks import choose_seeds, naive_copy, seeded_attack
+from coterie.base.json_values import JsonObject
 from coterie.report.charts import Axis, ChartTable, Reference, Series, percent, short, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Figure, Panel
@@ -35,7 +36,7 @@ class TradeoffPoint(NamedTuple):
     certain: tuple[float, ...]  # share of original edges in cells with p >= 0.5, 0.9, 1
     found: int  # people identified by the seeded attack
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """Return a row of the CSV file."""
         shares = {f"edges_p_{p:g}": share for p, share in zip(_CERTAIN, self.certain, strict=True)}
         return {k: v for k, v in self._asdict().items() if k != "certain"} | shares

@@ -7,9 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from coterie.base.json_values import as_json
+from coterie.base.json_values import JsonObject, as_json
 from coterie.data.writers import atomic_write
 from coterie.report.charts import ChartTable, short, standalone
 from coterie.report.charts.drawing import Cell
@@ -32,7 +31,7 @@ class Reproduction:
         """Every claim with its table or figure."""
         return [(outcome, claim) for outcome in self.outcomes for claim in outcome.claims]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return what results.json contains: machines, claims, tables and rows."""
         return {
             "seconds": self.seconds,

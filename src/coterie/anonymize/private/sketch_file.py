@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from safetensors import SafetensorError
@@ -28,6 +28,7 @@ from coterie.anonymize.private.budget import (
 from coterie.anonymize.private.noise import ANSWER_LIMIT
 from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 
 FORMAT = 1
 _KEY = "coterie sketch"
@@ -49,7 +50,7 @@ def to_bytes(answers: SketchAnswers) -> bytes:
         name: np.ascontiguousarray(getattr(answers, name), dtype) for name, dtype in _ARRAYS.items()
     }
     tensors |= _packed_ids(answers.node_ids)
-    header: dict[str, Any] = {
+    header: JsonObject = {
         "format": FORMAT,
         "rules": answers.rules,
         "nodes": answers.n_nodes,
@@ -95,12 +96,12 @@ def _refuse(path: str | os.PathLike[str], problem: str) -> NoReturn:
     raise InputError(problem, path=path, remedy=_REMEDY) from None
 
 
-def _header(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+def _header(content: bytes, path: str | os.PathLike[str]) -> JsonObject:
     """Return the JSON header of a file in a format that can be read."""
     length = int.from_bytes(content[:8], "little")
     try:
         outer = json.loads(content[8 : 8 + length]) if length <= len(content) else None
-        header: dict[str, Any] = json.loads(outer["__metadata__"][_KEY])  # type: ignore[index]
+        header: JsonObject = json.loads(outer["__metadata__"][_KEY])  # type: ignore[index]
         version, rules = header["format"], header["rules"]
         if not (_is_count(version, 10**6) and _is_count(rules, 10**6)):
             raise ValueError
@@ -120,7 +121,7 @@ def _header(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     return header
 
 
-def _checked(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> SketchAnswers:
+def _checked(header: JsonObject, tensors: dict[str, np.ndarray]) -> SketchAnswers:
     """Return the answers, after checking types, shapes, ranges and what the rules determine."""
     _require(_is_count(header.get("nodes"), 2**31 - 1), "the number of nodes")
     _require(isinstance(header.get("epsilon"), str), "epsilon")

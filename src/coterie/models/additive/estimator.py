@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from os import PathLike
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
+from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Ratings
@@ -391,7 +392,7 @@ class AdditiveBlockModel(Estimator):
         )
         return AdditiveFitState(keys, kinds)
 
-    def _fingerprint(self, inputs: ChainInputs) -> dict[str, Any]:
+    def _fingerprint(self, inputs: ChainInputs) -> JsonObject:
         """Return the data and settings that a resumed fit must share with its checkpoint."""
         observed = inputs.observed
         given = {**self.get_params(), "n_groups": list(group_counts(self))}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from coterie.base.array_checks import ArrayError, check_array, check_like
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.base.progress import Iteration
 from coterie.base.randomness import RandomState, as_generator
 from coterie.engine.checkpoint import (
@@ -205,7 +205,7 @@ def load_fit(file: RunCheckpoint) -> HardFitState | None:
         return _unpacked(*saved)
 
 
-def _unpacked(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> HardFitState:
+def _unpacked(arrays: dict[str, np.ndarray], facts: JsonObject) -> HardFitState:
     fit = HardFitState(generator_from(facts["rng"]))
     for number, run in enumerate(facts["finished"]):
         labels = tuple(in_order(arrays, f"run{number}"))

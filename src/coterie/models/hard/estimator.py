@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from coterie.base.errors import AssumptionWarning, InputError
+from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Graph, Ratings
@@ -802,7 +803,7 @@ class GeneralizedKMeans(GraphResults):
         count = max(int(labels.max(initial=-1)) + 1, requested or 1)
         return task._replace(n_blocks=(count,)), found._replace(labels=(labels,))
 
-    def _fingerprint(self, data: Any) -> dict[str, Any]:
+    def _fingerprint(self, data: Any) -> JsonObject:
         """Return what a checkpoint must agree with: the data and the parameters of the run."""
         free = _MAY_CHANGE_ON_RESUME if self.search == "paper" else ("rng",)
         given = {n: v for n, v in self.get_params().items() if n not in free}

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
+from coterie.base.json_values import JsonObject
 
 _INNER = "inner"
 
@@ -26,7 +27,7 @@ class SavedSearch(NamedTuple):
     """A point of a search: arrays by name, and everything else as JSON."""
 
     arrays: dict[str, np.ndarray]
-    facts: dict[str, Any]
+    facts: JsonObject
 
     def inner(self) -> SavedSearch | None:
         """Return the point of the search within this one; None if there was none."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.engine.checkpoint import (
     Checkpoint,
     RunCheckpoint,
@@ -33,7 +34,7 @@ class UnfinishedSoftRun:
 
     state: SoftState
     best: SoftState | None
-    rng: dict[str, Any]  # JSON of the generator's state
+    rng: JsonObject  # JSON of the generator's state
     best_score: float
     history: list[list[Any]]
     scores: list[float]
@@ -157,7 +158,7 @@ def save_fit(
     file.write(arrays, facts | {"unfinished_is_over": over})
 
 
-def _facts(run: SoftRun) -> dict[str, Any]:
+def _facts(run: SoftRun) -> JsonObject:
     """Return the JSON that a checkpoint stores of a finished run; arrays are stored separately."""
     return {
         "entropy": run.entropy,

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.random import Generator
 
+from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Graph, Ratings
@@ -319,7 +320,7 @@ class SoftModel(Estimator):
         """Return how absent pairs are treated, with "auto" decided."""
         return absent_mode(self.absent, getattr(data, "n_nodes", 0))
 
-    def _fingerprint(self, data: Data) -> dict[str, Any]:
+    def _fingerprint(self, data: Data) -> JsonObject:
         """Return the data and settings that a resumed fit must share with its checkpoint."""
         given = {n: v for n, v in self.get_params().items() if n not in _MAY_CHANGE_ON_RESUME}
         given["n_groups"] = np.ravel(self.n_groups).tolist()
