@@ -71,14 +71,14 @@ def test_kernel_gives_the_same_samples_as_the_plain_version(scale: Fraction, sig
 def test_the_quotient_does_not_overflow(u: int, t: int, v: int, s: int) -> None:
     u %= t
     if (u + t * v) // s < 2**62:
-        found = private_noise._quotient(np.int64(u), np.int64(t), np.int64(v), np.int64(s))
+        found = private_noise.quotient(np.int64(u), np.int64(t), np.int64(v), np.int64(s))
         assert found == (u + t * v) // s
 
 
 def test_a_run_ends_where_the_size_no_longer_matters() -> None:
     """Without an end, a run of 2^29 at this scale would give a negative size: 64 bits overflow."""
     t = 2**34 - 1
-    run = int(private_noise._longest_run(np.int64(t), np.int64(1)))
+    run = int(private_noise.longest_run(np.int64(t), np.int64(1)))
     success = [2, 1]  # the coin of probability 1/2 is 0, that of probability 1/3 is not
     words = np.array([0, 0, *success * run, 1], np.int64)  # size 0 within t, its coin; the sign
     out = np.zeros(1, np.int64)
@@ -90,7 +90,7 @@ def test_a_run_ends_where_the_size_no_longer_matters() -> None:
 @given(st.integers(2, 2**62), st.integers(0, 2**63 - 1))
 def test_words_beyond_the_last_complete_round_are_rejected(size: int, word: int) -> None:
     words = np.array([word, 0], np.int64)
-    value, at = private_noise._uniform(words, np.int64(0), np.int64(size))
+    value, at = private_noise.uniform_below(words, np.int64(0), np.int64(size))
     accepted = word < 2**63 // size * size
     assert (value, at) == ((word % size, 1) if accepted else (0, 2))
 
@@ -178,7 +178,7 @@ def test_every_epsilon_gives_scales_that_the_sampler_takes(epsilon: str) -> None
             # a run that is ended gives noise beyond the limit of an answer, whatever the count,
             # and the size still fits into 64 bits
             t, s = scale.numerator, scale.denominator
-            longest = int(private_noise._longest_run(np.int64(t), np.int64(s)))
+            longest = int(private_noise.longest_run(np.int64(t), np.int64(s)))
             assert t * longest // s >= 2 * noise.ANSWER_LIMIT
             assert (t - 1 + t * longest) // s < 2**62
             assert longest <= 2**48

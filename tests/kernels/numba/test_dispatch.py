@@ -247,3 +247,13 @@ def test_python_calls_no_kernel_that_is_for_kernels_only():
             if node not in kernels:
                 named = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
                 assert not named & private, (path, named & private)
+
+
+def test_an_inner_kernel_cannot_be_called_from_python() -> None:
+    """Its compiled form has no entry for Python: calling that would end the process."""
+
+    def _inner(x: int) -> int:
+        return x + 1
+
+    with pytest.raises(TypeError, match="called by other kernels only"):
+        njit()(_inner)(2)

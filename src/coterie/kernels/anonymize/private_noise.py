@@ -9,7 +9,7 @@ so that the law is exact: no rounding, no modulo bias. Used by `anonymize/privat
     t, s   the scale of the noise is t / s: P(z) ~ exp(-|z| s / t)
     signed whether z may be negative (discrete Laplace) or not (geometric)
 
-No product overflows if t < 2^34 and s < 2^42: see `_quotient` and `_longest_run`.
+No product overflows if t < 2^34 and s < 2^42: see `quotient` and `longest_run`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONGEST_RUN = np.int64(2**48)
 
 
 @njit(nogil=True, cache=True)
-def _uniform(words, at, size):
+def uniform_below(words, at, size):
     """Return an integer that is uniform on 0..size - 1, and the next word.
 
     Words above the largest multiple of `size` are rejected, so that no value is more likely.
@@ -51,12 +51,12 @@ def _is_kept(words, at, a, b):
     """
     k = np.int64(1)
     while True:
-        u, at = _uniform(words, at, b)
+        u, at = uniform_below(words, at, b)
         if at < 0:
             return False, at
         if u >= a:
             return k % 2 == 1, at
-        u, at = _uniform(words, at, k)
+        u, at = uniform_below(words, at, k)
         if at < 0:
             return False, at
         if u != 0:
@@ -65,7 +65,7 @@ def _is_kept(words, at, a, b):
 
 
 @njit(nogil=True, cache=True)
-def _quotient(u, t, v, s):
+def quotient(u, t, v, s):
     """Return floor((u + t v) / s) for u < t < 2^34, s < 2^42, v <= 2^48.
 
     v is split at bit 20. Every product is below 2^62, although t v may be larger.
@@ -76,7 +76,7 @@ def _quotient(u, t, v, s):
 
 
 @njit(nogil=True, cache=True)
-def _longest_run(t, s):
+def longest_run(t, s):
     """Return the number of successes v after which the size is at least `_LARGEST_SIZE`.
 
     Going on could only exceed 64 bits: with a scale of 2^26 a run of 2^37 would turn into a
@@ -95,10 +95,10 @@ def fill_noise(words, t, s, signed, out, filled):
     need many words too rare.
     """
     used = np.int64(0)
-    longest = _longest_run(t, s)
+    longest = longest_run(t, s)
     while filled < len(out):
         at = used
-        u, at = _uniform(words, at, t)
+        u, at = uniform_below(words, at, t)
         if at < 0:
             break
         kept, at = _is_kept(words, at, u, t)
@@ -115,10 +115,10 @@ def fill_noise(words, t, s, signed, out, filled):
             v += 1
         if at < 0:
             break
-        size = _quotient(u, t, v, s)
+        size = quotient(u, t, v, s)
         negative = np.int64(0)
         if signed:
-            negative, at = _uniform(words, at, np.int64(2))
+            negative, at = uniform_below(words, at, np.int64(2))
             if at < 0:
                 break
         used = at

@@ -181,6 +181,7 @@ class Kernel:
         self._may_be_plain = not options.get("fastmath") and not function.__module__.startswith(
             _ALWAYS_COMPILED
         )
+        self._is_inner = function.__name__.startswith("_")
         self._many_steps = bool(options.get("many_steps"))
         self._options = {k: v for k, v in options.items() if k not in ("cache", "many_steps")}
         self._dispatcher: Any = None
@@ -193,6 +194,8 @@ class Kernel:
     def __call__(self, *args: Any, **named: Any) -> Any:
         if named:
             args = inspect.signature(self.py_func).bind(*args, **named).args
+        if self._is_inner:
+            raise TypeError(f"{self!r} is called by other kernels only; remove the underscore")
         if self._ready and _mode != PLAIN:
             try:
                 return self._dispatcher(*args)
@@ -423,8 +426,8 @@ def _make_dispatcher(kernel: Kernel) -> Any:
     function = _with_globals(kernel.py_func, _numba_modules.setdefault(kernel.__module__, {}))
     # Nothing here is called from C, and the code for it would take a tenth of the time
     options: dict[str, Any] = {"no_cfunc_wrapper": True, **kernel._options}
-    # A name with an underscore is for other kernels only: nothing that Python could call is made
-    options["no_cpython_wrapper"] = kernel.__name__.startswith("_")
+    # An inner kernel has nothing that Python could call: making it takes time
+    options["no_cpython_wrapper"] = kernel._is_inner
     dispatcher = numba.njit(**options)(function)
     if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
         dispatcher._cache = KernelCache(function, lambda: _fill_globals(kernel.__module__))
