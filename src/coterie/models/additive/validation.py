@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _CHAINS, _SWEEPS, _MIN_SWEEPS, _BURN_IN = 4, 200, 60, 50
 _TOLERANCE = 0.0005
-_FULL_WORK_UP_TO = 2_000_000  # ratings; above, "auto" lowers the numbers of chains and sweeps
+_FULL_WORK_UP_TO = 2_000_000  # ratings; above, "auto" lowers the number of sweeps
 _MIN_FACTORS, _MAX_FACTORS = 8, 64
 _MAX_FACTORS_OF_LARGE, _LARGE = 32, 5_000_000  # ratings; above, more factors would take hours
 _MAX_SAMPLE_BYTES = 1 << 29
