@@ -437,7 +437,7 @@ def test_evaluate_on_splits_and_several_lengths(tmp_path) -> None:
         ),
         (["top", "MODEL", "--user", "u1", "--items", "FEATURES", "--where", "b=9"], "no item"),
         (["top", "MODEL", "--user", "u1", "--candidates", "EMPTY"], "lists no ids"),
-        (["top", "MODEL", "--user", "u1", "--candidates", "FEATURES"], "knows none of the 2"),
+        (["top", "MODEL", "--user", "u1", "--candidates", "FEATURES"], "knows none of the 1 items"),
         (["similar", "MODEL"], "either --item ID or --user ID"),
         (["similar", "MODEL", "--user", "nobody"], "no user 'nobody'"),
         (["evaluate", "TABLE", "--split", "time"], "needs the time of each rating"),

@@ -108,7 +108,7 @@ def communities_of_blocks(block_edges: np.ndarray) -> np.ndarray:
     Uses nothing but the number of edges between blocks, so it discloses nothing that the blocks
     do not.
 
-    >>> communities_of_blocks(np.array([[20, 9, 0], [9, 20, 1], [0, 1, 20]]))
+    >>> communities_of_blocks(np.array([[20, 30, 0], [30, 20, 1], [0, 1, 20]]))
     array([0, 0, 1], dtype=int32)
     """
     between = csr_array(block_edges - np.diag(np.diag(block_edges)))
