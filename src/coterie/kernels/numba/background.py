@@ -41,6 +41,7 @@ import numpy as np
 
 from coterie.kernels.numba import dispatch
 from coterie.kernels.numba.cache import cache_folder
+from coterie.kernels.numba.compile_events import compilation_starts
 from coterie.kernels.numba.compile_plans import compile_plan
 from coterie.kernels.numba.file_lock import lock_file
 
@@ -119,6 +120,7 @@ class BackgroundCompiler:
         if len(missing) < _WORTH_HELPING:
             return
         self._planned = missing
+        compilation_starts(name)  # the command says so before it has loaded what compiling needs
         for _ in range(min(_CORES - 1, _MAX_HELPERS)):
             process = start(self._folder, name)
             if process is not None:
