@@ -162,13 +162,14 @@ def make_large_network(n_nodes: int, rng: Generator, mean_degree: int = 20) -> G
     def anybody(size: int) -> np.ndarray:
         return active(np.zeros(size), np.full(size, until[-1]))
 
-    def with_pairs(found: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def pairs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         low, high = np.minimum(a, b), np.maximum(a, b)
-        return np.unique(np.r_[found, (low * n + high)[low != high]])
+        return (low * n + high)[low != high]
 
     found = np.zeros(0, np.int64)
     while len(found) < m // 2:
         sizes = np.clip(rng.lognormal(2.2, 0.6, (m // 2 - len(found)) // 45 + 10), 3, 60)
+        drawn = [found]
         for size in np.unique(sizes.astype(int)):
             home = community[rng.integers(0, n, int((sizes.astype(int) == size).sum()))]
             members = of_community(np.repeat(home, size))
@@ -178,12 +179,13 @@ def make_large_network(n_nodes: int, rng: Generator, mean_degree: int = 20) -> G
             density = 0.85 * (max(size, 10) / 10) ** -0.3
             chosen = rng.random((len(home), len(a))) < density
             groups = members.reshape(-1, size)
-            found = with_pairs(found, groups[:, a][chosen], groups[:, b][chosen])
+            drawn.append(pairs(groups[:, a][chosen], groups[:, b][chosen]))
+        found = np.unique(np.concatenate(drawn))
     while (missing := m - len(found)) > 0:
         a, b = anybody(missing), anybody(missing)
         stays = rng.random(missing) < 0.5
         b[stays] = of_community(community[a[stays]])
-        found = with_pairs(found, a, b)
+        found = np.unique(np.r_[found, pairs(a, b)])
     source, target = found // n, found % n
     alone = np.setdiff1d(np.arange(n), np.r_[source, target])
     new = rng.permutation(n)
