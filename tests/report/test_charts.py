@@ -161,6 +161,14 @@ def test_block_circles_are_inside_the_picture_and_do_not_overlap(count: int, see
             assert math.hypot(x - x2, y - y2) > 0.75 * (r + r2)
 
 
+def test_the_picture_of_two_blocks_is_not_mostly_empty() -> None:
+    density = np.array([[0.05, 0.4], [0.4, 0.5]])
+    root = parsed(block_graph(["a", "b"], np.array([29, 5]), density, description="d").svg)
+    height = float(root.get("viewBox", "").split()[3])
+    lowest = max(float(c.get("cy", 0)) + float(c.get("r", 0)) for c in of(root, "circle", "block"))
+    assert lowest <= height <= lowest + 10
+
+
 def test_layout_is_deterministic() -> None:
     first, second = np.array([0, 1]), np.array([1, 2])
     weight, radius = np.array([0.5, 0.1]), np.full(3, 10.0)

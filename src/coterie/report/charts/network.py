@@ -84,7 +84,8 @@ def block_graph(
         [names[a], names[b], float(w)] for a, b, w in zip(first, second, weight, strict=True)
     ]
     rows.sort(key=lambda row: -float(row[2] or 0))
-    svg = frame(HEIGHT, description, *lines, *circles, class_="network")
+    height = float((place[:, 1] + radius).max()) + 3 if len(sizes) > 1 else HEIGHT
+    svg = frame(height, description, *lines, *circles, class_="network")
     return Chart(svg, ChartTable(["block", "block", measure], rows))
 
 
