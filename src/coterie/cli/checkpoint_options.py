@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import typer
 
@@ -29,7 +29,14 @@ ResumeOption = Annotated[
 ]
 
 
-def checkpoint_arguments(checkpoint: Path | None, resume: bool) -> dict[str, Any]:
+class CheckpointArguments(TypedDict, total=False):
+    """Keyword arguments of a model's `fit`."""
+
+    checkpoint: Path
+    resume: bool
+
+
+def checkpoint_arguments(checkpoint: Path | None, resume: bool) -> CheckpointArguments:
     """Return the keyword arguments for a model's `fit`."""
     if resume and checkpoint is None:
         raise InputError(

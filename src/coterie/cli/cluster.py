@@ -30,6 +30,7 @@ from coterie.cli.session import Session, command, spell_options
 if TYPE_CHECKING:
     import numpy as np
 
+    from coterie.data.dataframes import TableColumns
     from coterie.models.hard.description.comparison import ComparedModel
     from coterie.models.hard.estimator import GeneralizedKMeans
 
@@ -507,7 +508,7 @@ def _agreement(model: GeneralizedKMeans, known: Truth) -> Agreement:
     )
 
 
-def _labels_table(model: GeneralizedKMeans, data: Any) -> dict[str, Any]:
+def _labels_table(model: GeneralizedKMeans, data: Any) -> TableColumns:
     """Make the columns of the labels file: one row per node; users and items get a side."""
     import numpy as np
 

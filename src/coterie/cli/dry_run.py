@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coterie.base.json_values import JsonObject
+from coterie.cli.reading_options import TextReading
 
 if TYPE_CHECKING:
     from coterie.cli.session import Session
@@ -21,7 +22,7 @@ def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
     """Read every input of a command and show it; nothing is written."""
     from coterie.cli.input_options import load_graph, load_ratings
 
-    reading: dict[str, Any] = {name: given.get(name) for name in ("format", "separator")}
+    reading = TextReading(format=given.get("format"), separator=given.get("separator"))
     objective = str(getattr(given.get("objective"), "value", ""))
     shown: list[Recognised] = []
     for name in (*_GRAPHS, *_RATINGS):
@@ -37,11 +38,14 @@ def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
             likes = bool(given.get("likes")) or objective == "likes"
             load_ratings(session, path, likes=likes, notify=shown.append, **reading)
         else:
-            kind: dict[str, Any] = {
-                "directed": objective == "directed",
-                "weighted": objective == "weighted",
-            }
-            load_graph(session, path, notify=shown.append, **kind, **reading)
+            load_graph(
+                session,
+                path,
+                directed=objective == "directed",
+                weighted=objective == "weighted",
+                notify=shown.append,
+                **reading,
+            )
     if given.get("pairs") is not None:
         _preview_table(session, str(given["pairs"]), ("user", "item"), (), reading)
     for found in shown:
@@ -54,7 +58,7 @@ def _preview_table(
     path: str,
     ids: tuple[str, ...],
     numbers: tuple[str, ...],
-    reading: Mapping[str, Any],
+    reading: TextReading,
 ) -> None:
     from coterie.data.readers import read_columns
 

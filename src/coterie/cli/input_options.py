@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -124,8 +125,8 @@ def load_data(
 
     `weights`: the model of real-valued weights; they are then read, whatever the objective."""
     if Path(path).is_dir():
-        options = {**session.reading.for_graph(), **session.reading.for_ratings()}
-        return load_shards(path, format=format, separator=separator, **options)
+        columns = {**session.reading.for_graph(), **session.reading.for_ratings()}
+        return load_shards(path, {"format": format, "separator": separator, **columns})
     if objective.value in _RATINGS:
         return load_ratings(
             session,
@@ -227,14 +228,14 @@ def _say(session: Session) -> Notify:
     return lambda found: session.say(found.line())
 
 
-def load_shards(path: str, *, holds: str | None = None, **options: Any) -> Any:
+def load_shards(path: str, reading: Mapping[str, object], *, holds: str | None = None) -> Any:
     """Open a folder that `coterie shard` made; `holds` restricts it to graphs or ratings.
 
-    The folder records how its data were read, so options about reading are refused.
+    The folder records how its data were read, so the options in `reading` are refused.
     """
     from coterie.engine.sharded_data import RATINGS, ShardedRatings, open_shards
 
-    for name, value in options.items():
+    for name, value in reading.items():
         if value is not None and value is not False:
             raise InputError(
                 f"--{name} applies to files, and this is a folder of shards",
@@ -265,9 +266,9 @@ def load_ratings(
     from coterie.data.readers import read_ratings
 
     if Path(path).is_dir():
-        options = {"likes": likes, "format": format, "separator": separator}
-        options |= session.reading.for_ratings()
-        loaded: Ratings = load_shards(path, holds="ratings", **options).load()
+        columns = session.reading.for_ratings()
+        reading = {"likes": likes, "format": format, "separator": separator, **columns}
+        loaded: Ratings = load_shards(path, reading, holds="ratings").load()
         return loaded
     return read_ratings(
         file_or_dataset(path),

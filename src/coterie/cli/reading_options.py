@@ -9,7 +9,7 @@ import copy
 import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, TypedDict, get_args
 
 import typer
 from typer.models import OptionInfo
@@ -17,6 +17,32 @@ from typer.models import OptionInfo
 from coterie.base.errors import InputError
 
 _GRAPHS = {"graph", "data", "original", "published"}
+
+
+class TextReading(TypedDict):
+    """How a text file is written: keyword arguments of every reader."""
+
+    format: str | None
+    separator: str | None
+
+
+class GraphColumns(TypedDict):
+    """Columns of a graph: keyword arguments of `read_graph`."""
+
+    header: bool | None
+    source: str | None
+    target: str | None
+    weight: str | None
+
+
+class RatingColumns(TypedDict):
+    """Columns of ratings: keyword arguments of `read_ratings`."""
+
+    header: bool | None
+    user: str | None
+    item: str | None
+    rating: str | None
+    time: str | None
 
 
 @dataclass(frozen=True)
@@ -33,17 +59,19 @@ class ReadingOptions:
     time: str | None = None
     dry_run: bool = False
 
-    def for_graph(self) -> dict[str, Any]:
+    def for_graph(self) -> GraphColumns:
         """Return the arguments of `read_graph`; columns of ratings are refused."""
         self._refuse(("user", "item", "rating", "time"), "ratings, and this is a graph")
-        names = ("header", "source", "target", "weight")
-        return {name: getattr(self, name) for name in names}
+        return GraphColumns(
+            header=self.header, source=self.source, target=self.target, weight=self.weight
+        )
 
-    def for_ratings(self) -> dict[str, Any]:
+    def for_ratings(self) -> RatingColumns:
         """Return the arguments of `read_ratings`; columns of graphs are refused."""
         self._refuse(("source", "target", "weight"), "graphs, and these are ratings")
-        names = ("header", "user", "item", "rating", "time")
-        return {name: getattr(self, name) for name in names}
+        return RatingColumns(
+            header=self.header, user=self.user, item=self.item, rating=self.rating, time=self.time
+        )
 
     def _refuse(self, names: Iterable[str], applies_to: str) -> None:
         for name in names:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 from coterie.base.json_values import JsonObject
+from coterie.base.progress import Callback
 from coterie.cli.input_options import Contents, ContentsOption, SeparatorOption
+from coterie.cli.reading_options import GraphColumns, RatingColumns
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -20,6 +22,16 @@ Examples:
   coterie shard ratings.csv --objective ratings --shards 16 --out shards
   coterie cluster shards --blocks 100 --engine dask
 """
+
+
+class _ShardOptions(TypedDict):
+    """Keyword arguments of both functions that shard."""
+
+    shards: int | None
+    separator: str | None
+    header: bool | None
+    threads: int | None
+    callback: Callback
 
 
 @command(unused=("seed",))
@@ -49,15 +61,17 @@ def run(
     from coterie.engine.sharding import shard_graph, shard_ratings
 
     with session.progress("sharding") as callback, stopwatch() as seconds:
-        options: dict[str, Any] = {
-            "shards": shards,
-            "separator": separator,
-            "threads": session.threads,
-            "callback": callback,
-        }
+        options = _ShardOptions(
+            shards=shards,
+            separator=separator,
+            header=session.reading.header,
+            threads=session.threads,
+            callback=callback,
+        )
         made: GraphSharding | RatingSharding
         if objective is Contents.ratings:
-            made = shard_ratings(data, out, **options, **_columns(session.reading.for_ratings()))
+            chosen = _columns_by_name(session.reading.for_ratings())
+            made = shard_ratings(data, out, columns_by_name=chosen, **options)
             loops, what = 0, "ratings"
             contents = (
                 f"{_count(made.n_ratings, 'rating')} by {_count(made.n_users, 'user')} of "
@@ -69,8 +83,8 @@ def run(
                 out,
                 directed=objective is Contents.directed,
                 weighted=objective is Contents.weighted,
+                columns_by_name=_columns_by_name(session.reading.for_graph()),
                 **options,
-                **_columns(session.reading.for_graph()),
             )
             loops, what = made.self_loops, "edges"
             contents = f"{_count(made.n_edges, 'edge')} of {_count(made.n_nodes, 'node')}"
@@ -80,12 +94,13 @@ def run(
     return made._asdict() | {"seconds": seconds()}
 
 
-def _columns(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of reading as arguments of the functions that shard."""
-    header = options.pop("header")
-    renamed = {"timestamp" if name == "time" else name: value for name, value in options.items()}
-    chosen = {name: value for name, value in renamed.items() if value is not None}
-    return {"header": header, "columns_by_name": chosen}
+def _columns_by_name(columns: GraphColumns | RatingColumns) -> dict[str, str]:
+    """Return the columns that were chosen by name, under the names that sharding uses."""
+    return {
+        "timestamp" if role == "time" else role: str(name)
+        for role, name in columns.items()
+        if role != "header" and name is not None
+    }
 
 
 def _count(number: int, noun: str) -> str:

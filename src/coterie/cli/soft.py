@@ -11,7 +11,12 @@ import typer
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, checkpoint_arguments
+from coterie.cli.checkpoint_options import (
+    CheckpointArguments,
+    CheckpointOption,
+    ResumeOption,
+    checkpoint_arguments,
+)
 from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption, engine_of
 from coterie.cli.fit_options import IterationsOption, ReportOption, RunsOption, ToleranceOption
 from coterie.cli.fit_output import Counts, FitOutcome, show_fit, write_page
@@ -28,6 +33,7 @@ from coterie.cli.input_options import (
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
+    from coterie.data.dataframes import TableColumns
     from coterie.engine import Engine
     from coterie.models.soft.estimator import SoftModel
 
@@ -254,7 +260,7 @@ def _fit(
     model: SoftModel,
     data: Any,
     engine: Engine,
-    saving: dict[str, Any],
+    saving: CheckpointArguments,
 ) -> float:
     """Fit the model and return the seconds it took, without compiling."""
     from coterie.base.progress import Progress
@@ -271,7 +277,7 @@ def _fit(
     return taken
 
 
-def _memberships_table(model: SoftModel, data: Any) -> dict[str, Any]:
+def _memberships_table(model: SoftModel, data: Any) -> TableColumns:
     """Make the columns of the memberships file, one row per node.
 
     Users and items get a side, and empty cells where one side has fewer groups.
@@ -283,7 +289,7 @@ def _memberships_table(model: SoftModel, data: Any) -> dict[str, Any]:
         return {"node": data.ids} | {f"g_{i}": shares[:, i] for i in range(shares.shape[1])}
     sides = (model.user_memberships_, model.item_memberships_)
     width = max(side.shape[1] for side in sides)
-    columns: dict[str, Any] = {
+    columns: TableColumns = {
         "side": np.repeat(["user", "item"], [len(side) for side in sides]),
         "node": [*data.user_ids.tolist(), *data.item_ids.tolist()],
     }

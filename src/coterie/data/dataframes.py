@@ -16,6 +16,9 @@ from coterie.data.ids import as_ids, number_ids
 from coterie.data.ratings import Ratings
 from coterie.data.text_layout import header_roles
 
+TableColumn = np.ndarray | list[Any]  # text as a list
+TableColumns = dict[str, TableColumn]
+
 
 def require(package: str) -> Any:
     """Import an optional package; the error says how to install it."""
@@ -62,10 +65,10 @@ def ratings_from_frame(
     )
 
 
-def edge_columns(graph: Graph) -> dict[str, Any]:
+def edge_columns(graph: Graph) -> TableColumns:
     """Return the columns source and target, with ids, and weight if there are weights."""
     source, target = graph.edges()
-    columns: dict[str, Any] = {
+    columns: TableColumns = {
         "source": _ids_of(graph.ids, source),
         "target": _ids_of(graph.ids, target),
     }
@@ -74,9 +77,9 @@ def edge_columns(graph: Graph) -> dict[str, Any]:
     return columns
 
 
-def rating_columns(ratings: Ratings) -> dict[str, Any]:
+def rating_columns(ratings: Ratings) -> TableColumns:
     """Return the columns user, item and rating, and timestamp if there are timestamps."""
-    columns = {
+    columns: TableColumns = {
         "user": _ids_of(ratings.user_ids, ratings.users),
         "item": _ids_of(ratings.item_ids, ratings.items),
         "rating": ratings.ratings,
@@ -86,10 +89,10 @@ def rating_columns(ratings: Ratings) -> dict[str, Any]:
     return columns
 
 
-def _ids_of(ids: np.ndarray, rows: np.ndarray) -> Any:
+def _ids_of(ids: np.ndarray, rows: np.ndarray) -> TableColumn:
     """Return the ids of rows; text as a list, which both packages read as text."""
-    column = ids[rows]
-    return column.tolist() if column.dtype == object else column
+    column: np.ndarray = ids[rows]
+    return list(column) if column.dtype == object else column
 
 
 def _choose_columns(frame: Any, given: dict[str, str | None]) -> list[Any]:

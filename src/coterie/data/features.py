@@ -338,7 +338,7 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
     names = [f"column {place + 1}" for place in range(width)]
     if not any(_is_number(cell) for cell in rows[0]):
         names = [name.strip() or f"column {place + 1}" for place, name in enumerate(rows.pop(0))]
-    cells = list(zip(*rows, strict=True)) or [()] * width
+    cells = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in names]
     if len(set(names)) < len(names):
         raise InputError("two columns have the same name", path=path, remedy="rename one of them")
     ids: list[Any] = [cell.strip() for cell in cells[0]]
@@ -350,7 +350,9 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
 _FIELD_SEPARATORS = ("\t", "::", ";", ",", "|")
 
 
-def _located(path: str | os.PathLike[str], ids: Any, columns: dict[str, Any]) -> FeatureTable:
+def _located(
+    path: str | os.PathLike[str], ids: list[Any], columns: Mapping[str, list[Any]]
+) -> FeatureTable:
     """Return the table; an error names the file."""
     try:
         return FeatureTable.from_columns(ids, columns)
@@ -386,7 +388,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _parquet_columns(path: str | os.PathLike[str]) -> tuple[list[Any], dict[str, Any]]:
+def _parquet_columns(path: str | os.PathLike[str]) -> tuple[list[Any], dict[str, list[Any]]]:
     """Return the ids and the columns of a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq

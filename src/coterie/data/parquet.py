@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -76,7 +76,7 @@ def _add(columns: Columns, data: pa.Table) -> None:
     columns.rows += data.num_rows
 
 
-def write_parquet(columns: dict[str, Any], file: IO[bytes], notes: JsonObject) -> None:
+def write_parquet(columns: Mapping[str, np.ndarray], file: IO[bytes], notes: JsonObject) -> None:
     """Write columns, and the notes of a graph (nodes, isolated) in the metadata."""
     arrays = {name: pa.array(column) for name, column in columns.items()}
     metadata = {_KEY: json.dumps(notes).encode()} if notes else None

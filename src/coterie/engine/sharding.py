@@ -231,11 +231,7 @@ class _Reader:
                 remedy="write it to a file first",
             )
         self.path, self.wanted = path, wanted
-        self.options: dict[str, Any] = {
-            "separator": separator,
-            "header": header,
-            "threads": threads,
-        }
+        self.separator, self.header, self.threads = separator, header, threads
 
     def read(self, use: Callable[[Pieces], None]) -> Columns:
         """Call `use` with the pieces of every block."""
@@ -247,7 +243,14 @@ class _Reader:
 
         if find_format(self.path, None, ("text", "parquet")) == "parquet":
             return read_parquet(self.path, self.wanted, consume=consume)
-        return read_text(self.path, self.wanted, **self.options, consume=consume)
+        return read_text(
+            self.path,
+            self.wanted,
+            separator=self.separator,
+            header=self.header,
+            threads=self.threads,
+            consume=consume,
+        )
 
 
 class _Written(NamedTuple):

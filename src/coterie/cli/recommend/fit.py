@@ -11,6 +11,7 @@ from coterie.base.json_values import JsonObject
 from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, checkpoint_arguments
 from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption, engine_of
 from coterie.cli.input_options import RatingsArgument, SeparatorOption, TableFormatOption
+from coterie.cli.reading_options import TextReading
 from coterie.cli.recommend.options import (
     GroupsOption,
     ItemFeaturesOption,
@@ -63,12 +64,12 @@ def run(
     from coterie.models.smallest_data import worth_compiling_for
     from coterie.recommend.recommender import Recommender
 
-    fit_options = checkpoint_arguments(checkpoint, resume)
+    saving = checkpoint_arguments(checkpoint, resume)
     estimator = make_estimator(session, model, groups, samples, iterations, runs, prior, negatives)
-    fit_options |= load_features(session, model, user_features, item_features)
-    reading: dict[str, Any] = {"format": format, "separator": separator}
+    features = load_features(session, model, user_features, item_features)
+    reading = TextReading(format=format, separator=separator)
     if Path(ratings).is_dir():
-        data = load_shards(ratings, holds="ratings", **reading)
+        data = load_shards(ratings, reading, holds="ratings")
     else:
         data = load_ratings(session, ratings, likes=bool(likes), **reading)
     with (
@@ -79,7 +80,7 @@ def run(
         if worth_compiling_for(data):
             recommender.compile(data, worker)
         with stopwatch() as seconds:
-            recommender.fit(data, engine=worker, callback=callback, **fit_options)
+            recommender.fit(data, engine=worker, callback=callback, **saving, **features)
             recommender.fit_rankings(worker, callback)
             taken = seconds()
     fitted: Any = recommender.model_

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from coterie.base.json_values import JsonObject
 from coterie.cli.input_options import SeparatorOption, TableFormatOption
 from coterie.cli.recommend.options import ModelArgument, load_model
 from coterie.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from coterie.data.dataframes import TableColumns
 
 
 @command(unused=("seed",))
@@ -50,7 +53,7 @@ def run(
     with session.engine() as engine:
         p = recommender.predict_proba(users, items, engine=engine)
     unseen = recommender.unseen(users, items)
-    columns: dict[str, Any] = {"user": users, "item": items, "rating": p @ recommender.values_}
+    columns: TableColumns = {"user": users, "item": items, "rating": p @ recommender.values_}
     columns |= {f"p_{value:.6g}": p[:, r] for r, value in enumerate(recommender.values_)}
     columns["unseen"] = unseen
     if out is not None or not session.json:
