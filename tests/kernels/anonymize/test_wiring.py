@@ -287,7 +287,7 @@ def test_a_detour_has_at_most_the_given_number_of_edges(detour: int) -> None:
         inside = peer.subgraph(np.flatnonzero(block == block[u]).tolist())
         expected = nx.has_path(inside, u, v) and nx.shortest_path_length(inside, u, v) <= detour
         assert expected == connected_in_block(
-            graph.indptr, graph.indices, block, u, v, detour, seen, stamp, queue
+            graph.indptr, graph.indices, block, u, v, detour, seen, 2 * stamp, queue
         )
         found += expected
     assert found > 0
