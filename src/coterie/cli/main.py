@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import inspect
 import os
-import signal
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coterie.cli.session import BAD_INPUT, INTERRUPTED
+from coterie.cli.interruption import INTERRUPTED, end_if_threads_are_busy, watch_interruptions
+from coterie.cli.session import BAD_INPUT
 from coterie.kernels.numba.compile_events import allow_background
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _move_examples_to_the_end(info: CommandInfo) -> None:
 def main() -> None:
     """Run the command line: the entry point of the `coterie` script."""
     try:
-        _stop_like_ctrl_c()
+        watch_interruptions()
         allow_background()
         _check_streams()
         # The other commands would only cost time, if the first word is the name of one
@@ -112,15 +112,12 @@ def main() -> None:
         register_commands(first if first in _COMMANDS else None)
         app()
     except KeyboardInterrupt:  # before or after a command's own handling
+        end_if_threads_are_busy(INTERRUPTED)
         sys.exit(INTERRUPTED)
-
-
-def _stop_like_ctrl_c() -> None:
-    """Let SIGTERM and SIGHUP do what Ctrl-C does: temporary files are removed, results kept."""
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)  # Windows has no SIGHUP
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            end_if_threads_are_busy(INTERRUPTED)
+        raise
 
 
 def _check_streams() -> None:

@@ -34,6 +34,7 @@ from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
 from coterie.cli.dry_run import preview
 from coterie.cli.file_arguments import check_outputs
+from coterie.cli.interruption import INTERRUPTED
 from coterie.cli.reading_options import (
     ReadingOptions,
     optional_for_dry_run,
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
 FAILED = 1
 BAD_INPUT = 2
 REFUSED = 3
-INTERRUPTED = 130
 
 # Options whose name differs from the parameter of the library
 _OPTION_NAMES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
 from typing import Any
 
 from coterie.base.errors import InputError
@@ -188,6 +189,18 @@ class LocalEngine(ContextManaged):
             One result per call.
         """
         return self.submit(task, *arguments)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._pool is not None and isinstance(error, KeyboardInterrupt):
+            # A task may still run for minutes, and its result is not used
+            self._pool.shutdown(wait=False, cancel_futures=True)
+        else:
+            self.close()
 
     def close(self) -> None:
         """End the threads; the engine cannot be used any more."""

@@ -32,7 +32,6 @@ from coterie.kernels.numba.copies import copy_into
 from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream, uniform
 
-
 _MARKED_ROW = 100  # neighbours; longer rows are not marked
 
 
