@@ -182,8 +182,12 @@ class Session:
         from coterie.base.progress import silent
         from coterie.cli.plain_progress import PlainProgress
 
-        if self.quiet or not sys.stderr.isatty():
-            yield silent if self.quiet else PlainProgress(title, self.say)
+        if self.quiet:
+            yield silent
+            return
+        if not sys.stderr.isatty():
+            with PlainProgress(title, self.say) as report:
+                yield report
             return
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
