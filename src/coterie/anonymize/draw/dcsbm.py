@@ -155,7 +155,13 @@ class StubModel:
         if self.steps.rewire:
             community = communities_of_blocks(self.block_edges)[self.classes.block]
             edges = rewire_within_communities(
-                edges, self.classes.block, community, cells, self.targets, rng
+                edges,
+                self.classes.block,
+                community,
+                cells,
+                self.targets,
+                self.block_edges,
+                rng,
             )
         if self.steps.reconnect:
             edges = reconnect(edges, self.classes.block, cells, self.largest_component, rng)
