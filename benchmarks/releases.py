@@ -16,6 +16,7 @@ import csv
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -65,6 +66,8 @@ def release_and_measure(name: str, *, full: bool) -> dict[str, Any]:
     label = path.name.split(".")[0]
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
+        # A folder with the original may contain the release and the private files.
+        path = Path(shutil.copy(path, work))
         environment = {**os.environ, "COTERIE_STATE": str(work / "state")}
         truth = work / "truth.csv"
         result, cost = _coterie(

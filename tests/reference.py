@@ -1270,6 +1270,28 @@ def set_partitions(n: int) -> Iterable[list[int]]:
             yield [*labels, label]
 
 
+def expected_modularity(
+    matrix: Sequence[Sequence[int]],
+    blocks: Sequence[int],
+    degrees: Sequence[int],
+    labels: Sequence[int],
+) -> float:
+    """Return the modularity to expect of communities in a graph with this block matrix, if an edge
+    end of a block belongs to one of its people with a probability in proportion to the degree."""
+    ends = [sum(row) for row in matrix]
+    total = sum(ends)
+    of_block = [0] * len(matrix)
+    for block, degree in zip(blocks, degrees, strict=True):
+        of_block[block] += degree
+    share = [d / max(of_block[b], 1) for b, d in zip(blocks, degrees, strict=True)]
+    return sum(
+        share[u] * share[v] * (matrix[r][s] / total - ends[r] * ends[s] / total**2)
+        for u, r in enumerate(blocks)
+        for v, s in enumerate(blocks)
+        if labels[u] == labels[v]
+    )
+
+
 def modularity_of_blocks(matrix: Sequence[Sequence[int]], labels: Sequence[int]) -> float:
     """Return the modularity of communities of blocks; edges inside a block count twice."""
     ends = [sum(row) for row in matrix]

@@ -15,7 +15,9 @@ from coterie.anonymize.block_settings import (
     possible_settings,
 )
 from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.draw.clustering import default_n_blocks
 from coterie.anonymize.draw.dcsbm import release_classes
+from coterie.anonymize.policy import Policy
 from coterie.anonymize.risk.disclosure import degree_disclosure
 from coterie.data import Graph
 
@@ -66,12 +68,43 @@ def test_the_first_settings_that_suffice_are_found(team: tuple[Graph, np.ndarray
     assert first_sufficient(complete, settings, 0.02, 0.9, lambda s: whole, lambda s: None) is None
 
 
-def test_fewer_blocks_are_tried_before_cores_are_diluted() -> None:
+def test_cores_are_merged_first_and_fewer_blocks_tried_before_cores_are_diluted() -> None:
     settings = possible_settings(20, 0.02, fewer=True)
-    assert [s.n_blocks for s in settings[:2]] == [10, 5]
-    assert all(np.isinf(s.core_share) for s in settings[:2])
-    assert settings[2:] == possible_settings(20, 0.02, fewer=False)
-    assert possible_settings(1, 0.02, fewer=True) == possible_settings(1, 0.02, fewer=False)
+    assert all(s.merge_cores and s.n_blocks == 20 for s in settings[:4])
+    assert [s.core_share for s in settings[:4]] == [0.02, 0.01, 0.004, 0.0]
+    assert settings[4:6] == [BlockSettings(10), BlockSettings(5)]
+    assert settings[6:] == possible_settings(20, 0.02, fewer=False)
+    assert not any(s.merge_cores for s in settings[4:])
+
+
+def test_merging_the_block_of_a_core_discloses_less_and_leaves_the_other_blocks(
+    team: tuple[Graph, np.ndarray],
+) -> None:
+    graph, label = team
+    merged = release_classes(graph, label, 10, 0.85, core_share=0.02, merge_cores=True)
+    assert degree_disclosure(graph, merged, 0.9).named <= 0.02
+    assert merged.n_blocks == _classes(team, np.inf).n_blocks - 1
+    # Nobody leaves a block: the team has one other block with it.
+    assert all(len(np.unique(merged.block[label == block])) == 1 for block in range(5))
+
+
+def test_the_other_blocks_stay_if_one_core_would_disclose_too_much() -> None:
+    """A complete team of 24 among twenty groups: half as many blocks would join the groups."""
+    rng = default_rng(5)
+    label = np.r_[np.zeros(CLIQUE + 2, int), 1 + np.arange(1200) // 60]
+    u, v = np.triu_indices(len(label), 1)
+    activity = rng.lognormal(0, 0.6, len(label))
+    active = 0.12 * (activity[u] * activity[v]) / activity.mean() ** 2
+    p = np.where(label[u] == label[v], np.minimum(active, 0.6), 0.0005)
+    p[(label[u] == 0) & (label[v] == 0)] = 0.05
+    p[v < CLIQUE] = 1.0
+    kept = rng.random(len(u)) < p
+    graph = Graph.from_edges(u[kept], v[kept], n_nodes=len(label))
+    expected = default_n_blocks(graph)
+    made = Anonymizer(policy=Policy(known_degrees_share=0.01)).release(graph, suggest=False)
+    assert made.risk is not None and made.record is not None
+    assert made.risk.a2.known_degrees.disclosed <= 0.01
+    assert made.record.blocks == expected - 1
 
 
 def test_the_anonymizer_dilutes_cores_before_it_refuses(team: tuple[Graph, np.ndarray]) -> None:

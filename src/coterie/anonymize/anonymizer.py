@@ -75,7 +75,8 @@ class Anonymizer(Estimator):
     n_blocks : int, optional
         Number of blocks of the clustering. The default is one per 40 to 100 people, more people in
         denser graphs, but at least half and at most four times the square root of their number; in
-        a disassortative graph it is half the square root.
+        a disassortative graph it is half the square root. If there are more communities of twice
+        the smallest class, each gets a block.
     min_class_size : int, default=10
         Minimum number of people per class.
     max_edge_probability : float, default=0.85
@@ -326,6 +327,7 @@ class Anonymizer(Estimator):
                     rng=secret,
                     steps=self.steps,
                     core_share=settings.core_share,
+                    merge_cores=settings.merge_cores,
                     sides=sides,
                     callback=callback,
                 )
@@ -587,7 +589,9 @@ class Anonymizer(Estimator):
         return suggest(space, attempt, callback)
 
     def _number_of_blocks(self, graph: Graph) -> int:
-        return self.n_blocks if self.n_blocks is not None else default_n_blocks(graph)
+        if self.n_blocks is not None:
+            return self.n_blocks
+        return default_n_blocks(graph, self.min_class_size)
 
     def _cluster(
         self, graph: Graph, n_blocks: int, engine: Engine, callback: Callback
@@ -623,6 +627,7 @@ class Anonymizer(Estimator):
             self.max_edge_probability,
             cut=(self.steps or Steps()).cut_blocks,
             core_share=settings.core_share,
+            merge_cores=settings.merge_cores,
         )
 
     def _leave_out(

@@ -2,10 +2,11 @@
 
 Somebody who knows exact degrees knows who the best-connected people of a block are. If these are
 nearly all connected with each other, he can name their edges. In most networks that is so whether
-or not an edge is in the data, and nothing needs to be done. Otherwise there are two remedies. Fewer
-blocks cost little, because blocks divide communities. If the number of blocks was given, or fewer
-do not suffice, the largest cores of blocks are diluted with people of similar degree, no more than
-necessary, because it costs communities.
+or not an edge is in the data, and nothing needs to be done. Otherwise there are three remedies. The
+cheapest is to merge the blocks with the largest such cores with one other block each. Fewer blocks
+cost little where blocks divide communities, and much where every block is a community. If the
+number of blocks was given, or neither suffices, the largest cores of blocks are diluted with people
+of similar degree, no more than necessary, because it costs communities.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from coterie.anonymize.risk.left_out_edges import LeftOutEdges
 from coterie.data import Graph
 
 _FEWER_BLOCKS = (2, 4)  # divisors of the number of blocks
-# Cores with this many times the allowed share of the edges are diluted.
+# Cores with this many times the allowed share of the edges are merged, or diluted.
 _CORES = (1.0, 0.5, 0.2, 0.0)
 
 
@@ -29,18 +30,20 @@ class BlockSettings(NamedTuple):
     """How blocks are made."""
 
     n_blocks: int
-    core_share: float = np.inf  # cores with at least this share of all edges are diluted
+    core_share: float = np.inf  # cores with at least this share of all edges are diluted, or …
+    merge_cores: bool = False  # … their blocks are merged with others
 
 
 def possible_settings(n_blocks: int, allowed: float, *, fewer: bool) -> list[BlockSettings]:
     """Return settings that disclose less, those that keep most first.
 
     >>> [settings.n_blocks for settings in possible_settings(8, 0.02, fewer=True)]
-    [4, 2, 8, 8, 8, 8]
+    [8, 8, 8, 8, 4, 2, 8, 8, 8, 8]
     """
+    merged = [BlockSettings(n_blocks, step * allowed, merge_cores=True) for step in _CORES]
     divided = [BlockSettings(n_blocks // by) for by in _FEWER_BLOCKS if n_blocks // by > 1]
     diluted = [BlockSettings(n_blocks, step * allowed) for step in _CORES]
-    return (divided if fewer else []) + diluted
+    return (merged + divided if fewer else []) + diluted
 
 
 def first_sufficient(

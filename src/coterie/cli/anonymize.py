@@ -66,7 +66,8 @@ BlocksOption = Annotated[
         metavar="N",
         help="Number of blocks (default: one per 40 to 100 people, more people in denser networks, "
         "but at least half and at most four times the square root of their number; half the "
-        "square root if hubs connect mostly to people with few contacts).",
+        "square root if hubs connect mostly to people with few contacts; one per community if "
+        "there are more communities of twice --min-class-size).",
     ),
 ]
 MinClassSizeOption = Annotated[

@@ -139,6 +139,18 @@ def test_a_near_clique_keeps_its_block() -> None:
     assert (limited.block != label).sum() <= 0.1 * 63
 
 
+def test_cliques_are_merged_in_pairs_instead_of_exchanging_people() -> None:
+    """Adding three people to each clique would take every tenth person out of the own one."""
+    u, v = np.triu_indices(300, 1)
+    kept = (u // 25 == v // 25) | (default_rng(0).random(len(u)) < 0.001)
+    graph = Graph.from_edges(u[kept], v[kept], n_nodes=300)
+    block = (np.arange(300) // 25).astype(np.int32)
+    limited = limit_cells(graph, divide_into_classes(graph, block, 10), 0.85, 10)
+    assert limited.n_blocks == 6
+    assert all(len(np.unique(limited.block[block == clique])) == 1 for clique in range(12))
+    assert occupied_cells(graph, limited).density.max() < 0.85
+
+
 def _near_cliques() -> tuple[Graph, np.ndarray]:
     network = nx.relaxed_caveman_graph(8, 24, 0.03, seed=2)
     graph = Graph.from_edges(*np.array(network.edges).T, n_nodes=192)

@@ -10,6 +10,7 @@ from coterie.anonymize.draw.clustering import (
     _allocate_blocks,
     cluster_for_release,
     communities_of_size,
+    default_n_blocks,
 )
 from coterie.anonymize.draw.dcsbm import StubModel
 from coterie.anonymize.utility.communities import (
@@ -61,6 +62,19 @@ def test_every_community_has_a_block_and_no_block_is_too_small() -> None:
     parts = _allocate_blocks(np.array([1000, 100, 30]), 12, 20)
     assert parts.sum() == 12 and parts.tolist()[2] == 1
     assert _allocate_blocks(np.array([50, 30]), 12, 20).tolist() == [2, 1]
+
+
+def test_by_default_every_community_that_is_large_enough_gets_a_block() -> None:
+    """Sixty groups of 25 people: one block per hundred people would join three or four of them."""
+    rng = default_rng(0)
+    group = np.arange(1500) // 25
+    u, v = np.triu_indices(1500, 1)
+    kept = rng.random(len(u)) < np.where(group[u] == group[v], 0.7, 0.0002)
+    graph = Graph.from_edges(u[kept], v[kept], n_nodes=1500)
+    assert default_n_blocks(graph) == 60
+    assert default_n_blocks(graph, min_class_size=30) < 30
+    labels = cluster_for_release(graph, 60, degree_corrected=True, min_block_size=10)
+    assert all(len(np.unique(labels[group == g])) == 1 for g in range(60))
 
 
 def test_there_are_as_many_blocks_as_asked_for(blocks: np.ndarray) -> None:

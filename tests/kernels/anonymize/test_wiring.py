@@ -9,16 +9,20 @@ import networkx as nx
 import numpy as np
 import pytest
 from numpy.random import default_rng
+from tests import reference
 
 from coterie.anonymize.draw import rewiring
 from coterie.anonymize.draw.classes import Classes, block_matrix
 from coterie.anonymize.draw.reconnection import reconnect
 from coterie.anonymize.draw.rewiring import (
+    communities_of_blocks,
+    kept_communities,
     rewire,
     rewire_within_communities,
     rewiring_targets,
 )
 from coterie.anonymize.draw.wiring import Wired, cell_room, split_stubs, wire, wire_inner_outer
+from coterie.anonymize.utility.communities import find_communities
 from coterie.anonymize.utility.measures import assortativity, largest_component, measure
 from coterie.data import Graph
 from coterie.data.demo_data import social_network
@@ -180,12 +184,15 @@ def _rewired(
     rounds: slice,
     **changes: float,
 ) -> Graph:
-    """Rewire in some of the rounds; check what every round keeps."""
+    """Rewire in some of the rounds, none of which is undone; check what every round keeps."""
     graph, block, community, edges, cells = network
     targets = rewiring.RewiringTargets(np.array([2.0, 6, 12]), np.full(3, 0.5), 0.5, 0.0)
-    kept = [step._replace(**changes) for step in rewiring._ROUNDS[rounds]]
+    kept = [step._replace(guarded=False, **changes) for step in rewiring._ROUNDS[rounds]]
     monkeypatch.setattr(rewiring, "_ROUNDS", tuple(kept))
-    made = rewire_within_communities(edges, block, community, cells, targets, default_rng(2))
+    matrix = block_matrix(graph, block)
+    made = rewire_within_communities(
+        edges, block, community, cells, targets, matrix, default_rng(2)
+    )
     before, after = (_graph(e, graph.n_nodes) for e in (edges, made))
     assert after.cleaned == (0, 0, 0) and not np.array_equal(after.indices, before.indices)
     assert (cells.filled <= cells.room).all()
@@ -242,6 +249,44 @@ def test_the_third_round_keeps_neighbours_in_the_own_community_and_limits_the_ot
     assert (last <= allowed)[others].all()
 
 
+def test_a_round_that_would_lose_communities_is_undone(
+    twelve_blocks: tuple[Graph, np.ndarray, np.ndarray, Wired, WiringCells],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The counters of the cells are put back as well."""
+    graph, block, community, edges, cells = twelve_blocks
+    targets = rewiring.RewiringTargets(np.array([2.0, 6, 12]), np.full(3, 0.5), 0.5, 0.0)
+    matrix = block_matrix(graph, block)
+    monkeypatch.setattr(rewiring, "_ROUNDS", rewiring._ROUNDS[2:])
+    filled = cells.filled.copy()
+
+    def rows(least: float) -> list[np.ndarray]:
+        monkeypatch.setattr(rewiring, "_KEPT_COMMUNITIES", least)
+        made = rewire_within_communities(
+            edges, block, community, cells, targets, matrix, default_rng(2)
+        )
+        return [_graph(e, graph.n_nodes).indices for e in (edges, made)]
+
+    assert np.array_equal(*rows(np.inf))
+    assert np.array_equal(cells.filled, filled)
+    assert not np.array_equal(*rows(0.0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kept_communities_equal_the_reference(seed: int) -> None:
+    rng = default_rng(seed)
+    graph, _ = planted_partition(45, 3, mean_degree=8, rng=seed)
+    block = rng.integers(0, 5, graph.n_nodes)
+    block[:5] = range(5)
+    matrix = block_matrix(graph, rng.permutation(block))
+    found = find_communities(graph, default_rng(0), "own")
+    whole = reference.modularity_of_blocks(matrix.tolist(), communities_of_blocks(matrix).tolist())
+    expected = reference.expected_modularity(
+        matrix.tolist(), block.tolist(), graph.degrees.tolist(), found.tolist()
+    )
+    assert kept_communities(graph, block, matrix) == pytest.approx(expected / whole)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_rewiring_within_communities_divides_no_block(seed: int) -> None:
     """Sparse blocks of 25 people, connected before; closing triangles alone would divide them."""
@@ -265,7 +310,8 @@ def test_rewiring_within_communities_divides_no_block(seed: int) -> None:
         parts = [whole.subgraph(range(25 * b, 25 * b + 25)) for b in range(8)]
         return sum(nx.number_connected_components(part) > 1 for part in parts)
 
-    made = rewire_within_communities(edges, block, block, cells, targets, default_rng(seed))
+    matrix = block_matrix(graph, block)
+    made = rewire_within_communities(edges, block, block, cells, targets, matrix, default_rng(seed))
     assert divided(edges) == divided(made) == 0
     clustering = [measure(_graph(e, 200)).global_clustering for e in (edges, made)]
     assert clustering[1] > 2 * clustering[0]

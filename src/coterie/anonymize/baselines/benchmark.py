@@ -82,7 +82,7 @@ def benchmark(
     callback: Callback = silent,
 ) -> list[BenchmarkRow]:
     """Publish a graph with every technique; measure and attack the results."""
-    k = n_blocks or default_n_blocks(graph)
+    k = n_blocks or default_n_blocks(graph, min_class_size)
     _check_sizes(graph.n_nodes, k, min_class_size)
     random = as_generator(rng)
     with running_engine(engine) as running:

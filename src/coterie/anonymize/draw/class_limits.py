@@ -17,15 +17,20 @@ from coterie.anonymize.draw.classes import (
     ClassCells,
     Classes,
     block_edges,
+    block_matrix,
     count_cells,
     divide_by_degree,
     entropy_of_merging,
+    in_largest_component,
 )
 from coterie.data import Graph
 from coterie.models.hard.label_tools import renumber
 
 SPREAD = 1.2  # what is learned about a largest degree must be wrong by 20 % or fit several people
 _MOST_ADDED = 0.5  # a block grows by at most this share before it is merged instead
+# People who are added may lose this share of the edges of the cell; otherwise blocks are merged.
+_MOST_LOST = 0.1
+_PARTNER_ENDS = 0.5  # a core is merged with a block of at least this share of its block's edge ends
 
 
 def limit_cells(
@@ -117,6 +122,46 @@ def dense_cores(
         if above[first + best] >= 0 and best > 0:
             found.append(order[first : first + best + 1])
     return found
+
+
+def merge_dense_cores(
+    graph: Graph, block: np.ndarray, limit: float, min_size: int, core_share: float
+) -> np.ndarray:
+    """Merge each block that has a dense core with other blocks; return the blocks.
+
+    Cores as in `dense_cores`, with at least `core_share` of all edges. The others have at least
+    half as many edge ends, so that the degrees do not show any more who knows whom in the core. Of
+    the blocks that suffice alone, the one for which the degree-corrected entropy rises least is
+    taken; if there is none, the one with the most edge ends, and so on. People outside the largest
+    component get partners that are outside too, if possible.
+    """
+    block = renumber(block)
+    cores = dense_cores(
+        *graph.edges(), graph.degrees, block, limit, min_size, core_share * graph.n_edges
+    )
+    edges = block_matrix(graph, block).astype(np.float64)
+    stubs = edges.sum(1)
+    outside = np.bincount(block, ~in_largest_component(graph)) * 2 > np.bincount(block)
+    target = np.arange(len(stubs))
+    free = np.ones(len(stubs), bool)  # blocks that were not merged
+    for r in sorted(int(block[core[0]]) for core in cores):
+        if not free[r]:
+            continue
+        free[r] = False
+        cost = entropy_of_merging(edges, r)
+        needed = _PARTNER_ENDS * stubs[r]
+        while needed > 0 and (free & (stubs > 0)).any():
+            same_side = free & (outside == outside[r]) & (stubs > 0)
+            possible = same_side if same_side.any() else free
+            enough = possible & (stubs >= needed)
+            if enough.any():
+                s = int(np.where(enough, cost, np.inf).argmin())
+            else:
+                s = int(np.where(possible, stubs, -1.0).argmax())
+            target[s] = r
+            free[s] = False
+            needed -= stubs[s]
+    return renumber(target[block])
 
 
 class _Repair:
@@ -234,7 +279,8 @@ class _Round:
 
         r and s consist of one class each; if a core of block r is given, its density is lowered
         instead. Those who lose the fewest edges inside their block go first, people of a degree as
-        usual in block r (or in the core) before others.
+        usual in block r (or in the core) before others. Nobody moves if that would lose too many
+        edges inside blocks: of a network of cliques, every tenth person would leave the own one.
         """
         graph, limit = self.base.graph, self.base.limit
         everybody = np.flatnonzero(self.block == r)
@@ -246,6 +292,8 @@ class _Round:
         links = np.bincount(_neighbours(graph, everybody), minlength=graph.n_nodes)
         free = ~(self.base.moved | self.busy[self.block] | (self.block == r) | (self.block == s))
         most = int(_MOST_ADDED * size) + 1
+        lose = _MOST_LOST * edges if core is None else np.inf
+        lost = 0.0
         added: list[int] = []
         for v in self._candidates(free, links, members, most, others=core is None):
             if self.left[self.block[v]] <= self.base.min_size:
@@ -254,15 +302,17 @@ class _Round:
             if more >= limit * (size if r == s else partners):
                 continue  # would not lower the density
             added.append(v)
+            lost += float(self._inner_edges()[v] - links[v])
             self.left[self.block[v]] -= 1
             inside[v] = r == s
             size += 1
             edges += more
             if edges < limit * (size * (size - 1) / 2 if r == s else size * partners):
                 break
-            if len(added) == most:
+            if len(added) == most or lost > lose:
                 break
-        if edges >= limit * (size * (size - 1) / 2 if r == s else size * partners):
+        dense = edges >= limit * (size * (size - 1) / 2 if r == s else size * partners)
+        if dense or lost > lose:
             np.add.at(self.left, self.block[added], 1)
             return False
         self.busy[r] = self.busy[s] = self.changed = True

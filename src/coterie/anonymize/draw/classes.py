@@ -76,6 +76,12 @@ def entropy_of_merging(edges: np.ndarray, r: int) -> np.ndarray:
     return np.asarray(rise)
 
 
+def in_largest_component(graph: Graph) -> np.ndarray:
+    """Return whether each node is in the largest component (bool[n])."""
+    component = connected_components(graph.csr, directed=False)[1]
+    return np.asarray(component == np.bincount(component).argmax())
+
+
 def separate_small_components(graph: Graph, labels: np.ndarray, minimum: int) -> np.ndarray:
     """Divide blocks so that none has nodes both inside and outside the largest component.
 
@@ -88,8 +94,7 @@ def separate_small_components(graph: Graph, labels: np.ndarray, minimum: int) ->
     array([0, 0, 0, 1, 1], dtype=int32)
     """
     labels = renumber(labels)
-    component = connected_components(graph.csr, directed=False)[1]
-    outside = component != np.bincount(component).argmax()
+    outside = ~in_largest_component(graph)
     if outside.sum() < minimum:
         return labels
     sizes = np.bincount(labels[outside], minlength=int(labels.max()) + 1)

@@ -32,13 +32,15 @@ _CLUSTERINGS = 6
 _LEAST_PEOPLE, _MOST_PEOPLE = 40, 100
 
 
-def default_n_blocks(graph: Graph) -> int:
+def default_n_blocks(graph: Graph, min_class_size: int = 10) -> int:
     """Return the default number of blocks: one per 40 to 100 people, more people in denser graphs.
 
     A block has about five times as many people as a person has contacts, within these limits. The
     number is at least half the square root of the number of people, and at most four times the
     square root. A disassortative graph gets half the square root, because its blocks are later
-    divided by degree. How it was chosen: docs/benchmarks/anonymize.md, "Communities".
+    divided by degree. If there are more communities that are large enough for a block (twice the
+    smallest class), each gets one, in graphs of up to 300,000 edges. How it was chosen:
+    docs/benchmarks/anonymize.md, "Communities".
 
     >>> default_n_blocks(Graph.from_edges([0], [1], n_nodes=10_000))
     250
@@ -46,7 +48,11 @@ def default_n_blocks(graph: Graph) -> int:
     n, root = graph.n_nodes, math.sqrt(graph.n_nodes)
     people = min(max(5 * 2 * graph.n_edges / max(n, 1), _LEAST_PEOPLE), _MOST_PEOPLE)
     blocks = 0.0 if assortativity(graph) < 0 else min(n / people, 4 * root)
-    return max(1, round(max(root / 2, blocks)))
+    blocks = max(root / 2, blocks, 1.0)
+    if 0 < graph.n_edges <= _CLUSTERED_EDGES and not graph.directed:
+        found = communities_of_size(graph, 2 * min_class_size, n, np.random.default_rng(0))
+        blocks = max(blocks, int(found.max()) + 1)
+    return round(blocks)
 
 
 def cluster_for_release(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import Generator
 
-from coterie.anonymize.draw.class_limits import limit_cells
+from coterie.anonymize.draw.class_limits import limit_cells, merge_dense_cores
 from coterie.anonymize.draw.classes import (
     ClassCells,
     Classes,
@@ -114,6 +114,7 @@ class StubModel:
         limit: float,
         steps: Steps | None = None,
         core_share: float = np.inf,
+        merge_cores: bool = False,
         callback: Callback = silent,
     ) -> StubModel:
         """Compute classes and targets from the original."""
@@ -121,7 +122,13 @@ class StubModel:
         callback(Progress("classes", 0))
         correlation = assortativity(graph)
         classes = release_classes(
-            graph, labels, min_size, limit, cut=steps.cut_blocks, core_share=core_share
+            graph,
+            labels,
+            min_size,
+            limit,
+            cut=steps.cut_blocks,
+            core_share=core_share,
+            merge_cores=merge_cores,
         )
         targets = rewiring_targets(
             graph.degrees, triangles(graph.indptr, graph.indices), correlation
@@ -148,7 +155,13 @@ class StubModel:
         if self.steps.rewire:
             community = communities_of_blocks(self.block_edges)[self.classes.block]
             edges = rewire_within_communities(
-                edges, self.classes.block, community, cells, self.targets, rng
+                edges,
+                self.classes.block,
+                community,
+                cells,
+                self.targets,
+                self.block_edges,
+                rng,
             )
         if self.steps.reconnect:
             edges = reconnect(edges, self.classes.block, cells, self.largest_component, rng)
@@ -181,15 +194,20 @@ def release_classes(
     *,
     cut: bool = True,
     core_share: float = np.inf,
+    merge_cores: bool = False,
 ) -> Classes:
     """Adapt blocks to a release and divide them into classes; A1 and A2 hold by construction.
 
     The densest cores of blocks are diluted too if they have at least `core_share` of all edges.
+    With `merge_cores`, their blocks are merged with others instead.
     """
     blocks = separate_small_components(graph, labels, 2 * min_size)
     blocks = merge_small_blocks(graph, blocks, 2 * min_size)
     if cut and assortativity(graph) < 0:
         blocks = divide_by_degree(graph, blocks, 2 * min_size, _BLOCK_CUT)
+    if merge_cores:
+        blocks = merge_dense_cores(graph, blocks, limit, min_size, core_share)
+        core_share = np.inf
     classes = divide_into_classes(graph, blocks, min_size)
     return limit_cells(graph, classes, limit, min_size, core_share=core_share)
 

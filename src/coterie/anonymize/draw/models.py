@@ -53,13 +53,15 @@ def build_model(
     rng: Generator,
     steps: Steps | None = None,
     core_share: float = np.inf,
+    merge_cores: bool = False,
     sides: np.ndarray | None = None,
     callback: Callback = silent,
 ) -> ReleaseModel:
     """Build the model called `name` from a graph and its blocks.
 
     Every class has at least `min_size` nodes. Where possible, no original edge is in a cell with
-    an edge probability or a density of `limit` or more. For `core_share` see `release_classes`.
+    an edge probability or a density of `limit` or more. For `core_share` and
+    `merge_cores` see `release_classes`.
     With `sides` (bool per node), edges join the two sides only, whatever the name.
     """
     check_model(name)
@@ -73,6 +75,7 @@ def build_model(
             limit=limit,
             steps=steps,
             core_share=core_share,
+            merge_cores=merge_cores,
             callback=callback,
         )
     merged = merge_small_blocks(graph, labels, min_size)

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
 from coterie.anonymize.draw.wiring import Wired
+from coterie.anonymize.utility.communities import find_communities
 from coterie.anonymize.utility.measures import local_clustering
 from coterie.base.randomness import stream_keys
+from coterie.data import Graph
 from coterie.kernels.anonymize import rewiring as kernel
 from coterie.kernels.anonymize.wiring import WiringCells
 from coterie.kernels.graphs.modularity import weighted_communities
@@ -50,6 +52,9 @@ class _Round(NamedTuple):
     # of them at most this share of the contacts in the own community.
     outer_limit: float = 0.0
     both_ends: bool = False  # try the other end of a new edge if the first has no edge to give up
+    guarded: bool = (
+        False  # undone if communities of the drawn graph would not exist in the original
+    )
 
 
 class RewiringTargets(NamedTuple):
@@ -67,13 +72,17 @@ class RewiringTargets(NamedTuple):
 
 # How the figures were chosen: docs/benchmarks/anonymize.md, "Communities".
 _CLOSE_ENOUGH = 0.4  # where swaps that make communities less clear stop
+_KEPT_COMMUNITIES = 0.875  # of the modularity, expected in the original; less undoes a round
 _ROUNDS = tuple(
-    _Round(keep, 0.8, partners, proposals, tolerance, 500, 3, outer_limit, both_ends=True)
-    for keep, partners, proposals, tolerance, outer_limit in (
-        (_Keep.BLOCKS, 5, 6, TOLERANCE, 0.0),
-        (_Keep.COMMUNITIES, 8, 10, TOLERANCE, 0.0),
-        (_Keep.COMMUNITIES, 8, 20, _CLOSE_ENOUGH, 0.25),
-        (_Keep.NOTHING, 5, 6, _CLOSE_ENOUGH, 0.0),
+    _Round(
+        keep, 0.8, partners, proposals, tolerance, 500, 3, limit, both_ends=True, guarded=guarded
+    )
+    for keep, partners, proposals, tolerance, limit, guarded in (
+        (_Keep.BLOCKS, 5, 6, TOLERANCE, 0.0, False),
+        (_Keep.COMMUNITIES, 8, 10, TOLERANCE, 0.0, False),
+        (_Keep.COMMUNITIES, 8, 10, _CLOSE_ENOUGH, 0.25, True),
+        (_Keep.COMMUNITIES, 8, 10, _CLOSE_ENOUGH, 0.25, True),
+        (_Keep.NOTHING, 5, 6, _CLOSE_ENOUGH, 0.0, True),
     )
 )
 _PASSES = 10  # of the search for communities of blocks
@@ -121,6 +130,39 @@ def communities_of_blocks(block_edges: np.ndarray) -> np.ndarray:
         _PASSES,
     )
     return np.asarray(found, np.int32)
+
+
+def kept_communities(graph: Graph, block: np.ndarray, block_edges: np.ndarray) -> float:
+    """Return how much of the modularity the communities of a drawn graph should keep.
+
+    The communities are found in the drawn graph. Their modularity in the original is not known
+    here, but its expected value is, if the edge ends of every block belong to random members of it:
+    a community has the shares s_r of the edge ends of the blocks, so e_rs s_r s_s of the edges
+    between two blocks should be inside it. It is divided by the modularity of the communities of
+    blocks (`communities_of_blocks`). Nothing but the number of edges between blocks is used.
+
+    >>> two_pairs = Graph.from_edges([0, 2], [1, 3])
+    >>> kept_communities(two_pairs, np.array([0, 0, 1, 1]), np.array([[2, 0], [0, 2]]))
+    1.0
+    >>> kept_communities(two_pairs, np.array([0, 1, 0, 1]), np.array([[2, 0], [0, 2]]))
+    0.0
+    """
+    found = find_communities(graph, np.random.default_rng(0), "own")
+    k = len(block_edges)
+    ends = csr_array((graph.degrees.astype(np.float64), (block, found)), shape=(k, found.max() + 1))
+    share = csr_array(diags_array(1.0 / np.maximum(ends.sum(1), 1.0)) @ ends)
+    of_blocks = communities_of_blocks(block_edges)
+    whole = csr_array((np.ones(k), (np.arange(k), of_blocks)), shape=(k, of_blocks.max() + 1))
+    best = _expected_modularity(whole, block_edges)
+    return _expected_modularity(share, block_edges) / best if best > 0 else 1.0
+
+
+def _expected_modularity(share: csr_array, block_edges: np.ndarray) -> float:
+    """Return the modularity of communities that have these shares of the blocks' edge ends."""
+    total = max(float(block_edges.sum()), 1.0)
+    inside = share.multiply(csr_array(block_edges.astype(np.float64)) @ share).sum() / total
+    ends = share.T @ block_edges.sum(1) / total
+    return float(inside - (ends * ends).sum())
 
 
 def products_over_edges(degrees: np.ndarray, assortativity: float) -> float:
@@ -182,15 +224,17 @@ def rewire_within_communities(
     community: np.ndarray,
     cells: WiringCells,
     targets: RewiringTargets,
+    block_edges: np.ndarray,
     rng: Generator,
 ) -> Wired:
     """Rewire as `rewire` does, and keep communities where they are.
 
-    `community` is a partition of the nodes whose parts are unions of blocks. Four rounds give more
+    `community` is a partition of the nodes whose parts are unions of blocks. The rounds give more
     and more freedom. In the first, the number of neighbours that a node has in each block does
-    not change; in the second, the number in each community; in the third, the number in its own
-    community. The last may change it too. The last two stop as soon as the clustering is
-    close enough, because their swaps make communities less clear. No swap divides a block into
+    not change; in the second, the number in each community; in the third and fourth, the number in
+    its own community. The last may change it too. The last three stop as soon as the clustering is
+    close enough, because their swaps make communities less clear, and are undone if too little of
+    the communities would be left (`kept_communities`). No swap divides a block into
     parts that would look like communities: two people of a block whose edge is removed are still
     connected by a short path inside the block.
     """
@@ -202,6 +246,7 @@ def rewire_within_communities(
         rng,
         _ROUNDS,
         community=community,
+        block_edges=block_edges,
         assortativity_weight=_ASSORTATIVITY_WEIGHT,
     )
 
@@ -216,6 +261,7 @@ def _rewire_in_rounds(
     triangle_weight: float = 1.0,
     assortativity_weight: float = 1.0,
     community: np.ndarray | None = None,
+    block_edges: np.ndarray | None = None,
 ) -> Wired:
     n = len(block)
     indptr, neighbours = wired.rows(n)
@@ -246,6 +292,10 @@ def _rewire_in_rounds(
         _Keep.NOTHING: everybody,
     }
     for step, key in zip(rounds, stream_keys(rng, len(rounds)), strict=True):
+        products = float((d[owner] * d[neighbours]).sum() / 2)
+        if _distance(goals, sums, products) <= step.tolerance:
+            continue
+        before = (neighbours.copy(), sums.copy(), cells.filled.copy()) if step.guarded else None
         kernel.rewire(
             indptr,
             neighbours,
@@ -255,7 +305,7 @@ def _rewire_in_rounds(
             cells,
             goals,
             sums,
-            float((d[owner] * d[neighbours]).sum() / 2),
+            products,
             min(step.proposals * len(wired.source), _MAX_PROPOSALS),
             step.tolerance,
             _CLOSING,
@@ -268,8 +318,24 @@ def _rewire_in_rounds(
             step.both_ends,
             key,
         )
+        if before is not None and block_edges is not None:
+            drawn = Graph(indptr, _sorted_rows(owner, neighbours), np.arange(n))
+            if kept_communities(drawn, block, block_edges) < _KEPT_COMMUNITIES:
+                neighbours, sums, cells.filled[:] = before
+                break
     upper = owner < neighbours
     return Wired(owner[upper], neighbours[upper], wired.given_up)
+
+
+def _distance(goals: kernel.Goals, sums: np.ndarray, products: float) -> float:
+    """Return the distance from the goals."""
+    of_products = goals.product_weight * abs(products - goals.products)
+    return float(of_products + (goals.weight * np.abs(sums - goals.sums)).sum())
+
+
+def _sorted_rows(owner: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
+    """Return the neighbours of each owner in order."""
+    return np.asarray(neighbours[np.lexsort((neighbours, owner))])
 
 
 def _weights(goal_sums: np.ndarray, bins: np.ndarray, pairs: np.ndarray) -> np.ndarray:
