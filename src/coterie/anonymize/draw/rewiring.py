@@ -52,9 +52,7 @@ class _Round(NamedTuple):
     # of them at most this share of the contacts in the own community.
     outer_limit: float = 0.0
     both_ends: bool = False  # try the other end of a new edge if the first has no edge to give up
-    guarded: bool = (
-        False  # undone if communities of the drawn graph would not exist in the original
-    )
+    guarded: bool = False  # undone if the draw's communities would not exist in the original
 
 
 class RewiringTargets(NamedTuple):
