@@ -53,6 +53,7 @@ def install() -> bool:
                 _replace_library_methods()
                 _replace_context_methods()
                 _replace_comparison_of_flags()
+                _replace_coloured_messages()
     return _installed
 
 
@@ -195,6 +196,21 @@ def _replace_comparison_of_flags() -> None:
 
     TargetConfig.__hash__ = __hash__
     TargetConfig.__eq__ = __eq__
+
+
+def _replace_coloured_messages() -> None:
+    """Do not colour messages that nobody sees: Numba tries many types that do not fit."""
+    from numba.core import errors
+
+    scheme = getattr(errors, "HighlightColorScheme", None)
+    if scheme is None or not hasattr(scheme, "_markup"):
+        return
+    coloured = scheme._markup
+
+    def _markup(self: Any, message: str, *args: Any, **named: Any) -> Any:
+        return message if _is_active() else coloured(self, message, *args, **named)
+
+    scheme._markup = _markup
 
 
 def _set_environments(library: Any) -> None:
