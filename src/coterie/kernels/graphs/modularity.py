@@ -224,7 +224,9 @@ def scaled_modularity(indptr, indices, weights, strength, labels):
     return value
 
 
-def modular_communities(indptr, indices, key, max_passes):
+def modular_communities(
+    indptr: np.ndarray, indices: np.ndarray, key: np.uint64, max_passes: int
+) -> np.ndarray:
     """Return the community of every node (int64, numbered by first appearance).
 
     A pass starts from the communities of the pass before, and goes up through aggregated graphs
@@ -233,7 +235,10 @@ def modular_communities(indptr, indices, key, max_passes):
     Not a kernel: that would be compiled with a second copy of `weighted_communities`.
     """
     weights = np.ones(len(indices), np.int64)
-    return weighted_communities(indptr, indices, weights, np.diff(indptr), key, max_passes)
+    found: np.ndarray = weighted_communities(
+        indptr, indices, weights, np.diff(indptr), key, max_passes
+    )
+    return found
 
 
 @njit(nogil=True, cache=True, many_steps=True)

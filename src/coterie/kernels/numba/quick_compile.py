@@ -88,7 +88,7 @@ def _replace_library_methods() -> None:
     from llvmlite import binding
     from numba.core import codegen
 
-    library = codegen.JITCodeLibrary
+    library: Any = codegen.JITCodeLibrary
     optimize_functions = library._optimize_functions
     optimize = library._optimize_final_module
     emit = library._finalize_final_module
@@ -154,9 +154,11 @@ def _replace_library_methods() -> None:
 def _replace_context_methods() -> None:
     from numba.core import codegen, cpu
 
-    entry_for_python = cpu.CPUContext.create_cpython_wrapper
-    entry_for_c = cpu.CPUContext.create_cfunc_wrapper
-    set_environment = codegen.JITCPUCodegen.set_env
+    context: Any = cpu.CPUContext
+    generator: Any = codegen.JITCPUCodegen
+    entry_for_python = context.create_cpython_wrapper
+    entry_for_c = context.create_cfunc_wrapper
+    set_environment = generator.set_env
 
     def create_cpython_wrapper(self: Any, library: Any, *args: Any, **named: Any) -> None:
         library._coterie_has_entry = True
@@ -171,31 +173,32 @@ def _replace_context_methods() -> None:
         if self._engine.is_symbol_defined(name):  # not for a library that is link-only
             set_environment(self, name, environment)
 
-    cpu.CPUContext.create_cpython_wrapper = create_cpython_wrapper
-    cpu.CPUContext.create_cfunc_wrapper = create_cfunc_wrapper
-    codegen.JITCPUCodegen.set_env = set_env
+    context.create_cpython_wrapper = create_cpython_wrapper
+    context.create_cfunc_wrapper = create_cfunc_wrapper
+    generator.set_env = set_env
 
 
 def _replace_comparison_of_flags() -> None:
     """Compare compiler options with less work: Numba does so at every call of a NumPy function."""
     from numba.core.targetconfig import TargetConfig
 
+    options: Any = TargetConfig
     hashes: dict[type, int] = {}
-    equal = TargetConfig.__eq__
+    equal = options.__eq__
 
-    def __hash__(self: Any) -> int:
+    def hash_of(self: Any) -> int:
         kind = type(self)
         if kind not in hashes:  # Numba's hash: that of the names, not of the values
             hashes[kind] = hash(tuple(sorted(self.options)))
         return hashes[kind]
 
-    def __eq__(self: Any, other: Any) -> Any:
+    def is_equal(self: Any, other: Any) -> Any:
         if type(self) is type(other) and self._values == other._values:
             return True
         return equal(self, other)
 
-    TargetConfig.__hash__ = __hash__
-    TargetConfig.__eq__ = __eq__
+    options.__hash__ = hash_of
+    options.__eq__ = is_equal
 
 
 def _replace_coloured_messages() -> None:
