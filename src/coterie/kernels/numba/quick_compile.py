@@ -1,4 +1,4 @@
-"""Numba without the work that kernels do not need: about a third of the time of compiling.
+"""Numba without the work that kernels do not need: about a quarter of the time of compiling.
 
 Numba makes machine code of every function that a kernel calls, with LLVM's full optimisation,
 although the kernel contains an optimised copy of its own: only a function that Python calls is ever
