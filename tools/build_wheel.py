@@ -73,7 +73,9 @@ def compile_kernels(sources: Path, only: str) -> int:
         "COTERIE_PREBUILT": "off",
     }
     run([sys.executable, "-m", "coterie", "warmup", "--only", only], environment)
-    shutil.copytree(cache / "coterie", prebuilt)
+    # Not what only compiling needs
+    skip = shutil.ignore_patterns("*.part", "compiling", "pending")
+    shutil.copytree(cache / "coterie", prebuilt, ignore=skip)
     code = "from coterie.kernels.numba.cache import host_target; print(*host_target(), sep='\\n')"
     fields = ("python", "numba", "llvmlite", "triple", "cpu", "features")
     target = dict(zip(fields, output([sys.executable, "-c", code], environment), strict=True))

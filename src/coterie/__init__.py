@@ -25,11 +25,15 @@ True
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from coterie.base.early_interrupt import catch_early_interrupt
 
-from coterie.base import renderers
-from coterie.base.version import __version__ as __version__
+catch_early_interrupt()  # before anything that takes long to load
+
+from importlib import import_module  # noqa: E402
+from typing import TYPE_CHECKING, Any  # noqa: E402
+
+from coterie.base import renderers  # noqa: E402
+from coterie.base.version import __version__ as __version__  # noqa: E402
 
 if TYPE_CHECKING:
     from coterie.anonymize.anonymizer import Anonymizer as Anonymizer

@@ -2,13 +2,17 @@
 
 import sys
 
+from coterie.base.early_interrupt import INTERRUPTED, back_to_usual
+
 
 def main() -> None:
     """Run the command line; Ctrl-C while it is being loaded ends it quietly too."""
     try:
         from coterie.cli.main import main as run
+
+        back_to_usual()
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     run()
 
 

@@ -62,6 +62,31 @@ def test_a_killed_shard_command_does_not_block_the_next_one(large: Path, tmp_pat
     assert (other / "letter.txt").read_text() == "mine"
 
 
+@posix
+@pytest.mark.parametrize("module", ["typing", "coterie.cli.main", "typer"])
+def test_ctrl_c_while_the_command_is_loaded_is_silent(tmp_path: Path, module: str) -> None:
+    script = tmp_path / "coterie"
+    script.write_text(
+        "import os, signal, sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(name, path, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt)\n"
+        "from coterie.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    command = [sys.executable, str(script), "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_importing_the_library_does_not_change_what_ctrl_c_does() -> None:
+    code = "import coterie, signal; print(signal.getsignal(2) is signal.default_int_handler)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
+
+
 def shell(command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-c", command], capture_output=True, text=True, timeout=240, check=False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
 import signal
 import subprocess
@@ -10,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,24 @@ ITERATIONS = 6
 def dask() -> Iterator[DaskEngine]:
     with DaskEngine(workers=2) as engine:
         yield engine
+
+
+def test_an_abandoned_transfer_prints_no_traceback() -> None:
+    async def gather(futures: Any, asynchronous: bool) -> Any:
+        raise RuntimeError("cancelled, as futures are when a terminated command closes its client")
+
+    async def reported() -> list[Any]:
+        engine = object.__new__(DaskEngine)
+        engine._client = SimpleNamespace(gather=gather)
+        messages: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, about: messages.append(about))
+        transfer = await engine._begin_transfer([])
+        await asyncio.sleep(0.01)
+        del transfer
+        gc.collect()
+        return messages
+
+    assert asyncio.run(reported()) == []
 
 
 def iterate(engine: Engine, before: Any = lambda iteration: None) -> tuple[np.ndarray, list]:

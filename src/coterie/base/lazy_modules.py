@@ -23,7 +23,8 @@ class LazyModule:
 
 
 pyarrow_compute = LazyModule("pyarrow.compute")
+scipy_lapack = LazyModule("scipy.linalg.lapack")
 scipy_csgraph = LazyModule("scipy.sparse.csgraph")
 scipy_optimize = LazyModule("scipy.optimize")
 scipy_sparse = LazyModule("scipy.sparse")
-scipy_special = LazyModule("scipy.special")
+scipy_sparse_linalg = LazyModule("scipy.sparse.linalg")

@@ -374,7 +374,10 @@ class DaskEngine(ContextManaged):
 
     async def _begin_transfer(self, futures: Sequence[Any]) -> Any:
         """Start to fetch results and return the task that does it."""
-        return asyncio.ensure_future(self._client.gather(list(futures), asynchronous=True))
+        transfer = asyncio.ensure_future(self._client.gather(list(futures), asynchronous=True))
+        # Nobody asks for the result after Ctrl-C or SIGTERM; asyncio would print a traceback.
+        transfer.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return transfer
 
     def _submit_one(self, function: Callable[..., Any], *arguments: Any, name: str = "") -> Any:
         """Submit one task and return its future."""

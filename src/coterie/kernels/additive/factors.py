@@ -197,8 +197,10 @@ def _condition(first, count, side, x, own, others, mean, precision, work):
                 row, times = A[i], np.float64(own[u, i])
                 for j in range(K):
                     b[j] += row[j] * times
-            work.moments[t] = A
-            work.pulls[t] = b
+            for i in range(K):  # to assign whole rows takes two seconds longer to compile
+                work.pulls[t, i] = b[i]
+                for j in range(K):
+                    work.moments[t, i, j] = A[i, j]
             for i in range(K):
                 work.b[i, t] = b[i] + precision[i] * mean[u, i]
                 for j in range(i, K):

@@ -182,6 +182,27 @@ def _root(parent, i):
 
 
 @njit(nogil=True, cache=True)
+def _largest_first(size, first, end, total):
+    """Return the places first..end-1 of positive size, by decreasing size, then by place.
+
+    The sizes sum up to `total`. A sort by counting, because NumPy's takes a second to compile."""
+    begin = np.zeros(total + 1, np.int64)
+    count = 0
+    for i in range(first, end):
+        if size[i] > 0:
+            begin[total - size[i] + 1] += 1
+            count += 1
+    for gap in range(total):
+        begin[gap + 1] += begin[gap]
+    places = np.empty(count, np.int64)
+    for i in range(first, end):
+        if size[i] > 0:
+            places[begin[total - size[i]]] = i
+            begin[total - size[i]] += 1
+    return places
+
+
+@njit(nogil=True, cache=True)
 def join_rest(ring, stubs, cells, source, target, made, key):
     """Join the inner stubs that are in no clique; return (made, open_u, open_v).
 
@@ -206,9 +227,7 @@ def join_rest(ring, stubs, cells, source, target, made, key):
             total += stubs[ring.place[i]]
         if total < 2:
             continue
-        block = of_part[ring.start[b] : ring.start[b + 1]]
-        parts = np.flatnonzero(block > 0)
-        parts = parts[np.argsort(-block[parts], kind="mergesort")] + ring.start[b]
+        parts = _largest_first(of_part, ring.start[b], ring.start[b + 1], total)
         at = 0
         for x in parts:
             begin[x] = at

@@ -120,7 +120,8 @@ def improve_fit(types, cells, x, w):
             # In the solution x rises with the degree.
             lowest = max(lowest, x[t] * _step(types.degree[t] - expected, slope))
             new[t] = lowest
-        x[types.start[r] : types.start[r + 1]] = new[types.start[r] : types.start[r + 1]]
+        for t in range(types.start[r], types.start[r + 1]):
+            x[t] = new[t]
         _sum_moments(types, x, moments, r)
     of_cells = 0.0
     for c in range(len(w)):

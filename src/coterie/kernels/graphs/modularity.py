@@ -224,15 +224,21 @@ def scaled_modularity(indptr, indices, weights, strength, labels):
     return value
 
 
-@njit(nogil=True, cache=True, many_steps=True)
-def modular_communities(indptr, indices, key, max_passes):
+def modular_communities(
+    indptr: np.ndarray, indices: np.ndarray, key: np.uint64, max_passes: int
+) -> np.ndarray:
     """Return the community of every node (int64, numbered by first appearance).
 
     A pass starts from the communities of the pass before, and goes up through aggregated graphs
     until nothing moves. Passes stop when modularity does not increase any more.
+
+    Not a kernel: that would be compiled with a second copy of `weighted_communities`.
     """
     weights = np.ones(len(indices), np.int64)
-    return weighted_communities(indptr, indices, weights, indptr[1:] - indptr[:-1], key, max_passes)
+    found: np.ndarray = weighted_communities(
+        indptr, indices, weights, np.diff(indptr), key, max_passes
+    )
+    return found
 
 
 @njit(nogil=True, cache=True, many_steps=True)

@@ -83,8 +83,11 @@ def core_numbers(indptr, indices):
     Nodes are removed in the order of their remaining degree, kept in buckets: O(n + m).
     """
     n = len(indptr) - 1
-    degree = indptr[1:] - indptr[:-1]
-    highest = degree.max() if n else 0
+    degree = np.empty(n, np.int64)
+    highest = 0
+    for v in range(n):
+        degree[v] = indptr[v + 1] - indptr[v]
+        highest = max(highest, degree[v])
     start = np.zeros(highest + 2, np.int64)
     for v in range(n):
         start[degree[v] + 1] += 1

@@ -13,6 +13,9 @@ right or is not found.
         kernels/__pycache__     next to the sources
         the user's cache folder
 
+A function that only other kernels call is stored as `.part`: code from which their machine code is
+made, and nothing that could run (`quick_compile.py`). Wheels do not need these files.
+
 A process that compiles a version holds a lock on the file `compiling/NAME`; others that need the
 same version wait for it. So a helper (`background.py`) and a command share the work.
 
@@ -38,8 +41,10 @@ from typing import IO, Any, NamedTuple
 
 from coterie.kernels.numba.dispatch import NotCompiledError, about_to_compile, leaves_to_others
 from coterie.kernels.numba.file_lock import lock_file
+from coterie.kernels.numba.quick_compile import compiling_kernels
 
 SUFFIX = ".nbc"
+LINK_ONLY_SUFFIX = ".part"  # code for other kernels, which are compiled with it
 PREBUILT = Path(__file__).parents[1] / "prebuilt"
 TARGET = "target.json"
 
@@ -51,8 +56,17 @@ _IMPORT = re.compile(
 # Changes here do not change compiled code
 _NOT_COMPILED = {
     f"{_PACKAGE}.numba.{name}"
-    for name in ("background", "cache", "compile_events", "compile_plans", "dispatch", "file_lock")
+    for name in (
+        "background",
+        "cache",
+        "compile_events",
+        "compile_plans",
+        "dispatch",
+        "file_lock",
+        "quick_compile",
+    )
 }
+_FORMAT = 2  # of the files; also changed when the same source gives other code
 _OLD = 30 * 86400.0  # seconds after which a file of another version of the source is deleted
 _DIGEST = 32
 _TEMPORARY = ".tmp"
@@ -143,9 +157,12 @@ def compiled_files() -> set[str]:
 class KernelCache:
     """The compiled versions of one function: what a dispatcher of Numba uses as its cache."""
 
-    def __init__(self, function: Any, before_compiling: Callable[[], None]) -> None:
+    def __init__(
+        self, function: Any, before_compiling: Callable[[], None], *, link_only: bool = False
+    ) -> None:
         self._name = f"{function.__module__}.{function.__qualname__}"
         self._prefix = _file_prefix(function)
+        self._suffix = LINK_ONLY_SUFFIX if link_only else SUFFIX
         self._before_compiling = before_compiling
 
     @property
@@ -160,7 +177,8 @@ class KernelCache:
 
         # Numba refreshes the context here, which imports everything that compiling can need: most
         # of the time of a small command. Compiled code needs the memory manager only.
-        rtsys.initialize(context)
+        with compiling_kernels(False):
+            rtsys.initialize(context)
         data = self._stored(signature)
         if data is None:
             about_to_compile(self._name)
@@ -180,7 +198,8 @@ class KernelCache:
             return
         name = self._file_name(signature, host_target())
         with contextlib.suppress(OSError):
-            _write(folder / name, dumps(result._reduce()))
+            # Without the types of all variables, which nobody reads
+            _write(folder / name, dumps(result._replace(type_annotation="")._reduce()))
             self._delete_old(folder)
         _release(folder / _CLAIMS / name)
 
@@ -223,8 +242,8 @@ class KernelCache:
         return data
 
     def _file_name(self, signature: Any, target: Target) -> str:
-        key = repr((str(signature), tuple(target))).encode()
-        return f"{self._prefix}.{hashlib.sha256(key).hexdigest()[:20]}{SUFFIX}"
+        key = repr((str(signature), tuple(target), _FORMAT)).encode()
+        return f"{self._prefix}.{hashlib.sha256(key).hexdigest()[:20]}{self._suffix}"
 
     def _delete_old(self, folder: Path) -> None:
         """Delete old files of earlier versions of this function, and of killed processes."""
@@ -291,7 +310,8 @@ def _prefixes_on_disk() -> frozenset[str]:
     prefixes = set()
     for folder in (cache_folder(), PREBUILT):
         if folder is not None and folder.is_dir():
-            prefixes |= {name.rsplit(".", 2)[0] for name in os.listdir(folder)}
+            names = (name for name in os.listdir(folder) if name.endswith(SUFFIX))
+            prefixes |= {name.rsplit(".", 2)[0] for name in names}
     return frozenset(prefixes)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
+from typing import Any
 
 FILE = Path(__file__).with_name("compile_plans.json")
 
@@ -18,9 +19,20 @@ FILE = Path(__file__).with_name("compile_plans.json")
 @functools.cache
 def compile_plan(name: str) -> list[str]:
     """Return the requests (`background.py`) of a command; none if it has no list."""
+    plans = _plans()
+    return [json.dumps(plans["requests"][place]) for place in plans["commands"].get(name, [])]
+
+
+@functools.cache
+def planned_kernels() -> frozenset[tuple[str, str]]:
+    """Return module and name of every kernel that a command with a list calls from Python."""
+    return frozenset(tuple(request["kernel"]) for request in _plans()["requests"])
+
+
+@functools.cache
+def _plans() -> dict[str, Any]:
     try:
-        plans = json.loads(FILE.read_text(encoding="utf-8"))
+        plans: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return []
-    requests, places = plans["requests"], plans["commands"].get(name, [])
-    return [json.dumps(requests[place]) for place in places]
+        return {"requests": [], "commands": {}}
+    return plans

@@ -185,6 +185,7 @@ class Kernel:
         self._many_steps = bool(options.get("many_steps"))
         self._options = {k: v for k, v in options.items() if k not in ("cache", "many_steps")}
         self._dispatcher: Any = None
+        self._linked: Any = None
         self._ready = False  # the dispatcher has a compiled version
         self._in_cache: bool | None = None  # the cache has a file of this kernel
         self._plain: Any = None
@@ -244,6 +245,17 @@ class Kernel:
                 if self._dispatcher is None:
                     self._dispatcher = _make_dispatcher(self)
         return self._dispatcher
+
+    @property
+    def linked(self) -> Any:
+        """The dispatcher of Numba for calls by other kernels, which need no entry for Python.
+
+        That of a kernel which commands call themselves is used for both, and compiled once."""
+        if self._linked is None:
+            with _lock:
+                if self._linked is None:
+                    self._linked = _make_linked_dispatcher(self)
+        return self._linked
 
     @property
     def plain(self) -> Any:
@@ -380,10 +392,13 @@ def leaves_to_others(cache: Any) -> bool:
 @contextmanager
 def _may_compile() -> Iterator[None]:
     """Let this thread compile in a block of code."""
+    from coterie.kernels.numba.quick_compile import compiling_kernels
+
     depth = getattr(_compiling, "depth", 0)
     _compiling.depth = depth + 1
     try:
-        yield
+        with compiling_kernels():
+            yield
     finally:
         _compiling.depth = depth
         if depth == 0:
@@ -418,20 +433,36 @@ def _named_kernel(module: str, name: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def _make_dispatcher(kernel: Kernel) -> Any:
+def _make_dispatcher(kernel: Kernel, *, link_only: bool = False) -> Any:
     import numba
 
     from coterie.kernels.numba.cache import KernelCache
+    from coterie.kernels.numba.quick_compile import install
 
+    is_known = install()
     function = _with_globals(kernel.py_func, _numba_modules.setdefault(kernel.__module__, {}))
     # Nothing here is called from C, and the code for it would take a tenth of the time
     options: dict[str, Any] = {"no_cfunc_wrapper": True, **kernel._options}
     # An inner kernel has nothing that Python could call: making it takes time
-    options["no_cpython_wrapper"] = kernel._is_inner
+    options["no_cpython_wrapper"] = kernel._is_inner or link_only
     dispatcher = numba.njit(**options)(function)
     if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
-        dispatcher._cache = KernelCache(function, lambda: _fill_globals(kernel.__module__))
+        dispatcher._cache = KernelCache(
+            function,
+            lambda: _fill_globals(kernel.__module__),
+            link_only=is_known and options["no_cpython_wrapper"],
+        )
     return dispatcher
+
+
+def _make_linked_dispatcher(kernel: Kernel) -> Any:
+    from coterie.kernels.numba.compile_plans import planned_kernels
+    from coterie.kernels.numba.quick_compile import install
+
+    name = kernel.py_func.__module__, kernel.py_func.__qualname__
+    if kernel._is_inner or name in planned_kernels() or not install():
+        return kernel.dispatcher
+    return _make_dispatcher(kernel, link_only=True)
 
 
 def _with_globals(function: Any, namespace: dict[str, Any]) -> Any:
@@ -466,9 +497,10 @@ def _fill_globals(module: str) -> None:
             return
         names.update(vars(importlib.import_module(module)))
         for name, value in list(names.items()):
-            if isinstance(value, Kernel | Intrinsic):
+            if isinstance(value, Intrinsic):
                 names[name] = value.dispatcher
             if isinstance(value, Kernel):
+                names[name] = value.linked
                 _fill_globals(value.__module__)  # inlined code needs its own names
 
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
-from scipy.sparse.linalg import svds
+
+from coterie.base.lazy_modules import scipy_sparse_linalg
 
 _MAX_VECTORS = 64  # singular vectors of the presence matrix …
 _MAX_VECTORS_OF_LARGE = 128  # … and of large tables, one per eight of the root of the ratings
@@ -137,7 +138,7 @@ def _singular_vectors(matrix: csr_array, count: int) -> tuple[np.ndarray, np.nda
         left, values, right = np.linalg.svd(matrix.toarray(), full_matrices=False)
         return left[:, :count], values[:count], right[:count].T
     start = np.random.default_rng(0).normal(size=min(n, m))
-    left, values, right = svds(matrix, k=count, v0=start)
+    left, values, right = scipy_sparse_linalg.svds(matrix, k=count, v0=start)
     order = np.argsort(-values)
     return left[:, order], values[order], right[order].T
 

@@ -18,10 +18,10 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
 from coterie.base.errors import InputError
+from coterie.base.lazy_modules import scipy_lapack as lapack
 
 MAX_SIDE = 8000  # of the matrix that is inverted: 256 MB as float32
 MAX_TABLE = 4000  # items of a table of all coefficients: 64 MB

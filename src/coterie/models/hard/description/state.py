@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from coterie.base.array_checks import ArrayError
-from coterie.base.lazy_modules import scipy_special
+from coterie.base.special_functions import gammaln
 from coterie.kernels.hard import description as kernels
 from coterie.kernels.hard.description import (
     COMMUNITIES,
@@ -236,7 +236,6 @@ def block_multigraph(cells: np.ndarray) -> Multigraph:
 @lru_cache(maxsize=32)  # a search asks for the same again and again
 def structure_costs(n: int, m: int, K: int, flat: bool, *, directed: bool = False) -> np.ndarray:
     """Return, for 0..K+1 blocks, the cost of their number: label sizes and (flat) the cells."""
-    gammaln = scipy_special.gammaln
     B = np.arange(K + 2, dtype=np.float64)
     B[0] = 1.0
     reach = np.minimum(B, max(n, 1))
