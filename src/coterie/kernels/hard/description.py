@@ -725,7 +725,6 @@ def node_costs(model, blocks, scratch, part, a, count):
     t, x, touched, cells = model.tables, scratch.x, scratch.touched, blocks.cells
     m, degree, loops = part.m, part.degree, part.loops
     corrected = model.kind == DEGREE_CORRECTED
-    scratch.costs[0] = join_cost(model, blocks, scratch, part, a, a)
     single = 0
     for j in range(m):
         s = touched[j]
@@ -734,15 +733,25 @@ def node_costs(model, blocks, scratch, part, a, count):
             touched[single] = s
             single += 1
     left = blocks.scalars[BLOCKS] - (1 if blocks.sizes[a] == 1 else 0)
-    for i in range(1, count):
+    for i in range(count):
         b = scratch.candidates[i]
         n, e, new = blocks.sizes[b], blocks.ends[b], x[b] + loops
+        if i == 0:
+            n, e = n - 1, e - degree
         cost = model.structure[left + (1 if n == 0 else 0)] + vertex_cost(model, n + 1, e + degree)
         if n > 0:
             cost -= vertex_cost(model, n, e)
         if corrected:
-            cost -= log_of(t, blocks.degree_counts[b, part.degree_class] + 1)
+            cost -= log_of(t, blocks.degree_counts[b, part.degree_class] + (0 if i == 0 else 1))
         shared = 0.0
+        if i == 0:
+            for j in range(m):
+                s = touched[j]
+                if s != a:
+                    shared += log_rise(t, cells[a, s] - x[s], x[s])
+            shared += log_rise(t, np.int64(cells[a, a]) - new, new) + new * LOG2
+            scratch.costs[0] = cost - shared
+            continue
         for j in range(single):
             shared += log_of(t, cells[b, touched[j]] + 1)
         for j in range(single, m):
