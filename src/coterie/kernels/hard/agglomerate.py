@@ -20,6 +20,7 @@ from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON, TABLE, ce
 from coterie.kernels.hard.score_tables import inner_pairs
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY
 from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.no_refcount import borrow_without_refcount
 from coterie.kernels.numba.random import below, stream
 
 WINDOW = 192  # most blocks examined per slot, a random run of them if more blocks share the slot
@@ -43,42 +44,58 @@ def quick_cell(kind, table, d, D):
 
 
 @njit(nogil=True, cache=True)
-def merge_cost(model, rows, others, r, t):
-    """Return how much S rises if blocks r and t merge; `others`: block sizes of the other end."""
-    kind, q = model.kind, len(others)
-    one_set = model.layout != TWO_SETS
+def spread_row(rows, r, row):
+    """Write the values of block r into row (OUT): one place per slot, zeros elsewhere."""
+    for i in range(rows.indptr[r], rows.indptr[r + 1]):
+        row[rows.slots[i]] = rows.values[i]
+
+
+@njit(nogil=True, cache=True)
+def clear_row(rows, r, row):
+    """Write zeros where `spread_row` wrote values (OUT)."""
+    for i in range(rows.indptr[r], rows.indptr[r + 1]):
+        row[rows.slots[i]] = 0.0
+
+
+@njit(nogil=True, cache=True)
+def merge_cost(model, rows, others, row, r, t):
+    """Return how much S rises if blocks r and t merge; `others`: block sizes of the other end.
+
+    row: the values of block r, see `spread_row`. It is the same for all candidates t, and spares
+    walking along two sorted lists, whose next step a processor cannot predict."""
+    kind, q, table = model.kind, len(others), model.table
+    one_set, one_channel = model.layout != TWO_SETS, len(model.signs) == 1
     n_r, n_t = rows.sizes[r], rows.sizes[t]
     n = n_r + n_t
-    cost, inner_r, inner_t, between = 0.0, 0.0, 0.0, 0.0
-    i, i_end = rows.indptr[r], rows.indptr[r + 1]
-    j, j_end = rows.indptr[t], rows.indptr[t + 1]
-    while i < i_end or j < j_end:
-        s = min(
-            rows.slots[i] if i < i_end else np.int64(1) << 62,
-            rows.slots[j] if j < j_end else np.int64(1) << 62,
-        )
-        a, b = 0.0, 0.0
-        if i < i_end and rows.slots[i] == s:
-            a = rows.values[i]
-            i += 1
-        if j < j_end and rows.slots[j] == s:
-            b = rows.values[j]
-            j += 1
-        block = s % q
+    cost, inner_t, between = 0.0, 0.0, 0.0
+    if kind != PLAIN:  # what the edges of r cost without those of t
+        for i in range(rows.indptr[r], rows.indptr[r + 1]):
+            s, a = rows.slots[i], rows.values[i]
+            block = s if one_channel else s % q
+            if one_set and block in (r, t):
+                continue
+            m = others[block]
+            change = quick_cell(kind, table, a, n * m) - quick_cell(kind, table, a, n_r * m)
+            cost += change if one_channel else model.signs[s // q] * change
+    for i in range(rows.indptr[t], rows.indptr[t + 1]):
+        s, b = rows.slots[i], rows.values[i]
+        a = row[s]
+        if a == 0.0 and kind == PLAIN and s not in (r, t):
+            continue
+        block = s if one_channel else s % q
         if one_set and block in (r, t):
-            if s < q and block == r:
-                inner_r = a
-                between += b if model.layout == TWO_WAY else 0.0
-            elif s < q:
+            if s == t:
                 inner_t = b
-                between += a
+            elif s == r and model.layout == TWO_WAY:
+                between = b
             continue
         m = others[block]
-        change = quick_cell(kind, model.table, a + b, n * m)
-        change -= quick_cell(kind, model.table, a, n_r * m)
-        change -= quick_cell(kind, model.table, b, n_t * m)
-        cost += model.signs[s // q] * change
+        change = quick_cell(kind, table, a + b, n * m)
+        change -= quick_cell(kind, table, a, n * m)
+        change -= quick_cell(kind, table, b, n_t * m)
+        cost += change if one_channel else model.signs[s // q] * change
     if one_set:
+        inner_r, between = row[r], between + row[t]
         cost += inner_cell(kind, inner_r + inner_t + between, inner_pairs(model, n))
         cost -= inner_cell(kind, inner_r, inner_pairs(model, n_r))
         cost -= inner_cell(kind, inner_t, inner_pairs(model, n_t))
@@ -108,10 +125,14 @@ def cheapest_partners(model, rows, mirror, key, start, stop, window, found, cost
     window: how many blocks are examined per slot. found (OUT): their numbers, the cheapest first,
     -1 if there is none; costs (OUT): the exact costs. `mirror` holds the rows of the other end
     (with one node set: rows itself)."""
+    model, rows = borrow_without_refcount(model), borrow_without_refcount(rows)
+    mirror = borrow_without_refcount(mirror)
     k, q, few = len(rows.sizes), len(mirror.sizes), found.shape[1]
+    one_channel = len(model.signs) == 1  # spares divisions, which take long
     affinity = np.zeros(k)
-    shared = np.empty(k, np.int64)
+    shared = np.empty(k + 1, np.int64)
     distance = np.empty(few)
+    row = np.zeros(len(model.signs) * q)
     for r in range(start, stop):
         state = stream(key, r)
         found[r, :] = -1
@@ -119,7 +140,9 @@ def cheapest_partners(model, rows, mirror, key, start, stop, window, found, cost
         distance[:] = NEVER
         m = 0
         for i in range(rows.indptr[r], rows.indptr[r + 1]):
-            channel, j = rows.slots[i] // q, rows.slots[i] % q
+            channel, j = 0, rows.slots[i]
+            if not one_channel:
+                channel, j = j // q, j % q
             if model.signs[channel] < 0.0:
                 continue
             back = (1 - channel if model.layout == TWO_WAY else channel) * k
@@ -133,10 +156,11 @@ def cheapest_partners(model, rows, mirror, key, start, stop, window, found, cost
                 t = mirror.slots[e] - back
                 if t < 0 or t >= k:
                     continue
-                if affinity[t] == 0.0:
-                    shared[m] = t
-                    m += 1
-                affinity[t] += root * mirror.roots[e]
+                # without a branch, which would be mispredicted half of the time
+                before = affinity[t]
+                shared[m] = t
+                m += before == 0.0
+                affinity[t] = before + root * mirror.roots[e]
         a, rate, scale = rows.mass[r], rows.rate[r], -2.0 * rows.scale[r]
         affinity[r] = 0.0
         for i in range(m):
@@ -152,9 +176,11 @@ def cheapest_partners(model, rows, mirror, key, start, stop, window, found, cost
                 b = rows.mass[t]
                 apart = (rows.total[r] * b + rows.total[t] * a) / max(a + b, 1.0)
                 insert_sorted(distance, found[r], apart, t)
+        spread_row(rows, r, row)
         for i in range(few):
             if found[r, i] >= 0:
-                distance[i] = merge_cost(model, rows, mirror.sizes, r, found[r, i])
+                distance[i] = merge_cost(model, rows, mirror.sizes, row, r, found[r, i])
+        clear_row(rows, r, row)
         sort_by(distance, found[r], costs[r])
 
 
