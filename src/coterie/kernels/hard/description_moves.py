@@ -19,6 +19,7 @@ from coterie.kernels.hard.description import (
     forget,
     group_change,
     join_cost,
+    move_node,
     next_part,
     node_part,
     shift_part,
@@ -225,8 +226,9 @@ def try_split(model, graph, blocks, upper, scratch, members, r, s, key, attempts
                 best[i] = blocks.labels[members[i]]
     goal = best if found else before
     for i in range(n):
-        now += force_move(model, graph, blocks, upper, scratch, members[i], np.int64(goal[i]))
-    return now if found else 0.0
+        if goal[i] != blocks.labels[members[i]]:
+            move_node(model, graph, blocks, upper, scratch, members[i], np.int64(goal[i]))
+    return low if found else 0.0
 
 
 @njit(nogil=True, cache=True, many_steps=True)
