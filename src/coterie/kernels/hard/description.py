@@ -573,7 +573,7 @@ def shift_part(model, blocks, upper, scratch, part, a, b):
     sizes[b] += size
     ends[a] -= degree
     ends[b] += degree
-    if upper.depth > 0:
+    if upper.depth > 0 and upper.parents[0, a] != upper.parents[0, b]:
         shift_upper(upper, scratch, part, a, b)
     if sizes[a] == 0:
         free[scalars[FREE]] = a
@@ -764,6 +764,43 @@ def node_costs(model, blocks, scratch, part, a, count):
 
 
 @njit(nogil=True, cache=True)
+def block_costs(model, blocks, scratch, part, a, count):
+    """Fill Scratch.costs[:count] (OUT): `join_cost` of a whole block a for each of
+    Scratch.candidates, of which the first is a itself and none is empty.
+
+    The same numbers, to the last bit, in one call: many merges cost exactly the same, and rounding
+    decides between them."""
+    if model.kind in (DENSE, COMMUNITIES):
+        for i in range(count):
+            scratch.costs[i] = join_cost(model, blocks, scratch, part, a, scratch.candidates[i])
+        return
+    t, x, touched, cells = model.tables, scratch.x, scratch.touched, blocks.cells
+    degree, loops, size, counts = part.degree, part.loops, part.size, blocks.degree_counts
+    for i in range(count):
+        b = scratch.candidates[i]
+        own = i == 0
+        n, e, new = blocks.sizes[b], blocks.ends[b], x[b] + loops
+        inner = np.int64(blocks.inner[b])
+        if own:
+            n, e, inner = n - size, e - degree, inner - new
+        cost = model.structure[blocks.scalars[BLOCKS] - (0 if own else 1)]
+        cost += vertex_cost(model, n + size, e + degree)
+        if n > 0:
+            cost -= vertex_cost(model, n, e)
+        if model.kind == DEGREE_CORRECTED:
+            for j in range(part.n_classes):
+                c = scratch.classes[j]
+                more = counts[a, c]
+                cost -= log_rise(t, counts[b, c] - (more if own else 0), more)
+        cost -= log_rise(t, inner, new) + new * LOG2
+        for j in range(part.m):
+            s = touched[j]
+            if s != b:
+                cost -= log_rise(t, cells[b, s] - (x[s] if own else 0), x[s])
+        scratch.costs[i] = cost
+
+
+@njit(nogil=True, cache=True)
 def move_change(model, graph, blocks, upper, scratch, v, b):
     """Return how the description length changes if node v moves to block b."""
     a = blocks.labels[v]
@@ -790,9 +827,20 @@ def change_of(model, blocks, upper, scratch, part, a, b):
         change -= join_cost(model, blocks, scratch, part, a, a)
     else:
         change = cells_change(model, blocks, scratch, part, a, b)
-    if upper.depth > 0:
+    if upper.depth > 0 and not same_above(blocks, upper, part, a, b):
         change += upper_change(model, blocks, upper, scratch, part, a, b)
     return change
+
+
+@njit(forceinline=True, cache=True)
+def same_above(blocks, upper, part, a, b):
+    """Whether the levels above stay the same if the part moves from a to b: most moves of a split.
+
+    `upper_change` would find that too, but a call with so many arrays takes longer."""
+    made = blocks.sizes[b] == 0
+    if made != (blocks.sizes[a] == part.size):
+        return False
+    return made or upper.parents[0, a] == upper.parents[0, b]
 
 
 @njit(nogil=True, cache=True)

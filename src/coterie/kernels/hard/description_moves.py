@@ -14,6 +14,7 @@ from coterie.kernels.hard.description import (
     FREE,
     MIN_GAIN,
     NEVER,
+    block_costs,
     block_part,
     change_of,
     forget,
@@ -50,7 +51,6 @@ def find_merges(
             continue
         state = stream(key, r)
         part = block_part(blocks, r, scratch)
-        stay = join_cost(model, blocks, scratch, part, r, r)
         everything = blocks.scalars[BLOCKS] <= tries
         members = start[r + 1] - start[r]
         next_part(upper)
@@ -75,13 +75,17 @@ def find_merges(
             scratch.marked[s] = 1
             scratch.candidates[seen] = s
             seen += 1
-            cost = join_cost(model, blocks, scratch, part, r, s) - stay
+        block_costs(model, blocks, scratch, part, r, seen)
+        for i in range(seen):
+            s = scratch.candidates[i]
+            scratch.marked[s] = 0
+            if i == 0:
+                continue
+            cost = scratch.costs[i] - scratch.costs[0]
             cost += group_change(model, blocks, upper, scratch, part, r, s)
             if cost < change[r]:
                 change[r] = cost
                 partner[r] = s
-        for i in range(seen):
-            scratch.marked[scratch.candidates[i]] = 0
         forget(scratch, part.m)
 
 
