@@ -803,7 +803,7 @@ def block_costs(model, blocks, scratch, part, a, count):
 @njit(nogil=True, cache=True)
 def move_change(model, graph, blocks, upper, scratch, v, b):
     """Return how the description length changes if node v moves to block b."""
-    a = blocks.labels[v]
+    a = np.int64(blocks.labels[v])
     part = node_part(graph, blocks.labels, v, scratch)
     change = change_of(model, blocks, upper, scratch, part, a, b)
     forget(scratch, part.m)
