@@ -61,26 +61,39 @@ def clear_row(rows, r, row):
 def merge_cost(model, rows, others, row, r, t):
     """Return how much S rises if blocks r and t merge; `others`: block sizes of the other end.
 
-    row: the values of block r, see `spread_row`. It is the same for all candidates t, and spares
-    walking along two sorted lists, whose next step a processor cannot predict."""
-    kind, q, table = model.kind, len(others), model.table
-    one_set, one_channel = model.layout != TWO_SETS, len(model.signs) == 1
+    row: the values of block r, see `spread_row`."""
+    kind = model.kind
     n_r, n_t = rows.sizes[r], rows.sizes[t]
     n = n_r + n_t
+    if kind == PLAIN:
+        cost, inner_t, between = shared_slots_cost(model, rows, len(others), row, r, t)
+    else:
+        cost, inner_t, between = all_slots_cost(model, rows, others, r, t)
+    if model.layout != TWO_SETS:
+        inner_r, between = row[r], between + row[t]
+        cost += inner_cell(kind, inner_r + inner_t + between, inner_pairs(model, n))
+        cost -= inner_cell(kind, inner_r, inner_pairs(model, n_r))
+        cost -= inner_cell(kind, inner_t, inner_pairs(model, n_t))
+        cost -= between_cells(model, rows, r, t, between, n_r * n_t, len(others))
+        if kind == PLAIN:
+            K_r, K_t = rows.total[r], rows.total[t]
+            cost -= cell(kind, K_r + K_t, 0.0) - cell(kind, K_r, 0.0) - cell(kind, K_t, 0.0)
+    return cost
+
+
+@njit(nogil=True, cache=True)
+def shared_slots_cost(model, rows, q, row, r, t):
+    """Return (cost of the cells with other blocks, edges inside t, edges from t to r if those are
+    counted apart) of a merge in a PLAIN model, where only slots of both blocks change.
+
+    `row` spares walking along two sorted lists, whose next step a processor cannot predict."""
+    table = model.table
+    one_set, one_channel = model.layout != TWO_SETS, len(model.signs) == 1
     cost, inner_t, between = 0.0, 0.0, 0.0
-    if kind != PLAIN:  # what the edges of r cost without those of t
-        for i in range(rows.indptr[r], rows.indptr[r + 1]):
-            s, a = rows.slots[i], rows.values[i]
-            block = s if one_channel else s % q
-            if one_set and block in (r, t):
-                continue
-            m = others[block]
-            change = quick_cell(kind, table, a, n * m) - quick_cell(kind, table, a, n_r * m)
-            cost += change if one_channel else model.signs[s // q] * change
     for i in range(rows.indptr[t], rows.indptr[t + 1]):
         s, b = rows.slots[i], rows.values[i]
         a = row[s]
-        if a == 0.0 and kind == PLAIN and s not in (r, t):
+        if a == 0.0 and s not in (r, t):
             continue
         block = s if one_channel else s % q
         if one_set and block in (r, t):
@@ -89,21 +102,48 @@ def merge_cost(model, rows, others, row, r, t):
             elif s == r and model.layout == TWO_WAY:
                 between = b
             continue
-        m = others[block]
-        change = quick_cell(kind, table, a + b, n * m)
-        change -= quick_cell(kind, table, a, n * m)
-        change -= quick_cell(kind, table, b, n_t * m)
+        change = quick_cell(PLAIN, table, a + b, 0.0)
+        change -= quick_cell(PLAIN, table, a, 0.0)
+        change -= quick_cell(PLAIN, table, b, 0.0)
         cost += change if one_channel else model.signs[s // q] * change
-    if one_set:
-        inner_r, between = row[r], between + row[t]
-        cost += inner_cell(kind, inner_r + inner_t + between, inner_pairs(model, n))
-        cost -= inner_cell(kind, inner_r, inner_pairs(model, n_r))
-        cost -= inner_cell(kind, inner_t, inner_pairs(model, n_t))
-        cost -= between_cells(model, rows, r, t, between, n_r * n_t, q)
-        if kind == PLAIN:
-            K_r, K_t = rows.total[r], rows.total[t]
-            cost -= cell(kind, K_r + K_t, 0.0) - cell(kind, K_r, 0.0) - cell(kind, K_t, 0.0)
-    return cost
+    return cost, inner_t, between
+
+
+@njit(nogil=True, cache=True)
+def all_slots_cost(model, rows, others, r, t):
+    """Return what `shared_slots_cost` returns, for models whose cells have pairs of nodes."""
+    kind, q = model.kind, len(others)
+    one_set, one_channel = model.layout != TWO_SETS, len(model.signs) == 1
+    n_r, n_t = rows.sizes[r], rows.sizes[t]
+    n = n_r + n_t
+    cost, inner_t, between = 0.0, 0.0, 0.0
+    i, i_end = rows.indptr[r], rows.indptr[r + 1]
+    j, j_end = rows.indptr[t], rows.indptr[t + 1]
+    while i < i_end or j < j_end:
+        s = min(
+            rows.slots[i] if i < i_end else np.int64(1) << 62,
+            rows.slots[j] if j < j_end else np.int64(1) << 62,
+        )
+        a, b = 0.0, 0.0
+        if i < i_end and rows.slots[i] == s:
+            a = rows.values[i]
+            i += 1
+        if j < j_end and rows.slots[j] == s:
+            b = rows.values[j]
+            j += 1
+        block = s if one_channel else s % q
+        if one_set and block in (r, t):
+            if s == t:
+                inner_t = b
+            elif s == r and model.layout == TWO_WAY:
+                between = b
+            continue
+        m = others[block]
+        change = quick_cell(kind, model.table, a + b, n * m)
+        change -= quick_cell(kind, model.table, a, n_r * m)
+        change -= quick_cell(kind, model.table, b, n_t * m)
+        cost += change if one_channel else model.signs[s // q] * change
+    return cost, inner_t, between
 
 
 @njit(nogil=True, cache=True)
