@@ -78,6 +78,34 @@ def test_moves_and_merges_change_the_length_by_what_they_say(model, case, data):
 
 
 @pytest.mark.parametrize("model", MODELS)
+@given(case=graphs_with_labels())
+@settings(max_examples=60, deadline=None)
+def test_costs_of_several_blocks_at_once_are_those_of_one_at_a_time(model, case):
+    n, edges, labels = case
+    state = _state(n, edges, labels, model)
+    description, graph, blocks, _, scratch = state.arguments
+    everything = np.arange(len(blocks.sizes))
+    for v in range(n):
+        a = int(state.labels[v])
+        part = kernels.node_part(graph, state.labels, v, scratch)
+        order = [a, *everything[everything != a].tolist()]
+        plain = [kernels.join_cost(description, blocks, scratch, part, a, b) for b in order]
+        scratch.candidates[: len(order)] = order
+        kernels.node_costs(description, blocks, scratch, part, a, len(order))
+        np.testing.assert_allclose(scratch.costs[: len(order)], plain, atol=1e-9)
+        kernels.forget(scratch, part.m)
+    occupied = np.flatnonzero(blocks.sizes)
+    for r in occupied.tolist():
+        part = kernels.block_part(blocks, r, scratch)
+        order = [r, *occupied[occupied != r].tolist()]
+        plain = [kernels.join_cost(description, blocks, scratch, part, r, b) for b in order]
+        scratch.candidates[: len(order)] = order
+        kernels.block_costs(description, blocks, scratch, part, r, len(order))
+        np.testing.assert_array_equal(scratch.costs[: len(order)], plain)
+        kernels.forget(scratch, part.m)
+
+
+@pytest.mark.parametrize("model", MODELS)
 def test_splits_and_divisions_change_the_length_by_what_they_say(model):
     graph, _ = degree_corrected_sbm(300, 4, mean_degree=8, rng=3)
     rng = np.random.default_rng(0)

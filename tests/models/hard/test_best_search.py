@@ -216,6 +216,24 @@ def test_agglomeration_stops_at_its_target():
             assert len(np.unique(labels[0])) == target
 
 
+def test_rough_agglomeration_of_dense_data_ends_between_half_of_the_target_and_the_target():
+    graph, truth = planted_partition(3000, 6, mean_degree=40, rng=2)
+    objective = make_objective("degree-corrected", graph)
+    assert agglomeration.is_dense(objective)
+    singles = (np.arange(3000, dtype=np.int32),)
+    results = []
+    for threads in (1, 2):
+        with LocalEngine(threads) as engine:
+            rng = np.random.default_rng(0)
+            results.append(agglomerate(objective, singles, (400,), rng, engine, rough=True)[0])
+    assert (results[0] == results[1]).all()
+    B = len(np.unique(results[0]))
+    assert 200 <= B <= 400
+    counts = np.zeros((B, 6))
+    np.add.at(counts, (results[0], truth), 1)
+    assert counts.max(axis=1).sum() > 0.7 * 3000  # chance: 0.35
+
+
 @pytest.mark.parametrize("kind", ["inside", "between", "directed", "likes"])
 def test_large_data_are_grouped_into_similar_blocks(kind, monkeypatch):
     """The shortcut for large data, also where no edge is inside a block."""

@@ -20,6 +20,7 @@ from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON, TABLE, ce
 from coterie.kernels.hard.score_tables import inner_pairs
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY
 from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.no_refcount import borrow_without_refcount
 from coterie.kernels.numba.random import below, stream
 
 WINDOW = 192  # most blocks examined per slot, a random run of them if more blocks share the slot
@@ -43,13 +44,79 @@ def quick_cell(kind, table, d, D):
 
 
 @njit(nogil=True, cache=True)
-def merge_cost(model, rows, others, r, t):
-    """Return how much S rises if blocks r and t merge; `others`: block sizes of the other end."""
-    kind, q = model.kind, len(others)
-    one_set = model.layout != TWO_SETS
+def spread_row(rows, r, row):
+    """Write the values of block r into row (OUT): one place per slot, zeros elsewhere."""
+    for i in range(rows.indptr[r], rows.indptr[r + 1]):
+        row[rows.slots[i]] = rows.values[i]
+
+
+@njit(nogil=True, cache=True)
+def clear_row(rows, r, row):
+    """Write zeros where `spread_row` wrote values (OUT)."""
+    for i in range(rows.indptr[r], rows.indptr[r + 1]):
+        row[rows.slots[i]] = 0.0
+
+
+@njit(nogil=True, cache=True)
+def merge_cost(model, rows, others, row, r, t):
+    """Return how much S rises if blocks r and t merge; `others`: block sizes of the other end.
+
+    row: the values of block r, see `spread_row`."""
+    kind = model.kind
     n_r, n_t = rows.sizes[r], rows.sizes[t]
     n = n_r + n_t
-    cost, inner_r, inner_t, between = 0.0, 0.0, 0.0, 0.0
+    if kind == PLAIN:
+        cost, inner_t, between = shared_slots_cost(model, rows, len(others), row, r, t)
+    else:
+        cost, inner_t, between = all_slots_cost(model, rows, others, r, t)
+    if model.layout != TWO_SETS:
+        inner_r, between = row[r], between + row[t]
+        cost += inner_cell(kind, inner_r + inner_t + between, inner_pairs(model, n))
+        cost -= inner_cell(kind, inner_r, inner_pairs(model, n_r))
+        cost -= inner_cell(kind, inner_t, inner_pairs(model, n_t))
+        cost -= between_cells(model, rows, r, t, between, n_r * n_t, len(others))
+        if kind == PLAIN:
+            K_r, K_t = rows.total[r], rows.total[t]
+            cost -= cell(kind, K_r + K_t, 0.0) - cell(kind, K_r, 0.0) - cell(kind, K_t, 0.0)
+    return cost
+
+
+@njit(nogil=True, cache=True)
+def shared_slots_cost(model, rows, q, row, r, t):
+    """Return (cost of the cells with other blocks, edges inside t, edges from t to r if those are
+    counted apart) of a merge in a PLAIN model, where only slots of both blocks change.
+
+    `row` spares walking along two sorted lists, whose next step a processor cannot predict."""
+    table = model.table
+    one_set, one_channel = model.layout != TWO_SETS, len(model.signs) == 1
+    cost, inner_t, between = 0.0, 0.0, 0.0
+    for i in range(rows.indptr[t], rows.indptr[t + 1]):
+        s, b = rows.slots[i], rows.values[i]
+        a = row[s]
+        if a == 0.0 and s not in (r, t):
+            continue
+        block = s if one_channel else s % q
+        if one_set and block in (r, t):
+            if s == t:
+                inner_t = b
+            elif s == r and model.layout == TWO_WAY:
+                between = b
+            continue
+        change = quick_cell(PLAIN, table, a + b, 0.0)
+        change -= quick_cell(PLAIN, table, a, 0.0)
+        change -= quick_cell(PLAIN, table, b, 0.0)
+        cost += change if one_channel else model.signs[s // q] * change
+    return cost, inner_t, between
+
+
+@njit(nogil=True, cache=True)
+def all_slots_cost(model, rows, others, r, t):
+    """Return what `shared_slots_cost` returns, for models whose cells have pairs of nodes."""
+    kind, q = model.kind, len(others)
+    one_set, one_channel = model.layout != TWO_SETS, len(model.signs) == 1
+    n_r, n_t = rows.sizes[r], rows.sizes[t]
+    n = n_r + n_t
+    cost, inner_t, between = 0.0, 0.0, 0.0
     i, i_end = rows.indptr[r], rows.indptr[r + 1]
     j, j_end = rows.indptr[t], rows.indptr[t + 1]
     while i < i_end or j < j_end:
@@ -64,29 +131,19 @@ def merge_cost(model, rows, others, r, t):
         if j < j_end and rows.slots[j] == s:
             b = rows.values[j]
             j += 1
-        block = s % q
+        block = s if one_channel else s % q
         if one_set and block in (r, t):
-            if s < q and block == r:
-                inner_r = a
-                between += b if model.layout == TWO_WAY else 0.0
-            elif s < q:
+            if s == t:
                 inner_t = b
-                between += a
+            elif s == r and model.layout == TWO_WAY:
+                between = b
             continue
         m = others[block]
         change = quick_cell(kind, model.table, a + b, n * m)
         change -= quick_cell(kind, model.table, a, n_r * m)
         change -= quick_cell(kind, model.table, b, n_t * m)
-        cost += model.signs[s // q] * change
-    if one_set:
-        cost += inner_cell(kind, inner_r + inner_t + between, inner_pairs(model, n))
-        cost -= inner_cell(kind, inner_r, inner_pairs(model, n_r))
-        cost -= inner_cell(kind, inner_t, inner_pairs(model, n_t))
-        cost -= between_cells(model, rows, r, t, between, n_r * n_t, q)
-        if kind == PLAIN:
-            K_r, K_t = rows.total[r], rows.total[t]
-            cost -= cell(kind, K_r + K_t, 0.0) - cell(kind, K_r, 0.0) - cell(kind, K_t, 0.0)
-    return cost
+        cost += change if one_channel else model.signs[s // q] * change
+    return cost, inner_t, between
 
 
 @njit(nogil=True, cache=True)
@@ -108,10 +165,14 @@ def cheapest_partners(model, rows, mirror, key, start, stop, window, found, cost
     window: how many blocks are examined per slot. found (OUT): their numbers, the cheapest first,
     -1 if there is none; costs (OUT): the exact costs. `mirror` holds the rows of the other end
     (with one node set: rows itself)."""
+    model, rows = borrow_without_refcount(model), borrow_without_refcount(rows)
+    mirror = borrow_without_refcount(mirror)
     k, q, few = len(rows.sizes), len(mirror.sizes), found.shape[1]
+    one_channel = len(model.signs) == 1  # spares divisions, which take long
     affinity = np.zeros(k)
-    shared = np.empty(k, np.int64)
+    shared = np.empty(k + 1, np.int64)
     distance = np.empty(few)
+    row = np.zeros(len(model.signs) * q)
     for r in range(start, stop):
         state = stream(key, r)
         found[r, :] = -1
@@ -119,7 +180,9 @@ def cheapest_partners(model, rows, mirror, key, start, stop, window, found, cost
         distance[:] = NEVER
         m = 0
         for i in range(rows.indptr[r], rows.indptr[r + 1]):
-            channel, j = rows.slots[i] // q, rows.slots[i] % q
+            channel, j = 0, rows.slots[i]
+            if not one_channel:
+                channel, j = j // q, j % q
             if model.signs[channel] < 0.0:
                 continue
             back = (1 - channel if model.layout == TWO_WAY else channel) * k
@@ -133,10 +196,11 @@ def cheapest_partners(model, rows, mirror, key, start, stop, window, found, cost
                 t = mirror.slots[e] - back
                 if t < 0 or t >= k:
                     continue
-                if affinity[t] == 0.0:
-                    shared[m] = t
-                    m += 1
-                affinity[t] += root * mirror.roots[e]
+                # without a branch, which would be mispredicted half of the time
+                before = affinity[t]
+                shared[m] = t
+                m += before == 0.0
+                affinity[t] = before + root * mirror.roots[e]
         a, rate, scale = rows.mass[r], rows.rate[r], -2.0 * rows.scale[r]
         affinity[r] = 0.0
         for i in range(m):
@@ -152,9 +216,11 @@ def cheapest_partners(model, rows, mirror, key, start, stop, window, found, cost
                 b = rows.mass[t]
                 apart = (rows.total[r] * b + rows.total[t] * a) / max(a + b, 1.0)
                 insert_sorted(distance, found[r], apart, t)
+        spread_row(rows, r, row)
         for i in range(few):
             if found[r, i] >= 0:
-                distance[i] = merge_cost(model, rows, mirror.sizes, r, found[r, i])
+                distance[i] = merge_cost(model, rows, mirror.sizes, row, r, found[r, i])
+        clear_row(rows, r, row)
         sort_by(distance, found[r], costs[r])
 
 

@@ -573,7 +573,7 @@ def shift_part(model, blocks, upper, scratch, part, a, b):
     sizes[b] += size
     ends[a] -= degree
     ends[b] += degree
-    if upper.depth > 0:
+    if upper.depth > 0 and upper.parents[0, a] != upper.parents[0, b]:
         shift_upper(upper, scratch, part, a, b)
     if sizes[a] == 0:
         free[scalars[FREE]] = a
@@ -712,13 +712,100 @@ def node_cost(model, blocks, scratch, part, a, b):
 
 
 @njit(nogil=True, cache=True)
+def node_costs(model, blocks, scratch, part, a, count):
+    """Fill Scratch.costs[:count] (OUT): `node_cost` of a node for each of Scratch.candidates, of
+    which the first is its own block a.
+
+    The same as `join_cost` without a call per block, for models other than DENSE and COMMUNITIES.
+    Sorts the touched blocks: those with one edge first."""
+    if model.kind in (DENSE, COMMUNITIES):
+        for i in range(count):
+            scratch.costs[i] = node_cost(model, blocks, scratch, part, a, scratch.candidates[i])
+        return
+    t, x, touched, cells = model.tables, scratch.x, scratch.touched, blocks.cells
+    m, degree, loops = part.m, part.degree, part.loops
+    corrected = model.kind == DEGREE_CORRECTED
+    single = 0
+    for j in range(m):
+        s = touched[j]
+        if x[s] == 1:
+            touched[j] = touched[single]
+            touched[single] = s
+            single += 1
+    left = blocks.scalars[BLOCKS] - (1 if blocks.sizes[a] == 1 else 0)
+    for i in range(count):
+        b = scratch.candidates[i]
+        n, e, new = blocks.sizes[b], blocks.ends[b], x[b] + loops
+        if i == 0:
+            n, e = n - 1, e - degree
+        cost = model.structure[left + (1 if n == 0 else 0)] + vertex_cost(model, n + 1, e + degree)
+        if n > 0:
+            cost -= vertex_cost(model, n, e)
+        if corrected:
+            cost -= log_of(t, blocks.degree_counts[b, part.degree_class] + (0 if i == 0 else 1))
+        shared = 0.0
+        if i == 0:
+            for j in range(m):
+                s = touched[j]
+                if s != a:
+                    shared += log_rise(t, cells[a, s] - x[s], x[s])
+            shared += log_rise(t, np.int64(cells[a, a]) - new, new) + new * LOG2
+            scratch.costs[0] = cost - shared
+            continue
+        for j in range(single):
+            shared += log_of(t, cells[b, touched[j]] + 1)
+        for j in range(single, m):
+            s = touched[j]
+            shared += log_factorial(t, cells[b, s] + x[s]) - log_factorial(t, cells[b, s])
+        inner, between = np.int64(cells[b, b]), np.int64(cells[b, a])
+        shared += log_rise(t, inner, new) - log_rise(t, inner, x[b]) + new * LOG2
+        shared += log_rise(t, between - x[b], x[a]) - log_rise(t, between, x[a])
+        scratch.costs[i] = cost - shared
+
+
+@njit(nogil=True, cache=True)
+def block_costs(model, blocks, scratch, part, a, count):
+    """Fill Scratch.costs[:count] (OUT): `join_cost` of a whole block a for each of
+    Scratch.candidates, of which the first is a itself and none is empty.
+
+    The same numbers, to the last bit, in one call: many merges cost exactly the same, and rounding
+    decides between them."""
+    if model.kind in (DENSE, COMMUNITIES):
+        for i in range(count):
+            scratch.costs[i] = join_cost(model, blocks, scratch, part, a, scratch.candidates[i])
+        return
+    t, x, touched, cells = model.tables, scratch.x, scratch.touched, blocks.cells
+    degree, loops, size, counts = part.degree, part.loops, part.size, blocks.degree_counts
+    for i in range(count):
+        b = scratch.candidates[i]
+        own = i == 0
+        n, e, new = blocks.sizes[b], blocks.ends[b], x[b] + loops
+        inner = np.int64(blocks.inner[b])
+        if own:
+            n, e, inner = n - size, e - degree, inner - new
+        cost = model.structure[blocks.scalars[BLOCKS] - (0 if own else 1)]
+        cost += vertex_cost(model, n + size, e + degree)
+        if n > 0:
+            cost -= vertex_cost(model, n, e)
+        if model.kind == DEGREE_CORRECTED:
+            for j in range(part.n_classes):
+                c = scratch.classes[j]
+                more = counts[a, c]
+                cost -= log_rise(t, counts[b, c] - (more if own else 0), more)
+        cost -= log_rise(t, inner, new) + new * LOG2
+        for j in range(part.m):
+            s = touched[j]
+            if s != b:
+                cost -= log_rise(t, cells[b, s] - (x[s] if own else 0), x[s])
+        scratch.costs[i] = cost
+
+
+@njit(nogil=True, cache=True)
 def move_change(model, graph, blocks, upper, scratch, v, b):
     """Return how the description length changes if node v moves to block b."""
-    a = blocks.labels[v]
+    a = np.int64(blocks.labels[v])
     part = node_part(graph, blocks.labels, v, scratch)
-    change = join_cost(model, blocks, scratch, part, a, b)
-    change -= join_cost(model, blocks, scratch, part, a, a)
-    change += upper_change(model, blocks, upper, scratch, part, a, b)
+    change = change_of(model, blocks, upper, scratch, part, a, b)
     forget(scratch, part.m)
     return change
 
@@ -735,9 +822,70 @@ def merge_change(model, blocks, upper, scratch, r, b):
 @njit(nogil=True, cache=True)
 def change_of(model, blocks, upper, scratch, part, a, b):
     """Return how the description length changes if the part moves from a to b."""
-    change = join_cost(model, blocks, scratch, part, a, b)
-    change -= join_cost(model, blocks, scratch, part, a, a)
-    return change + upper_change(model, blocks, upper, scratch, part, a, b)
+    if model.kind in (DENSE, COMMUNITIES):
+        change = join_cost(model, blocks, scratch, part, a, b)
+        change -= join_cost(model, blocks, scratch, part, a, a)
+    else:
+        change = cells_change(model, blocks, scratch, part, a, b)
+    if upper.depth > 0 and not same_above(blocks, upper, part, a, b):
+        change += upper_change(model, blocks, upper, scratch, part, a, b)
+    return change
+
+
+@njit(forceinline=True, cache=True)
+def same_above(blocks, upper, part, a, b):
+    """Whether the levels above stay the same if the part moves from a to b: most moves of a split.
+
+    `upper_change` would find that too, but a call with so many arrays takes longer."""
+    made = blocks.sizes[b] == 0
+    if made != (blocks.sizes[a] == part.size):
+        return False
+    return made or upper.parents[0, a] == upper.parents[0, b]
+
+
+@njit(nogil=True, cache=True)
+def cells_change(model, blocks, scratch, part, a, b):
+    """Return the difference of two `join_cost`, those of b and of a, in one loop; not for DENSE
+    and COMMUNITIES."""
+    t, x, touched, cells = model.tables, scratch.x, scratch.touched, blocks.cells
+    if a == b:
+        return 0.0
+    size, degree = part.size, part.degree
+    n_a, e_a, n_b, e_b = blocks.sizes[a], blocks.ends[a], blocks.sizes[b], blocks.ends[b]
+    B = blocks.scalars[BLOCKS]
+    after = B - (1 if n_a == size else 0) + (1 if n_b == 0 else 0)
+    change = model.structure[after] - model.structure[B]
+    change += vertex_cost(model, n_b + size, e_b + degree) - vertex_cost(model, n_a, e_a)
+    if n_b > 0:
+        change -= vertex_cost(model, n_b, e_b)
+    if n_a > size:
+        change += vertex_cost(model, n_a - size, e_a - degree)
+    if model.kind == DEGREE_CORRECTED:
+        counts = blocks.degree_counts
+        if part.degree_class >= 0:
+            c = part.degree_class
+            change += log_of(t, counts[a, c]) - log_of(t, counts[b, c] + 1)
+        else:
+            for i in range(part.n_classes):
+                c = scratch.classes[i]
+                more = counts[part.block, c]
+                change += log_rise(t, counts[a, c] - more, more) - log_rise(t, counts[b, c], more)
+    shared = 0.0
+    for i in range(part.m):
+        s = touched[i]
+        if s in (a, b):
+            continue
+        w, e, f = x[s], cells[b, s], cells[a, s]
+        if w == 1:
+            shared += log_of(t, e + 1) - log_of(t, f)
+        else:
+            shared += log_rise(t, e, w) - log_rise(t, f - w, w)
+    kept, new = x[a] + part.loops, x[b] + part.loops
+    between = np.int64(cells[a, b])
+    shared += log_rise(t, np.int64(cells[b, b]), new) + (new - kept) * LOG2
+    shared -= log_rise(t, np.int64(cells[a, a]) - kept, kept)
+    shared += log_rise(t, between - x[b], x[a]) - log_rise(t, between - x[b], x[b])
+    return change - shared
 
 
 @njit(nogil=True, cache=True)
@@ -825,13 +973,14 @@ def sweep(
             count += 1
         best, stay, relief = a, 0.0, 0.0
         if count > 1:
-            stay = node_cost(model, blocks, scratch, part, a, a)
+            node_costs(model, blocks, scratch, part, a, count)
+            stay = scratch.costs[0]
             relief = upper_relief(model, blocks, upper, scratch, part, a)
             next_part(upper)
         low = -MIN_GAIN
         for i in range(1, count):
             b = scratch.candidates[i]
-            change = node_cost(model, blocks, scratch, part, a, b) - stay
+            change = scratch.costs[i] - stay
             if upper.depth > 0 and (change < low + relief or blocks.sizes[b] == 0):
                 change += group_change(model, blocks, upper, scratch, part, a, b)
             if change < low:

@@ -14,11 +14,13 @@ from coterie.kernels.hard.description import (
     FREE,
     MIN_GAIN,
     NEVER,
+    block_costs,
     block_part,
     change_of,
     forget,
     group_change,
     join_cost,
+    move_node,
     next_part,
     node_part,
     shift_part,
@@ -49,7 +51,6 @@ def find_merges(
             continue
         state = stream(key, r)
         part = block_part(blocks, r, scratch)
-        stay = join_cost(model, blocks, scratch, part, r, r)
         everything = blocks.scalars[BLOCKS] <= tries
         members = start[r + 1] - start[r]
         next_part(upper)
@@ -74,13 +75,17 @@ def find_merges(
             scratch.marked[s] = 1
             scratch.candidates[seen] = s
             seen += 1
-            cost = join_cost(model, blocks, scratch, part, r, s) - stay
+        block_costs(model, blocks, scratch, part, r, seen)
+        for i in range(seen):
+            s = scratch.candidates[i]
+            scratch.marked[s] = 0
+            if i == 0:
+                continue
+            cost = scratch.costs[i] - scratch.costs[0]
             cost += group_change(model, blocks, upper, scratch, part, r, s)
             if cost < change[r]:
                 change[r] = cost
                 partner[r] = s
-        for i in range(seen):
-            scratch.marked[scratch.candidates[i]] = 0
         forget(scratch, part.m)
 
 
@@ -225,8 +230,9 @@ def try_split(model, graph, blocks, upper, scratch, members, r, s, key, attempts
                 best[i] = blocks.labels[members[i]]
     goal = best if found else before
     for i in range(n):
-        now += force_move(model, graph, blocks, upper, scratch, members[i], np.int64(goal[i]))
-    return now if found else 0.0
+        if goal[i] != blocks.labels[members[i]]:
+            move_node(model, graph, blocks, upper, scratch, members[i], np.int64(goal[i]))
+    return low if found else 0.0
 
 
 @njit(nogil=True, cache=True, many_steps=True)

@@ -14,9 +14,9 @@ import numpy as np
 from coterie.kernels.hard.description import (
     FREE,
     MIN_GAIN,
+    block_costs,
     block_part,
     forget,
-    join_cost,
     shift_part,
     upper_change,
 )
@@ -87,23 +87,30 @@ def try_piece(model, graph, blocks, upper, scratch, piece, r, state, tries):
     for i in range(len(piece)):
         apart += force_move(model, graph, blocks, upper, scratch, piece[i], s)
     part = block_part(blocks, s, scratch)
-    stay = join_cost(model, blocks, scratch, part, s, s)
     low, best = -MIN_GAIN, r
     if apart < low:
         low, best = apart, s
-    K = len(blocks.sizes)
-    for i in range(part.m + tries):
-        if i < part.m:
-            b = scratch.touched[i]
-        else:
-            state, b = below(state, K)
-        if b in (r, s) or blocks.sizes[b] == 0:
-            continue
-        change = apart + join_cost(model, blocks, scratch, part, s, b) - stay
-        if change < low:
-            change += upper_change(model, blocks, upper, scratch, part, s, b)
-        if change < low:
-            low, best = change, b
+    K, done, candidates = len(blocks.sizes), 0, scratch.candidates
+    while done < part.m + tries:  # as many at once as there is room for
+        candidates[0] = s
+        count, stop = 1, min(part.m + tries, done + K)
+        for i in range(done, stop):
+            if i < part.m:
+                b = scratch.touched[i]
+            else:
+                state, b = below(state, K)
+            if b not in (r, s) and blocks.sizes[b] > 0:
+                candidates[count] = b
+                count += 1
+        done = stop
+        block_costs(model, blocks, scratch, part, s, count)
+        for i in range(1, count):
+            b = candidates[i]
+            change = apart + scratch.costs[i] - scratch.costs[0]
+            if change < low:
+                change += upper_change(model, blocks, upper, scratch, part, s, b)
+            if change < low:
+                low, best = change, b
     if best != s:
         shift_part(model, blocks, upper, scratch, part, s, best)
         for i in range(len(piece)):

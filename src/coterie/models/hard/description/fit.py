@@ -126,7 +126,7 @@ def merged_singles(
     def save(sides: Labels) -> None:
         saver.save(lambda: SavedSearch({"labels": sides[0]}, {}))
 
-    labels = agglomerate(objective, (labels,), (goal,), rng, engine, save)[0]
+    labels = agglomerate(objective, (labels,), (goal,), rng, engine, save, rough=True)[0]
     return labels, saver.inside(_merging_is_done)
 
 

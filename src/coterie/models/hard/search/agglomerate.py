@@ -41,6 +41,8 @@ _MIN_WINDOW = 12
 _LARGE = 1_500_000  # entries of the data from which a level may join groups of blocks
 _FEW = 4096  # blocks, or 1.25 times the target, down to which large data are grouped by slots
 _LINKS = 3.5  # representatives that a block is connected with, on average, at least
+_DENSE_SIZE = 100_000  # entries of data that may count as dense
+_DENSE_DEGREE = 32  # … and entries per element
 _SHRINK = 0.8  # a level of groups that leaves a larger share of the blocks is not used
 _GROUP = 16  # blocks per group
 _GROUPS_ABOVE = 4  # … while there are more than this many times the target
@@ -94,19 +96,25 @@ def agglomerate(
     rng: Generator,
     engine: Engine,
     after_level: Callable[[Labels], None] | None = None,
+    *,
+    rough: bool = False,
 ) -> Labels:
     """Merge blocks until each side has at most its target number.
 
     Each level merges blocks of the side that is furthest from its target. `after_level` is called
-    with the labels after each of them: merging goes on from there with the same result."""
+    with the labels after each of them: merging goes on from there with the same result. `rough`:
+    blocks of dense data may become fewer than the target, down to half of it."""
     labels, n_blocks = renumber_sides(labels)
     rows = BlockRows(objective)
+    rough = rough and is_dense(objective)
     while any(k > goal for k, goal in zip(n_blocks, target, strict=True)):
         side = int(np.argmax([k / goal for k, goal in zip(n_blocks, target, strict=True)]))
-        few = max(_FEW, 5 * target[side] // 4)
-        if len(objective.sides[side].indices) > _LARGE and n_blocks[side] > 2 * few:
+        least = target[side] // 2 if rough else target[side]
+        few = 5 * least // 4 if rough else max(_FEW, 5 * least // 4)
+        large = rough or len(objective.sides[side].indices) > _LARGE
+        if large and n_blocks[side] > (few if rough else 2 * few):
             into, count = group_level(objective, labels, n_blocks, side, few, rng, rows)
-            if target[side] <= count < _SHRINK * n_blocks[side]:
+            if least <= count < _SHRINK * n_blocks[side]:
                 labels, n_blocks = _joined(labels, n_blocks, side, into, count)
                 rows.merge(side, into, n_blocks)
                 continue
@@ -116,6 +124,14 @@ def agglomerate(
         if after_level is not None:
             after_level(labels)
     return labels
+
+
+def is_dense(objective: BlockObjective) -> bool:
+    """Whether the single elements have so many entries that they share some with most others.
+
+    The search for the cheapest partners then takes long and finds little."""
+    entries = sum(len(side.indices) for side in objective.sides)
+    return entries > max(_DENSE_SIZE, _DENSE_DEGREE * sum(objective.n_elements))
 
 
 def merge_level(
