@@ -15,7 +15,8 @@ import sys
 import threading
 from types import FrameType
 
-INTERRUPTED = 130  # exit code, as after Ctrl-C in a shell
+from coterie.base.early_interrupt import INTERRUPTED
+
 _PATIENCE = 5.0  # seconds until a signal must have been acted on
 _CLEANING = 5.0  # seconds for removing temporary files
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no SIGHUP

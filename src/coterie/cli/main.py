@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coterie.cli.interruption import INTERRUPTED, end_if_threads_are_busy, watch_interruptions
+from coterie.base.early_interrupt import INTERRUPTED
+from coterie.cli.interruption import end_if_threads_are_busy, watch_interruptions
 from coterie.cli.session import BAD_INPUT
 from coterie.kernels.numba.compile_events import allow_background
 

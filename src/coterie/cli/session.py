@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import typer
 
+from coterie.base.early_interrupt import INTERRUPTED
 from coterie.base.errors import (
     AssumptionWarning,
     CoterieError,
@@ -34,7 +35,6 @@ from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
 from coterie.cli.dry_run import preview
 from coterie.cli.file_arguments import check_outputs
-from coterie.cli.interruption import INTERRUPTED
 from coterie.cli.reading_options import (
     ReadingOptions,
     optional_for_dry_run,
