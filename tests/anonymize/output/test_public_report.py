@@ -515,6 +515,7 @@ def test_exact_figures_of_the_original_are_in_the_private_page_only(
         for value, other in (
             (exact.degree_max, released.degree_max),
             (exact.global_clustering, released.global_clustering),
+            (exact.average_local_clustering, released.average_local_clustering),
             (exact.average_path_length, released.average_path_length),
             (exact.spectrum[0], base.utility.draws[0].spectrum[0]),
         )

@@ -51,7 +51,7 @@ def default_n_blocks(graph: Graph, min_class_size: int = 10) -> int:
     blocks = max(root / 2, blocks, 1.0)
     if 0 < graph.n_edges <= _CLUSTERED_EDGES and not graph.directed:
         found = communities_of_size(graph, 2 * min_class_size, n, np.random.default_rng(0))
-        blocks = max(blocks, int(found.max()) + 1)
+        blocks = max(blocks, len(np.unique(found[graph.degrees > 0])))  # not of isolated people
     return round(blocks)
 
 
