@@ -53,7 +53,7 @@ def take_chart(report: str, chart: str) -> tuple[str, str]:
 
 
 # Okabe and Ito's colours, which colour-blind people can tell apart
-_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
+_COLOURS = ("#1d2330", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 _WIDTH, _HEIGHT, _MARGIN = 800, 420, 14
 
 
