@@ -22,7 +22,11 @@ from coterie.anonymize.block_settings import (
 )
 from coterie.anonymize.draw.bipartite import bipartite_classes, check_sides, find_sides
 from coterie.anonymize.draw.classes import Classes
-from coterie.anonymize.draw.clustering import cluster_for_release, default_n_blocks
+from coterie.anonymize.draw.clustering import (
+    cluster_for_release,
+    default_n_blocks,
+    n_blocks_by_size,
+)
 from coterie.anonymize.draw.dcsbm import Steps, StubModel, release_classes
 from coterie.anonymize.draw.models import ReleaseModel, build_model, check_model
 from coterie.anonymize.kinds.model import KindModel, assess_kind
@@ -383,7 +387,10 @@ class Anonymizer(Estimator):
             found = first_sufficient(
                 graph,
                 possible_settings(
-                    settings.n_blocks, allowed, fewer=self.n_blocks is None and labels is None
+                    settings.n_blocks,
+                    allowed,
+                    fewer=self.n_blocks is None and labels is None,
+                    communities=settings.n_blocks > n_blocks_by_size(graph),
                 ),
                 allowed,
                 policy.edge_probability,

@@ -2,9 +2,9 @@
 
 Somebody who knows exact degrees knows who the best-connected people of a block are. If these are
 nearly all connected with each other, he can name their edges. In most networks that is so whether
-or not an edge is in the data, and nothing needs to be done. Otherwise there are three remedies. The
-cheapest is to merge the blocks with the largest such cores with one other block each. Fewer blocks
-cost little where blocks divide communities, and much where every block is a community. If the
+or not an edge is in the data, and nothing needs to be done. Otherwise there are three remedies.
+Fewer blocks cost little where blocks divide communities, and much where every block is a community:
+there it is better to merge the blocks with the largest such cores with one other block each. If the
 number of blocks was given, or neither suffices, the largest cores of blocks are diluted with people
 of similar degree, no more than necessary, because it costs communities.
 """
@@ -34,16 +34,23 @@ class BlockSettings(NamedTuple):
     merge_cores: bool = False  # … their blocks are merged with others
 
 
-def possible_settings(n_blocks: int, allowed: float, *, fewer: bool) -> list[BlockSettings]:
+def possible_settings(
+    n_blocks: int, allowed: float, *, fewer: bool, communities: bool = False
+) -> list[BlockSettings]:
     """Return settings that disclose less, those that keep most first.
 
+    `fewer`: whether the number of blocks may change. `communities`: whether it was chosen so that
+    every community has a block; then merging a few blocks keeps more than halving their number.
+
     >>> [settings.n_blocks for settings in possible_settings(8, 0.02, fewer=True)]
-    [8, 8, 8, 8, 4, 2, 8, 8, 8, 8]
+    [4, 2, 8, 8, 8, 8, 8, 8, 8, 8]
     """
     merged = [BlockSettings(n_blocks, step * allowed, merge_cores=True) for step in _CORES]
     divided = [BlockSettings(n_blocks // by) for by in _FEWER_BLOCKS if n_blocks // by > 1]
     diluted = [BlockSettings(n_blocks, step * allowed) for step in _CORES]
-    return (merged + divided if fewer else []) + diluted
+    if not fewer:
+        return diluted
+    return (merged + divided if communities else divided + merged) + diluted
 
 
 def first_sufficient(

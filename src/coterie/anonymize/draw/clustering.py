@@ -45,14 +45,20 @@ def default_n_blocks(graph: Graph, min_class_size: int = 10) -> int:
     >>> default_n_blocks(Graph.from_edges([0], [1], n_nodes=10_000))
     250
     """
+    blocks = n_blocks_by_size(graph)
+    if 0 < graph.n_edges <= _CLUSTERED_EDGES and not graph.directed:
+        least, most = 2 * min_class_size, graph.n_nodes
+        found = communities_of_size(graph, least, most, np.random.default_rng(0))
+        blocks = max(blocks, len(np.unique(found[graph.degrees > 0])))  # not of isolated people
+    return blocks
+
+
+def n_blocks_by_size(graph: Graph) -> int:
+    """Return the default number of blocks without regard to communities."""
     n, root = graph.n_nodes, math.sqrt(graph.n_nodes)
     people = min(max(5 * 2 * graph.n_edges / max(n, 1), _LEAST_PEOPLE), _MOST_PEOPLE)
     blocks = 0.0 if assortativity(graph) < 0 else min(n / people, 4 * root)
-    blocks = max(root / 2, blocks, 1.0)
-    if 0 < graph.n_edges <= _CLUSTERED_EDGES and not graph.directed:
-        found = communities_of_size(graph, 2 * min_class_size, n, np.random.default_rng(0))
-        blocks = max(blocks, len(np.unique(found[graph.degrees > 0])))  # not of isolated people
-    return round(blocks)
+    return max(1, round(max(root / 2, blocks)))
 
 
 def cluster_for_release(
