@@ -42,19 +42,25 @@ def default_n_blocks(graph: Graph, min_class_size: int = 10) -> int:
     smallest class), each gets one, in graphs of up to 300,000 edges. How it was chosen:
     docs/benchmarks/anonymize.md, "Communities".
 
-    >>> default_n_blocks(Graph.from_edges([0], [1], n_nodes=10_000))
-    250
+    >>> cliques = [i for i in range(40 * 20) for _ in range(19)]
+    >>> others = [i // 20 * 20 + j for i in range(40 * 20) for j in range(20) if j != i % 20]
+    >>> default_n_blocks(Graph.from_edges(cliques, others))
+    40
     """
     blocks = n_blocks_by_size(graph)
     if 0 < graph.n_edges <= _CLUSTERED_EDGES and not graph.directed:
         least, most = 2 * min_class_size, graph.n_nodes
         found = communities_of_size(graph, least, most, np.random.default_rng(0))
-        blocks = max(blocks, len(np.unique(found[graph.degrees > 0])))  # not of isolated people
+        blocks = max(blocks, int(found.max()) + 1)
     return blocks
 
 
 def n_blocks_by_size(graph: Graph) -> int:
-    """Return the default number of blocks without regard to communities."""
+    """Return the default number of blocks without regard to communities.
+
+    >>> n_blocks_by_size(Graph.from_edges([0], [1], n_nodes=10_000))
+    250
+    """
     n, root = graph.n_nodes, math.sqrt(graph.n_nodes)
     people = min(max(5 * 2 * graph.n_edges / max(n, 1), _LEAST_PEOPLE), _MOST_PEOPLE)
     blocks = 0.0 if assortativity(graph) < 0 else min(n / people, 4 * root)
