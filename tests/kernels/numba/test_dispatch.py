@@ -21,6 +21,10 @@ from coterie.kernels.numba.random import mix, uniform_block
 
 KARATE_LIKE = "\n".join(f"{i} {(i + s) % 30}" for i in range(30) for s in (1, 2, 15)) + "\n"
 
+needs_plain_kernels = pytest.mark.skipif(
+    not dispatch._PLAIN_IS_EXACT, reason="plain kernels need NumPy 2"
+)
+
 
 def run_python(code: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run code in a process that has an empty cache in `folder` unless told otherwise."""
@@ -47,7 +51,7 @@ def total(values):
     return s, len(values)
 
 
-@pytest.mark.skipif(not dispatch._PLAIN_IS_EXACT, reason="plain kernels need NumPy 2")
+@needs_plain_kernels
 def test_a_small_input_compiles_nothing_and_does_not_load_numba(tmp_path):
     graph = tmp_path / "graph.txt"
     graph.write_text(KARATE_LIKE)
@@ -65,6 +69,7 @@ print(model.entropy_.hex(), model.labels_.tolist())
     assert plain.split(" ", 1) == [model.entropy_.hex(), f"{model.labels_.tolist()}\n"]
 
 
+@needs_plain_kernels
 def test_a_large_argument_is_compiled_and_stored_once(tmp_path):
     code = """
 import numpy as np
@@ -82,6 +87,7 @@ print(len(compiled), len(alias_tables.stats.cache_hits))
     assert len(list(tmp_path.rglob("*.nbc"))) == 1
 
 
+@needs_plain_kernels
 def test_a_kernel_is_compiled_after_it_has_run_long_enough_as_plain_python(auto_mode, monkeypatch):
     kernel = njit(nogil=True)(total.py_func)
     compiled = []
