@@ -54,19 +54,21 @@ def _watch(
     patience: float,
 ) -> None:
     """Wait for signals; end the process after a second one, or if the first has no effect."""
-    while not watched & set(incoming.recv(1)):
-        pass
-    incoming.settimeout(patience)
+    _receive(incoming, watched, None)
     try:
-        while not watched & set(incoming.recv(1)):
-            pass
+        _receive(incoming, watched, patience)
     except TimeoutError:
         if acted.is_set():
-            incoming.settimeout(None)
-            while not watched & set(incoming.recv(1)):
-                pass
+            _receive(incoming, watched, None)
     _write("coterie: interrupted; a calculation was abandoned, and nothing more is written\n")
     end_now(INTERRUPTED)
+
+
+def _receive(incoming: socket.socket, watched: set[int], timeout: float | None) -> None:
+    """Wait for the number of a watched signal."""
+    incoming.settimeout(timeout)
+    while incoming.recv(1)[0] not in watched:
+        continue  # a signal that somebody else handles
 
 
 def end_if_threads_are_busy(code: int) -> None:
