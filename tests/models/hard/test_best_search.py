@@ -21,7 +21,7 @@ from coterie.engine import LocalEngine
 from coterie.models.hard.estimator import GeneralizedKMeans
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.search import agglomerate as agglomeration
-from coterie.models.hard.search import auto_k, best
+from coterie.models.hard.search import auto_k, best, checked_moves
 from coterie.models.hard.search.agglomerate import agglomerate
 from coterie.models.hard.search.block_sizes import enlarge_small
 from coterie.models.hard.search.checked_moves import settle
@@ -145,6 +145,32 @@ def test_entropy_never_rises_while_settling():
             assert entropies[-2] - entropies[-1] == pytest.approx(outcome.gained, abs=1e-6)
     assert (np.diff(entropies) <= 1e-9).all()
     assert entropies[-1] < 0.9 * entropies[0]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_large_graphs_settle_in_few_full_passes_and_no_move_is_left(monkeypatch, threads):
+    n, k = 6_000, 30
+    graph, _ = planted_partition(n, 20, mean_degree=6, mixing=0.4, rng=1)
+    objective = make_objective("simple", graph)
+    visited: list[int] = []
+    one_pass = checked_moves._pass
+
+    def counted(*arguments):
+        visited.append(len(arguments[3]))
+        return one_pass(*arguments)
+
+    monkeypatch.setattr(checked_moves, "_pass", counted)
+    rng = np.random.default_rng(0)
+    state = objective.start((rng.integers(0, k, n),), (k,))
+    with LocalEngine(threads) as engine:
+        assert settle(objective, state, rng, engine).locally_optimal
+        objective.prepare(state, 0, engine)
+        plan = objective.plan_moves(state, 0, np.arange(n), engine)
+    assert (plan.wanted == state.labels[0]).all()
+    assert plan.gains.max() < 1e-9
+    assert visited[-1] == n
+    # Passes over nodes that were close to moving replaced most of the passes over all of them.
+    assert visited.count(n) <= 4 < len(visited)
 
 
 def test_history_has_one_entry_per_descent_and_a_final_one():

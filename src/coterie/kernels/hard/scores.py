@@ -226,22 +226,27 @@ def score(model, stats, tables, work, m, a):
 
 @njit(forceinline=True, cache=True)
 def best_label(cost, a):
-    """Return (label, gain): the cheapest label if it gains more than MIN_GAIN, else a and 0."""
-    best = 0
-    for y in range(1, len(cost)):
-        if cost[y] < cost[best]:
+    """Return (label, gain): the cheapest other label and what it gains over a.
+
+    If it does not gain more than MIN_GAIN, the label is a, and a negative gain is how much the
+    cheapest other label would lose."""
+    best = 1 if a == 0 and len(cost) > 1 else 0
+    for y in range(best + 1, len(cost)):
+        if cost[y] < cost[best] and y != a:
             best = y
     gained = cost[a] - cost[best]
     if gained > MIN_GAIN:
         return best, gained
-    return np.int64(a), 0.0
+    return np.int64(a), gained
 
 
 @njit(nogil=True, cache=True)
 def plan_moves(
     model, adjacency, stats, tables, work, labels, other_labels, elements, wanted, gains
 ):
-    """Find the best label (wanted, OUT) of each element and its gain (OUT); stats are fixed."""
+    """Find the best label (wanted, OUT) of each element and its gain (OUT); stats are fixed.
+
+    A negative gain is how much the best other label would lose."""
     model, adjacency = borrow_without_refcount(model), borrow_without_refcount(adjacency)
     stats, tables, work = (
         borrow_without_refcount(stats),

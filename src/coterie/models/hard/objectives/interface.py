@@ -38,7 +38,8 @@ class MovePlan(NamedTuple):
     """The best label of each element of a batch, before any of them moves."""
 
     wanted: np.ndarray  # int32, the best label; on a tie the present one
-    gains: np.ndarray  # float64, how much S would fall if only this element moved
+    gains: np.ndarray  # float64, how much S would fall if only this element moved to the best
+    # other label; negative if the present one is better
 
 
 class Objective(Protocol):

@@ -37,6 +37,7 @@ _ABOVE = 1.5  # moves start at this many times the requested number of blocks
 _LEVEL = 1.25  # ratio of the numbers of blocks of two levels
 _PASSES = 3  # between levels
 _MIN_GAIN = 1e-4  # a pass that lowers S by less than this share ends a descent, except the last
+_ROUGH_GAIN = 1e-3  # the same in graphs that are repaired: the moves at the end make up for it
 _PIECES = 4  # per block that is cut
 _WORK = 12_000_000  # bounds perturbations x edges x blocks
 _PERTURBATIONS = (0, 50)  # minimum and maximum (ca-astroph: one lowers S by 1 part in 500)
@@ -94,11 +95,13 @@ def run(
     descent = _Descent(objective, n_blocks, rng, engine, min_block_size, steps)
     work = sum(len(side.indices) for side in objective.sides) * max(n_blocks)
     perturbations = min(max_iter - 1, int(np.clip(_WORK // max(work, 1), *_PERTURBATIONS)))
+    repairs = perturbations < 1 and max_iter > 1 and descent.can_repair
+    descent.min_gain = _ROUGH_GAIN if repairs else _MIN_GAIN
     try:
         if trail.phase == _FIRST:
             trail.add(*(descent.resumed() or descent.down(singles if start is None else start)))
             trail.phase = _PERTURB
-            if perturbations < 1 and max_iter > 1 and descent.can_repair:
+            if repairs:
                 trail.phase = _REPAIR
             elif perturbations < 1 and descent.can_split:
                 trail.phase = _SPLIT
@@ -144,6 +147,7 @@ class _Descent:
     engine: Engine
     min_block_size: int
     saver: SearchSaver
+    min_gain: float = _MIN_GAIN  # share by which the last full pass of a descent has to lower S
 
     def resumed(self) -> tuple[Labels, float, int] | None:
         """Finish the descent that a checkpoint interrupted; None if there is none."""
@@ -179,7 +183,7 @@ class _Descent:
         min_size = self.min_block_size
         if min_size > 0:
             labels = enlarge_small(self.objective, labels, goal, min_size, self.rng, self.engine)
-        labels, entropy, last = self.finish(labels, _MIN_GAIN)
+        labels, entropy, last = self.finish(labels, self.min_gain)
         return labels, entropy, moved + last
 
     def _save_level(self, labels: Labels, moved: int = 0) -> None:
