@@ -42,6 +42,16 @@ def test_nested_blocks_have_levels_in_json_file_and_report(cliques: Path) -> Non
     assert lengths["communities"] < lengths["degree-corrected"]
 
 
+def test_printed_options_fit_the_shortest_model(cliques: Path) -> None:
+    command = ("cluster", cliques, "--blocks", "auto", "--compare-models")
+    shortest = result_of(*command)["models"][0]
+    printed = coterie(*command).stdout
+    options = " ".join(printed.split()).split("To fit it: ")[1].split()
+    assert len(options) == 4
+    fitted = result_of("cluster", cliques, *options)
+    assert fitted["description_length"] == shortest["description_length"]
+
+
 def test_communities_with_confidence(cliques: Path) -> None:
     out, report = cliques.with_name("c.csv"), cliques.with_name("c.html")
     result = result_of(

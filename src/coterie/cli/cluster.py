@@ -281,6 +281,7 @@ def run(
             session.show(sentence)
     if compared:
         session.show(_comparison_table(compared))
+        session.show(_how_to_fit(compared[0]))
     return {
         **result.as_json(),
         **({"levels": _blocks_per_level(model)} if hasattr(model, "levels_") else {}),
@@ -307,15 +308,24 @@ def _comparison_table(rows: list[ComparedModel]) -> Any:
 
     table = Table("model", "blocks", "description length", "longer by", "odds", box=None)
     for row in rows:
-        odds = f"{row.odds:.3g}" if row.difference < 700 else "0"
         table.add_row(
             row.model,
             f"{row.n_blocks:,}",
             f"{row.description_length:,.1f} nats",
             f"{row.difference:,.1f}",
-            odds,
+            row.printed_odds,
         )
     return table
+
+
+def _how_to_fit(shortest: ComparedModel) -> str:
+    """Return a sentence with the options that fit the model of the shortest description."""
+    hierarchy, _, objective = shortest.model.rpartition(", ")
+    blocks = {"nested": "nested", "one block": "1"}.get(hierarchy, "auto")
+    return (
+        f"The shortest description is that of the model: {shortest.model}. "
+        f"To fit it: --objective {objective} --blocks {blocks}"
+    )
 
 
 def _sample_rows(model: GeneralizedKMeans) -> list[tuple[str, str]]:

@@ -97,7 +97,7 @@ def _comparison(model: Any) -> Section:
             row.n_blocks,
             float(row.description_length),
             float(row.difference),
-            f"{row.odds:.2g}" if row.difference < 700 else "0",
+            row.printed_odds,
         ]
         for row in model.compared_models_
     ]

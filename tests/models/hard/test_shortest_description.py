@@ -157,6 +157,11 @@ def test_models_are_compared_by_length():
     assert len(lengths) == 6
     assert lengths["one block, degree-corrected"] < lengths["one block, simple"]
     assert lengths["degree-corrected"] < lengths["one block, degree-corrected"]
+    for name in ("simple", "degree-corrected", "communities"):
+        alone = ct.GeneralizedKMeans("auto", objective=name).fit(graph)
+        assert lengths[name] == alone.description_length_
+    nested = ct.GeneralizedKMeans("nested", objective="degree-corrected").fit(graph)
+    assert lengths["nested, degree-corrected"] == nested.description_length_
 
 
 @pytest.mark.parametrize("edges", [([], []), ([0], [1])])

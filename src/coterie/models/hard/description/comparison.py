@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,9 @@ from coterie.models.hard.description.directed_weighted import (
 )
 from coterie.models.hard.description.fit import description_length_of
 from coterie.models.hard.objectives import make_objective
+
+_NESTED = "nested, degree-corrected"
+_SMALLEST_ODDS = 690.0  # nats: exp(-690) is about 1e-300
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,11 @@ class ComparedModel:
     difference: float
     odds: float
 
+    @property
+    def printed_odds(self) -> str:
+        """The odds as text; below the smallest number of the processor as a bound."""
+        return f"{self.odds:.3g}" if self.difference < _SMALLEST_ODDS else "< 1e-300"
+
 
 def compare_models(
     graph: Graph,
@@ -60,7 +69,8 @@ def compare_models(
     All descriptions are of the same data, the graph as an undirected multigraph, so their
     differences mean something: exp(-difference) are the odds of a model against the shortest one.
     A directed graph is described by the directed models, with and without degree correction, each
-    with one block and with several.
+    with one block and with several. Every model has the result that a fit of this model alone has
+    with the same seed.
 
     Parameters
     ----------
@@ -87,7 +97,7 @@ def compare_models(
     >>> best.model, best.n_blocks, best.odds
     ('simple', 2, 1.0)
     """
-    random = as_generator(rng)
+    seeded = as_generator(rng)
     found: list[tuple[str, int, float]] = []
     with running_engine(engine) as running:
         if not isinstance(running, LocalEngine):
@@ -101,7 +111,7 @@ def compare_models(
                 length = cell_description_length(cell_data(graph, name), nobody)
                 found.append((f"one block, {name}", min(1, graph.n_nodes), length))
                 best, _ = choose_description(
-                    name, objective, graph, rng=random, engine=running, callback=callback
+                    name, objective, graph, rng=deepcopy(seeded), engine=running, callback=callback
                 )
                 found.append((name, best.n_blocks, best.length))
         else:
@@ -118,12 +128,12 @@ def compare_models(
                     model,
                     objectives[graph_objective(model)],
                     graph,
-                    rng=random,
+                    rng=deepcopy(seeded),
                     engine=running,
                     callback=callback,
                     nested=name == "nested",
                 )
-                label = "nested, degree-corrected" if name == "nested" else name
+                label = _NESTED if name == "nested" else name
                 found.append((label, best.n_blocks, best.length))
     shortest = min(length for _, _, length in found)
     return [
