@@ -43,7 +43,8 @@ class Progress(NamedTuple):
     Parameters
     ----------
     stage : str
-        What is being done: ``"compiling"``, ``"fit"``, ``"choosing"``, ``"checking"`` and others.
+        What is being done: ``"compiling"``, ``"merging"``, ``"fit"``, ``"choosing"``,
+        ``"checking"`` and others.
     done : int
         Number of steps done.
     total : int, optional

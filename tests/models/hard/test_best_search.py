@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests import reference
 
 from coterie.base.errors import InputError
+from coterie.base.progress import Progress
 from coterie.data import Graph, Ratings
 from coterie.data.generators import (
     degree_corrected_sbm,
@@ -178,6 +179,19 @@ def test_history_has_one_entry_per_descent_and_a_final_one():
     result = search(make_objective("simple", graph), 8, max_iter=4)
     assert [step.iteration for step in result.history] == [1, 2, 3, 4, 5]
     assert result.entropy == min(step.entropy for step in result.history)
+
+
+def test_levels_of_merges_are_reported_on_large_graphs(monkeypatch):
+    graph, _ = planted_partition(300, 6, mean_degree=8, rng=0)
+    objective = make_objective("simple", graph)
+    seen: list[Progress] = []
+    search(objective, 6, max_iter=1, callback=seen.append)
+    assert {progress.stage for progress in seen} == {"fit"}
+    monkeypatch.setattr(best, "_REPORTED", 300)
+    search(objective, 6, max_iter=1, callback=seen.append)
+    notes = [progress.note for progress in seen if progress.stage == "merging"]
+    counts = [int(note.split()[0].replace(",", "")) for note in notes]
+    assert len(counts) >= 2 and counts == sorted(counts, reverse=True) and counts[-1] >= 6
 
 
 def test_given_labels_start_the_search():

@@ -80,6 +80,7 @@ STAGE_WORDS = {
     "describing": "Describing the data",
     "compiling": "Preparing the program (up to a minute the first time, seconds later)",
     "kernels": "Preparing the program (up to a minute the first time, seconds later)",
+    "merging": "Searching",
     "fit": "Searching",
     "sweeps": "Searching",
     "pilot": "Trying starting points",

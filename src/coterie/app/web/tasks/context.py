@@ -17,7 +17,13 @@ from coterie.base.progress import Progress
 
 _LEAST_SECONDS = 0.1  # between two reports
 # Stages without a state to keep
-_BEFORE_A_RESULT = ("compiling", "choosing", "ranking: choosing weights", "ranking: fitting")
+_BEFORE_A_RESULT = (
+    "compiling",
+    "merging",
+    "choosing",
+    "ranking: choosing weights",
+    "ranking: fitting",
+)
 
 
 @dataclass

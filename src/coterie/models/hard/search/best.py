@@ -48,6 +48,7 @@ _SPLIT_PATIENCE = (
     4  # rounds in a row without improvement: one separates two blocks half of the time
 )
 _SPLIT_BLOCKS = 1000  # blocks above which tables of twice as many would be too large
+_REPORTED = 20_000  # elements from which levels of merges are reported: they take seconds
 _PATIENCE = 8  # stop after this many perturbations in a row without improvement
 # phases of a run
 _FIRST, _REPAIR, _SPLIT, _PERTURB = "first descent", "repair", "split", "perturb"
@@ -92,7 +93,7 @@ def run(
             trail.restore(saved, objective, n_blocks)
     singles = tuple(np.arange(n, dtype=np.int32) for n in objective.n_elements)
     steps = saver.inside(trail.point, saved.inner() if saved else None)
-    descent = _Descent(objective, n_blocks, rng, engine, min_block_size, steps)
+    descent = _Descent(objective, n_blocks, rng, engine, min_block_size, steps, callback)
     work = sum(len(side.indices) for side in objective.sides) * max(n_blocks)
     perturbations = min(max_iter - 1, int(np.clip(_WORK // max(work, 1), *_PERTURBATIONS)))
     repairs = perturbations < 1 and max_iter > 1 and descent.can_repair
@@ -147,6 +148,7 @@ class _Descent:
     engine: Engine
     min_block_size: int
     saver: SearchSaver
+    callback: Callback
     min_gain: float = _MIN_GAIN  # share by which the last full pass of a descent has to lower S
 
     def resumed(self) -> tuple[Labels, float, int] | None:
@@ -169,11 +171,11 @@ class _Descent:
             tuple(int(_ABOVE * k) for k in goal),
             self.rng,
             self.engine,
-            self._save_level,
+            self._end_level,
         )
         labels, found = renumber_sides(labels)
         while any(k > wanted for k, wanted in zip(found, goal, strict=True)):
-            self._save_level(labels, moved)
+            self._end_level(labels, moved)
             state = self.objective.start(labels, found)
             moved += settle(self.objective, state, self.rng, self.engine, passes=_PASSES).moved
             level = tuple(
@@ -186,8 +188,11 @@ class _Descent:
         labels, entropy, last = self.finish(labels, self.min_gain)
         return labels, entropy, moved + last
 
-    def _save_level(self, labels: Labels, moved: int = 0) -> None:
-        """Save the descent at labels from which `down` continues."""
+    def _end_level(self, labels: Labels, moved: int = 0) -> None:
+        """Report one level of merges; save the descent at labels from which `down` continues."""
+        if sum(self.objective.n_elements) >= _REPORTED:
+            blocks = " x ".join(f"{z.max(initial=-1) + 1:,}" for z in labels)
+            self.callback(Progress("merging", 0, note=f"{blocks} blocks"))
         self.saver.save(lambda: SavedSearch(numbered("labels", labels), {"moved": moved}))
 
     @property
