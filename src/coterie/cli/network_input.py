@@ -37,6 +37,12 @@ PublishedAttributesOption = Annotated[
 ]
 
 
+WHO_IS_WHO = (
+    "Who is who: a table with the columns published,original, as written by "
+    "`coterie anonymize --research-truth`."
+)
+
+
 class LoadedNetwork(NamedTuple):
     """The input of a command about releases."""
 
@@ -82,13 +88,28 @@ def load_network(
     return LoadedNetwork(graph, sides, table)
 
 
-def require_both(original: Path | None, published: Path | None) -> None:
-    """Raise InputError if only one of two tables of attributes is given."""
-    if (original is None) != (published is None):
+def load_both(
+    session: Session,
+    original: str,
+    published: str,
+    objective: str,
+    attributes: Path | None,
+    published_attributes: Path | None,
+    *,
+    format: str | None,
+    separator: str | None,
+) -> tuple[LoadedNetwork, LoadedNetwork]:
+    """Load the original and the published network; both or neither have a table of attributes."""
+    if (attributes is None) != (published_attributes is None):
         raise InputError(
             "there is a table of attributes for one of the two networks only",
             remedy="give both --attributes and --published-attributes",
         )
+    first, second = (
+        load_network(session, path, objective, table, format=format, separator=separator)
+        for path, table in ((original, attributes), (published, published_attributes))
+    )
+    return first, second
 
 
 def compare_kinds(original: LoadedNetwork, published: LoadedNetwork) -> KindOutcome | None:
