@@ -184,7 +184,8 @@ def run(
         Path | None,
         typer.Option(
             metavar="FILE.toml",
-            help="Limits of the privacy policy, in a table [limits] (default: built-in limits).",
+            help="TOML file with the limits of the privacy policy, in a table [limits] (default: "
+            "built-in limits). Example: --policy strict.toml",
         ),
     ] = None,
     force: Annotated[
@@ -223,7 +224,7 @@ def run(
     With --epsilon, the release is differentially private instead: the graph is drawn from a sketch
     with noise.
 
-    Example: coterie anonymize friends.csv --blocks 60 --out release
+    Example: coterie anonymize friends.csv --dataset friends --out release
     """
     refuse_other_options(context, epsilon)
     if epsilon is not None:
