@@ -379,24 +379,8 @@ class GeneralizedKMeans(GraphResults):
         fit = load_fit(file) if resume else None
         if fit is None:
             fit = HardFitState(rng)
-        if isinstance(data, ShardedRatings):
-            data = data.load()  # items need rows too, and shards contain those of users only
-        shards = None
-        if isinstance(data, ShardedGraph) and self.search == "best":
-            shards, data = data, data.load()
-        if isinstance(data, Ratings):
-            self.ratings_ = data
-        self.graph_ = data if isinstance(data, Graph) else None
-        if self.connected and self.graph_ is None:
-            raise InputError(
-                "`connected` blocks need a graph in memory",
-                remedy="leave it out for ratings, points and shards",
-            )
-
+        data, shards = self._take_data(data)
         self.objective_ = self.objective
-        real = self.weight_model != COUNTS
-        if real:
-            data = self._require_weights(data)
         with running_engine(engine) as running, self._driver(running) as driver:
             described = self.n_blocks in ("auto", "nested") and is_described(
                 self.objective, data, self.weight_model
@@ -416,7 +400,7 @@ class GeneralizedKMeans(GraphResults):
                 self._compile(objective)
 
             began = time.perf_counter()
-            if real or (described and self.search == "best"):
+            if self.weight_model != COUNTS or (described and self.search == "best"):
                 assert isinstance(objective, BlockObjective)
                 fixed = None if described else n_blocks[0]
                 self._fit_description(objective, data, fixed, fit, file, driver, callback, began)
@@ -435,6 +419,27 @@ class GeneralizedKMeans(GraphResults):
             self._set_results(task, chosen)
         self.run_entropies_ = [run.entropy for run in fit.finished]
         return self
+
+    def _take_data(self, data: Any) -> tuple[Any, ShardedGraph | None]:
+        """Load shards that the search needs in memory, and keep the data for the results.
+
+        Return the data, and the shards that a graph was loaded from."""
+        shards = None
+        if isinstance(data, ShardedRatings):
+            data = data.load()  # items need rows too, and shards contain those of users only
+        elif isinstance(data, ShardedGraph) and self.search == "best":
+            shards, data = data, data.load()
+        if isinstance(data, Ratings):
+            self.ratings_ = data
+        self.graph_ = data if isinstance(data, Graph) else None
+        if self.connected and self.graph_ is None:
+            raise InputError(
+                "`connected` blocks need a graph in memory",
+                remedy="leave it out for ratings, points and shards",
+            )
+        if self.weight_model != COUNTS:
+            data = self._require_weights(data)
+        return data, shards
 
     def _driver(self, engine: Engine) -> AbstractContextManager[Engine]:
         """Return the engine that a search uses: for a sequential one, threads of this process."""
