@@ -77,11 +77,9 @@ def run(
 
     networks = load_both(
         session,
-        original,
-        published,
+        (original, attributes),
+        (published, published_attributes),
         objective.value,
-        attributes,
-        published_attributes,
         format=format,
         separator=separator,
     )

@@ -90,24 +90,22 @@ def load_network(
 
 def load_both(
     session: Session,
-    original: str,
-    published: str,
+    original: tuple[str, Path | None],
+    published: tuple[str, Path | None],
     objective: str,
-    attributes: Path | None,
-    published_attributes: Path | None,
     *,
     format: str | None,
     separator: str | None,
 ) -> tuple[LoadedNetwork, LoadedNetwork]:
-    """Load the original and the published network; both or neither have a table of attributes."""
-    if (attributes is None) != (published_attributes is None):
+    """Load two networks, each from a graph and a table of attributes; both or neither have one."""
+    if (original[1] is None) != (published[1] is None):
         raise InputError(
             "there is a table of attributes for one of the two networks only",
             remedy="give both --attributes and --published-attributes",
         )
     first, second = (
         load_network(session, path, objective, table, format=format, separator=separator)
-        for path, table in ((original, attributes), (published, published_attributes))
+        for path, table in (original, published)
     )
     return first, second
 
