@@ -82,7 +82,7 @@ STAGE_WORDS = {
     "kernels": "Preparing the program (up to a minute the first time, seconds later)",
     "fit": "Searching",
     "sweeps": "Searching",
-    "pilot": "Trying starting points",
+    "pilot": "Trying which parts the model needs",
     "choosing": "Choosing settings",
     "classes": "Forming classes of people",
     "drawing": "Drawing",
