@@ -85,7 +85,7 @@ DatasetOption = Annotated[
         metavar="NAME",
         help="Name of the dataset in the ledger, which counts what was published from it; use "
         "the same name each time (default: name of the input file; required if the policy limits "
-        "releases). Example: staff-2026",
+        "releases). Example: --dataset staff-2026",
     ),
 ]
 PrivateOption = Annotated[
@@ -122,7 +122,8 @@ def run(
             metavar="E",
             help="Make a differentially private release with this epsilon, a decimal number: "
             "sketch, ledger entry, draw and report in one command. Needs --nodes and --dataset; "
-            "options of the clustering and of the policy do not apply. Example: --epsilon 1",
+            "options of the clustering, of attributes and of the policy are refused. "
+            "Example: --epsilon 1",
         ),
     ] = None,
     nodes: Annotated[
