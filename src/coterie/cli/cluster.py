@@ -289,7 +289,8 @@ def _write_files(
     if files.report is not None:
         from coterie.report.cluster_report import render
 
-        write_page(files.report, render(model, data, name=name, assumed=assumed))
+        page = render(model, data, name=name, assumed=assumed, spell=spell_options)
+        write_page(files.report, page)
 
 
 def _show(session: Session, result: ClusterResult, files: OutputFiles) -> None:
@@ -381,6 +382,7 @@ class ClusterResult:
 
     counts: Counts  # nodes, edges, blocks
     objective: str
+    objective_chosen: bool  # by --objective auto
     outcome: FitOutcome
     agreement: Agreement | None
     explanation: list[str]  # what the blocks are, in sentences
@@ -390,8 +392,10 @@ class ClusterResult:
     compared: list[ComparedModel]  # with --compare-models
 
     def further_rows(self) -> list[tuple[str, str]]:
-        """Return the rows of the table about levels, samples, known labels and predicted links."""
+        """Return the rows about the objective, levels, samples, known labels and links."""
         rows = []
+        if self.objective_chosen:
+            rows.append(("objective", f"{self.objective} (it has the shortest description)"))
         if self.levels is not None:
             blocks = "block" if self.levels == [1] else "blocks"
             rows.append(("levels", f"{', '.join(f'{k:,}' for k in self.levels)} {blocks}"))
@@ -447,6 +451,7 @@ def _result(
             "blocks": model.n_blocks_,
         },
         objective=model.objective_,
+        objective_chosen=model.objective == "auto",
         outcome=FitOutcome(
             entropy=model.entropy_,
             history=model.history_,
