@@ -113,7 +113,8 @@ def run(
     """Rank items for a user, or for all users.
 
     Items that the user has not rated are ranked by how probably the user will interact with them
-    and like them; --order chooses another order.
+    and like them; --order chooses another order. A score orders the items of one user; it is not a
+    probability. The rating is the one that the model expects.
 
     Example: coterie recommend top films.model --user 42 -n 5
     """
@@ -177,7 +178,8 @@ def _known_users(session: Session, recommender: Recommender, path: str) -> list[
     if not known:
         raise InputError(f"the model knows none of the {len(given):,} users", path=path)
     if len(known) < len(given):
-        session.say(f"the model does not know {len(given) - len(known):,} users; they are left out")
+        unknown = len(given) - len(known)
+        session.say(f"the model does not know {unknown:,} of the {len(given):,} users; left out")
     return known
 
 
