@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coterie.base.json_values import JsonObject, json_value
-from coterie.cli.anonymize import ObjectiveOption, ReleaseObjective
 from coterie.cli.input_options import FormatOption, SeparatorOption
-from coterie.cli.network_input import (
+from coterie.cli.network_input import attack_kinds, load_both
+from coterie.cli.release_options import (
     WHO_IS_WHO,
+    ObjectiveOption,
     OriginalAttributesOption,
     PublishedAttributesOption,
-    attack_kinds,
-    load_both,
+    ReleaseObjective,
 )
 from coterie.cli.session import Session, command, stopwatch
 

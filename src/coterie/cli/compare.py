@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.anonymize import ObjectiveOption, ReleaseObjective
 from coterie.cli.input_options import FormatOption, SeparatorOption
-from coterie.cli.network_input import (
+from coterie.cli.measure_tables import kind_table, measures_table
+from coterie.cli.network_input import compare_kinds, load_both
+from coterie.cli.release_options import (
     WHO_IS_WHO,
+    ObjectiveOption,
     OriginalAttributesOption,
     PublishedAttributesOption,
-    compare_kinds,
-    kind_table,
-    load_both,
+    ReleaseObjective,
 )
 from coterie.cli.session import Session, command, stopwatch
 
@@ -73,7 +73,6 @@ def run(
     )
     from coterie.anonymize.utility.full_measures import compare_fully
     from coterie.anonymize.utility.measures import compare
-    from coterie.cli.anonymize import measures_table
 
     networks = load_both(
         session,

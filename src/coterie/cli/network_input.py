@@ -1,11 +1,9 @@
-"""Load networks with directions, weights, two sides or attributes; show what was measured."""
+"""Load networks with directions, weights, two sides or attributes, and compare two of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, NamedTuple
 
 from coterie.base.errors import InputError
 from coterie.cli.input_options import load_graph
@@ -13,34 +11,10 @@ from coterie.cli.session import Session
 
 if TYPE_CHECKING:
     import numpy as np
-    from rich.table import Table
 
     from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack
     from coterie.data import Graph
     from coterie.data.attributes import Attributes
-
-
-OriginalAttributesOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Table of what is known about each node of ORIGINAL: a column node, then one column "
-        "per attribute.",
-    ),
-]
-PublishedAttributesOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="The same for PUBLISHED, for example nodes.csv of a release.",
-    ),
-]
-
-
-WHO_IS_WHO = (
-    "Who is who: a table with the columns published,original, as written by "
-    "`coterie anonymize --research-truth`."
-)
 
 
 class LoadedNetwork(NamedTuple):
@@ -138,37 +112,3 @@ def attack_kinds(
         np.zeros(graph.n_nodes, np.int64),
         np.random.default_rng(seed),
     )
-
-
-def kind_table(kind: KindOutcome) -> Table:
-    """Return a table of the measures of directions, weights, sides and attributes."""
-    from rich.table import Table
-
-    table = Table(
-        "measure",
-        "original",
-        "published",
-        "",
-        title="directions, weights, sides and attributes",
-        title_justify="left",
-    )
-    for m in kind.measures:
-        table.add_row(m.name, _figure(m.original), _figure(m.published), _mark(m.kept))
-    for d in kind.distances:
-        table.add_row(f"distance of the {d.name}", "", f"{100 * d.value:.2g} %", _mark(d.kept))
-    return table
-
-
-def _figure(value: float | None) -> str:
-    """Format a figure with four significant digits; a dash if it is not defined.
-
-    >>> _figure(162325.0), _figure(0.5930238), _figure(None)
-    ('162,325', '0.593', '–')
-    """
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _mark(kept: bool) -> str:
-    return "kept" if kept else "not kept"
