@@ -31,7 +31,7 @@ An output file appears complete or not at all.
 | 0 | done |
 | 1 | any other failure (`--debug` shows the traceback) |
 | 2 | wrong input or usage; the message says what, where and how to fix it |
-| 3 | refused by the privacy policy |
+| 3 | refused by the privacy policy or by the ledger |
 | 130 | interrupted with Ctrl-C |
 """
 _TYPE_NAMES = {int: "integer", float: "number", str: "text", Path: "path", bool: "flag"}

@@ -170,8 +170,10 @@ def test_predicted_links_are_absent_and_sorted(club: Path) -> None:
     assert "links to expect" in printed and "5 more with --json" in printed
 
 
-def test_connected_option_and_explanation(club: Path) -> None:
-    plain = result_of("cluster", club, "--blocks", 4)
+def test_connected_option_and_explanation(club: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    plain = result_of("cluster", club, "--blocks", 4, "--report", report)
+    assert "--objective communities with --blocks auto" in report.read_text()
     assert plain["explanation"][0].startswith("These blocks are roles, not communities")
     assert "--objective communities with --blocks auto" in plain["explanation"][0]
     assert "2 of the 4 blocks are not connected inside" in plain["explanation"][1]

@@ -52,6 +52,13 @@ def test_printed_options_fit_the_shortest_model(cliques: Path) -> None:
     assert fitted["description_length"] == shortest["description_length"]
 
 
+def test_the_chosen_objective_is_printed(cliques: Path) -> None:
+    printed = coterie("cluster", cliques, "--blocks", "auto", "--objective", "auto").stdout
+    assert "communities (it has the shortest description)" in printed
+    printed = coterie("cluster", cliques, "--blocks", "auto", "--objective", "communities").stdout
+    assert "it has the shortest description" not in printed
+
+
 def test_communities_with_confidence(cliques: Path) -> None:
     out, report = cliques.with_name("c.csv"), cliques.with_name("c.html")
     result = result_of(

@@ -300,7 +300,7 @@ def test_lists_of_some_users_and_items(model, tmp_path) -> None:
     options = ["--candidates", wanted, "--exclude", unwanted, "--rated", "-n", 99]
     done = coterie("recommend", "top", model, "--users", users, "--out", out, *options)
     assert done.exit_code == 0, done.output
-    assert "does not know 1 users" in done.output
+    assert "does not know 1 of the " in done.output and "users; left out" in done.output
     assert "does not know 1 of the 13 candidates" in done.output
     rows = list(csv.DictReader(out.open()))
     assert {row["user"] for row in rows} == {"u3", "u5"}
@@ -324,7 +324,7 @@ def test_header_of_a_list_of_ids_is_not_an_id(model, tmp_path) -> None:
     assert {int(row["item"]) for row in rows} == set(range(102, 112))
     users.write_text("u3\nuser_id\n")  # not the first line, so an unknown id
     done = coterie("recommend", "top", model, "--users", users, "--out", out)
-    assert "does not know 1 users" in done.output
+    assert "does not know 1 of the " in done.output and "users; left out" in done.output
     wanted.write_text("movieId\n")
     done = coterie("recommend", "top", model, "--user", "u3", "--candidates", wanted)
     assert done.exit_code == 2 and "lists no ids" in done.output

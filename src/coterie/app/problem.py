@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -63,3 +64,10 @@ async def problem_response(request: Request, error: Exception) -> Response:
     """Answer a ProblemError; a handler of Starlette."""
     assert isinstance(error, ProblemError)
     return error.response()
+
+
+def storage_problem(error: OSError) -> ProblemError:
+    """Return the problem of a file that could not be written."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    text = "the disk is full" if full else f"the file cannot be stored: {error.strerror}"
+    return ProblemError(507, f"{text}; free some space and try again")

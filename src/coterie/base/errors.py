@@ -11,7 +11,11 @@ from os import PathLike
 
 
 class CoterieError(Exception):
-    """Base class of the errors that coterie raises."""
+    """Base class of the errors that coterie raises.
+
+    `InputError` is about the input or the parameters; it is a ValueError too.
+    `PolicyRefusedError` and `LedgerRefusal` say that something may not be published.
+    """
 
 
 class InputError(CoterieError, ValueError):
@@ -28,9 +32,15 @@ class InputError(CoterieError, ValueError):
     remedy : str, optional
         What to do about it. Parameters stand between backticks.
 
+    Attributes
+    ----------
+    problem, path, line, remedy
+        As given; the text of the error joins them.
+
     Examples
     --------
-    >>> print(InputError("rating 'x' is not a number", path="r.csv", line=7, remedy="fix it"))
+    >>> import coterie as ct
+    >>> print(ct.InputError("rating 'x' is not a number", path="r.csv", line=7, remedy="fix it"))
     r.csv, line 7: rating 'x' is not a number; fix it
     """
 
@@ -68,9 +78,19 @@ class PolicyRefusedError(CoterieError):
     reasons : list of str
         One sentence per limit that is exceeded, and what would help.
 
+    Attributes
+    ----------
+    reasons : list of str
+        As given.
+
+    See Also
+    --------
+    Policy : The limits.
+
     Examples
     --------
-    >>> print(PolicyRefusedError(["the smallest class has 3 people, the policy requires 10"]))
+    >>> import coterie as ct
+    >>> print(ct.PolicyRefusedError(["the smallest class has 3 people, the policy requires 10"]))
     refused by the privacy policy: the smallest class has 3 people, the policy requires 10
     """
 
@@ -89,9 +109,15 @@ class LedgerRefusal(CoterieError):  # noqa: N818  a decision, not a failure
     remedy : str, optional
         What to do about it. Parameters stand between backticks.
 
+    Attributes
+    ----------
+    problem, remedy
+        As given; the text of the error joins them.
+
     Examples
     --------
-    >>> print(LedgerRefusal("index.json is damaged", remedy="restore it from a backup"))
+    >>> import coterie as ct
+    >>> print(ct.LedgerRefusal("index.json is damaged", remedy="restore it from a backup"))
     refused by the ledger: index.json is damaged; restore it from a backup
     """
 
@@ -104,7 +130,12 @@ class LedgerRefusal(CoterieError):  # noqa: N818  a decision, not a failure
 
 
 class AssumptionWarning(UserWarning):
-    """The library assumed or cleaned something and reports it once."""
+    """The library assumed or cleaned something and reports it once.
+
+    For example: self-loops were dropped, or a first line was read as a header. To see no such
+    warnings, use ``warnings.simplefilter("ignore", ct.AssumptionWarning)``; to stop at them,
+    ``"error"`` instead of ``"ignore"``.
+    """
 
 
 class ImportantWarning(AssumptionWarning):

@@ -13,7 +13,14 @@ from coterie.base.errors import PolicyRefusedError
 from coterie.base.json_values import JsonObject, as_json
 from coterie.cli.anonymize_private import PrivateOptions, refuse_other_options, run_private
 from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption
-from coterie.cli.network_input import kind_table, load_network
+from coterie.cli.measure_tables import counted, kind_table, measures_table, percent
+from coterie.cli.network_input import load_network
+from coterie.cli.release_options import (
+    BlocksOption,
+    MinClassSizeOption,
+    ObjectiveOption,
+    ReleaseObjective,
+)
 from coterie.cli.session import Session, command, spell_options, stopwatch
 
 if TYPE_CHECKING:
@@ -21,36 +28,24 @@ if TYPE_CHECKING:
 
     from coterie.anonymize.output.release import Release
     from coterie.anonymize.policy import PolicyDecision
-    from coterie.anonymize.utility.measures import ScalarMeasures
 
 
 class Model(StrEnum):
+    """How the new graph is drawn."""
+
     dcsbm = "dcsbm"
     sbm = "sbm"
     exact_counts = "exact-counts"
 
 
-class ReleaseObjective(StrEnum):
-    simple = "simple"
-    directed = "directed"
-    weighted = "weighted"
-    bipartite = "bipartite"
-
-
 class OutputFormat(StrEnum):
+    """The file format of the new graph."""
+
     csv = "csv"
     parquet = "parquet"
     graphml = "graphml"
 
 
-ObjectiveOption = Annotated[
-    ReleaseObjective,
-    typer.Option(
-        help="What the network has: simple (edges alone), directed, weighted (the third column is "
-        "the weight), or bipartite (two kinds of nodes; the first column holds one kind, the "
-        "second the other)."
-    ),
-]
 AttributesOption = Annotated[
     Path | None,
     typer.Option(
@@ -59,33 +54,13 @@ AttributesOption = Annotated[
         "column per attribute (CSV or Parquet). Example: --attributes staff.csv",
     ),
 ]
-BlocksOption = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Number of blocks (default: one per 40 to 100 people, more people in denser networks, "
-        "but at least half and at most four times the square root of their number; half the "
-        "square root if hubs connect mostly to people with few contacts; one per community if "
-        "there are more communities of twice --min-class-size).",
-    ),
-]
-MinClassSizeOption = Annotated[
-    int,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Minimum number of people per class; they cannot be distinguished in the release.",
-    ),
-]
-
 DatasetOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
         help="Name of the dataset in the ledger, which counts what was published from it; use "
         "the same name each time (default: name of the input file; required if the policy limits "
-        "releases). Example: staff-2026",
+        "releases). Example: --dataset staff-2026",
     ),
 ]
 PrivateOption = Annotated[
@@ -122,7 +97,8 @@ def run(
             metavar="E",
             help="Make a differentially private release with this epsilon, a decimal number: "
             "sketch, ledger entry, draw and report in one command. Needs --nodes and --dataset; "
-            "options of the clustering and of the policy do not apply. Example: --epsilon 1",
+            "options of the clustering, of attributes and of the policy are refused. "
+            "Example: --epsilon 1",
         ),
     ] = None,
     nodes: Annotated[
@@ -184,7 +160,8 @@ def run(
         Path | None,
         typer.Option(
             metavar="FILE.toml",
-            help="Limits of the privacy policy, in a table [limits] (default: built-in limits).",
+            help="TOML file with the limits of the privacy policy, in a table [limits] (default: "
+            "built-in limits). Example: --policy strict.toml",
         ),
     ] = None,
     force: Annotated[
@@ -223,7 +200,7 @@ def run(
     With --epsilon, the release is differentially private instead: the graph is drawn from a sketch
     with noise.
 
-    Example: coterie anonymize friends.csv --blocks 60 --out release
+    Example: coterie anonymize friends.csv --dataset friends --out release
     """
     refuse_other_options(context, epsilon)
     if epsilon is not None:
@@ -349,47 +326,13 @@ def _print_release(
     session.show(f"private, keep it and never publish it: {private}")
 
 
-def measures_table(
-    original: ScalarMeasures,
-    published: ScalarMeasures,
-    degree_ks: float,
-    title: str = "original and release",
-) -> Table:
-    """Return a table of the measures of two graphs."""
-    from rich.table import Table
-
-    from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES
-
-    table = Table("measure", "original", "published", title=title, title_justify="left")
-    for key, name in MEASURE_NAMES.items():
-        before, after = getattr(original, key), getattr(published, key)
-        if before is not None and after is not None:
-            shown = _percent if key in SHARES else _figure
-            table.add_row(name, shown(before), shown(after))
-    table.add_row("largest difference of degree shares (KS)", "", _percent(degree_ks))
-    return table
-
-
-def _figure(value: float) -> str:
-    """Format counts without decimals and all other figures with four.
-
-    >>> _figure(198050.0), _figure(0.30103), _figure(4.19)
-    ('198,050', '0.3010', '4.1900')
-    """
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4f}"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.4g} %"
-
-
 def _policy_table(decision: PolicyDecision) -> Table:
     """Return a table of the limits of the policy; an exceeded limit is marked EXCEEDED."""
     from rich.table import Table
 
     table = Table("figure", "value", "limit", "", title="privacy policy", title_justify="left")
     for limit in decision.limits:
-        shown = _percent if limit.percent else _figure
+        shown = percent if limit.percent else counted
         sign = "≥" if limit.at_least else "≤"
         mark = "within the limit" if limit.holds else "EXCEEDED"
         table.add_row(limit.label, shown(limit.value), f"{sign} {shown(limit.limit)}", mark)

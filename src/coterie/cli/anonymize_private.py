@@ -23,6 +23,9 @@ COMPARISON_NAME = "comparison.json"
 
 # Options that apply to one kind of release only, by parameter name
 _ONLY_MEASURED = {
+    "objective": "--objective",
+    "attributes": "--attributes",
+    "sensitive": "--sensitive",
     "blocks": "--blocks",
     "model": "--model",
     "rewire": "--rewire",

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coterie.base.json_values import JsonObject, json_value
-from coterie.cli.anonymize import ObjectiveOption, ReleaseObjective
 from coterie.cli.input_options import FormatOption, SeparatorOption
-from coterie.cli.network_input import (
+from coterie.cli.network_input import attack_kinds, load_both
+from coterie.cli.release_options import (
+    WHO_IS_WHO,
+    ObjectiveOption,
     OriginalAttributesOption,
     PublishedAttributesOption,
-    attack_kinds,
-    load_network,
-    require_both,
+    ReleaseObjective,
 )
 from coterie.cli.session import Session, command, stopwatch
 
@@ -36,11 +36,7 @@ def run(
     ],
     truth: Annotated[
         Path,
-        typer.Option(
-            metavar="FILE",
-            help="Who is who: a table with the columns published,original, as written by "
-            "`coterie anonymize --research-truth`.",
-        ),
+        typer.Option(metavar="FILE", help=WHO_IS_WHO),
     ],
     objective: ObjectiveOption = ReleaseObjective.simple,
     attributes: OriginalAttributesOption = None,
@@ -61,11 +57,14 @@ def run(
     from coterie.anonymize.published_graph import PublishedGraph
     from coterie.anonymize.risk.attack_suite import attack
 
-    require_both(attributes, published_attributes)
-    networks = [
-        load_network(session, path, objective.value, table, format=format, separator=separator)
-        for path, table in ((original, attributes), (published, published_attributes))
-    ]
+    networks = load_both(
+        session,
+        (original, attributes),
+        (published, published_attributes),
+        objective.value,
+        format=format,
+        separator=separator,
+    )
     known, other = (skeleton_of(network.graph) for network in networks)
     target = PublishedGraph(other, read_identity_map(truth, known, other))
     with stopwatch() as seconds, session.progress("attack") as callback:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.anonymize import BlocksOption, MinClassSizeOption
 from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption, load_graph
+from coterie.cli.release_options import BlocksOption, MinClassSizeOption
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:

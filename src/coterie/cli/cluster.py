@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -258,36 +258,51 @@ def run(
     if predict_links is not None:
         links = model.predict_links(predict_links, samples=getattr(model, "samples_", None))
     result = _result(model, data, known, links=links)
-    compared = getattr(model, "compared_models_", [])
-    if out is not None:
+    files = OutputFiles(out, plot, report)
+    _write_files(model, data, files, name=Path(graph).name, assumed=session.assumed)
+    _show(session, result, files)
+    return result.as_json()
+
+
+class OutputFiles(NamedTuple):
+    """The files to write; None: not requested."""
+
+    labels: Path | None
+    picture: Path | None
+    report: Path | None
+
+
+def _write_files(
+    model: GeneralizedKMeans, data: Any, files: OutputFiles, *, name: str, assumed: list[str]
+) -> None:
+    """Write the labels, the picture and the report that were requested."""
+    if files.labels is not None:
         from coterie.data.writers import write_table
 
-        write_table(out, _labels_table(model, data))
-    if plot is not None:
+        write_table(files.labels, _labels_table(model, data))
+    if files.picture is not None:
         from coterie.data import Graph
         from coterie.report.cluster_plots import write_plot
 
         drawn = data if isinstance(data, Graph) else None
-        write_plot(model, plot, graph=drawn, title=Path(graph).name)
-    if report is not None:
+        write_plot(model, files.picture, graph=drawn, title=name)
+    if files.report is not None:
         from coterie.report.cluster_report import render
 
-        write_page(report, render(model, data, name=Path(graph).name, assumed=session.assumed))
-    files = {"labels": out, "picture": plot, "report": report}
-    more = [*_level_rows(model), *_sample_rows(model), *result.further_rows()]
-    show_fit(session, result.counts, result.outcome, more=more, files=files)
+        page = render(model, data, name=name, assumed=assumed, spell=spell_options)
+        write_page(files.report, page)
+
+
+def _show(session: Session, result: ClusterResult, files: OutputFiles) -> None:
+    """Print the result: a table, what the blocks are, and a comparison of models."""
+    more = result.further_rows()
+    show_fit(session, result.counts, result.outcome, more=more, files=files._asdict())
     for sentence in map(spell_options, result.explanation):
         if sentence not in session.assumed:  # otherwise it has been printed
             session.show(sentence)
-    if compared:
-        session.show(_comparison_table(compared))
-        session.show(_how_to_fit(compared[0]))
-    return {
-        **result.as_json(),
-        **({"levels": _blocks_per_level(model)} if hasattr(model, "levels_") else {}),
-        **({"samples": _samples_json(model)} if samples else {}),
-        **({"models": [asdict(row) for row in compared]} if compared else {}),
-    }
+    if result.compared:
+        session.show(_comparison_table(result.compared))
+        session.show(_how_to_fit(result.compared[0]))
 
 
 def _compare(data: Any, seed: int, engine: Any, callback: Any) -> list[ComparedModel]:
@@ -328,41 +343,6 @@ def _how_to_fit(shortest: ComparedModel) -> str:
     )
 
 
-def _sample_rows(model: GeneralizedKMeans) -> list[tuple[str, str]]:
-    """Return the rows of the printed table about samples from the posterior."""
-    drawn = getattr(model, "samples_", None)
-    if drawn is None:
-        return []
-    sure = f"{100 * float(drawn.confidence_.mean()):.1f} % on average"
-    agree = "chains agree" if drawn.chains_agree else "chains disagree: draw more samples"
-    return [("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f})")]
-
-
-def _samples_json(model: Any) -> JsonObject:
-    """Return the summary of the samples for the JSON output."""
-    drawn = model.samples_
-    return {
-        "drawn": len(drawn.labels_),
-        "mean_confidence": float(drawn.confidence_.mean()),
-        "block_counts": {str(k): share for k, share in drawn.block_counts_.items()},
-        "r_hat": drawn.r_hat_ if math.isfinite(drawn.r_hat_) else None,
-    }
-
-
-def _blocks_per_level(model: GeneralizedKMeans) -> list[int]:
-    """Return the number of blocks per level of a hierarchy."""
-    return [int(z.max(initial=-1)) + 1 for z in model.levels_]
-
-
-def _level_rows(model: GeneralizedKMeans) -> list[tuple[str, str]]:
-    """Return the row of the printed table about the levels of a hierarchy."""
-    if not hasattr(model, "levels_"):
-        return []
-    sizes = _blocks_per_level(model)
-    blocks = "block" if sizes == [1] else "blocks"
-    return [("levels", f"{', '.join(f'{k:,}' for k in sizes)} {blocks}")]
-
-
 @dataclass(frozen=True)
 class Truth:
     """Known blocks of some of the nodes."""
@@ -381,22 +361,60 @@ class Agreement:
 
 
 @dataclass(frozen=True)
+class SampledPartitions:
+    """How certain the blocks are, by partitions drawn from the posterior."""
+
+    drawn: int
+    mean_confidence: float
+    block_counts: dict[int, float]  # share of the samples by number of blocks
+    r_hat: float
+    chains_agree: bool
+
+    def as_text(self) -> str:
+        """Return the printed summary."""
+        sure = f"{100 * self.mean_confidence:.1f} % on average"
+        agree = "chains agree" if self.chains_agree else "chains disagree: draw more samples"
+        return f"{sure} ({agree}, R-hat {self.r_hat:.3f})"
+
+    def as_json(self) -> JsonObject:
+        """Return the summary for the JSON output."""
+        return {
+            "drawn": self.drawn,
+            "mean_confidence": self.mean_confidence,
+            "block_counts": {str(k): share for k, share in self.block_counts.items()},
+            "r_hat": self.r_hat if math.isfinite(self.r_hat) else None,
+        }
+
+
+@dataclass(frozen=True)
 class ClusterResult:
     """The output of the command."""
 
     counts: Counts  # nodes, edges, blocks
     objective: str
+    objective_chosen: bool  # by --objective auto
     outcome: FitOutcome
     agreement: Agreement | None
     explanation: list[str]  # what the blocks are, in sentences
     links: list[tuple[Any, Any, float]]  # absent pairs and their probabilities
+    levels: list[int] | None  # blocks per level of a hierarchy
+    samples: SampledPartitions | None
+    compared: list[ComparedModel]  # with --compare-models
 
     def further_rows(self) -> list[tuple[str, str]]:
-        """Return the rows of the table about known labels and predicted links."""
+        """Return the rows about the objective, levels, samples, known labels and links."""
         rows = []
+        if self.objective_chosen:
+            rows.append(("objective", f"{self.objective} (it has the shortest description)"))
+        if self.levels is not None:
+            blocks = "block" if self.levels == [1] else "blocks"
+            rows.append(("levels", f"{', '.join(f'{k:,}' for k in self.levels)} {blocks}"))
+        if self.samples is not None:
+            rows.append(("confidence", self.samples.as_text()))
         if self.agreement is not None:
             a = self.agreement
-            rows = [("truth", f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({a.compared:,} nodes compared)")]
+            text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({a.compared:,} nodes compared)"
+            rows.append(("truth", text))
         for place, (source, target, probability) in enumerate(self.links[:_LINKS_SHOWN]):
             text = f"{source} - {target} (probability {probability:.3g})"
             rows.append(("links to expect" if place == 0 else "", text))
@@ -419,6 +437,12 @@ class ClusterResult:
                 {"source": source, "target": target, "probability": probability}
                 for source, target, probability in self.links
             ]
+        if self.levels is not None:
+            result["levels"] = self.levels
+        if self.samples is not None:
+            result["samples"] = self.samples.as_json()
+        if self.compared:
+            result["models"] = [asdict(row) for row in self.compared]
         return result
 
 
@@ -437,6 +461,7 @@ def _result(
             "blocks": model.n_blocks_,
         },
         objective=model.objective_,
+        objective_chosen=model.objective == "auto",
         outcome=FitOutcome(
             entropy=model.entropy_,
             history=model.history_,
@@ -453,6 +478,30 @@ def _result(
         agreement=None if known is None else _agreement(model, known),
         explanation=[] if model.graph_ is None else model.explain(),
         links=links,
+        levels=_blocks_per_level(model),
+        samples=_sampled(model),
+        compared=getattr(model, "compared_models_", []),
+    )
+
+
+def _blocks_per_level(model: GeneralizedKMeans) -> list[int] | None:
+    """Return the number of blocks per level; None if there is no hierarchy."""
+    if not hasattr(model, "levels_"):
+        return None
+    return [int(z.max(initial=-1)) + 1 for z in model.levels_]
+
+
+def _sampled(model: GeneralizedKMeans) -> SampledPartitions | None:
+    """Summarize the samples from the posterior; None if none were drawn."""
+    drawn = getattr(model, "samples_", None)
+    if drawn is None:
+        return None
+    return SampledPartitions(
+        drawn=len(drawn.labels_),
+        mean_confidence=float(drawn.confidence_.mean()),
+        block_counts=drawn.block_counts_,
+        r_hat=drawn.r_hat_,
+        chains_agree=drawn.chains_agree,
     )
 
 

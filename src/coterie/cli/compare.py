@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.anonymize import ObjectiveOption, ReleaseObjective
 from coterie.cli.input_options import FormatOption, SeparatorOption
-from coterie.cli.network_input import (
+from coterie.cli.measure_tables import kind_table, measures_table
+from coterie.cli.network_input import compare_kinds, load_both
+from coterie.cli.release_options import (
+    WHO_IS_WHO,
+    ObjectiveOption,
     OriginalAttributesOption,
     PublishedAttributesOption,
-    compare_kinds,
-    kind_table,
-    load_network,
-    require_both,
+    ReleaseObjective,
 )
 from coterie.cli.session import Session, command, stopwatch
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def run(
     session: Session,
     original: Annotated[
-        str, typer.Argument(metavar="ORIGINAL", help="The original graph; - is stdin.")
+        str, typer.Argument(metavar="ORIGINAL", help="The original graph; - reads stdin.")
     ],
     published: Annotated[
         str, typer.Argument(metavar="PUBLISHED", help="The graph to compare with it.")
@@ -48,8 +48,7 @@ def run(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Who is who: a table with the columns published,original, as written by "
-            "`coterie anonymize --research-truth`. Compares the communities person by person.",
+            help=f"{WHO_IS_WHO} Compares the communities person by person.",
         ),
     ] = None,
     objective: ObjectiveOption = ReleaseObjective.simple,
@@ -74,13 +73,15 @@ def run(
     )
     from coterie.anonymize.utility.full_measures import compare_fully
     from coterie.anonymize.utility.measures import compare
-    from coterie.cli.anonymize import measures_table
 
-    require_both(attributes, published_attributes)
-    networks = [
-        load_network(session, path, objective.value, table, format=format, separator=separator)
-        for path, table in ((original, attributes), (published, published_attributes))
-    ]
+    networks = load_both(
+        session,
+        (original, attributes),
+        (published, published_attributes),
+        objective.value,
+        format=format,
+        separator=separator,
+    )
     first, second = (skeleton_of(network.graph) for network in networks)
     identity = None if truth is None else read_identity_map(truth, first, second)
     with stopwatch() as seconds, session.progress("compare") as callback:

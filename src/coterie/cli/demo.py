@@ -146,7 +146,7 @@ def _recommend(session: Session) -> JsonObject:
 
 def _release(session: Session, out: Path) -> JsonObject:
     from coterie.anonymize.anonymizer import Anonymizer
-    from coterie.cli.anonymize import measures_table
+    from coterie.cli.measure_tables import measures_table
     from coterie.data.demo_data import social_network
     from coterie.report.release_report import decision_text
 

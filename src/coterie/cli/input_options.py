@@ -20,21 +20,18 @@ if TYPE_CHECKING:
 
 _WEIGHT_NAMES = frozenset({"weight", "weights"})
 
-GraphArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="GRAPH",
-        help="Edge list (text, Excel or Parquet), adjacency matrix, GraphML, GML, Pajek, Matrix "
-        "Market or JSON file, also as .gz; - reads stdin.",
-    ),
-]
+_GRAPH_FILE = (
+    "Edge list (text, Excel or Parquet), adjacency matrix, GraphML, GML, Pajek, Matrix Market or "
+    "JSON file, also as .gz"
+)
+GRAPH_HELP = f"{_GRAPH_FILE}; - reads stdin."
+GraphArgument = Annotated[str, typer.Argument(metavar="GRAPH", help=GRAPH_HELP)]
 DataArgument = Annotated[
     str,
     typer.Argument(
         metavar="GRAPH",
-        help="Edge list (text, Excel or Parquet), adjacency matrix, GraphML, GML, Pajek, Matrix "
-        "Market or JSON file, also as .gz; a table of user, item and rating with --objective "
-        "ratings; or a folder made by `coterie shard`. - reads stdin.",
+        help=f"{_GRAPH_FILE}; a table of user, item and rating with --objective ratings; or a "
+        "folder made by `coterie shard`. - reads stdin.",
     ),
 ]
 RatingsArgument = Annotated[

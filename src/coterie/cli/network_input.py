@@ -1,11 +1,9 @@
-"""Load networks with directions, weights, two sides or attributes; show what was measured."""
+"""Load networks with directions, weights, two sides or attributes, and compare two of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, NamedTuple
 
 from coterie.base.errors import InputError
 from coterie.cli.input_options import load_graph
@@ -13,28 +11,10 @@ from coterie.cli.session import Session
 
 if TYPE_CHECKING:
     import numpy as np
-    from rich.table import Table
 
     from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack
     from coterie.data import Graph
     from coterie.data.attributes import Attributes
-
-
-OriginalAttributesOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Table of what is known about each node of ORIGINAL: a column node, then one column "
-        "per attribute.",
-    ),
-]
-PublishedAttributesOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="The same for PUBLISHED, for example nodes.csv of a release.",
-    ),
-]
 
 
 class LoadedNetwork(NamedTuple):
@@ -82,13 +62,26 @@ def load_network(
     return LoadedNetwork(graph, sides, table)
 
 
-def require_both(original: Path | None, published: Path | None) -> None:
-    """Raise InputError if only one of two tables of attributes is given."""
-    if (original is None) != (published is None):
+def load_both(
+    session: Session,
+    original: tuple[str, Path | None],
+    published: tuple[str, Path | None],
+    objective: str,
+    *,
+    format: str | None,
+    separator: str | None,
+) -> tuple[LoadedNetwork, LoadedNetwork]:
+    """Load two networks, each from a graph and a table of attributes; both or neither have one."""
+    if (original[1] is None) != (published[1] is None):
         raise InputError(
             "there is a table of attributes for one of the two networks only",
             remedy="give both --attributes and --published-attributes",
         )
+    first, second = (
+        load_network(session, path, objective, table, format=format, separator=separator)
+        for path, table in (original, published)
+    )
+    return first, second
 
 
 def compare_kinds(original: LoadedNetwork, published: LoadedNetwork) -> KindOutcome | None:
@@ -119,37 +112,3 @@ def attack_kinds(
         np.zeros(graph.n_nodes, np.int64),
         np.random.default_rng(seed),
     )
-
-
-def kind_table(kind: KindOutcome) -> Table:
-    """Return a table of the measures of directions, weights, sides and attributes."""
-    from rich.table import Table
-
-    table = Table(
-        "measure",
-        "original",
-        "published",
-        "",
-        title="directions, weights, sides and attributes",
-        title_justify="left",
-    )
-    for m in kind.measures:
-        table.add_row(m.name, _figure(m.original), _figure(m.published), _mark(m.kept))
-    for d in kind.distances:
-        table.add_row(f"distance of the {d.name}", "", f"{100 * d.value:.2g} %", _mark(d.kept))
-    return table
-
-
-def _figure(value: float | None) -> str:
-    """Format a figure with four significant digits; a dash if it is not defined.
-
-    >>> _figure(162325.0), _figure(0.5930238), _figure(None)
-    ('162,325', '0.593', '–')
-    """
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _mark(kept: bool) -> str:
-    return "kept" if kept else "not kept"

@@ -10,7 +10,12 @@ import typer
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import FormatOption, SeparatorOption, load_graph_for_sketch
+from coterie.cli.input_options import (
+    GRAPH_HELP,
+    FormatOption,
+    SeparatorOption,
+    load_graph_for_sketch,
+)
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -34,7 +39,7 @@ def run(
         str | None,
         typer.Argument(
             metavar="GRAPH",
-            help="Edge list (text or .gz), Parquet, GraphML or GML file; - reads stdin.",
+            help=GRAPH_HELP,
         ),
     ] = None,
     dataset: Annotated[
@@ -98,7 +103,7 @@ def run(
     if missing := [name for name, value in given.items() if value is None]:
         raise InputError(f"{missing[0]} is required", remedy="see `coterie sketch --help`")
     assert dataset is not None and epsilon is not None and nodes is not None and out is not None
-    _check_output(out, graph, nodes, overwrite)
+    _check_output(out, overwrite)
 
     from coterie.anonymize.private.budget import parse_decimal, parse_epsilon
     from coterie.anonymize.private.node_list import declared_ids
@@ -119,13 +124,10 @@ def run(
     return {**_facts(answers), "spent": float(sketch.spent_), "cap": float(cap)}
 
 
-def _check_output(out: Path, graph: str, nodes: str, overwrite: bool) -> None:
+def _check_output(out: Path, overwrite: bool) -> None:
     """Refuse an output that cannot be written, before anything is read or spent."""
     if str(out) == "-":
         raise InputError("a sketch is a binary file and is not printed", remedy="use --out FILE")
-    for source in (graph, nodes):
-        if source != "-" and Path(source).exists() and out.exists() and out.samefile(source):
-            raise InputError("the output is also an input", path=out, remedy="use another --out")
     if out.is_dir():
         raise InputError("is a folder", path=out, remedy="give a file name")
     if out.exists() and not overwrite:

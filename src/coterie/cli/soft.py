@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -157,20 +159,18 @@ def run(
         )
     data = load_data(session, graph, objective, format=format, separator=separator)
     refuse_report_of_shards(report, graph)
-    options: dict[str, Any] = {
-        "n_groups": parse_groups(groups),
-        "max_iter": iterations,
-        "tol": tol,
-        "prior": prior,
-        "n_init": runs,
-        "init": _start_of(init, data).value,
-        "absent": absent_pairs.value,
-        "rng": session.seed,
-    }
-    model: SoftModel = (
-        MMSBM(**options)
-        if method is Method.exact
-        else MCMMSBM(samples=samples or _SAMPLES, **options)
+    make: Callable[..., SoftModel] = (
+        MMSBM if method is Method.exact else partial(MCMMSBM, samples=samples or _SAMPLES)
+    )
+    model = make(
+        n_groups=parse_groups(groups),
+        max_iter=iterations,
+        tol=tol,
+        prior=prior,
+        n_init=runs,
+        init=_start_of(init, data).value,
+        absent=absent_pairs.value,
+        rng=session.seed,
     )
     with engine_of(session, engine, scheduler) as running:
         seconds = _fit(session, model, data, running, saving)

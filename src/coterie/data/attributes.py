@@ -60,7 +60,11 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attributes:
-    """A table with one row per node of a graph, in the order of its nodes.
+    """What is known about the nodes of a graph: one row per node, in the order of the nodes.
+
+    Build it with `read_attributes` or one of the `from_...` methods, which recognise the kind of
+    each column: text is categorical, numbers with at most 20 different values are ordinal, other
+    numbers are numeric. Pass it to `Anonymizer.release` to release attributes with a network.
 
     Parameters
     ----------
@@ -74,9 +78,8 @@ class Attributes:
     Examples
     --------
     >>> import coterie as ct
-    >>> from coterie.data.attributes import Attributes
     >>> graph = ct.Graph.from_edges(["a", "b"], ["b", "c"])
-    >>> table = Attributes.from_columns(
+    >>> table = ct.Attributes.from_columns(
     ...     graph, ["c", "a", "b"], {"team": ["x", "y", "y"], "age": [41, 35, 28]}
     ... )
     >>> table

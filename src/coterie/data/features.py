@@ -306,6 +306,7 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
     Examples
     --------
     >>> import coterie as ct
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "films.csv")

@@ -89,8 +89,8 @@ def write_graph(
     graph : Graph
         The graph.
     path : path-like
-        The file: .csv, .tsv, .parquet, .graphml, .gml, or else text with
-        one edge per line, separated by a blank. Text, GraphML and GML are compressed if the name
+        The file: .csv, .tsv, .parquet, .graphml, .gml, or else text with one edge per line,
+        separated by a blank. Text, GraphML and GML are compressed if the name
         ends with .gz. `-` writes CSV to standard output. A file appears complete or not at all.
     node_columns : mapping of str to ndarray of shape (n_nodes,), optional
         Attributes of the nodes. GraphML holds them; for other formats, write a table of its own
@@ -108,8 +108,8 @@ def write_graph(
 
     Examples
     --------
-    >>> from coterie import Graph
-    >>> write_graph(Graph.from_edges([0, 1], [1, 2], n_nodes=4), "-")
+    >>> import coterie as ct
+    >>> ct.write_graph(ct.Graph.from_edges([0, 1], [1, 2], n_nodes=4), "-")
     # nodes: 4
     source,target
     0,1

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.random import BitGenerator, Generator
@@ -192,6 +192,31 @@ class RunCheckpoint:
     def errors(self) -> AbstractContextManager[None]:
         """Return a context in which errors about the content of the file name the file."""
         return file_errors(self.path or "", "checkpoint", REMEDY)
+
+
+class EndedRun(Protocol):
+    """A run that ended: its iterations, and whether it met its tolerance."""
+
+    @property
+    def history(self) -> Sequence[Iteration]:
+        """One entry per iteration."""
+        ...
+
+    @property
+    def converged(self) -> bool:
+        """Whether the run ended by itself."""
+        ...
+
+
+def refuse_longer_runs(finished: Iterable[EndedRun], max_iter: int) -> None:
+    """Raise InputError if one of several finished runs would go on with this maximum.
+
+    Only the end of the last run is stored, so several runs cannot be continued."""
+    if any(len(run.history) < max_iter and not run.converged for run in finished):
+        raise InputError(
+            "several runs ended at their maximum number of iterations, and cannot be continued",
+            remedy="start again without `resume`, or use the same `max_iter` as before",
+        )
 
 
 def numbered(prefix: str, arrays: Iterable[np.ndarray]) -> dict[str, np.ndarray]:

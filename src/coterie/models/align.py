@@ -61,11 +61,11 @@ def align(a: Any, b: T) -> T:
     Examples
     --------
     >>> import numpy as np
-    >>> from coterie import align
-    >>> align(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> import coterie as ct
+    >>> ct.align(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[0.0, 1.0], [1.0, 0.0]]))
     array([[1., 0.],
            [0., 1.]])
-    >>> align(np.array([0, 0, 1]), np.array([1, 1, 0]))
+    >>> ct.align(np.array([0, 0, 1]), np.array([1, 1, 0]))
     array([0, 0, 1])
     """
     if isinstance(b, np.ndarray):

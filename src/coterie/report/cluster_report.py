@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ def render(
     name: str = "the graph",
     titles: Mapping[str, str] | None = None,
     assumed: Sequence[str] = (),
+    spell: Callable[[str], str] | None = None,
 ) -> str:
     """Render the report of a fitted GeneralizedKMeans as one HTML file.
 
@@ -52,6 +54,9 @@ def render(
         Titles of the items by their ids (ratings only).
     assumed : sequence of str, default=()
         Remarks to list under "What was assumed", such as the text of AssumptionWarnings.
+    spell : callable, optional
+        Rewrites sentences that name parameters between backticks, for example as options of the
+        command line. By default, only the backticks are removed.
 
     Returns
     -------
@@ -64,6 +69,9 @@ def render(
         )
         return write(cluster_ratings_report.compose(summary))
     summary_of_graph = summarize(model, data, name=name, assumed=assumed)
+    if spell is not None:
+        said = tuple(map(spell, summary_of_graph.explanation))
+        summary_of_graph = replace(summary_of_graph, explanation=said)
     return write(compose(summary_of_graph, description_sections(model, data)))
 
 

@@ -7,8 +7,9 @@ import contextlib
 import gc
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -108,7 +109,9 @@ def make_api(
 
     routes = [
         WebRoute(
-            route.path, _endpoint(route, model_file, engine, pool, metrics, cache), methods=["POST"]
+            route.path,
+            _Endpoint(route, model_file, engine, pool, metrics, cache).answer,
+            methods=["POST"],
         )
         for route in ROUTES
     ]
@@ -132,45 +135,19 @@ def make_api(
     return Guard(app, hosts=hosts, max_body=MAX_BODY, token=token, open_paths=("/health",))
 
 
-def _endpoint(
-    route: Route,
-    model_file: ModelFile,
-    engine: LocalEngine,
-    pool: ThreadPoolExecutor,
-    metrics: Metrics,
-    cache: AnswerCache,
-) -> Callable[[Request], Awaitable[Response]]:
-    """Return the function that answers a route."""
+@dataclass(frozen=True)
+class _Endpoint:
+    """Answers the requests of one route."""
 
-    def parsed(body: bytes) -> BaseModel:
-        try:
-            return route.request.model_validate_json(body)
-        except ValidationError as error:
-            raise _invalid(error) from None
+    route: Route
+    model_file: ModelFile
+    engine: LocalEngine
+    pool: ThreadPoolExecutor
+    metrics: Metrics
+    cache: AnswerCache
 
-    def compute(asked: BaseModel, body: bytes) -> bytes:
-        current = model_file.current
-        try:
-            answer = json.dumps(route.answer(current.recommender, asked, engine)).encode()
-        except UnknownIdError as error:
-            raise ProblemError(404, str(error)) from None
-        except InputError as error:
-            raise ProblemError(422, str(error)) from None
-        if len(body) <= _LONGEST_REMEMBERED:
-            cache.put(current.number, key(body), answer)
-        return answer
-
-    def compute_long(body: bytes) -> bytes:
-        return compute(parsed(body), body)
-
-    def is_quick(asked: BaseModel) -> bool:
-        few_items = len(model_file.current.recommender.items_) <= _FEW_ITEMS
-        return few_items and route.is_quick(asked)
-
-    def key(body: bytes) -> bytes:
-        return route.path.encode() + b" " + body
-
-    async def answer(request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
+        """Answer a request: from the cache, at once if it is quick, or on a thread."""
         start = time.perf_counter()
         status = 500
         try:
@@ -180,16 +157,16 @@ def _endpoint(
             if request.headers.get("content-encoding", "identity").lower() != "identity":
                 raise ProblemError(415, "send the JSON document without Content-Encoding")
             body = await request.body()
-            content = cache.get(model_file.current.number, key(body))
+            content = self.cache.get(self.model_file.current.number, self._key(body))
             if content is None:
                 loop = asyncio.get_running_loop()
                 if len(body) > _LONGEST_REMEMBERED:  # reading it takes a while, too
-                    content = await loop.run_in_executor(pool, compute_long, body)
-                elif is_quick(asked := parsed(body)):
+                    content = await loop.run_in_executor(self.pool, self._compute_long, body)
+                elif self._is_quick(asked := self._parsed(body)):
                     # A millisecond at most: passing it to a thread and back would take as long.
-                    content = compute(asked, body)
+                    content = self._compute(asked, body)
                 else:
-                    content = await loop.run_in_executor(pool, compute, asked, body)
+                    content = await loop.run_in_executor(self.pool, self._compute, asked, body)
             status = 200
             return Response(content, media_type="application/json")
         except ProblemError as problem:
@@ -199,9 +176,38 @@ def _endpoint(
             status = 499  # the client did not wait; nobody sees this response
             return Response(status_code=499)
         finally:
-            metrics.record(route.path, status, seconds_since(start))
+            self.metrics.record(self.route.path, status, seconds_since(start))
 
-    return answer
+    def _parsed(self, body: bytes) -> BaseModel:
+        try:
+            return self.route.request.model_validate_json(body)
+        except ValidationError as error:
+            raise _invalid(error) from None
+
+    def _compute(self, asked: BaseModel, body: bytes) -> bytes:
+        """Compute an answer, and remember it if the request is short."""
+        current = self.model_file.current
+        try:
+            found = self.route.answer(current.recommender, asked, self.engine)
+            answer = json.dumps(found).encode()
+        except UnknownIdError as error:
+            raise ProblemError(404, str(error)) from None
+        except InputError as error:
+            raise ProblemError(422, str(error)) from None
+        if len(body) <= _LONGEST_REMEMBERED:
+            self.cache.put(current.number, self._key(body), answer)
+        return answer
+
+    def _compute_long(self, body: bytes) -> bytes:
+        return self._compute(self._parsed(body), body)
+
+    def _is_quick(self, asked: BaseModel) -> bool:
+        few_items = len(self.model_file.current.recommender.items_) <= _FEW_ITEMS
+        return few_items and self.route.is_quick(asked)
+
+    def _key(self, body: bytes) -> bytes:
+        """Return the name of an answer in the cache."""
+        return self.route.path.encode() + b" " + body
 
 
 def _invalid(error: ValidationError) -> ProblemError:

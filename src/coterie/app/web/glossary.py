@@ -83,7 +83,7 @@ STAGE_WORDS = {
     "merging": "Searching",
     "fit": "Searching",
     "sweeps": "Searching",
-    "pilot": "Trying starting points",
+    "pilot": "Trying which parts the model needs",
     "choosing": "Choosing settings",
     "classes": "Forming classes of people",
     "drawing": "Drawing",

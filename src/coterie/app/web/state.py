@@ -107,6 +107,20 @@ class Workspace:
         key = self.chosen.get((self.current.number, step))
         return None if key is None else self.results.get(step, {}).get(key)
 
+    def required_result(self, step: str) -> StepResult:
+        """Return the result that the page of a step shows; a problem if there is none."""
+        result = self.chosen_result(step)
+        if result is None:
+            raise ProblemError(404, "there is no result yet")
+        return result
+
+    def required_network(self) -> Input:
+        """Return the current network; a problem if the current data are none."""
+        current = self.current
+        if current is None or current.found_kind != "network":
+            raise ProblemError(409, "a node list belongs to a network; give a network first")
+        return current
+
     def earlier_results(self, step: str) -> list[StepResult]:
         """Return the results of a step for the current data, oldest first."""
         if self.current is None:

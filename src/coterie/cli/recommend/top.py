@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
@@ -27,6 +27,15 @@ if TYPE_CHECKING:
     from coterie.recommend.recommender import Recommender
 
 _NEW_USER = "new user"  # the id of the user of --ratings, if --user is not given
+
+
+class RankingArguments(TypedDict):
+    """Keyword arguments of `Recommender.recommend` and `recommend_in_blocks`."""
+
+    order: str
+    candidates: list[Any] | None  # None: all items
+    exclude: list[str] | None
+    exclude_seen: bool
 
 
 @command(unused=("seed",))
@@ -104,7 +113,8 @@ def run(
     """Rank items for a user, or for all users.
 
     Items that the user has not rated are ranked by how probably the user will interact with them
-    and like them; --order chooses another order.
+    and like them; --order chooses another order. A score orders the items of one user; it is not a
+    probability. The rating is the one that the model expects.
 
     Example: coterie recommend top films.model --user 42 -n 5
     """
@@ -122,15 +132,11 @@ def run(
             "no user given",
             remedy="add --user ID, --ratings FILE with ratings of a new user, or --users all",
         )
-    if out is not None:
-        inputs = [model, candidates, exclude, items, ratings, titles]
-        inputs += [users] if users not in (None, "all") else []
-        _refuse_overwriting(out, inputs)
     recommender = load_model(model)
     title_of = read_titles(titles) if titles is not None else Titles()
     say_coverage(session, title_of, titles, recommender.items_.ids)
     allowed = allowed_items(session, candidates, items, where or [], recommender.items_)
-    options: dict[str, Any] = {
+    choice: RankingArguments = {
         "order": order.value,
         "candidates": allowed,
         "exclude": items_to_exclude(session, exclude, recommender.items_),
@@ -139,14 +145,14 @@ def run(
     if users is not None:
         assert out is not None
         wanted = None if users == "all" else _known_users(session, recommender, users)
-        return _write_lists(session, recommender, wanted, n, out, title_of, options)
+        return _write_lists(session, recommender, wanted, n, out, title_of, choice)
     who: Any = id_as_in_data(recommender.users_, user) if user is not None else _NEW_USER
     if ratings is not None:
         _fold_in(session, recommender, who, ratings, format, separator)
     else:
         check_known(recommender, user=user)
     with session.engine() as engine:
-        found = recommender.recommend(who, n, engine=engine, **options)
+        found = recommender.recommend(who, n, engine=engine, **choice)
     rows = [item_row(best.item, title_of, rating=best.rating, score=best.score) for best in found]
     if out is not None:
         _write(out, [(who, found)], title_of)
@@ -162,13 +168,6 @@ def run(
     return {"user": who, "order": order.value, "items": rows}
 
 
-def _refuse_overwriting(out: Path, inputs: list[Any]) -> None:
-    """Refuse an output that is one of the inputs."""
-    for given in inputs:
-        if given is not None and Path(given).exists() and out.exists() and out.samefile(given):
-            raise InputError("--out is also an input", path=out, remedy="name another file")
-
-
 def _known_users(session: Session, recommender: Recommender, path: str) -> list[Any]:
     """Return the users that a file lists, with the types that they have in the data."""
     from coterie.cli.recommend.item_lists import read_ids
@@ -179,7 +178,8 @@ def _known_users(session: Session, recommender: Recommender, path: str) -> list[
     if not known:
         raise InputError(f"the model knows none of the {len(given):,} users", path=path)
     if len(known) < len(given):
-        session.say(f"the model does not know {len(given) - len(known):,} users; they are left out")
+        unknown = len(given) - len(known)
+        session.say(f"the model does not know {unknown:,} of the {len(given):,} users; left out")
     return known
 
 
@@ -190,7 +190,7 @@ def _write_lists(
     n: int,
     out: Path,
     titles: dict[Any, str],
-    options: dict[str, Any],
+    choice: RankingArguments,
 ) -> JsonObject:
     """Write the lists of many users to a file, with progress."""
     from coterie.base.progress import Progress
@@ -202,7 +202,7 @@ def _write_lists(
         session.progress("recommend") as callback,
         stopwatch() as seconds,
     ):
-        for block in recommender.recommend_in_blocks(users, n, engine=engine, **options):
+        for block in recommender.recommend_in_blocks(users, n, engine=engine, **choice):
             lists += block.items()
             callback(Progress("users", len(lists), total))
         taken = seconds()
@@ -211,7 +211,7 @@ def _write_lists(
     return {
         "users": len(lists),
         "rows": rows,
-        "order": options["order"],
+        "order": choice["order"],
         "seconds": taken,
         "out": str(out),
     }

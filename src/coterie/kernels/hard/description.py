@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.kernels.hard.block_candidates import activate
 from coterie.kernels.hard.log_counts import (
     CountTables,
     log_choose,
@@ -395,14 +396,7 @@ def upper_change(model, blocks, upper, scratch, part, a, b):
     if lost and upper.sizes[0, A] == 1:
         return NEVER
     now, later = 0, 1
-    m = 0
-    for i in range(part.m):
-        s = scratch.touched[i]
-        T = upper.parents[0, s]
-        if upper.sums[now, T] == 0:
-            upper.touched[now, m] = T
-            m += 1
-        upper.sums[now, T] += scratch.x[s]
+    m = group_profile(upper, scratch, part)
     n_A = upper.sizes[0, A]
     if lost:  # first the smaller group, then the moved edges
         total += resized_row(t, upper, A, n_A - 1)
@@ -472,14 +466,8 @@ def upper_relief(model, blocks, upper, scratch, part, a):
     if blocks.sizes[a] == part.size:
         return LEVELS_SLACK
     t, A = model.tables, np.int64(upper.parents[0, a])
-    now, later, m, total = 0, 1, 0, 0.0
-    for i in range(part.m):
-        s = scratch.touched[i]
-        T = upper.parents[0, s]
-        if upper.sums[now, T] == 0:
-            upper.touched[now, m] = T
-            m += 1
-        upper.sums[now, T] += scratch.x[s]
+    now, later, total = 0, 1, 0.0
+    m = group_profile(upper, scratch, part)
     for level in range(upper.depth):
         n_A, cells, x = upper.sizes[level, A], upper.cells[level], upper.sums[now]
         for i in range(m):
@@ -497,6 +485,22 @@ def upper_relief(model, blocks, upper, scratch, part, a):
     for i in range(m):
         upper.sums[now, upper.touched[now, i]] = 0
     return total
+
+
+@njit(forceinline=True, cache=True)
+def group_profile(upper, scratch, part):
+    """Sum the profile of the part over the groups of the first level, into Upper.sums[0] (OUT).
+
+    Return the number of groups touched; they are in Upper.touched[0]."""
+    m = 0
+    for i in range(part.m):
+        s = scratch.touched[i]
+        T = upper.parents[0, s]
+        if upper.sums[0, T] == 0:
+            upper.touched[0, m] = T
+            m += 1
+        upper.sums[0, T] += scratch.x[s]
+    return m
 
 
 @njit(nogil=True, cache=True)
@@ -587,14 +591,8 @@ def shift_part(model, blocks, upper, scratch, part, a, b):
 def shift_upper(upper, scratch, part, a, b):
     """Move the edges of the part in the cells of all levels above."""
     A, C = np.int64(upper.parents[0, a]), np.int64(upper.parents[0, b])
-    now, later, m = 0, 1, 0
-    for i in range(part.m):
-        s = scratch.touched[i]
-        T = upper.parents[0, s]
-        if upper.sums[now, T] == 0:
-            upper.touched[now, m] = T
-            m += 1
-        upper.sums[now, T] += scratch.x[s]
+    now, later = 0, 1
+    m = group_profile(upper, scratch, part)
     for level in range(upper.depth):
         if A == C:
             break
@@ -994,9 +992,7 @@ def sweep(
             labels[v] = best
             moved += 1
             total += low
-            active[v] = 1
-            for i in range(graph.indptr[v], graph.indptr[v + 1]):
-                active[graph.indices[i]] = 1
+            activate(graph, v, active)
         forget(scratch, part.m)
     return moved, total
 
@@ -1007,8 +1003,6 @@ def mark_changed(graph, before, labels, much, active):
     for all nodes of the blocks in `much`."""
     for v in range(len(labels)):
         if labels[v] != before[v]:
-            active[v] = 1
-            for i in range(graph.indptr[v], graph.indptr[v + 1]):
-                active[graph.indices[i]] = 1
+            activate(graph, v, active)
         elif much[labels[v]]:
             active[v] = 1

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from coterie.kernels.hard.block_candidates import list_merge_candidates
 from coterie.kernels.hard.description import (
     BLOCKS,
     FREE,
@@ -43,44 +44,19 @@ def find_merges(
     model, graph = borrow_without_refcount(model), borrow_without_refcount(graph)
     blocks, upper = borrow_without_refcount(blocks), borrow_without_refcount(upper)
     scratch = borrow_without_refcount(scratch)
-    labels, sizes = blocks.labels, blocks.sizes
-    K = len(sizes)
     for place in range(len(which)):
         r = which[place]
-        if sizes[r] == 0:
+        if blocks.sizes[r] == 0:
             continue
         state = stream(key, r)
         part = block_part(blocks, r, scratch)
-        everything = blocks.scalars[BLOCKS] <= tries
-        members = start[r + 1] - start[r]
         next_part(upper)
-        scratch.marked[r] = 1
-        seen = 1
-        scratch.candidates[0] = r
-        for i in range(K if everything else 2 * tries):
-            s = np.int64(i)
-            if not everything:
-                state, j = below(state, members)
-                v = nodes[start[r] + j]
-                for _ in range(1 + (i % 3 > 0)):
-                    d = graph.indptr[v + 1] - graph.indptr[v]
-                    if d > 0:
-                        state, j = below(state, d)
-                        v = graph.indices[graph.indptr[v] + j]
-                s = np.int64(labels[v])
-                if i % 8 == 7:
-                    state, s = below(state, K)
-            if scratch.marked[s] == 1 or sizes[s] == 0:
-                continue
-            scratch.marked[s] = 1
-            scratch.candidates[seen] = s
-            seen += 1
+        seen = list_merge_candidates(
+            graph, blocks, scratch, start, nodes, r, state, tries, blocks.scalars[BLOCKS] <= tries
+        )
         block_costs(model, blocks, scratch, part, r, seen)
-        for i in range(seen):
+        for i in range(1, seen):
             s = scratch.candidates[i]
-            scratch.marked[s] = 0
-            if i == 0:
-                continue
             cost = scratch.costs[i] - scratch.costs[0]
             cost += group_change(model, blocks, upper, scratch, part, r, s)
             if cost < change[r]:

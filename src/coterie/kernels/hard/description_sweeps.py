@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.kernels.hard.block_candidates import activate
 from coterie.kernels.hard.description import (
     BLOCKS,
     DEGREE_CORRECTED,
@@ -164,8 +165,6 @@ def sweep_all_blocks(model, graph, blocks, upper, scratch, bounds, order, new_bl
             labels[v] = best
             moved += 1
             total += low
-            active[v] = 1
-            for i in range(graph.indptr[v], graph.indptr[v + 1]):
-                active[graph.indices[i]] = 1
+            activate(graph, v, active)
         forget(scratch, part.m)
     return moved, total

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.kernels.hard.block_candidates import activate, list_merge_candidates
 from coterie.kernels.hard.log_counts import (
     CountTables,
     log_factorial,
@@ -512,9 +513,7 @@ def sweep_cells(
             labels[v] = best
             moved += 1
             total += low
-            active[v] = 1
-            for i in range(graph.indptr[v], graph.indptr[v + 1]):
-                active[graph.indices[i]] = 1
+            activate(graph, v, active)
         forget(scratch, part.m)
     return moved, total
 
@@ -525,45 +524,23 @@ def find_cell_merges(model, graph, blocks, scratch, start, nodes, key, tries, pa
 
     Candidates are blocks of neighbours and of neighbours of neighbours of random members, and a
     few random blocks; all blocks if there are no more than `tries`."""
-    labels, sizes = blocks.labels, blocks.sizes
-    K = len(sizes)
-    for r in range(K):
+    for r in range(len(blocks.sizes)):
         partner[r] = -1
         change[r] = NEVER
-        if sizes[r] == 0:
+        if blocks.sizes[r] == 0:
             continue
         state = stream(key, r)
         part = block_part(model, blocks, r, scratch)
         stay = join_cost(model, blocks, scratch, part, r, r)
-        everything = blocks.scalars[BLOCKS] <= tries
-        members = start[r + 1] - start[r]
-        scratch.marked[r] = 1
-        scratch.candidates[0] = r
-        seen = 1
-        for i in range(K if everything else 2 * tries):
-            s = np.int64(i)
-            if not everything:
-                state, j = below(state, members)
-                v = nodes[start[r] + j]
-                for _ in range(1 + (i % 3 > 0)):
-                    d = graph.indptr[v + 1] - graph.indptr[v]
-                    if d > 0:
-                        state, j = below(state, d)
-                        v = np.int64(graph.indices[graph.indptr[v] + j])
-                s = np.int64(labels[v])
-                if i % 8 == 7:
-                    state, s = below(state, K)
-            if scratch.marked[s] == 1 or sizes[s] == 0:
-                continue
-            scratch.marked[s] = 1
-            scratch.candidates[seen] = s
-            seen += 1
+        seen = list_merge_candidates(
+            graph, blocks, scratch, start, nodes, r, state, tries, blocks.scalars[BLOCKS] <= tries
+        )
+        for i in range(1, seen):
+            s = scratch.candidates[i]
             cost = join_cost(model, blocks, scratch, part, r, s) - stay
             if cost < change[r]:
                 change[r] = cost
                 partner[r] = s
-        for i in range(seen):
-            scratch.marked[scratch.candidates[i]] = 0
         forget(scratch, part.m)
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.base.array_checks import ArrayError, check_array, check_like
-from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.base.progress import Iteration
 from coterie.base.randomness import RandomState, as_generator
@@ -24,6 +23,7 @@ from coterie.engine.checkpoint import (
     in_order,
     iterations,
     numbered,
+    refuse_longer_runs,
 )
 from coterie.models.data_digest import digest
 from coterie.models.hard.objectives.interface import Labels, Objective
@@ -97,11 +97,7 @@ class HardFitState:
                 self.finished.clear()
                 self.unfinished = replace(run, converged=False)
             return
-        if any(len(run.history) < max_iter and not run.converged for run in self.finished):
-            raise InputError(
-                "several runs ended at their maximum number of iterations, and cannot be continued",
-                remedy="start again without `resume`, or use the same `max_iter` as before",
-            )
+        refuse_longer_runs(self.finished, max_iter)
 
     def check(self, n_elements: tuple[int, ...], n_blocks: tuple[int, ...]) -> None:
         """Raise ArrayError if labels from a file do not fit the data."""

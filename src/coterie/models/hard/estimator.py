@@ -10,7 +10,7 @@ import time
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypedDict
 
 import numpy as np
 
@@ -87,6 +87,17 @@ class _SearchTask(NamedTuple):
     callback: Callback
 
 
+class _SearchArguments(TypedDict):
+    """Keyword arguments that `best.run` and `paper.run` share."""
+
+    rng: np.random.Generator
+    engine: Engine
+    max_iter: int
+    tol: float
+    min_block_size: int
+    callback: Callback
+
+
 class GeneralizedKMeans(GraphResults):
     """Hard clustering of graphs, ratings and points with stochastic block models.
 
@@ -105,15 +116,15 @@ class GeneralizedKMeans(GraphResults):
         ``"auto"``, and for directed and weighted graphs, every move and merge is judged by the
         description length; for ratings the numbers of blocks are compared after a search at each.
         ``"nested"`` finds a hierarchy, blocks of blocks, which can tell apart more and smaller
-        blocks (Peixoto, 2014); it supports
-        ``"simple"``, ``"degree-corrected"`` and ``"auto"``.
+        blocks (Peixoto, 2014); it supports the objectives ``"simple"``, ``"degree-corrected"`` and
+        ``"auto"``.
     objective : str, default="simple"
         The model of the data. For a `Graph`: ``"simple"`` (undirected, unweighted),
         ``"degree-corrected"`` (Karrer & Newman, 2011), ``"communities"`` (degree-corrected, with
         one density inside blocks and one between them; Zhang & Peixoto, 2020; requires
         ``n_blocks="auto"``), ``"auto"`` (whichever of these three has the shortest description;
-        requires ``n_blocks="auto"``), ``"directed"``, ``"directed-degree-corrected"`` (requires
-        ``n_blocks="auto"``) or ``"weighted"``. For
+        requires ``n_blocks="auto"`` or ``"nested"``), ``"directed"``,
+        ``"directed-degree-corrected"`` (requires ``n_blocks="auto"``) or ``"weighted"``. For
         `Ratings`: ``"ratings"`` (one distribution over rating levels per cell), ``"binomial"`` or
         ``"likes"`` (which pairs occur, whatever the rating). For an array of points:
         ``"gaussian"``.
@@ -368,24 +379,8 @@ class GeneralizedKMeans(GraphResults):
         fit = load_fit(file) if resume else None
         if fit is None:
             fit = HardFitState(rng)
-        if isinstance(data, ShardedRatings):
-            data = data.load()  # items need rows too, and shards contain those of users only
-        shards = None
-        if isinstance(data, ShardedGraph) and self.search == "best":
-            shards, data = data, data.load()
-        if isinstance(data, Ratings):
-            self.ratings_ = data
-        self.graph_ = data if isinstance(data, Graph) else None
-        if self.connected and self.graph_ is None:
-            raise InputError(
-                "`connected` blocks need a graph in memory",
-                remedy="leave it out for ratings, points and shards",
-            )
-
+        data, shards = self._take_data(data)
         self.objective_ = self.objective
-        real = self.weight_model != COUNTS
-        if real:
-            data = self._require_weights(data)
         with running_engine(engine) as running, self._driver(running) as driver:
             described = self.n_blocks in ("auto", "nested") and is_described(
                 self.objective, data, self.weight_model
@@ -405,7 +400,7 @@ class GeneralizedKMeans(GraphResults):
                 self._compile(objective)
 
             began = time.perf_counter()
-            if real or (described and self.search == "best"):
+            if self.weight_model != COUNTS or (described and self.search == "best"):
                 assert isinstance(objective, BlockObjective)
                 fixed = None if described else n_blocks[0]
                 self._fit_description(objective, data, fixed, fit, file, driver, callback, began)
@@ -424,6 +419,27 @@ class GeneralizedKMeans(GraphResults):
             self._set_results(task, chosen)
         self.run_entropies_ = [run.entropy for run in fit.finished]
         return self
+
+    def _take_data(self, data: Any) -> tuple[Any, ShardedGraph | None]:
+        """Load shards that the search needs in memory, and keep the data for the results.
+
+        Return the data, and the shards that a graph was loaded from."""
+        shards = None
+        if isinstance(data, ShardedRatings):
+            data = data.load()  # items need rows too, and shards contain those of users only
+        elif isinstance(data, ShardedGraph) and self.search == "best":
+            shards, data = data, data.load()
+        if isinstance(data, Ratings):
+            self.ratings_ = data
+        self.graph_ = data if isinstance(data, Graph) else None
+        if self.connected and self.graph_ is None:
+            raise InputError(
+                "`connected` blocks need a graph in memory",
+                remedy="leave it out for ratings, points and shards",
+            )
+        if self.weight_model != COUNTS:
+            data = self._require_weights(data)
+        return data, shards
 
     def _driver(self, engine: Engine) -> AbstractContextManager[Engine]:
         """Return the engine that a search uses: for a sequential one, threads of this process."""
@@ -716,7 +732,7 @@ class GeneralizedKMeans(GraphResults):
         The trace is the end of the run, from which it could go on (`search="paper"` only).
         """
         objective, n_blocks, start, engine, callback = task
-        common: dict[str, Any] = {
+        common: _SearchArguments = {
             "rng": fit.rng,
             "engine": engine,
             "max_iter": self.max_iter,
@@ -741,8 +757,8 @@ class GeneralizedKMeans(GraphResults):
                 objective.n_elements, n_blocks, fit.rng, self.min_block_size
             )
             trace = paper.begin(objective, n_blocks, labels)
-        common |= {"alpha": self.alpha, "after_iteration": save_if_due}
-        return paper.run(objective, trace, **common), trace
+        found = paper.run(objective, trace, alpha=self.alpha, after_iteration=save_if_due, **common)
+        return found, trace
 
     def _set_results(
         self, task: _SearchTask, found: SearchResult, optimal: bool | None = None

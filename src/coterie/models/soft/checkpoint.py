@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
-from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.engine.checkpoint import (
     Checkpoint,
@@ -18,6 +17,7 @@ from coterie.engine.checkpoint import (
     in_order,
     iterations,
     numbered,
+    refuse_longer_runs,
     saved_seeds,
 )
 from coterie.models.soft.em import WINDOW, EMTrace, StoppingRule, has_converged
@@ -107,11 +107,7 @@ class SoftFitState:
                 self.finished.clear()
                 self.unfinished = replace(run, converged=False)
             return
-        if any(len(run.history) < rule.max_iter and not run.converged for run in self.finished):
-            raise InputError(
-                "several runs ended at their maximum number of iterations, and cannot be continued",
-                remedy="start again without `resume`, or use the same `max_iter` as before",
-            )
+        refuse_longer_runs(self.finished, rule.max_iter)
 
     def check(self, n_runs: int, n: tuple[int, int], k: tuple[int, int], n_values: int) -> None:
         """Raise ArrayError if the finished runs of a file do not fit the data and the settings."""
