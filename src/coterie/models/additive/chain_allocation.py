@@ -5,8 +5,8 @@ Their errors consist of a part that all chains of a kind share and of an indepen
 The mean product of the errors of the two chains estimates the squared error of the shared part,
 which is that of many chains; half of their mean squared difference estimates the variance that one
 chain adds. From both, and from the products between kinds, follows the squared error of any mixture
-of chains. The allocation of the n chains to the kinds with the smallest error is used. Chains with
-groups cost most: they are used only if they lower the error by at least one standard error.
+of chains. The allocation of the n chains to the kinds with the smallest error is used, unless one
+of simpler kinds is worse by less than one standard error: the simplest such allocation is used.
 
 Small tables hold out further fifths, one after the other. A kind that has lost is not fitted again,
 and the pilot ends as soon as offsets alone are clearly worse.
@@ -123,9 +123,7 @@ def pilot_allocation(
             errors = np.concatenate([errors, new], axis=2)
             used = PilotErrors(errors, n_chains).candidates()
             counts[:] = 0
-            counts[left[used]] = best_allocation(
-                errors[used], n_chains, sparing=bool(left[used[0]] == 0)
-            )
+            counts[left[used]] = best_allocation(errors[used], n_chains)
             in_play = kinds_in_play(errors, n_chains, sparing=bool(left[0] == 0))
             left, errors = left[in_play], errors[in_play]
         if len(left) == 1 or n_held_out >= _MIN_HELD_OUT:
@@ -190,10 +188,11 @@ class PilotErrors:
         return self.squared_error(over) - self.squared_error(counts), standard_error
 
 
-def best_allocation(errors: np.ndarray, n_chains: int, *, sparing: bool = False) -> tuple[int, ...]:
+def best_allocation(errors: np.ndarray, n_chains: int) -> tuple[int, ...]:
     """Return the number of chains of each kind; errors: kinds x 2 chains x held-out ratings.
 
-    If `sparing`, the first kind must lower the squared error by at least one standard error.
+    The later a kind, the simpler it is. The simplest allocation is returned whose squared error is
+    within one standard error of the smallest.
 
     >>> wrong = np.array([[1.0, -1.0, 1.0, 1.0]])
     >>> best_allocation(np.array([np.vstack([wrong, wrong]), np.vstack([wrong, wrong]) / 2]), 4)
@@ -201,11 +200,11 @@ def best_allocation(errors: np.ndarray, n_chains: int, *, sparing: bool = False)
     """
     found, kinds = PilotErrors(errors, n_chains), range(len(errors))
     best = found.best(kinds)
-    if sparing and len(kinds) > 1 and best[0]:
-        without = found.best(kinds[1:])
-        gain, standard_error = found.gain(best, without)
+    for simplest in range(1, len(kinds)):
+        simpler = found.best(kinds[-simplest:])
+        gain, standard_error = found.gain(best, simpler)
         if gain < standard_error:
-            return without
+            return simpler
     return best
 
 
