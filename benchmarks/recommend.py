@@ -7,9 +7,10 @@
     python benchmarks/recommend.py --only speed,million
     python benchmarks/recommend.py --only ranking --seeds 0,1,2         # about 5 minutes
     python benchmarks/recommend.py --only u1 --models best,myfm,myfm-implicit
+    python benchmarks/recommend.py --only ladder,u1,sizes               # about 20 minutes
     python benchmarks/recommend.py --only ladder --models best,best-side  # rows of others are kept
     python benchmarks/recommend.py --only cold --seeds 0,1              # about 3 minutes
-    python benchmarks/recommend.py --only sizes --seed 21               # about 10 minutes
+    python benchmarks/recommend.py --only sizes --seed 21 --most-ratings 100000
 
 Needs MovieLens-100k ($COTERIE_DATA or the cache) and `pip install -r benchmarks/requirements.txt`;
 a peer that is not installed is left out, and the output says so. The five folds are
@@ -25,6 +26,7 @@ import os
 import resource
 import time
 from collections.abc import Callable
+from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,11 +77,16 @@ def main() -> None:
     )
     parser.add_argument("--only", default=",".join(SECTIONS), help="comma-separated parts to run")
     parser.add_argument(
-        "--models", default=",".join([*COTERIE, *PEERS]), help="comma-separated models"
+        "--models",
+        default="",
+        help="comma-separated models (default: the ladder in `ladder` and `u1`, else all)",
     )
     parser.add_argument("--folds", default="0,1,2,3,4", help="which of the five folds")
     parser.add_argument("--seed", default=0, type=int, help="of the folds (default 0)")
     parser.add_argument("--shapes", default=",".join(CASES), help="which generated shapes")
+    parser.add_argument(
+        "--most-ratings", default=1_000_000, type=int, help="of the tables of `sizes`"
+    )
     parser.add_argument("--sets", default="", help="sets of `foreign` that contain this text (all)")
     parser.add_argument("--tables", default="3,4,5", help="which table of each shape")
     parser.add_argument("--seeds", default="0,1,2", help="of the splits of `ranking`")
@@ -89,15 +96,17 @@ def main() -> None:
     add_options(parser)
     given = parser.parse_args()
     wanted = given.only.split(",")
+    models = given.models.split(",") if given.models else [*COTERIE, *PEERS]
+    ladder = given.models.split(",") if given.models else LADDER
     record = Recorder("recommend", given, ["scikit-surprise", "myfm", "mmsbm", "implicit"])
     if "folds" in wanted:
-        compare(record, given.models.split(","), numbers(given.folds), given.seed)
+        compare(record, models, numbers(given.folds), given.seed)
     if "ladder" in wanted:
-        compare(record, given.models.split(","), [0, 1], 0, section="ladder")
+        compare(record, ladder, [0, 1], 0, section="ladder")
     if "cold" in wanted:
         cold(record, numbers(given.seeds))
     if "u1" in wanted:
-        official_split(record, given.models.split(","))
+        official_split(record, ladder)
     if "ranking" in wanted:
         ranking(record, numbers(given.seeds))
     if "ranking-tables" in wanted:
@@ -107,11 +116,11 @@ def main() -> None:
     if "million" in wanted:
         million(record)
     if "sizes" in wanted:
-        sizes(record, given.seed)
+        sizes(record, given.seed, given.most_ratings)
     if "shapes" in wanted:
         shapes(record, given.shapes.split(","), numbers(given.tables))
     if "foreign" in wanted:
-        foreign(record, given.models.split(","), numbers(given.tables), given.sets)
+        foreign(record, models, numbers(given.tables), given.sets)
 
 
 def numbers(text: str) -> list[int]:
@@ -299,6 +308,16 @@ PEERS: dict[str, Callable[[Ratings, Ratings], Prediction]] = {
     "myfm-side": myfm(implicit=True, side=True, sweeps=512),
     "mmsbm-pypi": pypi_mmsbm,
 }
+# The same model of myFM with more and more information, next to coterie with the same
+LADDER = [
+    "best",
+    "best-side",
+    "myfm",
+    "myfm-ordinal",
+    "myfm-implicit",
+    "myfm-ordinal-implicit",
+    "myfm-side",
+]
 
 
 SETTINGS = {
@@ -364,10 +383,7 @@ def compare(
         show(rows[-1])
     every = folds == [0, 1, 2, 3, 4]
     if section is not None:
-        measured_now = {row["model"] for row in rows}
-        earlier = read_sections(record.path).get(section, {}).get("rows", [])
-        rows += [row for row in earlier if row["model"] not in measured_now]
-        rows.sort(key=lambda row: float(row["rmse"]))
+        rows = with_earlier_rows(record, section, rows)
     record.add(
         section or ("folds" if seed == 0 else f"folds-seed-{seed}"),
         rows,
@@ -379,6 +395,16 @@ def compare(
         "fit and prediction; CPU seconds add up all threads",
         threads=f"{available_cores()} (coterie); each peer's default",
     )
+
+
+def with_earlier_rows(
+    record: Recorder, section: str, rows: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return these rows and those of models that were not measured again, best first."""
+    measured_now = {row["model"] for row in rows}
+    earlier = read_sections(record.path).get(section, {}).get("rows", [])
+    kept = [row for row in earlier if row["model"] not in measured_now]
+    return sorted([*rows, *kept], key=lambda row: float(row["rmse"]))
 
 
 def official_split(record: Recorder, names: list[str]) -> None:
@@ -405,7 +431,7 @@ def official_split(record: Recorder, names: list[str]) -> None:
         show(rows[-1])
     record.add(
         "u1",
-        rows,
+        with_earlier_rows(record, "u1", rows),
         title="The official split u1 of MovieLens-100k",
         data="MovieLens-100k, u1.base (80,000 ratings) and u1.test (20,000)",
         asked="Predict the ratings of u1.test; settings and information as in the table",
@@ -797,33 +823,17 @@ def million(record: Recorder) -> None:
     )
 
 
-def sizes(record: Recorder, seed: int) -> None:
-    """Fit tables of growing size with the structure of MovieLens-100k, nine tenths of each."""
-    from enlarged_ratings import enlarged_movielens
+def sizes(record: Recorder, seed: int, most_ratings: int) -> None:
+    """Fit tables of growing size with the structure of MovieLens-100k, nine tenths of each.
 
+    One process per table, so that its peak memory is its own.
+    """
     rows = []
-    for n_users, n_items, n_ratings in SIZES:
-        ratings = enlarged_movielens(n_users, n_items, n_ratings, seed)
-        order = np.random.default_rng(seed).permutation(len(ratings))
-        cut = len(ratings) // 10
-        test, train = ratings.take(np.sort(order[:cut])), ratings.take(np.sort(order[cut:]))
-        begin, cpu = time.perf_counter(), time.process_time()
-        rec = ct.Recommender("best").fit(train)
-        rows.append(
-            {
-                "users": train.n_users,
-                "items": train.n_items,
-                "ratings": len(train),
-                "seconds": time.perf_counter() - begin,
-                "cpu_seconds": time.process_time() - cpu,
-                "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
-                "rmse": -rec.score(test),
-                "offsets_rmse": node_offsets(train, test),
-                "chains": str(dict(rec.model_.mixture_)),
-                "factors": rec.model_.samples_.user_factors.shape[2],
-                "sweeps": rec.model_.n_iter_,
-            }
-        )
+    for size in SIZES:
+        if size[2] > most_ratings:
+            continue
+        with get_context("spawn").Pool(1) as pool:
+            rows.append(pool.apply(size_row, (*size, seed)))
         show(rows[-1])
     record.add(
         "sizes",
@@ -831,9 +841,36 @@ def sizes(record: Recorder, seed: int) -> None:
         title="Tables of growing size",
         data=f"tables with the structure of MovieLens-100k (enlarged_ratings.py, seed {seed})",
         asked="Recommender('best').fit on nine tenths of the ratings, default settings; RMSE on "
-        "the last tenth. Offsets: users and items, ridge 5. Peak memory of the process so far",
+        "the last tenth. Offsets: users and items, ridge 5. Peak memory of a process that draws "
+        "the table and fits it",
         threads=str(available_cores()),
     )
+
+
+def size_row(n_users: int, n_items: int, n_ratings: int, seed: int) -> dict[str, Any]:
+    """Measure one table of `sizes`; called in a process of its own."""
+    from enlarged_ratings import enlarged_movielens
+
+    ratings = enlarged_movielens(n_users, n_items, n_ratings, seed)
+    order = np.random.default_rng(seed).permutation(len(ratings))
+    cut = len(ratings) // 10
+    test, train = ratings.take(np.sort(order[:cut])), ratings.take(np.sort(order[cut:]))
+    ct.AdditiveBlockModel().compile(train)
+    begin, cpu = time.perf_counter(), time.process_time()
+    rec = ct.Recommender("best").fit(train)
+    return {
+        "users": train.n_users,
+        "items": train.n_items,
+        "ratings": len(train),
+        "seconds": time.perf_counter() - begin,
+        "cpu_seconds": time.process_time() - cpu,
+        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "rmse": -rec.score(test),
+        "offsets_rmse": node_offsets(train, test),
+        "chains": ", ".join(f"{count} {kind}" for kind, count in rec.model_.mixture_.items()),
+        "factors": rec.model_.samples_.user_factors.shape[2],
+        "sweeps": rec.model_.n_iter_,
+    }
 
 
 def shapes(record: Recorder, names: list[str], tables: list[int]) -> None:

@@ -77,6 +77,7 @@ _LADDER = {
     "information": "{information}",
     "RMSE": "{rmse:.4f}",
     "log-loss": "{log_loss:.3f}",
+    "seconds": "{wall:.0f}",
     "CPU seconds": "{cpu:.1f}",
 }
 _SERVED = {
@@ -360,6 +361,24 @@ TABLES: dict[str, Table] = {
     ),
     "recommend-folds": _one("recommend", "folds", _FOLDS),
     "recommend-ladder": _one("recommend", "ladder", _LADDER),
+    "recommend-u1": _one("recommend", "u1", _LADDER),
+    "recommend-sizes": _one(
+        "recommend",
+        "sizes",
+        {
+            "ratings": "{ratings:,}",
+            "users": "{users:,}",
+            "items": "{items:,}",
+            "seconds": "{seconds:.1f}",
+            "CPU seconds": "{cpu_seconds:.1f}",
+            "peak memory (GB)": "{peak_gb:.2f}",
+            "RMSE": "{rmse:.4f}",
+            "RMSE of offsets": "{offsets_rmse:.4f}",
+            "chains": "{chains}",
+            "factors": "{factors}",
+            "sweeps": "{sweeps}",
+        },
+    ),
     "recommend-folds-seed-1": _one("recommend", "folds-seed-1", _FOLDS),
     "recommend-shapes": _one(
         "recommend",

@@ -23,7 +23,8 @@ from coterie.kernels.additive import sweep as additive_sweep
 from coterie.kernels.additive.fold_in import Newcomers, OtherSide, factor_moments, fold_in
 from coterie.kernels.additive.predict import Samples, distributions, explanations
 from coterie.kernels.numba.random import stream
-from coterie.models.additive.chain_allocation import best_allocation
+from coterie.models.additive import chain_allocation
+from coterie.models.additive.chain_allocation import best_allocation, kinds_in_play
 from coterie.models.additive.chains import (
     AdditiveShape,
     ChainKind,
@@ -869,18 +870,65 @@ def test_best_allocation_minimises_the_squared_error() -> None:
     assert best_allocation(errors[:1], 3) == (3,)
 
 
+def kinds_with_errors(*sizes: float, count: int = 4000) -> np.ndarray:
+    """Errors of two equal chains per kind: shared noise of size 1, and other noise of this size."""
+    shared, own = np.random.default_rng(0).normal(0, 1, (2, count))
+    own -= shared * (own @ shared) / (shared @ shared)
+    return np.array([[shared + size * own] * 2 for size in sizes])
+
+
+def test_a_simpler_kind_is_used_unless_another_is_better_by_one_standard_error() -> None:
+    # The first kind has the smallest error, but not by a standard error
+    assert best_allocation(kinds_with_errors(0.0, 0.01, 0.4), 4) == (0, 4, 0)
+    assert best_allocation(kinds_with_errors(0.0, 0.01, 0.01), 4) == (0, 0, 4)
+    assert best_allocation(kinds_with_errors(0.0, 0.4, 0.4), 4) == (4, 0, 0)
+
+
+def test_more_held_out_ratings_are_for_kinds_that_could_still_be_chosen() -> None:
+    assert kinds_in_play(kinds_with_errors(0.0, 0.4, 0.9), 4) == [0]  # a clear winner
+    assert kinds_in_play(kinds_with_errors(0.4, 0.01, 0.0), 4) == [1, 2]  # one has lost
+    near = kinds_with_errors(0.01, 0.01, 0.0)
+    assert kinds_in_play(near, 4) == [0, 1, 2]
+    assert kinds_in_play(near, 4, sparing=True) == [1, 2]
+    assert kinds_in_play(kinds_with_errors(0.9, 0.9, 0.0), 4) == [2]
+
+
+def tasteful(taste: float) -> ct.Ratings:
+    """1,600 ratings of two groups of users and of items, which like each other this much."""
+    rng = np.random.default_rng(3)
+    pairs = rng.choice(80 * 50, 1600, replace=False)
+    u, v = pairs // 50, pairs % 50
+    likes = taste * np.where(rng.integers(0, 2, 80)[u] == rng.integers(0, 2, 50)[v], 1, -1)
+    level = np.clip(np.round(3 + likes + rng.normal(0, 1, len(u))), 1, 5)
+    return ct.Ratings.from_arrays(u, v, level)
+
+
+@pytest.mark.parametrize("taste", [0.0, 1.5], ids=["none", "strong"])
+def test_a_clear_pilot_fits_fewer_chains(taste: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds: list[str] = []
+    predict = chain_allocation.predict_held_out
+
+    def noting(key: int, pilot: chain_allocation.PilotChain, values: np.ndarray) -> np.ndarray:
+        kinds.append(pilot.kind.value)
+        return predict(key, pilot, values)
+
+    monkeypatch.setattr(chain_allocation, "predict_held_out", noting)
+    ratings = tasteful(taste)
+    ct.AdditiveBlockModel(n_chains=2, n_sweeps=20, rng=0).fit(ratings, engine=LocalEngine(1))
+    assert kinds[:6:2] == ["presence", "factors", "offsets"]
+    if taste:
+        assert len(kinds) == 6  # one fold, two chains of each of three kinds
+    else:
+        assert kinds.count("presence") < 6 and kinds.count("offsets") <= 6
+
+
 @pytest.mark.parametrize(
     ("taste", "kinds"),
     [(0.0, {"offsets"}), (1.5, {"presence", "ratings", "factors"})],
     ids=["none", "strong"],
 )
 def test_chains_use_the_data_that_predict(taste: float, kinds: set[str]) -> None:
-    rng = np.random.default_rng(3)
-    pairs = rng.choice(80 * 50, 1600, replace=False)
-    u, v = pairs // 50, pairs % 50
-    likes = taste * np.where(rng.integers(0, 2, 80)[u] == rng.integers(0, 2, 50)[v], 1, -1)
-    level = np.clip(np.round(3 + likes + rng.normal(0, 1, len(u))), 1, 5)
-    ratings = ct.Ratings.from_arrays(u, v, level)
+    ratings = tasteful(taste)
     options = {"n_partitions": 3, "n_groups": 3, "n_chains": 4, "n_sweeps": 12, "rng": 0}
     with LocalEngine(1) as one, LocalEngine(2) as two:
         a, b = (ct.AdditiveBlockModel(**options).fit(ratings, engine=on) for on in (one, two))

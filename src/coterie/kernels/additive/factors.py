@@ -354,21 +354,25 @@ def draw_links(state, ptr, features, used, factors, offsets, precision, link_pre
     IN precision: K + 1, of the factors and of the offsets around their prior means.
     """
     K = factors.shape[1]
-    cross, square = np.zeros((used, K + 1)), np.zeros(used)
+    cross, square = np.zeros((K + 1, used)), np.zeros(used)
     for u in range(len(offsets)):
         if ptr[u + 1] == ptr[u]:
             continue
+        row = features[u]
         for d in range(used):
-            value = features[u, d]
-            square[d] += value * value
-            for k in range(K):
-                cross[d, k] += value * factors[u, k]
-            cross[d, K] += value * offsets[u]
+            square[d] += row[d] * row[d]
+        for k in range(K):  # many features, few factors: the inner loop is the long one
+            into, factor = cross[k], factors[u, k]
+            for d in range(used):
+                into[d] += row[d] * factor
+        into, offset = cross[K], offsets[u]
+        for d in range(used):
+            into[d] += row[d] * offset
     for k in range(K + 1):
         for d in range(used):
             strength = precision[k] * square[d] + link_precision[k]
             state, noise = normal(state)
-            links[d, k] = precision[k] * cross[d, k] / strength + noise / math.sqrt(strength)
+            links[d, k] = precision[k] * cross[k, d] / strength + noise / math.sqrt(strength)
     return state
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
+from coterie.base.blas_threads import one_blas_thread
 from coterie.base.lazy_modules import scipy_sparse_linalg
 
 _MAX_VECTORS = 64  # singular vectors of the presence matrix …
@@ -94,6 +95,17 @@ def node_features(
 
     `user_side` and `item_side` hold one row per node; they may have no columns.
     """
+    with one_blas_thread():
+        return _node_features(users, items, user_side, item_side, with_presence)
+
+
+def _node_features(
+    users: np.ndarray,
+    items: np.ndarray,
+    user_side: np.ndarray,
+    item_side: np.ndarray,
+    with_presence: bool,
+) -> NodeFeatures:
     n, m = len(user_side), len(item_side)
     most = min(max(_MAX_VECTORS, int(np.sqrt(len(users)) / 8)), _MAX_VECTORS_OF_LARGE)
     count = min(most, min(n, m) // _NODES_PER_VECTOR) if with_presence else 0
@@ -138,7 +150,9 @@ def _singular_vectors(matrix: csr_array, count: int) -> tuple[np.ndarray, np.nda
         left, values, right = np.linalg.svd(matrix.toarray(), full_matrices=False)
         return left[:, :count], values[:count], right[:count].T
     start = np.random.default_rng(0).normal(size=min(n, m))
-    left, values, right = scipy_sparse_linalg.svds(matrix, k=count, v0=start)
+    svds = scipy_sparse_linalg.svds
+    with one_blas_thread():  # of SciPy's library, which the line before has loaded
+        left, values, right = svds(matrix, k=count, v0=start)
     order = np.argsort(-values)
     return left[:, order], values[order], right[order].T
 
