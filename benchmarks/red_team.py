@@ -44,6 +44,7 @@ LEFT_OUT = 0.1
 MAX_PAIRS = 3000  # kept and left-out edges that are compared
 PAIR_SHUFFLES = 40
 
+_NAMES = {"as-caida": "CAIDA", "ca-astroph": "astro-ph"}
 Known = dict[int, int]  # the node of each person whom an attacker knows
 
 
@@ -446,7 +447,7 @@ def most_random(degree: np.ndarray, block: np.ndarray, block_edges: np.ndarray) 
 def attack_network(name: str, folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Release one network three times and attack it; returns the rows of both tables."""
     path = Path(name) if Path(name).exists() else Path(datasets.path(name))
-    label = path.name.split(".")[0]
+    label = _NAMES.get(name, path.name.split(".")[0])
     graph = read_graph(path)
     source, target = (np.asarray(side) for side in graph.edges())
     n = graph.n_nodes
