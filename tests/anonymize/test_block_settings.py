@@ -68,15 +68,56 @@ def test_the_first_settings_that_suffice_are_found(team: tuple[Graph, np.ndarray
     assert first_sufficient(complete, settings, 0.02, 0.9, lambda s: whole, lambda s: None) is None
 
 
-def test_cores_are_merged_first_only_where_every_community_has_a_block() -> None:
-    merged = possible_settings(20, 0.02, fewer=True, communities=True)
-    assert all(s.merge_cores and s.n_blocks == 20 for s in merged[:4])
-    assert [s.core_share for s in merged[:4]] == [0.02, 0.01, 0.004, 0.0]
-    assert merged[4:6] == [BlockSettings(10), BlockSettings(5)]
-    assert merged[6:] == possible_settings(20, 0.02, fewer=False)
-    assert not any(s.merge_cores for s in merged[4:])
-    divided = possible_settings(20, 0.02, fewer=True)
-    assert divided == [*merged[4:6], *merged[:4], *merged[6:]]
+def test_remedies_are_listed_with_the_least_change_first() -> None:
+    divided, merged, diluted = possible_settings(20, 0.02, fewer=True)
+    assert divided == [
+        BlockSettings(10),
+        BlockSettings(10, 0.0, merge_cores=True),
+        BlockSettings(5),
+        BlockSettings(5, 0.0, merge_cores=True),
+    ]
+    assert all(s.merge_cores and s.n_blocks == 20 for s in merged)
+    assert [s.core_share for s in merged] == [0.02, 0.01, 0.004, 0.0]
+    assert [diluted] == possible_settings(20, 0.02, fewer=False)
+    assert not any(s.merge_cores for s in diluted)
+
+
+@pytest.mark.parametrize(("merged_keeps_more", "n_blocks"), [(True, 8), (False, 4)])
+def test_of_the_remedies_the_one_that_keeps_communities_is_tried_first(
+    merged_keeps_more: bool, n_blocks: int
+) -> None:
+    """Eight groups of thirty people; blocks are groups, pairs of groups, or mixed."""
+    network = nx.disjoint_union_all([nx.gnp_random_graph(30, 0.3, seed=i) for i in range(8)])
+    graph = Graph.from_edges(*np.array(network.edges).T, n_nodes=240)
+    own = (np.arange(240) // 30).astype(np.int32)
+    mixed = (np.arange(240) % 8).astype(np.int32)
+
+    def classes(settings: BlockSettings) -> Classes:
+        if settings.n_blocks == 8:
+            keeps = settings.merge_cores and merged_keeps_more
+            label = own if keeps else mixed
+        else:  # two groups per block; four per block have more modularity than mixed blocks too
+            label = own // 2 if settings.n_blocks == 4 else own // 4
+        return Classes(label, label)
+
+    remedies = possible_settings(8, 0.02, fewer=True)
+    found = first_sufficient(graph, remedies, 0.02, 0.9, classes, lambda settings: None)
+    assert found is not None
+    assert (found.n_blocks, found.merge_cores) == (n_blocks, merged_keeps_more)
+
+
+def test_cliques_of_different_sizes_keep_communities() -> None:
+    """Exact degrees tell the cliques apart, so the default blocks disclose too much. A quarter of
+    the blocks suffices, but merging the blocks of cores keeps more."""
+    sizes = range(10, 61, 5)
+    network = nx.disjoint_union_all([nx.complete_graph(size) for size in sizes])
+    rng = default_rng(2)
+    network.add_edges_from(rng.integers(0, len(network), (20, 2)).tolist())
+    network.remove_edges_from(list(nx.selfloop_edges(network)))
+    graph = Graph.from_edges(*np.array(network.edges).T, n_nodes=len(network))
+    made = Anonymizer().release(graph, suggest=False)
+    assert not made.refused and made.utility is not None
+    assert (made.utility.original.modularity or 0) > 0.65  # .495 with a quarter of the blocks
 
 
 def test_merging_the_block_of_a_core_discloses_less_and_leaves_the_other_blocks(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coterie.anonymize import anonymizer as anonymizer_module
+from coterie.anonymize.anonymizer import Anonymizer
 from coterie.anonymize.policy import Policy
 from coterie.anonymize.suggestions import (
     ALTERNATIVE,
@@ -18,7 +23,7 @@ from coterie.anonymize.suggestions import (
     search_space,
     suggest,
 )
-from coterie.base.progress import silent
+from coterie.base.progress import Callback, silent
 from coterie.data import Graph
 
 RING = Graph.from_edges(*np.array(nx.cycle_graph(400).edges).T, n_nodes=400)
@@ -113,3 +118,37 @@ def test_hopeless_graphs_get_the_alternative_only(graph: Graph) -> None:
     space = search_space(graph, Policy(), n_blocks=2, min_class_size=10, max_edge_probability=0.85)
     assert space is None
     assert suggest(space, lambda change: Trial(refused=True), silent) == [ALTERNATIVE]
+
+
+def test_advice_after_a_refusal_says_what_was_tried(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A clique of 25 people with 200 others, who have one contact each, is refused by default:
+    exact degrees tell who is in the clique. Every setting of the message was tried."""
+    u, v = np.triu_indices(25, 1)
+    others = np.random.default_rng(0).integers(0, 25, 200)
+    graph = Graph.from_edges(np.r_[u, others], np.r_[v, np.arange(25, 225)], n_nodes=225)
+    trials: dict[Change, Trial] = {}
+
+    def watched(
+        space: SearchSpace | None, attempt: Callable[[Change], Trial], callback: Callback
+    ) -> list[str]:
+        def watch(change: Change) -> Trial:
+            trials[change] = attempt(change)
+            return trials[change]
+
+        return suggest(space, watch, callback)
+
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(anonymizer_module, "suggest", watched)
+    made = Anonymizer(dataset="cliques").release(graph)
+    assert made.refused and "exact number of neighbours" in made.reasons[0]
+    assert len(trials) == MAX_TRIALS
+    passed = [change for change, trial in trials.items() if not trial.refused]
+    if passed:
+        best = max(passed, key=lambda change: trials[change].keeps())
+        assert made.suggestions[0].startswith(f"{best.text()} would pass (tried)")
+    else:
+        named = "; ".join(change.text() for change in trials)
+        assert made.suggestions[0] == f"tried without success: {named}"
+    assert made.suggestions[1:] == [ALTERNATIVE]

@@ -25,7 +25,6 @@ from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.draw.clustering import (
     cluster_for_release,
     default_n_blocks,
-    n_blocks_by_size,
 )
 from coterie.anonymize.draw.dcsbm import Steps, StubModel, release_classes
 from coterie.anonymize.draw.models import ReleaseModel, build_model, check_model
@@ -390,7 +389,6 @@ class Anonymizer(Estimator):
                     settings.n_blocks,
                     allowed,
                     fewer=self.n_blocks is None and labels is None,
-                    communities=settings.n_blocks > n_blocks_by_size(graph),
                 ),
                 allowed,
                 policy.edge_probability,

@@ -4,14 +4,15 @@ Somebody who knows exact degrees knows who the best-connected people of a block 
 nearly all connected with each other, he can name their edges. In most networks that is so whether
 or not an edge is in the data, and nothing needs to be done. Otherwise there are three remedies.
 Fewer blocks cost little where blocks divide communities, and much where every block is a community:
-there it is better to merge the blocks with the largest such cores with one other block each. If the
-number of blocks was given, or neither suffices, the largest cores of blocks are diluted with people
-of similar degree, no more than necessary, because it costs communities.
+there it is better to merge the blocks with the largest such cores with one other block each. The
+largest cores of blocks can also be diluted with people of similar degree, which costs communities.
+Of the remedies that suffice, the one whose blocks have the largest modularity is taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.risk.disclosure import degree_disclosure
 from coterie.anonymize.risk.left_out_edges import LeftOutEdges
+from coterie.anonymize.utility.communities import modularity
 from coterie.data import Graph
 
 _FEWER_BLOCKS = (2, 4)  # divisors of the number of blocks
@@ -34,44 +36,65 @@ class BlockSettings(NamedTuple):
     merge_cores: bool = False  # … their blocks are merged with others
 
 
-def possible_settings(
-    n_blocks: int, allowed: float, *, fewer: bool, communities: bool = False
-) -> list[BlockSettings]:
-    """Return settings that disclose less, those that keep most first.
+def possible_settings(n_blocks: int, allowed: float, *, fewer: bool) -> list[list[BlockSettings]]:
+    """Return remedies that disclose less: fewer blocks, merged cores, diluted cores.
 
-    `fewer`: whether the number of blocks may change. `communities`: whether it was chosen so that
-    every community has a block; then merging a few blocks keeps more than halving their number.
+    Each is a list of settings, those that change least first. `fewer`: whether the number of blocks
+    may change; otherwise only cores are diluted.
 
-    >>> [settings.n_blocks for settings in possible_settings(8, 0.02, fewer=True)]
-    [4, 2, 8, 8, 8, 8, 8, 8, 8, 8]
+    >>> fewer, merged, diluted = possible_settings(8, 0.02, fewer=True)
+    >>> [settings.n_blocks for settings in fewer], len(merged), len(diluted)
+    ([4, 4, 2, 2], 4, 4)
     """
+    divided = [
+        BlockSettings(n_blocks // by, share, merge_cores=merge)
+        for by in _FEWER_BLOCKS
+        if n_blocks // by > 1
+        for share, merge in ((np.inf, False), (0.0, True))
+    ]
     merged = [BlockSettings(n_blocks, step * allowed, merge_cores=True) for step in _CORES]
-    divided = [BlockSettings(n_blocks // by) for by in _FEWER_BLOCKS if n_blocks // by > 1]
     diluted = [BlockSettings(n_blocks, step * allowed) for step in _CORES]
-    if not fewer:
-        return diluted
-    return (merged + divided if communities else divided + merged) + diluted
+    return [divided, merged, diluted] if fewer else [diluted]
 
 
 def first_sufficient(
     graph: Graph,
-    settings: list[BlockSettings],
+    remedies: list[list[BlockSettings]],
     allowed: float,
     certainty: float,
     classes: Callable[[BlockSettings], Classes],
     left_out: Callable[[BlockSettings], LeftOutEdges | None],
 ) -> BlockSettings | None:
-    """Return the first settings with which the attacker names few enough edges, or None.
+    """Return the settings with which the attacker names few enough edges, or None.
 
-    `classes` and `left_out` give the classes and the control for settings.
+    Those whose blocks have the largest modularity are tried first, but of one remedy those that
+    change least. `classes` and `left_out` give the classes and the control for settings.
     """
-    for tried in settings:
+    classes = cache(classes)
+    for tried in _by_modularity(graph, remedies, classes):
         control = left_out(tried)
         samples = () if control is None else control.samples
         found = degree_disclosure(graph, classes(tried), certainty, samples)
         if found.disclosed <= allowed:
             return tried
     return None
+
+
+def _by_modularity(
+    graph: Graph,
+    remedies: list[list[BlockSettings]],
+    classes: Callable[[BlockSettings], Classes],
+) -> list[BlockSettings]:
+    """Return all settings in the order in which to try them."""
+    if len(remedies) == 1:
+        return remedies[0]
+    ranked: list[tuple[float, BlockSettings]] = []
+    for remedy in remedies:
+        lowest = np.inf  # a stronger change of the same kind never comes first
+        for settings in remedy:
+            lowest = min(lowest, modularity(graph, classes(settings).block))
+            ranked.append((lowest, settings))
+    return [settings for _, settings in sorted(ranked, key=lambda pair: -pair[0])]
 
 
 class RememberedLabels:

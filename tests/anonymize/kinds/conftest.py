@@ -62,3 +62,29 @@ def exchanged(n: int, label: np.ndarray, seed: int) -> np.ndarray:
 def permutation(planted: Planted) -> np.ndarray:
     """A new place within the class for everybody."""
     return exchanged(planted.graph.n_nodes, planted.classes.label, 3)
+
+
+@pytest.fixture(scope="module")
+def directed(planted: Planted) -> Graph:
+    """The planted network with directions: half of the people mostly send, a quarter is mutual."""
+    rng = default_rng(4)
+    source, target = planted.graph.edges()
+    sender = rng.random(planted.graph.n_nodes)
+    forward = rng.random(len(source)) < 0.5 + 0.4 * (sender[source] - sender[target])
+    a, b = np.where(forward, source, target), np.where(forward, target, source)
+    mutual = rng.random(len(source)) < 0.25
+    return Graph.from_edges(
+        np.r_[a, b[mutual]], np.r_[b, a[mutual]], n_nodes=planted.graph.n_nodes, directed=True
+    )
+
+
+@pytest.fixture(scope="module")
+def weighted(planted: Planted) -> Graph:
+    """The planted network with weights: some people have large ones."""
+    rng = default_rng(4)
+    source, target = planted.graph.edges()
+    generous = rng.normal(0, 0.6, planted.graph.n_nodes)
+    amount = np.exp(generous[source] + generous[target]) * (rng.pareto(2.0, len(source)) + 0.3)
+    return Graph.from_edges(
+        source, target, n_nodes=planted.graph.n_nodes, weights=np.ceil(4 * amount)
+    )

@@ -22,20 +22,6 @@ from coterie.anonymize.kinds.network import skeleton_of
 from coterie.data import Graph
 
 
-@pytest.fixture(scope="module")
-def directed(planted) -> Graph:
-    """The planted network with directions: half of the people mostly send, a quarter is mutual."""
-    rng = default_rng(4)
-    source, target = planted.graph.edges()
-    sender = rng.random(planted.graph.n_nodes)
-    forward = rng.random(len(source)) < 0.5 + 0.4 * (sender[source] - sender[target])
-    a, b = np.where(forward, source, target), np.where(forward, target, source)
-    mutual = rng.random(len(source)) < 0.25
-    return Graph.from_edges(
-        np.r_[a, b[mutual]], np.r_[b, a[mutual]], n_nodes=planted.graph.n_nodes, directed=True
-    )
-
-
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6))
 def test_clustering_and_reciprocity_equal_the_reference(seed: int) -> None:

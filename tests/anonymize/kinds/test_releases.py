@@ -19,17 +19,23 @@ from coterie.data import Graph
 from coterie.data.attributes import Attributes
 
 
-def test_who_knows_everything_finds_no_more_than_the_classes_allow(planted) -> None:
-    """Attributes, degrees and directions known: ten draws against luck, and a naive copy."""
+@pytest.mark.parametrize("known", ["attributes", "directions", "weights"])
+def test_who_knows_everything_finds_no_more_than_the_classes_allow(
+    planted, directed: Graph, weighted: Graph, known: str
+) -> None:
+    """Attributes and degrees are known, and directions or weights if there are any: ten draws
+    against luck, and a copy with only the names removed."""
     rng = default_rng(0)
-    original = Network(planted.graph, planted.attributes)
-    label = planted.classes.label
-    skeletons = StubModel.fit(planted.graph, planted.classes.block, min_size=10, limit=0.85)
+    graph = {"attributes": planted.graph, "directions": directed, "weights": weighted}[known]
+    original = Network(graph, planted.attributes)
+    skeletons = StubModel.fit(skeleton_of(graph), planted.classes.block, min_size=10, limit=0.85)
     model = KindModel.fit(original, skeletons.classes, min_size=10)
     label = skeletons.classes.label
     correct = expected = variance = 0.0
     for _ in range(10):
         drawn = model.draw(skeletons.draw(rng), rng)
+        assert drawn.graph.directed == (known == "directions")
+        assert (drawn.graph.weights is not None) == (known == "weights")
         identity = rng.permutation(len(label)).astype(np.int32)
         found = attack_network(original, drawn.renumbered(identity), identity, label, rng)
         correct += found.correct

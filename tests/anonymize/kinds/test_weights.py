@@ -19,17 +19,6 @@ from coterie.data import Graph
 from coterie.kernels.graphs.common_neighbours import shared_weight
 
 
-@pytest.fixture(scope="module")
-def weighted(planted) -> Graph:
-    rng = default_rng(4)
-    source, target = planted.graph.edges()
-    generous = rng.normal(0, 0.6, planted.graph.n_nodes)
-    amount = np.exp(generous[source] + generous[target]) * (rng.pareto(2.0, len(source)) + 0.3)
-    return Graph.from_edges(
-        source, target, n_nodes=planted.graph.n_nodes, weights=np.ceil(4 * amount)
-    )
-
-
 def test_draw_keeps_weights_and_strengths(planted, weighted: Graph) -> None:
     drawn = WeightModel.fit(weighted, planted.classes, 10).draw(planted.graph, default_rng(0))
     measures, distances = compare_weights(weighted, [drawn])

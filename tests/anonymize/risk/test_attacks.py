@@ -251,3 +251,16 @@ def test_intervals() -> None:
     low, high = wilson(8, 10)
     assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)
     assert highest_likely_count(4.0) == 9  # P(X > 9) = .0081, P(X > 8) = .0214
+
+
+def test_the_neighbours_of_a_very_large_hub_are_not_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A star of 100,000 people would take the square of its size, without finding anybody."""
+    graph = Graph.from_edges([0, 0, 0, 0, 1, 2], [1, 2, 3, 4, 2, 3], n_nodes=5)
+    assert np.array_equal(attacks._matching_rows(graph).indices, graph.indices)
+    monkeypatch.setattr(attacks, "_LONGEST_ROW", 3)
+    rows = attacks._matching_rows(graph)
+    assert np.diff(rows.indptr).tolist() == [0, 2, 3, 2, 1]
+    assert np.array_equal(rows.indices, graph.indices[4:])
+    assert np.array_equal(rows.damping, 1 / np.sqrt(graph.degrees))

@@ -17,6 +17,8 @@ from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.draw.dcsbm import Steps
 from coterie.anonymize.risk.disclosure import degree_disclosure
 from coterie.anonymize.risk.exact_degrees import (
+    NamedEdges,
+    PairClaim,
     PairRanking,
     best_claim,
     expected_edges,
@@ -192,6 +194,22 @@ def test_excess_interval_covers_the_truth_and_luck_is_subtracted() -> None:
     assert missed <= 22
     plain = 2 * 1.96 * np.sqrt(0.25 / (0.1 * graph.n_edges))
     assert np.mean(widths) < plain
+
+
+def test_what_the_samples_do_not_name_has_no_control() -> None:
+    """Half of the edges are named, but nothing is in the samples: nobody knows why they are."""
+    whole = np.r_[np.ones(50, np.float32), np.zeros(50, np.float32)]
+    left_out = np.arange(100) % 10 == 0
+
+    def bound(in_samples: np.ndarray) -> float:
+        claim = PairClaim("x", 1.0, 0.0, 55.0, 50.0, 0.91, True, 0.5)
+        (found,) = compare_with_left_out(
+            [NamedEdges(claim, whole, whole)], [LeftOutSample(left_out, [in_samples])]
+        )
+        return found.bound
+
+    assert bound(np.zeros(100, np.float32)) == 0.5
+    assert bound(whole) < 0.01  # all that is named is named in the samples, left out or not
 
 
 def test_without_left_out_edges_everything_named_counts() -> None:

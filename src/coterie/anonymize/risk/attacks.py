@@ -28,6 +28,7 @@ SEED_COUNTS = (10, 50, 200)
 _SEED_POOL = 5  # seeds are drawn from this many times as many people of highest degree
 _THRESHOLD = 0.5  # eccentricity that a match needs (Narayanan & Shmatikov)
 _PASSES = 30  # of propagation with the threshold …
+_LONGEST_ROW = 20_000  # neighbours; those of larger hubs are not compared with each other
 _PASSES_WITHOUT_THRESHOLD = 6  # … and without
 _MOST_CERTAIN = 100  # guesses that are also counted on their own
 _TAKEN_WEIGHT = 1e-9  # weight of a candidate that is already matched
@@ -193,9 +194,20 @@ def _propagate_until_stable(
 
 
 def _matching_rows(graph: Graph) -> MatchingRows:
-    """Return a graph in the form that the matching kernels take."""
-    damping = 1.0 / np.sqrt(np.maximum(graph.degrees, 1))
-    return MatchingRows(graph.indptr, graph.indices, damping)
+    """Return a graph in the form that the matching kernels take.
+
+    The neighbours of people with very many are left out: that two people know the same hub of
+    20,000 says next to nothing, and comparing all of its neighbours with each other takes the
+    square of their number.
+    """
+    degrees = graph.degrees
+    damping = 1.0 / np.sqrt(np.maximum(degrees, 1))
+    few = degrees <= _LONGEST_ROW
+    if few.all():
+        return MatchingRows(graph.indptr, graph.indices, damping)
+    indptr = np.zeros_like(graph.indptr)
+    np.cumsum(np.where(few, degrees, 0), out=indptr[1:])
+    return MatchingRows(indptr, graph.indices[np.repeat(few, degrees)], damping)
 
 
 def fingerprint_attack(

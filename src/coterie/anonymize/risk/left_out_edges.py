@@ -21,6 +21,7 @@ from coterie.anonymize.risk.intervals import NORMAL_95, Interval
 from coterie.data import Graph
 
 PARTS = 10  # each sample is one of so many random parts of the edges
+_COVERED = 2.0  # what is named of the whole graph has a control up to this factor
 _WIDTH = 0.01  # samples are added until the interval is at most this far from the estimate
 
 
@@ -54,7 +55,7 @@ class ControlledClaim(NamedTuple):
     left_out: float  # share of the left-out edges that are named
     excess: float
     interval: Interval  # of the excess, 95 %
-    bound: float  # upper end of the interval, but not more than is named at all
+    bound: float  # upper end of the interval and what has no control; at most all that is named
     edges_left_out: int
 
 
@@ -128,7 +129,9 @@ def _compare(
     trials = int(left_out.sum())
     half = NORMAL_95 * float(adjusted.std()) * np.sqrt(1 / max(trials, 1) + 1 / max(len(whole), 1))
     interval = (excess - half, excess + half)
-    bound = max(0.0, min(claim.named, interval[1]))
+    # Where the samples name next to nothing, they say nothing about what is named otherwise.
+    without_control = max(0.0, claim.named - _COVERED * kept_share)
+    bound = max(0.0, min(claim.named, max(0.0, interval[1]) + without_control))
     return ControlledClaim(
         claim.attacker, claim.certain, kept_share, left_share, excess, interval, bound, trials
     )
