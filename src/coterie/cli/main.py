@@ -15,6 +15,7 @@ import typer
 
 from coterie.base.early_interrupt import INTERRUPTED
 from coterie.cli.interruption import end_if_threads_are_busy, watch_interruptions
+from coterie.cli.quick_options import install as install_quick_options
 from coterie.cli.session import BAD_INPUT
 from coterie.kernels.numba.compile_events import allow_background
 
@@ -108,6 +109,7 @@ def main() -> None:
         watch_interruptions()
         allow_background()
         _check_streams()
+        install_quick_options()
         # The other commands would only cost time, if the first word is the name of one
         first = sys.argv[1] if len(sys.argv) > 1 else ""
         register_commands(first if first in _COMMANDS else None)
