@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import pytest
 import typer
 
+import coterie
 from coterie.cli.quick_options import QuickParam, install
 
 pytestmark = pytest.mark.skipif(not install(), reason="this Typer does not use Pydantic")
@@ -76,7 +77,7 @@ def test_a_command_does_not_load_pydantic() -> None:
         "except SystemExit: pass\n"
         "assert 'pydantic' not in sys.modules\n"
     )
-    file = Path(sys.modules["coterie"].__file__ or "").parent / "data" / "files"
+    file = Path(coterie.__file__).parent / "data" / "files"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=file, capture_output=True)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import gammaln, spence
 
+import coterie
 from coterie.kernels.hard.log_counts import FACTORIALS
 from coterie.kernels.hard.special_functions import dilogarithm, log_factorials
 
@@ -39,7 +40,7 @@ def test_a_small_clustering_does_not_load_scipy() -> None:
         "except SystemExit: pass\n"
         "assert 'scipy.special' not in sys.modules\n"
     )
-    files = Path(sys.modules["coterie"].__file__ or "").parent / "data" / "files"
+    files = Path(coterie.__file__).parent / "data" / "files"
     environment = {**os.environ, "COTERIE_KERNELS": "plain"}
     command = [sys.executable, "-c", code]
     subprocess.run(command, check=True, cwd=files, env=environment, capture_output=True)
