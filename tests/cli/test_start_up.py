@@ -36,6 +36,16 @@ def test_scipy_is_loaded_without_parts_of_numpy_that_nobody_uses() -> None:
     assert found.splitlines()[-2:] == ["False False", "True"]
 
 
+def test_igraph_is_loaded_without_matplotlib() -> None:
+    pytest.importorskip("igraph")
+    shown = (
+        "from coterie.base.lazy_modules import load_igraph; igraph = load_igraph(); "
+        "print('matplotlib' in sys.modules, igraph.Graph(n=2).vcount()); import matplotlib"
+    )
+    found = _after_command("cluster karate.csv --blocks 2 --dry-run", shown)
+    assert found.splitlines()[-1] == "False 2"
+
+
 def _after_command(line: str, code: str, **environment: str) -> str:
     """Return what `code` prints when a command has ended in the same process."""
     script = (

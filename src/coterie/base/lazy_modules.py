@@ -42,6 +42,28 @@ def delay_submodules_of_numpy() -> None:
         setattr(np, name, module)
 
 
+_igraph_draws = True
+
+
+def leave_out_drawing_of_igraph() -> None:
+    """Have `load_igraph` load igraph without matplotlib: only where nobody else uses igraph."""
+    global _igraph_draws
+    _igraph_draws = False
+
+
+def load_igraph() -> Any:
+    """Return igraph, which loads all of matplotlib for drawing; that takes a third of a second."""
+    hides = not (_igraph_draws or {"igraph", "matplotlib"} & sys.modules.keys())
+    modules: dict[str, Any] = sys.modules
+    if hides:
+        modules["matplotlib"] = None  # the documented way to make an import fail
+    try:
+        return import_module("igraph")
+    finally:
+        if hides:
+            del modules["matplotlib"]
+
+
 pyarrow_compute = LazyModule("pyarrow.compute")
 scipy_lapack = LazyModule("scipy.linalg.lapack")
 scipy_csgraph = LazyModule("scipy.sparse.csgraph")

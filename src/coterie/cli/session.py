@@ -31,7 +31,7 @@ from coterie.base.errors import (
     PolicyRefusedError,
 )
 from coterie.base.json_values import as_json
-from coterie.base.lazy_modules import delay_submodules_of_numpy
+from coterie.base.lazy_modules import delay_submodules_of_numpy, leave_out_drawing_of_igraph
 from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
 from coterie.cli.dry_run import preview
@@ -271,6 +271,7 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
             _check_address_space()
             if plan not in _BEFORE_NUMPY:
                 delay_submodules_of_numpy()
+                leave_out_drawing_of_igraph()
             check_outputs(given, names)
             if not session.reading.dry_run:
                 _check_required(given, required, names)
