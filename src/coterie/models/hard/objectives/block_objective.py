@@ -171,7 +171,7 @@ class BlockObjective:
                 gains[part],
             )
 
-        if len(parts) == 1:
+        if len(parts) == 1 and engine.threads > 1:  # with one thread, the engine does the same
             plan_part(parts[0], buffers[0])
         else:
             engine.map(plan_part, parts, buffers)
