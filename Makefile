@@ -45,7 +45,8 @@ lowest: $(VENV)/.installed-dev
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/lowest
 	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python \
 	    --resolution lowest-direct --only-binary :all: --no-binary coterie --editable '.[dev]'
-	NUMBA_CACHE_DIR=$(abspath $(VENV))/lowest/numba $(VENV)/lowest/bin/python -m pytest -q
+	NUMBA_CACHE_DIR=$(abspath $(VENV))/lowest/numba \
+	    $(VENV)/lowest/bin/python -m pytest -q -n auto --dist loadfile
 
 # The dependencies, compared with the known vulnerabilities of the Python Package Index.
 audit: $(VENV)/.installed-dev

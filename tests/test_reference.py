@@ -296,7 +296,8 @@ def test_iteration_plans_from_one_state_and_moves_only_the_batch():
 def test_agreement_equals_scikit_learn(pairs):
     a, b = zip(*pairs, strict=True)
     assert_allclose(ref.adjusted_rand_index(a, b), metrics.adjusted_rand_score(a, b), atol=1e-9)
-    expected = metrics.adjusted_mutual_info_score(a, b)
+    alone = len(set(a)) == len(set(b)) == len(pairs)  # for which scikit-learn 1.4 returns 0
+    expected = 1.0 if alone else metrics.adjusted_mutual_info_score(a, b)
     assert_allclose(ref.adjusted_mutual_information(a, b), expected, atol=1e-7)
 
 

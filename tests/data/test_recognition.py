@@ -57,7 +57,10 @@ def write_karate(folder: Path, kind: str) -> Path:
     elif kind == "mtx":
         scipy.io.mmwrite(path, nx.to_scipy_sparse_array(KARATE, weight="weight"))
     elif kind == "json":
-        path.write_text(json.dumps(nx.node_link_data(KARATE, edges="links")))
+        content = nx.node_link_data(KARATE)
+        if "edges" in content:  # networkx 3.6 and later
+            content["links"] = content.pop("edges")
+        path.write_text(json.dumps(content))
     elif kind == "graphml":
         nx.write_graphml(KARATE, path)
     elif kind == "gml":

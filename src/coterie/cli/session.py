@@ -31,6 +31,7 @@ from coterie.base.errors import (
     PolicyRefusedError,
 )
 from coterie.base.json_values import as_json
+from coterie.base.lazy_modules import delay_submodules_of_numpy, leave_out_drawing_of_igraph
 from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
 from coterie.cli.dry_run import preview
@@ -72,6 +73,7 @@ _OPTION_NAMES = {
 _PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
 
 _ADDRESS_SPACE = 1_000_000_000  # bytes; with 0.7 GB, loading and compiling fail
+_BEFORE_NUMPY = ("app", "serve")  # commands that choose the threads of BLAS before it is loaded
 _COMPILING = "compiling (slow only the first time)"
 _LONG = 3.0  # seconds of uncompiled code that are worth a remark
 _COMPILES_ONCE = (
@@ -267,6 +269,9 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
         plan = run.__module__.removeprefix("coterie.cli.")
         with exit_codes(session), remarks(session), compile_notice(session, plan):
             _check_address_space()
+            if plan not in _BEFORE_NUMPY:
+                delay_submodules_of_numpy()
+                leave_out_drawing_of_igraph()
             check_outputs(given, names)
             if not session.reading.dry_run:
                 _check_required(given, required, names)

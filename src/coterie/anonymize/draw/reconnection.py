@@ -14,6 +14,9 @@ from coterie.kernels.graphs.triangles import edge_triangles
 
 _ROUNDS = 12
 
+# As plain Python: these are a few comparisons, for which nothing has to be compiled or loaded
+_has_room, _count_in_cell = has_room.plain, count_in_cell.plain
+
 
 def reconnect(
     edges: Wired, block: np.ndarray, cells: WiringCells, share: float, rng: Generator
@@ -43,10 +46,10 @@ def reconnect(
         joined = 0
         for one, other in _partners(small, large, removable, target, block):
             a, b, c, d = source[one], target[one], source[other], target[other]
-            if not (has_room(cells, a, d) and has_room(cells, c, b)):
+            if not (_has_room(cells, a, d) and _has_room(cells, c, b)):
                 continue
             for u, v, change in ((a, b, -1), (c, d, -1), (a, d, 1), (c, b, 1)):
-                count_in_cell(cells, u, v, change)
+                _count_in_cell(cells, u, v, change)
             target[one], target[other] = d, b
             joined += int(size[component[a]])
             if joined >= wanted:
@@ -87,10 +90,10 @@ def reconnect_within_blocks(
         swapped = False
         for one, other in _cheapest_pairs(used, component[s], inside, removable, cost, block[s]):
             a, b, c, d = s[one], t[one], s[other], t[other]
-            if not (has_room(cells, a, d) and has_room(cells, c, b)):
+            if not (_has_room(cells, a, d) and _has_room(cells, c, b)):
                 continue
             for u, v, change in ((a, b, -1), (c, d, -1), (a, d, 1), (c, b, 1)):
-                count_in_cell(cells, u, v, change)
+                _count_in_cell(cells, u, v, change)
             t[one], t[other] = d, b
             swapped = True
         source[inner], target[inner] = s, t

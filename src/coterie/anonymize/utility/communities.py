@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.base.errors import InputError
+from coterie.base.lazy_modules import load_igraph
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.kernels.graphs.modularity import modular_communities
@@ -127,8 +128,7 @@ def _entropy(counts: np.ndarray) -> float:
 
 def _leiden(graph: Graph, seed: int) -> np.ndarray:
     """Return igraph's communities; its random generator is seeded and then restored."""
-    import igraph
-
+    igraph = load_igraph()
     source, target = graph.edges()
     network = igraph.Graph(n=graph.n_nodes, edges=np.stack([source, target], axis=1))
     with _igraph_random:

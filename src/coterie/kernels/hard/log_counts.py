@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.kernels.hard.special_functions import dilogarithm, log_factorials
 from coterie.kernels.numba.dispatch import lookup_table, njit
 
 FACTORIALS = 1 << 16  # entries of the tables of factorials and logarithms
@@ -42,24 +43,20 @@ def count_tables() -> CountTables:
     >>> float(np.exp(count_tables().partitions[5 * 6 // 2 + 2]).round())  # 5, 4+1, 3+2
     3.0
     """
-    from scipy.special import gammaln  # loaded late: it is slow
-
     i = np.arange(FACTORIALS, dtype=np.float64)
     exact = _exact_partitions()
-    tables = (gammaln(i + 1), np.log(np.maximum(i, 1.0)), exact, _curve())
+    tables = (log_factorials(FACTORIALS), np.log(np.maximum(i, 1.0)), exact, _curve())
     return CountTables(*map(lookup_table, tables))
 
 
 def _curve() -> np.ndarray:
     """Return the two functions of Szekeres' formula on a grid, with slopes for interpolation."""
-    from scipy.special import spence
-
     z = np.linspace(_LOW, _HIGH, _GRID)
     u = np.exp(z)
     v = u.copy()
     for _ in range(10_000):
         before = v
-        v = u * np.sqrt(spence(np.exp(-v)))
+        v = u * np.sqrt(dilogarithm(np.exp(-v)))
         if np.abs(v - before).max() < 1e-13 * max(1.0, float(v.max())):
             break
     absent = np.exp(-v)

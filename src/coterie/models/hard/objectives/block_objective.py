@@ -32,6 +32,9 @@ from coterie.kernels.hard.statistics import (
 )
 from coterie.models.hard.objectives.interface import Labels, MovePlan
 
+# Up to these sizes, a call takes less time than handing it to another thread (about 0.1 ms)
+_LITTLE_WORK = 20_000  # neighbours to read and blocks to compare
+_FEW_CELLS = 5_000
 _KEPT_X = 17  # score rows are reused for neighbour counts x below this
 _KEPT_BYTES = 1 << 25  # … in at most this much memory per thread
 
@@ -150,7 +153,7 @@ class BlockObjective:
         # the processor's cache.
         order = np.argsort(state.labels[side][elements], kind="stable")
         elements = elements[order]
-        cuts = self._cut(side, elements, engine.threads)
+        cuts = self._cut(side, elements, state.n_blocks[side], engine.threads)
         parts = [slice(a, b) for a, b in pairwise(cuts)]
         buffers = self._buffers(state, side, len(parts))
         stats, tables = state.stats(side), state.tables[side]
@@ -172,7 +175,10 @@ class BlockObjective:
                 gains[part],
             )
 
-        engine.map(plan_part, parts, buffers)
+        if len(parts) == 1 and engine.threads > 1:  # with one thread, the engine does the same
+            plan_part(parts[0], buffers[0])
+        else:
+            engine.map(plan_part, parts, buffers)
         return MovePlan(_unsorted(wanted, order), _unsorted(gains, order))
 
     def apply(
@@ -229,7 +235,7 @@ class BlockObjective:
         tables = state.tables[side]
         refresh_logs(stats, tables)
         kernel = refresh if score == "exact" else refresh_fixed
-        if engine is None or engine.threads == 1:
+        if engine is None or engine.threads == 1 or slots * k < _FEW_CELLS:
             kernel(self.model, stats, tables, 0, k)
         else:
             cuts = np.linspace(0, k, engine.threads + 1).astype(np.int64)
@@ -244,14 +250,14 @@ class BlockObjective:
             buffers.append(planning_workspace(slots, k))
         return buffers[:parts]
 
-    def _cut(self, side: int, elements: np.ndarray, parts: int) -> np.ndarray:
+    def _cut(self, side: int, elements: np.ndarray, blocks: int, parts: int) -> np.ndarray:
         """Return where to cut a batch into parts of about equal work.
 
         A plan is a pure function of each element, so the cuts may depend on the number of threads,
         unlike shards with random streams."""
         indptr = self.sides[side].indptr
         work: np.ndarray = np.cumsum(indptr[elements + 1] - indptr[elements] + 4)
-        if parts == 1 or not len(work):
+        if parts == 1 or not len(work) or work[-1] + len(work) * blocks < _LITTLE_WORK:
             return np.array([0, len(elements)])
         cuts = np.searchsorted(work, np.linspace(0, work[-1], parts + 1)[1:-1])
         return np.concatenate([[0], cuts, [len(elements)]])

@@ -241,7 +241,10 @@ def partners(
     def search(start: int, stop: int) -> None:
         cheapest_partners(objective.model, rows, mirror, key, start, stop, window, found, costs)
 
-    engine.map(search, cuts[:-1], cuts[1:])
+    if len(cuts) == 2 and engine.threads > 1:  # nothing to share
+        search(0, k)
+    else:
+        engine.map(search, cuts[:-1], cuts[1:])
     return costs, found
 
 
