@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -15,21 +14,15 @@ import coterie
 from coterie.kernels.hard.log_counts import FACTORIALS
 from coterie.kernels.hard.special_functions import dilogarithm, log_factorials
 
-# SciPy's builds for other processors may join a product and a sum in one rounding
-_SAME_BITS = platform.machine() in ("x86_64", "AMD64")
+
+def test_log_factorials_equal_those_of_scipy() -> None:
+    expected = gammaln(np.arange(FACTORIALS) + 1.0)
+    np.testing.assert_allclose(log_factorials(FACTORIALS), expected, rtol=2e-15, atol=0.0)
 
 
-def test_log_factorials_are_those_of_scipy() -> None:
-    _compare(log_factorials(FACTORIALS), gammaln(np.arange(FACTORIALS) + 1.0))
-
-
-def test_few_log_factorials() -> None:
-    _compare(log_factorials(3), gammaln(np.arange(3) + 1.0))
-
-
-def test_dilogarithms_are_those_of_scipy() -> None:
-    x = np.concatenate([np.linspace(0.0, 1.0, 10_001), 10.0 ** -np.linspace(0.0, 300.0, 2_000)])
-    _compare(dilogarithm(x), spence(x))
+def test_dilogarithms_equal_those_of_scipy() -> None:
+    z = np.concatenate([np.linspace(0.0, 1.0, 10_001), 10.0 ** -np.linspace(0.0, 15.0, 500)])
+    np.testing.assert_allclose(dilogarithm(z), spence(1.0 - z), rtol=1e-14, atol=1e-15)
 
 
 def test_a_small_clustering_does_not_load_scipy() -> None:
@@ -44,9 +37,3 @@ def test_a_small_clustering_does_not_load_scipy() -> None:
     environment = {**os.environ, "COTERIE_KERNELS": "plain"}
     command = [sys.executable, "-c", code]
     subprocess.run(command, check=True, cwd=files, env=environment, capture_output=True)
-
-
-def _compare(ours: np.ndarray, scipys: np.ndarray) -> None:
-    np.testing.assert_allclose(ours, scipys, rtol=1e-14, atol=1e-300)
-    if _SAME_BITS:
-        np.testing.assert_array_equal(ours, scipys)

@@ -56,7 +56,7 @@ def _curve() -> np.ndarray:
     v = u.copy()
     for _ in range(10_000):
         before = v
-        v = u * np.sqrt(dilogarithm(np.exp(-v)))
+        v = u * np.sqrt(dilogarithm(-np.expm1(-v)))
         if np.abs(v - before).max() < 1e-13 * max(1.0, float(v.max())):
             break
     absent = np.exp(-v)
