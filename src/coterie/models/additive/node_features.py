@@ -9,12 +9,12 @@ alone, and a chain that does not use presence reads only the first columns.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from coterie.base.blas_threads import one_blas_thread
 from coterie.base.lazy_modules import scipy_sparse_linalg
 
 _MAX_VECTORS = 64  # singular vectors of the presence matrix …
@@ -95,8 +95,20 @@ def node_features(
 
     `user_side` and `item_side` hold one row per node; they may have no columns.
     """
-    with one_blas_thread():
+    with _one_blas_thread():
         return _node_features(users, items, user_side, item_side, with_presence)
+
+
+def _one_blas_thread() -> AbstractContextManager[object]:
+    """Return a block inside which BLAS uses one thread, in the whole process.
+
+    The vectors of an eigenvalue solver are too short for several threads: these wait for each other
+    while they keep a core busy, and take several times the processor time of one thread. Only
+    libraries that are already loaded are limited."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    return limits
 
 
 def _node_features(
@@ -151,7 +163,7 @@ def _singular_vectors(matrix: csr_array, count: int) -> tuple[np.ndarray, np.nda
         return left[:, :count], values[:count], right[:count].T
     start = np.random.default_rng(0).normal(size=min(n, m))
     svds = scipy_sparse_linalg.svds
-    with one_blas_thread():  # of SciPy's library, which the line before has loaded
+    with _one_blas_thread():  # of SciPy's library, which the line before has loaded
         left, values, right = svds(matrix, k=count, v0=start)
     order = np.argsort(-values)
     return left[:, order], values[order], right[order].T
