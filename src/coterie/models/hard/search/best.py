@@ -148,7 +148,7 @@ class _Descent:
     engine: Engine
     min_block_size: int
     saver: SearchSaver
-    callback: Callback
+    callback: Callback = silent
     min_gain: float = _MIN_GAIN  # share by which the last full pass of a descent has to lower S
 
     def resumed(self) -> tuple[Labels, float, int] | None:
