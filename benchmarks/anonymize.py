@@ -17,7 +17,6 @@ Data: ca-astroph and as-caida, from $COTERIE_DATA or the cache.
 from __future__ import annotations
 
 import argparse
-import resource
 import time
 import warnings
 from typing import Any
@@ -35,7 +34,7 @@ from coterie.anonymize.output.release import Release
 from coterie.anonymize.utility.paths import path_lengths
 from coterie.data import Graph, datasets
 from coterie.engine import LocalEngine
-from record import Recorder, add_options, show
+from record import Recorder, add_options, peak_gigabytes, show
 
 NAMES = {"astro-ph": "ca-astroph", "CAIDA": "as-caida"}
 DATA = {
@@ -137,7 +136,7 @@ def draw(record: Recorder, engine: LocalEngine) -> None:
     row = {
         "what": f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges from {k:,} blocks",
         "seconds": time.perf_counter() - started,
-        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "peak_gb": peak_gigabytes(),
     }
     show(row)
     record.add(

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import tempfile
 import time
@@ -29,7 +28,7 @@ from coterie.data import datasets
 from coterie.data.generators import planted_partition
 from coterie.engine import LocalEngine
 from coterie.models.hard.objectives import simple
-from record import Recorder, add_options, show
+from record import Recorder, add_options, peak_gigabytes, show
 
 SECTIONS = ("best", "paper", "threads", "growth", "million")
 GRAPHS = {"as-caida": (100, 300, 10.6), "ca-astroph": (300, 150, 26.0)}  # k, iterations, paper's s
@@ -269,7 +268,7 @@ def million(record: Recorder, count: int) -> None:
                 "entropy": m.entropy_,
                 "seconds": m.seconds_,
                 "seconds_with_check": time.perf_counter() - began,
-                "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+                "peak_gb": peak_gigabytes(),
             }
         )
         show(rows[-1])

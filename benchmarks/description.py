@@ -30,7 +30,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import resource
 import subprocess
 import tempfile
 import time
@@ -46,7 +45,7 @@ from coterie.data.generators import degree_corrected_sbm, planted_partition
 from coterie.engine import LocalEngine
 from coterie.models.agreement import adjusted_rand
 from coterie.models.hard.objectives import make_objective
-from record import Recorder, add_options, read_sections, show
+from record import Recorder, add_options, peak_gigabytes, read_sections, show
 
 SECTIONS = ("description", "nested", "planted", "recovery", "size")
 NETWORKS = (
@@ -428,7 +427,7 @@ def size(record: Recorder, largest: int) -> None:
                 "precision": precision,
                 "recall": recall,
                 "cpu": seconds,
-                "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+                "peak_gb": peak_gigabytes(),
             }
         )
         show(rows[-1])

@@ -12,7 +12,6 @@ its libraries are loaded and its kernels compiled.
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 import tempfile
@@ -30,7 +29,7 @@ from coterie.data import Graph
 from coterie.data.generators import degree_corrected_sbm, mmsbm_ratings, planted_partition
 from coterie.data.readers import read_graph
 from coterie.data.writers import write_graph
-from record import Recorder, add_options, show
+from record import Recorder, add_options, peak_gigabytes, show
 
 warnings.simplefilter("ignore")
 
@@ -49,24 +48,15 @@ def final_bytes(graph: Graph) -> int:
     return graph.indptr.nbytes + graph.indices.nbytes + graph.ids.nbytes
 
 
-def peak_megabytes() -> float:
-    """Return the peak memory of this process, from /proc: getrusage includes the parent's."""
-    try:
-        status = Path("/proc/self/status").read_text()
-        return int(status.split("VmHWM:")[1].split()[0]) / 1024
-    except (OSError, IndexError):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def peak_growth(path: str) -> None:
     """Print megabytes before reading, added by reading, and of the final arrays."""
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder) / "small.txt"
         small.write_text("0 1\n1 2\n5 7\n")
         read_graph(small)
-    before = peak_megabytes()
+    before = 1024 * peak_gigabytes()
     graph = read_graph(path)
-    print(before, peak_megabytes() - before, final_bytes(graph) / 2**20)
+    print(before, 1024 * peak_gigabytes() - before, final_bytes(graph) / 2**20)
 
 
 def write_edges(path: Path, edges: int, nodes: int, separator: str, text_ids: bool) -> None:

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import time
 from pathlib import Path
 
 import numba
 import numpy as np
+
+from record import peak_gigabytes
 
 _DIMENSIONS, _WIDTH, _KINDS = 16, 40, 60
 _VALUES = np.arange(0.5, 5.5, 0.5)
@@ -159,11 +160,6 @@ def write(n_ratings: int, out: Path, seed: int) -> None:
                 part = rows[begin : begin + 10**6]
                 columns = users[part].tolist(), items[part].tolist(), values[part].tolist()
                 file.writelines(f"{u},{v},{r}\n" for u, v, r in zip(*columns, strict=True))
-
-
-def peak_gigabytes() -> float:
-    """Return the peak memory of this process, in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def measure(arguments: argparse.Namespace) -> None:

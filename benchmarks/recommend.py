@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import time
 from collections.abc import Callable
 from multiprocessing import get_context
@@ -43,7 +42,7 @@ from coterie.recommend.metrics import ranking_metrics, rating_metrics
 from coterie.recommend.registry import make_model
 from foreign_ratings import SETS
 from rating_shapes import CASES, bias_baseline
-from record import Recorder, add_options, read_sections, show
+from record import Recorder, add_options, peak_gigabytes, read_sections, show
 
 os.environ.setdefault("TQDM_DISABLE", "1")  # progress of myFM
 
@@ -568,7 +567,7 @@ def ranking_tables(record: Recorder, names: list[str], seeds: list[int]) -> None
                         score = METHODS[method][0](split.positive, split.own_positive)
                     cpu = time.process_time() - begin
                     ndcg10, recall20, ndcg100 = ranked(score, split)
-                    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+                    peak = peak_gigabytes()
                     rows.append(
                         {
                             "table": f"{ratings.n_users:,} users, {ratings.n_items:,} items, "
@@ -809,7 +808,7 @@ def million(record: Recorder) -> None:
                 "sweeps": model.n_iter_,
                 "seconds": time.perf_counter() - begin,
                 "cpu_seconds": time.process_time() - cpu,
-                "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+                "peak_gb": peak_gigabytes(),
             }
         )
         show(rows[-1])
@@ -864,7 +863,7 @@ def size_row(n_users: int, n_items: int, n_ratings: int, seed: int) -> dict[str,
         "ratings": len(train),
         "seconds": time.perf_counter() - begin,
         "cpu_seconds": time.process_time() - cpu,
-        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "peak_gb": peak_gigabytes(),
         "rmse": -rec.score(test),
         "offsets_rmse": node_offsets(train, test),
         "chains": ", ".join(f"{count} {kind}" for kind, count in rec.model_.mixture_.items()),

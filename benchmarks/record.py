@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import platform
+import resource
 import shlex
 import subprocess
 import sys
@@ -121,6 +122,15 @@ def show(row: Mapping[str, Any]) -> None:
     """Print one row while the benchmark runs."""
     cells = (f"{k}={v:,.4f}" if isinstance(v, float) else f"{k}={v}" for k, v in row.items())
     print("  ".join(cells), flush=True)
+
+
+def peak_gigabytes() -> float:
+    """Return the peak memory of this process, from /proc: getrusage includes the parent's."""
+    try:
+        status = Path("/proc/self/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) / 2**20
+    except (OSError, IndexError):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def write_section(path: Path, name: str, section: Section) -> None:
