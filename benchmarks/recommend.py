@@ -383,11 +383,12 @@ def compare(
     every = folds == [0, 1, 2, 3, 4]
     if section is not None:
         rows = with_earlier_rows(record, section, rows)
+    listed = " and ".join(map(str, folds))
     record.add(
         section or ("folds" if seed == 0 else f"folds-seed-{seed}"),
         rows,
         title="Predicting held-out ratings",
-        data=f"MovieLens-100k, {'five folds' if every else f'folds {folds}'} of seed {seed}",
+        data=f"MovieLens-100k, {'five folds' if every else f'folds {listed}'} of seed {seed}",
         asked="Predict the held-out ratings; settings and information as in the table. "
         "RMSE of the expected rating; MAE of the median where a model predicts a "
         "distribution, else of the mean; accuracy of the most likely rating. Seconds per fold, "
