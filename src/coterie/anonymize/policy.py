@@ -361,8 +361,8 @@ class Policy:
             label, note = "edges named by somebody who knows all degrees", ""
         else:
             note = (
-                f"for information: with all degrees known, {100 * known.named:.2g} % of the edges "
-                f"can be named, and {100 * control.left_out:.2g} % of edges left out of the data"
+                f"all degrees known: {100 * known.named:.2g} % of the edges can be named, "
+                f"and {100 * control.left_out:.2g} % of edges left out of the data"
             )
             reason = (
                 f"A2: {who} names {100 * control.kept:.3g} % of the original edges with "
