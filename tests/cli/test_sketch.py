@@ -65,6 +65,16 @@ def test_sketch_then_show_then_the_cap(folder: Path) -> None:
     assert not (folder / "h.sketch").exists()
 
 
+def test_a_small_network_is_said_to_have_much_noise(folder: Path) -> None:
+    # The noise of the number of edges is 50 on average: 1,000 or more have probability 2e-9.
+    assert "The noise is large for this network" in sketch().stdout
+    assert "The noise is large" in run("sketch", "--show", "g.sketch").stdout
+    ring = "".join(f"{v} {(v + 1) % 4000}\n" for v in range(4000))
+    (folder / "g.txt").write_text(ring, encoding="utf-8")
+    large = sketch(nodes="4000", out="ring.sketch", dataset="ring")
+    assert large.returncode == 0 and "The noise is large" not in large.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

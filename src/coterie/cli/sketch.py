@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from coterie.anonymize.private.answers import SketchAnswers
 
+_LARGE_NOISE = 0.05  # of the number of edges: the other answers are less certain than this one
 
 EXAMPLES = """\b
 Examples:
@@ -117,7 +118,7 @@ def run(
     with session.progress("sketch") as callback:
         sketch.fit(data, nodes=ids, path=out, callback=callback)
     answers = sketch.answers_
-    session.show(_table(answers, str(out)))
+    _show_answers(session, answers, str(out))
     session.show(
         f"{out}: written; dataset {dataset!r} has spent epsilon {float(sketch.spent_):g} of {cap}"
     )
@@ -140,8 +141,20 @@ def _show(session: Session, path: Path) -> JsonObject:
     from coterie.anonymize.private.sketch import load_sketch
 
     answers = load_sketch(path).answers_
-    session.show(_table(answers, str(path)))
+    _show_answers(session, answers, str(path))
     return _facts(answers)
+
+
+def _show_answers(session: Session, answers: SketchAnswers, title: str) -> None:
+    """Print the answers, and a remark if their noise is large; both follow from the sketch."""
+    session.show(_table(answers, title))
+    noise = 1 / float(answers.exact_epsilon * answers.shares.edge_count)
+    if noise > _LARGE_NOISE * answers.edge_count:
+        session.show(
+            f"The noise is large for this network: the number of edges is off by {noise:,.0f} on "
+            "average, and the other answers are less certain. Graphs that are drawn from this "
+            "sketch resemble the original little. A larger --epsilon adds less noise."
+        )
 
 
 def _facts(answers: SketchAnswers) -> JsonObject:
