@@ -11,6 +11,7 @@ from tools.build_wheel import build, compile_kernels, copy_sources, run_commands
 
 pytest.importorskip("hatchling")
 pytest.importorskip("wheel")
+pytest.importorskip("pip")
 
 
 def test_an_installed_wheel_compiles_nothing(tmp_path):

@@ -61,7 +61,7 @@ def test_invalid_checkpoint_is_rejected(tmp_path):
     save_file({"x": np.zeros(1)}, file)
     with pytest.raises(InputError, match="not a coterie checkpoint"):
         ck.load_checkpoint(file, "example")
-    ck.save_checkpoint(file, "other", {}, {})
+    ck.save_checkpoint(file, "other", {"x": np.zeros(1)}, {})
     with pytest.raises(InputError, match="another model: other, not example"):
         ck.load_checkpoint(file, "example")
     save_file({"x": np.zeros(1)}, file, {"format": ck.FORMAT, "version": "99", "kind": "example"})
