@@ -38,6 +38,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_docstrings.py
 	$(BIN)/python benchmarks/tables.py --check
+	$(BIN)/python tools/count_lines.py
 
 # The test suite with every direct dependency at the lower bound that pyproject.toml promises.
 lowest: $(VENV)/.installed-dev

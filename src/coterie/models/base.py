@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from coterie.base import renderers
+from coterie.models.declaration import Declaration
 
 
 class Estimator:
@@ -21,6 +22,12 @@ class Estimator:
     >>> Half(0.25), Half().set_params(share=0.75).get_params()
     (Half(share=0.25), {'share': 0.75})
     """
+
+    declaration: ClassVar[Declaration]  # what the model is; models/declaration.py
+
+    def check_parameters(self) -> None:
+        """Raise InputError for a parameter whose type or range is not the declared one."""
+        self.declaration.check(self.get_params())
 
     @classmethod
     def _parameter_names(cls) -> list[str]:

@@ -1,0 +1,253 @@
+"""What a model is, said once: its data, assumptions, parameters and abilities.
+
+Every model class carries a `Declaration`. Everything that has to know a model asks it: the checks
+of parameters, the options of the command line, the forms of the application, the sentences of a
+report, the recommender, and the contract tests. Nothing else in the package tests for the class or
+for the attributes of a model.
+
+A parameter's default is that of the constructor and its help text is that of the docstring's
+section "Parameters", so neither is written here again.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+
+from coterie.base.errors import InputError
+
+
+class DataKind(StrEnum):
+    """What a model learns from."""
+
+    GRAPH = "graph"
+    RATINGS = "ratings"
+    POINTS = "points"
+
+
+class Ability(StrEnum):
+    """What a model can do besides `fit`."""
+
+    PREDICT = "predict"  # distributions of ratings: a Recommender can use it
+    SAMPLE = "sample"  # draws from the posterior
+    CHECKPOINT = "checkpoint"  # saves its state and continues from it
+    SHARDS = "shards"  # learns from shards without loading all of them
+    CLUSTER = "cluster"  # runs on a Dask cluster
+    FEATURES = "features"  # learns from columns about users and items
+    NEGATIVES = "negatives"  # draws pairs that were not observed
+    LEVELS = "levels"  # finds a hierarchy
+
+
+class Constraint(Protocol):
+    """The values that a parameter accepts."""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is one of them."""
+        ...
+
+    def __str__(self) -> str:
+        """Describe them, to follow the words "give" and "use"."""
+        ...
+
+
+@dataclass(frozen=True)
+class Integer:
+    """Whole numbers from `least` to `most`.
+
+    >>> Integer(1).accepts(3), Integer(1).accepts(0), Integer(1).accepts(2.0), str(Integer(1))
+    (True, False, False, 'an integer of at least 1')
+    """
+
+    least: int | None = None
+    most: int | None = None
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether it is a whole number within the limits."""
+        if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+            return False
+        return bool(
+            (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+        )
+
+    def __str__(self) -> str:
+        return f"an integer{_limits(self.least, self.most)}"
+
+
+@dataclass(frozen=True)
+class Real:
+    """Numbers from `least` to `most`; `above` and `below` are limits that do not belong to it.
+
+    >>> Real(above=0, most=1).accepts(0.1), Real(above=0, most=1).accepts(0), str(Real(least=0))
+    (True, False, 'a number of at least 0')
+    """
+
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether it is a finite number within the limits."""
+        if isinstance(value, bool | np.bool_ | str) or not np.isscalar(value):
+            return False
+        if not isinstance(value, int | float | np.integer | np.floating) or math.isnan(value):
+            return False
+        return bool(
+            (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        )
+
+    def __str__(self) -> str:
+        return f"a number{_limits(self.least, self.most, self.above, self.below)}"
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Some names.
+
+    >>> OneOf("best", "paper").accepts("best"), str(OneOf("best", "paper"))
+    (True, 'one of best, paper')
+    """
+
+    names: tuple[str, ...]
+
+    def __init__(self, *names: str) -> None:
+        object.__setattr__(self, "names", names)
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether it is one of the names."""
+        return isinstance(value, str) and value in self.names
+
+    def __str__(self) -> str:
+        return f"one of {', '.join(self.names)}"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether it is a truth value."""
+        return isinstance(value, bool | np.bool_)
+
+    def __str__(self) -> str:
+        return "True or False"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One value, or two of them: for users and for items.
+
+    >>> blocks = Pair(Integer(1))
+    >>> blocks.accepts(3), blocks.accepts((3, 4)), blocks.accepts((3,))
+    (True, True, False)
+    """
+
+    each: Constraint
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether it is one value, or a pair of them."""
+        if isinstance(value, tuple | list):
+            return len(value) == 2 and all(self.each.accepts(one) for one in value)
+        return self.each.accepts(value)
+
+    def __str__(self) -> str:
+        return f"{self.each}, or two of them: for users and for items"
+
+
+@dataclass(frozen=True)
+class Anything:
+    """Values that the model checks itself, because what is allowed depends on the data."""
+
+    text: str = "a value as the documentation says"
+
+    def accepts(self, value: Any) -> bool:
+        """Return True."""
+        return True
+
+    def __str__(self) -> str:
+        return self.text
+
+
+SEED = Anything("an integer >= 0, a numpy Generator, or None")  # base/randomness.py checks it
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a model class says about itself."""
+
+    name: str  # what users call it in options: "mmsbm"
+    assumptions: Mapping[DataKind, str]  # in words, per kind of data that it learns from
+    parameters: Mapping[str, Constraint]  # of the constructor, all of them
+    abilities: frozenset[Ability] = frozenset()
+    option_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def data(self) -> frozenset[DataKind]:
+        """The kinds of data that the model learns from."""
+        return frozenset(self.assumptions)
+
+    def can(self, ability: Ability) -> bool:
+        """Return whether the model has an ability."""
+        return ability in self.abilities
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Raise InputError for the first value that a parameter does not accept.
+
+        >>> Declaration("x", {}, {"n_init": Integer(1)}).check({"n_init": 0})
+        Traceback (most recent call last):
+            ...
+        coterie.base.errors.InputError: invalid n_init: 0; give an integer of at least 1
+        """
+        for name, constraint in self.parameters.items():
+            if name in values and not constraint.accepts(values[name]):
+                raise InputError(f"invalid {name}: {values[name]!r}", remedy=f"give {constraint}")
+
+
+def parameter_help(documented: type, name: str) -> str:
+    """Return what the docstring of a class says about one parameter, as one line.
+
+    >>> parameter_help(InputError, "problem")
+    'What is wrong, with the value that was seen.'
+    """
+    lines = inspect.cleandoc(documented.__doc__ or "").splitlines()
+    found: list[str] = []
+    inside = False
+    for line in lines:
+        if inside:
+            if line and not line.startswith(" "):
+                break
+            found.append(line.strip())
+        elif line.partition(" : ")[0] == name:
+            inside = True
+    return " ".join(part for part in found if part)
+
+
+def _limits(
+    least: float | None,
+    most: float | None,
+    above: float | None = None,
+    below: float | None = None,
+) -> str:
+    """Describe limits in words."""
+    parts = [
+        f"{word} {limit:g}"
+        for word, limit in (
+            ("of at least", least),
+            ("above", above),
+            ("at most", most),
+            ("below", below),
+        )
+        if limit is not None
+    ]
+    return f" {' and '.join(parts)}" if parts else ""
