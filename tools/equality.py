@@ -13,8 +13,8 @@ the cases on COTERIE_DATA instead. Compiled kernels are kept in NUMBA_CACHE_DIR.
 
 `compare` prints one row per case: equal, equal after renames, different words (HTML, SVG, messages
 and text for people), or different (values), with the first difference. The exit code is 1 if
-something differs. VOLATILE_KEYS, VOLATILE_TEXT, RENAMED_KEYS, RENAMED_TEXT and ADDED_KEYS below
-are the complete list of what may differ.
+something differs. The tables VOLATILE_…, RENAMED_… and ADDED_KEYS below are the complete list of
+what may differ.
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ VOLATILE_TEXT = (
     (r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?)?( UTC)?", "<date>"),
     (r"\b\d+(\.\d+)?(e-\d+)? ?(ms|µs|s|sec|seconds?|minutes?|min)\b", "<seconds>"),
     (r"\bless than a second\b", "<seconds>"),
+    (r"^ *seconds +[\d.]+ *$", "<seconds>"),
     (r"coterie[ -]\d+\.\d+(\.\d+)?\w*", "<version>"),
 )
+VOLATILE_LINES = r"compiling numerical code"  # printed if no other run has compiled the kernel
 # old key -> new key, anywhere in JSON output and in results of Python cases
 RENAMED_KEYS = {
     "a1": "class_size",
@@ -220,6 +222,7 @@ def flatten(value: Any, path: str = "", renames: bool = False) -> Iterator[tuple
             name = RENAMED_KEYS.get(key, key) if renames else key
             yield from flatten(inner, f"{path}/{name}", renames)
     elif isinstance(value, list):
+        value = [x for x in value if not (isinstance(x, str) and re.search(VOLATILE_LINES, x))]
         yield f"{path}#", str(len(value))
         for number, inner in enumerate(value):
             yield from flatten(inner, f"{path}/{number}", renames)
