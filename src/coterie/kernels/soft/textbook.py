@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 
 @njit(nogil=True, cache=True)
