@@ -248,7 +248,7 @@ def _read(path: Path) -> bytes | None:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file that other processes see whole or not at all."""
-    temporary = path.with_name(f"{path.name}.{os.urandom(6).hex()}{_TEMPORARY}")
+    temporary = path.with_name(f"{path.name}.{os.getpid():x}-{time.time_ns():x}{_TEMPORARY}")
     try:
         temporary.write_bytes(hashlib.sha256(content).digest() + content)
         os.replace(temporary, path)
