@@ -9,7 +9,7 @@
     draw        a graph of 1 M nodes and 10 M edges from 1,000 blocks
     attacks     eight releases of each network: what they keep, and whom the attacks identify
     steps       the release with each of its steps switched off: utility and risk
-    techniques  the techniques of `coterie benchmark anonymize`
+    techniques  the techniques of `python -m benchmarks.baselines anonymize`
 
 Data: ca-astroph and as-caida, from $COTERIE_DATA or the cache.
 """
@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 import coterie as ct
+from baselines.benchmark import BenchmarkRow, benchmark
 from coterie.anonymize.anonymizer import Anonymizer
-from coterie.anonymize.baselines.benchmark import BenchmarkRow, benchmark
 from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.draw.clustering import cluster_for_release
 from coterie.anonymize.draw.dcsbm import Steps
@@ -309,8 +309,8 @@ def techniques(record: Recorder, engine: LocalEngine) -> None:
             rows,
             title=f"Other techniques: {name}",
             data=DATA[name],
-            asked=f"coterie benchmark anonymize GRAPH --blocks {BLOCKS}; one graph per technique, "
-            "all drawn and attacked by coterie's own implementations",
+            asked=f"python -m benchmarks.baselines anonymize GRAPH --blocks {BLOCKS}; one graph "
+            "per technique, all drawn and attacked by coterie's own implementations",
             threads=str(engine.threads),
         )
 

@@ -1,4 +1,4 @@
-"""`anonymize`, `compare`, `attack` and `benchmark`: files, JSON, printed text and exit codes."""
+"""`anonymize`, `compare` and `attack`: files, JSON, printed text and exit codes."""
 
 from __future__ import annotations
 
@@ -86,23 +86,6 @@ def test_printed_tables_use_words_and_percentages(written: tuple[Path, dict[str,
     ).stdout
     assert "50 people known, a guess for everyone" in attacked
     assert "in a copy without names" in attacked and "expected by luck" in attacked
-
-
-def test_benchmark_with_too_many_blocks_names_its_own_options(
-    written: tuple[Path, dict[str, Any]],
-) -> None:
-    folder, _ = written
-    done = coterie("benchmark", "anonymize", "g.txt", "--blocks", 100, folder=folder)
-    assert done.returncode == 2
-    assert "--min-class-size" in done.stderr and "--min-block-size" not in done.stderr
-
-
-def test_benchmark_prints_one_row_per_technique(written: tuple[Path, dict[str, Any]]) -> None:
-    folder, _ = written
-    done = coterie("benchmark", "anonymize", "g.txt", "--blocks", 5, folder=folder)
-    assert done.returncode == 0, done.stderr
-    for name in ("original", "naive copy", "configuration model", "coterie dcsbm"):
-        assert name in done.stdout
 
 
 def test_a_second_release_needs_another_folder(written: tuple[Path, dict[str, Any]]) -> None:

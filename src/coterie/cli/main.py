@@ -36,7 +36,6 @@ _COMMANDS = {
     "anonymize": "anonymize",
     "app": "app",
     "attack": "attack",
-    "benchmark": "benchmark",
     "cluster": "cluster",
     "compare": "compare",
     "datasets": "datasets",
@@ -45,12 +44,17 @@ _COMMANDS = {
     "draw": "draw",
     "ledger": "ledger",
     "recommend": "recommend",
-    "reproduce": "reproduce",
     "serve": "serve",
     "shard": "shard",
     "sketch": "sketch",
     "soft": "soft",
     "warmup": "warmup",
+}
+
+# Former command -> what to use instead
+_MOVED = {
+    "benchmark": "use `python -m benchmarks.baselines` in a clone of the repository",
+    "reproduce": "use `make reproduce` in a clone of the repository",
 }
 
 
@@ -113,6 +117,9 @@ def main() -> None:
         _let_idle_blas_threads_sleep()
         # The other commands would only cost time, if the first word is the name of one
         first = sys.argv[1] if len(sys.argv) > 1 else ""
+        if first in _MOVED:
+            sys.stderr.write(f"coterie: {first} is no longer a command; {_MOVED[first]}\n")
+            sys.exit(BAD_INPUT)
         register_commands(first if first in _COMMANDS else None)
         app()
     except KeyboardInterrupt:  # before or after a command's own handling

@@ -10,11 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from coterie.anonymize.baselines.benchmark import BenchmarkRow
-from coterie.anonymize.baselines.pgb_queries import QUERY_NAMES
-from coterie.anonymize.baselines.private_benchmark import PrivateBenchmarkRow
 from coterie.anonymize.kinds.outcome import KindOutcome
-from coterie.anonymize.ledger import exact_text
 from coterie.anonymize.output.audit import AuditRecord, Publication
 from coterie.anonymize.policy import PolicyDecision
 from coterie.anonymize.risk.assessment import Risk, publication_levels
@@ -142,63 +138,3 @@ def _parameters(parameters: Mapping[str, object]) -> JsonObject:
         name: str(value) if is_dataclass(value) else json_value(value)
         for name, value in parameters.items()
     }
-
-
-def benchmark_json(rows: list[BenchmarkRow]) -> list[JsonObject]:
-    """Return the rows of the JSON of `coterie benchmark anonymize`."""
-    return [_benchmark_row(row) for row in rows]
-
-
-def private_benchmark_json(rows: list[PrivateBenchmarkRow]) -> list[JsonObject]:
-    """Return the rows of the JSON of `coterie benchmark private`."""
-    return [_private_benchmark_row(row) for row in rows]
-
-
-def _private_benchmark_row(row: PrivateBenchmarkRow) -> JsonObject:
-    queries = {
-        key: {
-            "mean": getattr(row.mean, key),
-            "sd": None if row.sd is None else getattr(row.sd, key),
-        }
-        for key in QUERY_NAMES
-        if row.mean is not None
-    }
-    return {
-        "technique": row.technique,
-        "epsilon": None if row.epsilon is None else exact_text(row.epsilon),
-        "draws": row.draws,
-        "queries": queries,
-        "blocks": None if row.blocks is None else row.blocks._asdict(),
-        "seconds": row.seconds,
-        "not_run": row.not_run or None,
-    }
-
-
-def _benchmark_row(row: BenchmarkRow) -> JsonObject:
-    measures = row.measures
-    keys: JsonObject = {
-        "technique": row.technique,
-        "edges": measures.edges,
-        "global_clustering": measures.global_clustering,
-        "average_local_clustering": measures.average_local_clustering,
-        "average_path_length": measures.average_path_length,
-        "degree_max": measures.degree_max,
-        "assortativity": measures.assortativity,
-        "isolates": measures.isolates,
-        "largest_component": measures.largest_component,
-        "degree_ks": row.degree_ks,
-    }
-    if row.risk is not None:
-        keys |= {f"found_{found.seeds}_seeds": found.correct for found in row.risk.seeded}
-        keys |= {
-            "precision": row.risk.seeded[-1].precision,
-            "all_claimed": row.risk.guess_everyone,
-            "all_claimed_no_seeds": row.risk.guess_everyone_without_seeds,
-            "h1_unique": row.risk.unique_by_degree,
-            "h2_unique": row.risk.unique_by_neighbour_degrees,
-            "degree_found": row.risk.found_by_degree_rank,
-            "true_edges": row.risk.true_edges,
-        }
-    if row.seconds is not None:
-        keys["seconds"] = row.seconds
-    return keys

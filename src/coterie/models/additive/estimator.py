@@ -28,7 +28,7 @@ from coterie.models.additive.chains import (
     observe,
     stack_samples,
 )
-from coterie.models.additive.checkpoint import KIND, AdditiveFitState, load_fit
+from coterie.models.additive.checkpoint import KIND, AdditiveFitState
 from coterie.models.additive.cold_start import ColdStart, with_cold_nodes
 from coterie.models.additive.node_features import NodeFeatures
 from coterie.models.additive.predict import own_level_probabilities, pair_distributions
@@ -270,7 +270,7 @@ class AdditiveBlockModel(Estimator):
         fingerprint = self._fingerprint(inputs)
         file = RunCheckpoint(KIND, checkpoint, checkpoint_every, fingerprint)
         with running_engine(engine) as runner:
-            state = load_fit(file) if resume else None
+            state = file.load(AdditiveFitState) if resume else None
             if state is None:
                 state = self._new_fit(inputs, plan.n_chains, runner, callback)
             self.interrupted_ = sample_chains(
