@@ -55,10 +55,17 @@ VOLATILE_TEXT = (
     (r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?)?( UTC)?", "<date>"),
     (r"\b\d+(\.\d+)?(e-\d+)? ?(ms|µs|s|sec|seconds?|minutes?|min)\b", "<seconds>"),
     (r"\bless than a second\b", "<seconds>"),
+    (r"127\.0\.0\.1:\d+", "<address>"),
     (r"^ *seconds +[\d.]+ *$", "<seconds>"),
     (r"coterie[ -]\d+\.\d+(\.\d+)?\w*", "<version>"),
 )
-VOLATILE_LINES = r"compiling numerical code"  # printed if no other run has compiled the kernel
+# Charts and tables of a report in which time is an axis or a column
+VOLATILE_HTML = (
+    r'<svg[^>]*aria-label="[^"]*\bseconds\b[^"]*".*?</svg>',
+    r"<table[^>]*>(?:(?!</table>).)*?<th[^>]*>[^<]*\bseconds\b.*?</table>",
+)
+# Messages about compiling and, in commands that take long, progress
+VOLATILE_LINES = r"compiling numerical code|\(\d+ s\)$"
 # old key -> new key, anywhere in JSON output and in results of Python cases
 RENAMED_KEYS = {
     "a1": "class_size",
@@ -75,7 +82,8 @@ RENAMED_TEXT = (
 )
 ADDED_KEYS = frozenset({"format", "format_version"})  # keys that only the new version writes
 
-IGNORED_FILES = ("*.ckpt", "*.lock")  # a new version may refuse old checkpoints
+# A new version may refuse old checkpoints; the names in published/ are hashes of temporary paths.
+IGNORED_FILES = ("*.ckpt", "*/lock", "*/published/*.json")
 WORDS = (".html", ".svg", "stderr", "stdout.txt")  # a difference here is one of words
 
 # --- Recording ----------------------------------------------------------------------------------
@@ -124,6 +132,7 @@ def _run(form: Form, case: str, folder: Path, group: str, source: Path) -> dict[
         "COTERIE_KERNELS": "compiled",
         "COTERIE_BACKGROUND": "off",
         "COLUMNS": "100",
+        "DASK_LOGGING__DISTRIBUTED": "critical",
         "NO_COLOR": "1",
         "PYTHONHASHSEED": "0",
     }
@@ -166,8 +175,12 @@ def _contents(folder: Path) -> dict[Path, bytes]:
     return {
         path: hashlib.sha256(path.read_bytes()).digest()
         for path in folder.rglob("*")
-        if path.is_file() and not any(path.match(pattern) for pattern in IGNORED_FILES)
+        if path.is_file() and not _is_ignored(str(path))
     }
+
+
+def _is_ignored(path: str) -> bool:
+    return any(fnmatch.fnmatch(path, pattern) for pattern in IGNORED_FILES)
 
 
 def _described(path: Path, clean: Any) -> Any:
@@ -217,9 +230,14 @@ def flatten(value: Any, path: str = "", renames: bool = False) -> Iterator[tuple
     """Yield the path and the text of every value that must be equal in two recordings."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            if key in VOLATILE_KEYS or (renames and key in ADDED_KEYS):
+            if key in VOLATILE_KEYS or _is_ignored(key) or (renames and key in ADDED_KEYS):
                 continue
             name = RENAMED_KEYS.get(key, key) if renames else key
+            if key.endswith(".html"):
+                page = "\n".join(inner)
+                for pattern in VOLATILE_HTML:
+                    page = re.sub(pattern, "<seconds>", page, flags=re.DOTALL)
+                inner = page.split("\n")
             yield from flatten(inner, f"{path}/{name}", renames)
     elif isinstance(value, list):
         value = [x for x in value if not (isinstance(x, str) and re.search(VOLATILE_LINES, x))]
