@@ -15,9 +15,7 @@ import typer
 
 from coterie.base.early_interrupt import INTERRUPTED
 from coterie.cli.interruption import end_if_threads_are_busy, watch_interruptions
-from coterie.cli.quick_options import install as install_quick_options
 from coterie.cli.session import BAD_INPUT
-from coterie.kernels.numba.compile_events import allow_background
 
 if TYPE_CHECKING:
     from typer.models import CommandInfo
@@ -111,9 +109,7 @@ def main() -> None:
     """Run the command line: the entry point of the `coterie` script."""
     try:
         watch_interruptions()
-        allow_background()
         _check_streams()
-        install_quick_options()
         _let_idle_blas_threads_sleep()
         # The other commands would only cost time, if the first word is the name of one
         first = sys.argv[1] if len(sys.argv) > 1 else ""

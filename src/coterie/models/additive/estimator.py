@@ -17,7 +17,6 @@ from coterie.engine import Engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.resolve import running_engine
 from coterie.kernels.additive.predict import Samples
-from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.additive.chain_allocation import choose_kinds
 from coterie.models.additive.chains import (
     AdditiveShape,
@@ -295,8 +294,7 @@ class AdditiveBlockModel(Estimator):
             The engine that `fit` will use.
         """
         few = Ratings.from_arrays([0, 1], [0, 1], [1.0, 2.0])
-        with always_compiled():
-            AdditiveBlockModel(n_chains=1, n_sweeps=16, rng=0).fit(few, engine)
+        AdditiveBlockModel(n_chains=1, n_sweeps=16, rng=0).fit(few, engine)
 
     def predict_proba(
         self, users: object, items: object, *, engine: str | Engine = "local"

@@ -17,7 +17,6 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
-from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest
 from coterie.models.foreign_data import as_graph
@@ -176,10 +175,9 @@ class SoftModel(Estimator):
         """
         data = self._own_kind(data)
         tiny = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "absent": self._absent(data)})
-        with always_compiled():
-            tiny.fit(smallest_like(data), engine)
-            if self.init == "hard" and isinstance(data, Graph | Ratings):
-                compile_hard_start(data, engine)
+        tiny.fit(smallest_like(data), engine)
+        if self.init == "hard" and isinstance(data, Graph | Ratings):
+            compile_hard_start(data, engine)
 
     def _seeds(self) -> list[int]:
         """Draw one seed per run, and the seed that chooses the held-out ratings."""
