@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
+from coterie.anonymize.attacks.suite import AttackSuite
 from coterie.anonymize.block_settings import (
     BlockSettings,
     RememberedLabels,
@@ -46,7 +47,6 @@ from coterie.anonymize.output.release import Release
 from coterie.anonymize.policy import Policy, PolicyDecision
 from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
 from coterie.anonymize.risk.assessment import Risk, assess_risk
-from coterie.anonymize.risk.attack_suite import AttackSuite
 from coterie.anonymize.risk.left_out_edges import LeftOutEdges, leave_edges_out
 from coterie.anonymize.suggestions import Change, Trial, search_space, suggest
 from coterie.anonymize.utility.measures import measure

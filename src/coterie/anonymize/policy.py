@@ -8,10 +8,11 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
+from coterie.anonymize.attacks.attack import AttackComparison
+from coterie.anonymize.intervals import highest_likely_count
 from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack, SensitiveRisk
-from coterie.anonymize.risk.assessment import AttackComparison, Risk
+from coterie.anonymize.risk.assessment import Risk
 from coterie.anonymize.risk.disclosure import DegreeDisclosure
-from coterie.anonymize.risk.intervals import highest_likely_count
 from coterie.base.errors import InputError
 
 
@@ -396,7 +397,7 @@ class Policy:
 
     def _attack_limit(self, attack: AttackComparison) -> Limit:
         """Allow as many hits as luck plus the margin gives in 99 of 100 releases."""
-        result, expected = attack.result, attack.expected
+        result, expected = attack.result, attack.expected or 0.0
         allowed = highest_likely_count(expected + self.attack_margin * attack.naive)
         return Limit(
             f"people found, {result.name}",

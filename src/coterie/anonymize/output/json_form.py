@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from coterie.anonymize.attacks.suite import AttackSuiteResult
 from coterie.anonymize.kinds.outcome import KindOutcome
 from coterie.anonymize.output.audit import AuditRecord, Publication
 from coterie.anonymize.policy import PolicyDecision
 from coterie.anonymize.risk.assessment import Risk, publication_levels
-from coterie.anonymize.risk.attack_suite import AttackSuiteResult
 from coterie.anonymize.utility.full_measures import FullComparison, FurtherMeasure
 from coterie.anonymize.utility.measures import Comparison
 from coterie.anonymize.utility.release_utility import Utility
@@ -105,9 +105,10 @@ def attack_json(result: AttackSuiteResult) -> JsonObject:
 def result_json(result: Any) -> Any:
     """Return a result as JSON: its attributes and properties are the keys.
 
-    >>> from coterie.anonymize.kinds.outcome import DistanceMeasure
-    >>> result_json([DistanceMeasure("in-degrees", 0.01, 0.02)])
-    [{'name': 'in-degrees', 'value': 0.01, 'tolerance': 0.02, 'kept': True}]
+        >>> from coterie.anonymize.attacks.suite import AttackSuiteResult
+    from coterie.anonymize.kinds.outcome import DistanceMeasure
+        >>> result_json([DistanceMeasure("in-degrees", 0.01, 0.02)])
+        [{'name': 'in-degrees', 'value': 0.01, 'tolerance': 0.02, 'kept': True}]
     """
     if isinstance(result, FurtherMeasure):
         return {key: value for key, value in result._asdict().items() if key != "value"}
