@@ -218,7 +218,7 @@ def test_a_release_is_counted_before_it_is_drawn(
         seen.append(ledger.releases("people"))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("coterie.anonymize.anonymizer.build_model", fails)
+    monkeypatch.setattr("coterie.anonymize.release_run.build_model", fails)
     with pytest.raises(KeyboardInterrupt):
         Anonymizer(4, dataset="people").release(graph, labels=labels, ledger=ledger)
     assert seen == [1]
