@@ -247,6 +247,6 @@ def test_a_damaged_ledger_stops_a_release_before_any_work(
     ledger = Ledger(tmp_path / "books")
     ledger.begin("people", kind="release", details={})
     ledger.file("people").write_text("")
-    monkeypatch.setattr("coterie.anonymize.anonymizer.measure", None)  # not called
+    monkeypatch.setattr("coterie.anonymize.release_run.measure", None)  # not called
     with pytest.raises(LedgerRefusal, match="damaged"):
         Anonymizer(4, dataset="people").release(graph, labels=labels, ledger=ledger)
