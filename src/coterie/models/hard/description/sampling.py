@@ -18,8 +18,8 @@ from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import stream_keys
 from coterie.engine import Engine
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description import Multigraph
-from coterie.models.hard.description.state import DescriptionState, start_state
+from coterie.kernels.hard.description_state import Multigraph
+from coterie.models.hard.description.state import DescriptionState, ModelKind, start_state
 from coterie.models.hard.label_tools import renumber
 
 _STEPS_PER_BLOCK = 1  # merge-split steps per block and sweep
@@ -79,7 +79,7 @@ class PosteriorSamples:
 
 
 def draw_samples(
-    kind: int,
+    kind: ModelKind,
     graph: Multigraph,
     best: np.ndarray,
     *,
@@ -110,7 +110,7 @@ def draw_samples(
 class _Chain:
     """One Markov chain of partitions."""
 
-    def __init__(self, kind: int, graph: Multigraph, labels: np.ndarray, key: int) -> None:
+    def __init__(self, kind: ModelKind, graph: Multigraph, labels: np.ndarray, key: int) -> None:
         self.kind, self.graph = kind, graph
         self.rng = np.random.default_rng(key)
         self.state = self._started(labels)
