@@ -37,7 +37,7 @@ from coterie.kernels.hard.description_state import (
     node_part,
 )
 from coterie.kernels.hard.log_counts import log_factorial, log_of
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 
 @njit(nogil=True, cache=True)

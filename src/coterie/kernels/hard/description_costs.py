@@ -53,7 +53,7 @@ from coterie.kernels.hard.log_counts import (
     log_partitions,
     log_rise,
 )
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 LOG2 = math.log(2.0)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from coterie.kernels.hard.description_state import BLOCKS, NEVER
 from coterie.kernels.hard.log_counts import log_choose, log_factorial, log_multisets, log_of
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 LEVELS_SLACK = 50.0  # emptying a block at a higher cost is not rescued by the levels above
 

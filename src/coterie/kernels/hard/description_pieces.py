@@ -17,7 +17,7 @@ from coterie.kernels.hard.description_levels import upper_change
 from coterie.kernels.hard.description_moves import force_move
 from coterie.kernels.hard.description_state import FREE, MIN_GAIN, block_part, forget
 from coterie.kernels.hard.sparse_rows import members_of
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 from coterie.kernels.numba.random import below, stream
 

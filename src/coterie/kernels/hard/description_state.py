@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.kernels.hard.log_counts import CountTables
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 # What a cell costs (DescriptionModel.cells); `description_costs.py` has the formulas.
 COUNTS = 0  # edges of an undirected multigraph
