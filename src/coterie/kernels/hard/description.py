@@ -67,7 +67,7 @@ def whole_length(model, graph, blocks, upper):
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(forceinline=True, cache=True)
 def shift_part(model, blocks, upper, scratch, part, a, b):
     """Move the part from block a to block b in all statistics; labels are not changed."""
     sizes, free, scalars = blocks.sizes, blocks.free, blocks.scalars
@@ -170,7 +170,7 @@ def shift_degrees(blocks, scratch, part, a, b):
         degree_counts[a, c] = 0
 
 
-@njit(nogil=True, cache=True)
+@njit(forceinline=True, cache=True)
 def change_of(model, blocks, upper, scratch, part, a, b):
     """Return how the description length changes if the part moves from a to b."""
     if model.cells != COUNTS:

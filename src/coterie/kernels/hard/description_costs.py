@@ -146,7 +146,7 @@ def communities_cost(model, B, inside):
     return cost
 
 
-@njit(nogil=True, cache=True)
+@njit(forceinline=True, cache=True)
 def join_cost(model, blocks, scratch, part, a, b):
     """Return the cost of adding the part, which was taken out of block a, to block b."""
     sizes, scalars = blocks.sizes, blocks.scalars
@@ -342,7 +342,7 @@ def count_rises(model, blocks, scratch, a, b, sign):
         fill_row_rises(model, blocks, scratch, b)
 
 
-@njit(nogil=True, cache=True)
+@njit(forceinline=True, cache=True)
 def node_cost(model, blocks, scratch, part, a, b):
     """Return `join_cost` of a node; MULTISETS uses Scratch.rises."""
     if model.cells != MULTISETS:
@@ -382,7 +382,7 @@ def node_cost(model, blocks, scratch, part, a, b):
     return cost
 
 
-@njit(nogil=True, cache=True)
+@njit(forceinline=True, cache=True)
 def node_costs(model, blocks, scratch, part, a, count):
     """Fill Scratch.costs[:count] (OUT): `node_cost` of a node for each of Scratch.candidates, of
     which the first is its own block a.
@@ -470,7 +470,7 @@ def block_costs(model, blocks, scratch, part, a, count):
         scratch.costs[i] = cost
 
 
-@njit(nogil=True, cache=True)
+@njit(forceinline=True, cache=True)
 def cells_change(model, blocks, scratch, part, a, b):
     """Return the difference of two `join_cost`, those of b and of a, in one loop: COUNTS."""
     t, x, touched, cells = model.tables, scratch.x, scratch.touched, blocks.cells

@@ -111,13 +111,13 @@ def upper_change(model, blocks, upper, scratch, part, a, b):
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(forceinline=True, cache=True)
 def next_part(upper):
     """Forget what `group_change` has computed, for another part or other statistics."""
     upper.known[len(upper.changes)] += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(forceinline=True, cache=True)
 def group_change(model, blocks, upper, scratch, part, a, b):
     """Return `upper_change`, computed once per part for all blocks b of a group.
 
@@ -133,7 +133,7 @@ def group_change(model, blocks, upper, scratch, part, a, b):
     return upper.changes[C]
 
 
-@njit(nogil=True, cache=True)
+@njit(forceinline=True, cache=True)
 def upper_relief(model, blocks, upper, scratch, part, a):
     """Return the most that the levels above can gain when the part moves from block a to a block
     that is not empty: what its edges cost in the cells of a's groups.

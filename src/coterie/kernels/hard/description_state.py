@@ -156,7 +156,7 @@ def fill_statistics(model, graph, blocks):
             scalars[BLOCKS] += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(forceinline=True, cache=True)
 def node_part(graph, labels, v, scratch):
     """Fill the profile of node v; return its Part."""
     x, touched, K = scratch.x, scratch.touched, len(scratch.marked)

@@ -71,7 +71,7 @@ def join_bounds(K: int) -> JoinBounds:
     return JoinBounds(np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K))
 
 
-@njit(nogil=True, cache=True)
+@njit(forceinline=True, cache=True)
 def list_candidates(graph, blocks, scratch, v, m, state, reach):
     """List blocks that node v may join, its own first; return (state, how many).
 
