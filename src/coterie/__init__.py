@@ -50,10 +50,9 @@ if TYPE_CHECKING:
     from coterie.base.progress import Progress as Progress
     from coterie.data import Graph as Graph
     from coterie.data import Ratings as Ratings
-    from coterie.data.attributes import Attributes as Attributes
-    from coterie.data.attributes import read_attributes as read_attributes
-    from coterie.data.features import FeatureTable as FeatureTable
-    from coterie.data.features import read_features as read_features
+    from coterie.data.node_table import NodeTable as NodeTable
+    from coterie.data.node_table import read_attributes as read_attributes
+    from coterie.data.node_table import read_features as read_features
     from coterie.data.readers import read_bipartite as read_bipartite
     from coterie.data.readers import read_graph as read_graph
     from coterie.data.readers import read_ratings as read_ratings
@@ -74,10 +73,8 @@ _MODULES = {
     "AdditiveBlockModel": "coterie.models.additive",
     "Anonymizer": "coterie.anonymize.anonymizer",
     "AssumptionWarning": "coterie.base.errors",
-    "Attributes": "coterie.data.attributes",
     "CoterieError": "coterie.base.errors",
     "DaskEngine": "coterie.engine.dask",
-    "FeatureTable": "coterie.data.features",
     "GeneralizedKMeans": "coterie.models.hard.estimator",
     "compare_models": "coterie.models.hard.description.comparison",
     "Graph": "coterie.data",
@@ -86,6 +83,7 @@ _MODULES = {
     "LocalEngine": "coterie.engine",
     "MCMMSBM": "coterie.models.soft.mcmmsbm",
     "MMSBM": "coterie.models.soft.mmsbm",
+    "NodeTable": "coterie.data.node_table",
     "Policy": "coterie.anonymize.policy",
     "PolicyRefusedError": "coterie.base.errors",
     "PrivateSketch": "coterie.anonymize.private.sketch",
@@ -97,9 +95,9 @@ _MODULES = {
     "align": "coterie.models.align",
     "load_recommender": "coterie.recommend.model_file",
     "load_sketch": "coterie.anonymize.private.sketch",
-    "read_attributes": "coterie.data.attributes",
+    "read_attributes": "coterie.data.node_table",
     "read_bipartite": "coterie.data.readers",
-    "read_features": "coterie.data.features",
+    "read_features": "coterie.data.node_table",
     "read_graph": "coterie.data.readers",
     "read_ratings": "coterie.data.readers",
     "write_graph": "coterie.data.writers",

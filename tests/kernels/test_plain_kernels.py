@@ -188,7 +188,7 @@ def test_attributes_directions_weights_and_sides(compared):
     from coterie.anonymize.draw.bipartite import BipartiteModel
     from coterie.anonymize.kinds.model import KindModel
     from coterie.anonymize.kinds.network import Network
-    from coterie.data.attributes import Attributes
+    from coterie.data.node_table import NodeTable
 
     rng = np.random.default_rng(0)
     skeleton = random_graph(60, 150, 10)
@@ -196,7 +196,7 @@ def test_attributes_directions_weights_and_sides(compared):
     label = (np.arange(60) % 3).astype(np.int32)
     classes = Classes(label, label)
     columns = {"team": [f"t{i % 2}" for i in range(60)], "age": np.arange(60) % 9}
-    table = Attributes.from_columns(skeleton, range(60), columns)
+    table = NodeTable.from_columns(skeleton, range(60), columns)
     directed = ct.Graph.from_edges(source, target, n_nodes=60, directed=True)
     weighted = ct.Graph.from_edges(source, target, n_nodes=60, weights=source % 4 + 1.0)
     for graph in (directed, weighted):

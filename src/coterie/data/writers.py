@@ -121,8 +121,8 @@ def write_graph(
             "only GraphML holds attributes of nodes", path=path, remedy="write a table of its own"
         )
     if suffix in (".graphml", ".gml"):
-        from coterie.data.gml import write_gml
-        from coterie.data.graphml import write_graphml
+        from coterie.data.formats.gml import write_gml
+        from coterie.data.formats.graphml import write_graphml
 
         with _binary_output(path) as file:
             if suffix == ".graphml":
@@ -258,7 +258,7 @@ def _from_list(column: list[Any]) -> np.ndarray:
 
 
 def _write_parquet(path: PathLike, columns: dict[str, np.ndarray], notes: JsonObject) -> None:
-    from coterie.data.parquet import write_parquet
+    from coterie.data.formats.parquet import write_parquet
 
     with atomic_write(path, "wb") as file:
         write_parquet(columns, file, notes)
