@@ -9,8 +9,8 @@ blocks.
 - `Anonymizer` draws a similar new network, attacks it, and releases it if a `Policy` allows it.
 - `PrivateSketch` makes a differentially private sketch of a network, from which graphs are drawn.
 
-Read data with `read_graph` and `read_ratings`, or make a `Graph` or `Ratings` of arrays. Names are
-loaded when first used, so that `import coterie` is quick.
+Read data with `read_graph`, `read_ratings` and `read_attributes`, or make a `Graph`, `Ratings` or
+`NodeTable` of arrays. Names are loaded when first used, so that `import coterie` is quick.
 
 Examples
 --------
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from coterie.base.progress import Progress as Progress
     from coterie.data import Graph as Graph
     from coterie.data import Ratings as Ratings
+    from coterie.data import datasets as datasets
+    from coterie.data import generators as generators
     from coterie.data.node_table import NodeTable as NodeTable
     from coterie.data.node_table import read_attributes as read_attributes
     from coterie.data.node_table import read_features as read_features
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from coterie.data.readers import read_graph as read_graph
     from coterie.data.readers import read_ratings as read_ratings
     from coterie.data.writers import write_graph as write_graph
+    from coterie.data.writers import write_ratings as write_ratings
     from coterie.engine import LocalEngine as LocalEngine
     from coterie.engine.dask import DaskEngine as DaskEngine
     from coterie.models.additive import AdditiveBlockModel as AdditiveBlockModel
@@ -101,6 +104,19 @@ _MODULES = {
     "read_graph": "coterie.data.readers",
     "read_ratings": "coterie.data.readers",
     "write_graph": "coterie.data.writers",
+    "write_ratings": "coterie.data.writers",
+}
+
+# Public module -> its place
+_PUBLIC_MODULES = {
+    "datasets": "coterie.data.datasets",
+    "generators": "coterie.data.generators",
+}
+
+# Old public name -> the present one
+_RENAMED = {
+    "Attributes": "NodeTable",
+    "FeatureTable": "NodeTable",
 }
 
 
@@ -123,13 +139,18 @@ def _register_renderer(kind: str, module: str, function: str) -> None:
 for _kind, _place in _RENDERERS.items():
     _register_renderer(_kind, *_place)
 
-__all__ = sorted([*_MODULES, "__version__"])
+__all__ = sorted([*_MODULES, *_PUBLIC_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name in _RENAMED:
+        raise AttributeError(f"coterie.{name} is now coterie.{_RENAMED[name]}")
+    if name in _PUBLIC_MODULES:
+        value: Any = import_module(_PUBLIC_MODULES[name])
+    elif name in _MODULES:
+        value = getattr(import_module(_MODULES[name]), name)
+    else:
         raise AttributeError(f"module 'coterie' has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

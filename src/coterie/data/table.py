@@ -424,6 +424,8 @@ def read_table(
     if not cells.is_unicode:
         _say_latin_1(place_name(path))
     rows = cells.rows
+    if not rows and is_list:
+        return Table(place_name(path), None, [], [], cells.unit)
     if not rows:
         raise InputError(
             "has no rows", path=place_name(path), remedy="give a table of ids and columns"

@@ -70,7 +70,20 @@ def write_ratings(ratings: Ratings, path: PathLike) -> None:
     ratings : Ratings
         The ratings.
     path : path-like
-        The file; see `write_table` for the formats.
+        The file: text (.csv, .tsv, …, each also with .gz) or .parquet.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> ratings = ct.Ratings.from_arrays(["ann", "bob"], ["x", "x"], [3, 4.5])
+    >>> with TemporaryDirectory() as folder:
+    ...     ct.write_ratings(ratings, Path(folder) / "r.csv")
+    ...     print((Path(folder) / "r.csv").read_text(), end="")
+    user,item,rating
+    ann,x,3.0
+    bob,x,4.5
     """
     write_table(path, rating_columns(ratings))
 
