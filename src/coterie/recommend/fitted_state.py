@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 from coterie.data import Ratings
+from coterie.data.ids import IdLookup
 from coterie.engine import Engine
 from coterie.models.base import Estimator
 from coterie.models.interaction.estimator import FittedInteractions, like_threshold
 from coterie.recommend.adapter import Adapter
-from coterie.recommend.id_lookup import IdLookup
 from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.registry import adapter_for
 

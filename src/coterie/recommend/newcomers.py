@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from coterie.data import Ratings
+from coterie.data.ids import IdLookup
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.fold_in import node_ratings, with_ratings
-from coterie.recommend.id_lookup import IdLookup
 from coterie.recommend.rating_table import RatingTable, prior_weight
 
 

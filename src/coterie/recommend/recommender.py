@@ -14,6 +14,7 @@ from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import as_generator
 from coterie.data import Ratings
+from coterie.data.ids import IdLookup
 from coterie.engine import Engine
 from coterie.engine.sharded_data import ShardedRatings
 from coterie.models.base import Estimator
@@ -22,7 +23,6 @@ from coterie.recommend.described_nodes import with_described_nodes, without_empt
 from coterie.recommend.explanation import Explanation, explain
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.fold_in import with_ratings
-from coterie.recommend.id_lookup import IdLookup
 from coterie.recommend.interactions import (
     Order,
     as_order,
@@ -155,7 +155,7 @@ class Recommender(Estimator):
             Called with a `Progress` after each iteration.
         **fit_options : dict
             Passed to the `fit` method of the model: `checkpoint`, `resume`, and for "best"
-            `user_features` and `item_features` (`FeatureTable`). Users and items that have
+            `user_features` and `item_features` (`NodeTable`). Users and items that have
             features but no ratings are then predicted from their features.
 
         Returns
