@@ -20,14 +20,12 @@ def measures_table(
     """Return a table of the measures of two graphs."""
     from rich.table import Table
 
-    from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES
+    from coterie.anonymize.figures import measured
 
     table = Table("measure", "original", "published", title=title, title_justify="left")
-    for key, name in MEASURE_NAMES.items():
-        before, after = getattr(original, key), getattr(published, key)
-        if before is not None and after is not None:
-            shown = percent if key in SHARES else counted
-            table.add_row(name, shown(before), shown(after))
+    for figure, before, after in measured(original, published):
+        shown = percent if figure.percent else counted
+        table.add_row(figure.label, shown(before), shown(after))
     table.add_row("largest difference of degree shares (KS)", "", percent(degree_ks))
     return table
 
