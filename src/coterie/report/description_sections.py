@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from coterie.base.number_text import short
 from coterie.data import Graph
 from coterie.report.block_matrix import share, similarity_order
-from coterie.report.charts import Chart, ChartTable, bars, heatmap, histogram, short
+from coterie.report.charts import Chart, ChartTable, bars, heatmap, histogram
 from coterie.report.charts.sunburst import sunburst
 from coterie.report.page import Figure, Panel, Section
 

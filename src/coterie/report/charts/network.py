@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.base.number_text import short
 from coterie.report.charts.drawing import (
     WIDTH,
     Cell,
@@ -18,7 +19,6 @@ from coterie.report.charts.drawing import (
     tag,
     with_tooltip,
 )
-from coterie.report.charts.scales import short
 
 HEIGHT = 400.0
 _LINES_PER_BLOCK = 3
