@@ -111,7 +111,7 @@ def test_list_of_a_user_with_features_only_is_explained() -> None:
     rng = np.random.default_rng(0)
     users, items = np.divmod(rng.permutation(600)[:300], 20)
     ratings = ct.Ratings.from_arrays(users, items, rng.integers(1, 6, 300))
-    table = ct.FeatureTable.from_columns(
+    table = ct.NodeTable.from_columns(
         np.arange(31), {"age": rng.integers(20, 60, 31).astype(float)}
     )
     model = ct.AdditiveBlockModel(n_chains=2, n_sweeps=20, pilot=False)

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from coterie.base.errors import InputError
+from coterie.data.ids import IdLookup
 from coterie.models.rating_model import Contribution, Source
 from coterie.recommend.fitted_state import FittedState
-from coterie.recommend.id_lookup import IdLookup
 
 _EXAMPLES = 3  # items named per group
 _SMALLEST_SHOWN = 0.005  # smaller contributions would be printed as 0.00

@@ -14,10 +14,10 @@ import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.data import Ratings
+from coterie.data.ids import IdLookup
 from coterie.data.negatives import negatives_of_one
 from coterie.data.ratings import NodeRatings
 from coterie.recommend.fitted_state import FittedState
-from coterie.recommend.id_lookup import IdLookup
 from coterie.recommend.interactions import with_added_items
 from coterie.recommend.rating_table import RatingTable, prior_weight
 from coterie.recommend.training_data import NEGATIVES_PER_LIKE

@@ -15,13 +15,13 @@ from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import as_generator
 from coterie.data import Ratings
+from coterie.data.ids import IdLookup
 from coterie.engine import Engine
 from coterie.models.base import Estimator
 from coterie.models.rating_model import RatingModel, RatingPredictor
 from coterie.recommend.explanation import Explanation, explain
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.fold_in import newcomers_alone, with_ratings
-from coterie.recommend.id_lookup import IdLookup
 from coterie.recommend.interactions import (
     Order,
     as_order,
@@ -150,7 +150,7 @@ class Recommender(Estimator):
             Called with a `Progress` after each iteration.
         **fit_options : dict
             Passed to the `fit` method of the model: `checkpoint`, `resume`, and for "best"
-            `user_features` and `item_features` (`FeatureTable`). Users and items that have
+            `user_features` and `item_features` (`NodeTable`). Users and items that have
             features but no ratings are then predicted from their features.
 
         Returns

@@ -16,8 +16,8 @@ import numpy as np
 
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.data import Ratings
-from coterie.data.features import FeatureTable
 from coterie.data.negatives import distinct_negative_pairs
+from coterie.data.node_table import NodeTable
 from coterie.models.base import Estimator
 from coterie.models.declaration import Ability
 
@@ -81,16 +81,16 @@ def without_empty_features(model: Estimator, options: dict[str, Any]) -> dict[st
 def with_described_nodes(ratings: Ratings, options: dict[str, Any]) -> Ratings:
     """Return the ratings with the users and items of the feature tables added to the ids.
 
-    >>> films = FeatureTable.from_columns(["x", "new"], {"year": [1994, 2001]})
+    >>> films = NodeTable.from_columns(["x", "new"], {"year": [1994, 2001]})
     >>> rated = Ratings.from_arrays(["ann"], ["x"], [4])
     >>> with_described_nodes(rated, {"item_features": films}).item_ids.tolist()
     ['x', 'new']
     """
     users, items = (options.get(name) for name in FEATURE_OPTIONS)
-    if isinstance(users, FeatureTable):
+    if isinstance(users, NodeTable):
         _require_common(ratings.user_ids, users.ids, "user")
         ratings = replace(ratings, user_ids=_with_ids(ratings.user_ids, users.ids))
-    if isinstance(items, FeatureTable):
+    if isinstance(items, NodeTable):
         _require_common(ratings.item_ids, items.ids, "item")
         ratings = replace(ratings, item_ids=_with_ids(ratings.item_ids, items.ids))
     return ratings

@@ -17,7 +17,7 @@ from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES, Measures, 
 from coterie.base.number_text import SUPERSCRIPT, figure, percent, short
 from coterie.data import Graph
 from coterie.engine import Engine
-from coterie.report.block_matrix import share
+from coterie.report.block_matrix import pairs_between, share
 from coterie.report.charts import Axis, ChartTable, Series, heatmap, xy
 from coterie.report.charts.drawing import Cell, Chart
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
@@ -237,9 +237,7 @@ def _degrees(answers: SketchAnswers, drawn: Sequence[_Drawn]) -> Figure:
 
 def _blocks(answers: SketchAnswers) -> Figure:
     sizes = np.bincount(answers.labels, minlength=answers.n_blocks).astype(np.float64)
-    pairs = np.outer(sizes, sizes)
-    np.fill_diagonal(pairs, sizes * (sizes - 1) / 2)
-    density = share(np.maximum(answers.block_edges, 0), pairs)
+    density = share(np.maximum(answers.block_edges, 0), pairs_between(sizes))
     order = np.argsort(-sizes, kind="stable")
     names = [str(i + 1) for i in range(answers.n_blocks)]
     table = ChartTable(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests import reference
 
 import coterie as ct
-from coterie.data.features import FeatureColumn
 from coterie.models.additive.cold_start import choose_ridge, expansion_of, node_weights
+from coterie.models.additive.feature_encoding import FeatureColumn
 
 PENALTIES = (1.0, 16.0, np.inf)
 POWERS = (0.0, 1.0)
@@ -93,7 +93,7 @@ class Table:
         self.train = np.flatnonzero(~held_out[v])
         self.u, self.v, self.stars = u, v, stars
         columns = {"kind": np.array(["a", "b", "c"])[self.kind], "year": year}
-        self.items = ct.FeatureTable.from_columns(np.arange(m), columns)
+        self.items = ct.NodeTable.from_columns(np.arange(m), columns)
 
     def errors(self) -> tuple[float, float, ct.Recommender]:
         """Return the RMSE of new items by features, and by the user's offset alone."""

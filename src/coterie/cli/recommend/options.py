@@ -16,10 +16,10 @@ from coterie.cli.session import Session
 if TYPE_CHECKING:
     import numpy as np
 
-    from coterie.data.features import FeatureTable
+    from coterie.data.ids import IdLookup
+    from coterie.data.node_table import NodeTable
     from coterie.data.titles import Titles
     from coterie.models.base import Estimator
-    from coterie.recommend.id_lookup import IdLookup
     from coterie.recommend.recommender import Recommender
 
 
@@ -172,9 +172,9 @@ def make_estimator(
 
 def load_features(
     session: Session, model: ModelName, user_features: Path | None, item_features: Path | None
-) -> dict[str, FeatureTable]:
+) -> dict[str, NodeTable]:
     """Read the feature tables that were given, and say how each column was read."""
-    from coterie.data.features import read_features
+    from coterie.data.node_table import read_features
 
     found = {}
     for name, file in (("user_features", user_features), ("item_features", item_features)):

@@ -12,7 +12,7 @@ from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Ratings
-from coterie.data.features import FeatureEncoding, FeatureTable
+from coterie.data.node_table import NodeTable
 from coterie.engine import Engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.resolve import running_engine
@@ -29,6 +29,7 @@ from coterie.models.additive.chains import (
 )
 from coterie.models.additive.checkpoint import KIND, AdditiveFitState
 from coterie.models.additive.cold_start import ColdStart, with_cold_nodes
+from coterie.models.additive.feature_encoding import FeatureEncoding
 from coterie.models.additive.node_features import NodeFeatures
 from coterie.models.additive.predict import own_level_probabilities, pair_distributions
 from coterie.models.additive.predictor import AdditivePredictor
@@ -261,8 +262,8 @@ class AdditiveBlockModel(RatingModel):
         engine: str | Engine = "local",
         callback: Callback = silent,
         *,
-        user_features: FeatureTable | None = None,
-        item_features: FeatureTable | None = None,
+        user_features: NodeTable | None = None,
+        item_features: NodeTable | None = None,
         checkpoint: str | PathLike[str] | None = None,
         checkpoint_every: int = 1,
         resume: bool = False,
@@ -280,7 +281,7 @@ class AdditiveBlockModel(RatingModel):
             `LocalEngine` or `DaskEngine`.
         callback : callable, optional
             Called with a `Progress` after every round of `keep_every` sweeps.
-        user_features, item_features : FeatureTable, optional
+        user_features, item_features : NodeTable, optional
             Side information about users and items, such as age or genres. Offsets and factors are
             regressed on it, so that users and items with few or no ratings are predicted from it.
         checkpoint : str or path-like, optional
@@ -431,8 +432,8 @@ class AdditiveBlockModel(RatingModel):
     def _chain_inputs(
         self,
         ratings: Ratings,
-        user_features: FeatureTable | None,
-        item_features: FeatureTable | None,
+        user_features: NodeTable | None,
+        item_features: NodeTable | None,
     ) -> ChainInputs:
         """Return the inputs that all chains share: sizes, ratings, features, use of presence."""
         self.user_encoding_ = FeatureEncoding.of(user_features, ratings.user_ids, "user")
