@@ -63,7 +63,8 @@ if TYPE_CHECKING:
     from coterie.models.additive import AdditiveBlockModel as AdditiveBlockModel
     from coterie.models.align import align as align
     from coterie.models.hard.description.comparison import compare_models as compare_models
-    from coterie.models.hard.estimator import GeneralizedKMeans as GeneralizedKMeans
+    from coterie.models.hard.block_model import BlockModel as BlockModel
+    from coterie.models.hard.k_means import GeneralizedKMeans as GeneralizedKMeans
     from coterie.models.soft.mcmmsbm import MCMMSBM as MCMMSBM
     from coterie.models.soft.mmsbm import MMSBM as MMSBM
     from coterie.recommend.model_file import load_recommender as load_recommender
@@ -75,10 +76,11 @@ _MODULES = {
     "Anonymizer": "coterie.anonymize.anonymizer",
     "AssumptionWarning": "coterie.base.errors",
     "Attributes": "coterie.data.attributes",
+    "BlockModel": "coterie.models.hard.block_model",
     "CoterieError": "coterie.base.errors",
     "DaskEngine": "coterie.engine.dask",
     "FeatureTable": "coterie.data.features",
-    "GeneralizedKMeans": "coterie.models.hard.estimator",
+    "GeneralizedKMeans": "coterie.models.hard.k_means",
     "compare_models": "coterie.models.hard.description.comparison",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",

@@ -166,6 +166,24 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Optional:
+    """A value, or None.
+
+    >>> Optional(Integer(1)).accepts(None), str(Optional(Integer(1)))
+    (True, 'an integer of at least 1, or None')
+    """
+
+    value: Constraint
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether it is None or an accepted value."""
+        return value is None or self.value.accepts(value)
+
+    def __str__(self) -> str:
+        return f"{self.value}, or None"
+
+
+@dataclass(frozen=True)
 class Anything:
     """Values that the model checks itself, because what is allowed depends on the data."""
 
