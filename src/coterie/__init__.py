@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from coterie.engine.dask import DaskEngine as DaskEngine
     from coterie.models.additive import AdditiveBlockModel as AdditiveBlockModel
     from coterie.models.align import align as align
-    from coterie.models.hard.description.comparison import compare_models as compare_models
     from coterie.models.hard.block_model import BlockModel as BlockModel
+    from coterie.models.hard.description.comparison import compare_models as compare_models
     from coterie.models.hard.k_means import GeneralizedKMeans as GeneralizedKMeans
     from coterie.models.soft.mcmmsbm import MCMMSBM as MCMMSBM
     from coterie.models.soft.mmsbm import MMSBM as MMSBM

@@ -25,7 +25,7 @@ from coterie.engine.sharded_data import open_shards
 from coterie.engine.sharding import shard_graph, shard_ratings
 from coterie.kernels.soft.em import Shard
 from coterie.models.additive.estimator import AdditiveBlockModel
-from coterie.models.hard.estimator import GeneralizedKMeans
+from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.objectives.sharded import ShardedObjective, row_block
 from coterie.models.soft.column_blocked_problem import narrow, take

@@ -31,7 +31,6 @@ from coterie.base.errors import (
     PolicyRefusedError,
 )
 from coterie.base.json_values import as_json
-from coterie.base.lazy_modules import delay_submodules_of_numpy, leave_out_drawing_of_igraph
 from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
 from coterie.cli.dry_run import preview
@@ -42,7 +41,7 @@ from coterie.cli.reading_options import (
     reading_parameters,
     take_reading_options,
 )
-from coterie.kernels.numba.compile_events import background_compiling, watch_compilations
+from coterie.kernels.numba.cache import watch_compilations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,24 +64,22 @@ _OPTION_NAMES = {
     "n_groups": "groups",
     "n_init": "runs",
     "n_sweeps": "iterations",
+    "move_score": "score",
     "negatives_per_rating": "negatives",
+    "nested": "blocks nested",
     "rng": "seed",
     "weight_model": "weights",
     "weighted": "objective weighted",
 }
 _PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
+_BLOCK_MODEL = re.compile(r'`BlockModel\("([a-z-]+)"(, nested=True)?\)`')
+_K_MEANS = re.compile(r'`GeneralizedKMeans\((\d+)(?:, objective="([a-z-]+)")?\)`')
 
 _ADDRESS_SPACE = 1_000_000_000  # bytes; with 0.7 GB, loading and compiling fail
-_BEFORE_NUMPY = ("app", "serve")  # commands that choose the threads of BLAS before it is loaded
 _COMPILING = "compiling (slow only the first time)"
-_LONG = 3.0  # seconds of uncompiled code that are worth a remark
 _COMPILES_ONCE = (
-    "compiling numerical code for this computer; this happens once "
+    "compiling numerical code, once; this takes up to a minute "
     "(`coterie warmup` does it for all commands)"
-)
-_COMPILES_IN_BACKGROUND = (
-    "compiling numerical code in the background, once, for faster runs later "
-    "(COTERIE_BACKGROUND=off turns it off)"
 )
 _SEED_HELP = "Random seed. The same seed gives the same result, for any number of threads."
 
@@ -266,12 +263,12 @@ def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callab
             given.pop("debug"),
             reading=take_reading_options(given, added),
         )
-        plan = run.__module__.removeprefix("coterie.cli.")
-        with exit_codes(session), remarks(session), compile_notice(session, plan):
+        with (
+            exit_codes(session),
+            remarks(session),
+            watch_compilations(lambda _: session.say(_COMPILES_ONCE)),
+        ):
             _check_address_space()
-            if plan not in _BEFORE_NUMPY:
-                delay_submodules_of_numpy()
-                leave_out_drawing_of_igraph()
             check_outputs(given, names)
             if not session.reading.dry_run:
                 _check_required(given, required, names)
@@ -343,28 +340,6 @@ def remarks(session: Session) -> Iterator[None]:
 
 
 @contextmanager
-def compile_notice(session: Session, plan: str = "") -> Iterator[None]:
-    """Say once why a command waits, as soon as it begins to compile.
-
-    Helpers compile the kernels of `plan` with it. At the end, say if much time was spent in kernels
-    that were not compiled."""
-    with (
-        watch_compilations(lambda _: session.say(_COMPILES_ONCE)),
-        background_compiling(lambda: session.say(_COMPILES_IN_BACKGROUND), plan),
-    ):
-        yield
-        dispatch = sys.modules.get("coterie.kernels.numba.dispatch")
-        if dispatch:
-            dispatch.finish_background()
-    seconds = dispatch.seconds_uncompiled() if dispatch else 0.0
-    if seconds > _LONG and _COMPILES_IN_BACKGROUND not in session._said:
-        session.say(
-            f"{seconds:.0f} s were spent in code that is not compiled; after `coterie warmup` "
-            "later runs are faster"
-        )
-
-
-@contextmanager
 def exit_codes(session: Session) -> Iterator[None]:
     """Turn errors into a message and an exit code; the only place that does."""
     try:
@@ -394,7 +369,17 @@ def spell_options(message: str) -> str:
     'use fewer blocks, for example --blocks 20, or set --force'
     >>> spell_options("set `weighted=True` to read column 3")
     'set --objective weighted to read column 3'
+    >>> spell_options('try `BlockModel("communities")`')
+    'try --objective communities with --blocks auto'
     """
+    message = _BLOCK_MODEL.sub(
+        lambda call: f"--objective {call[1]} with --blocks {'nested' if call[2] else 'auto'}",
+        message,
+    )
+    message = _K_MEANS.sub(
+        lambda call: f"--blocks {call[1]}" + (f" with --objective {call[2]}" if call[2] else ""),
+        message,
+    )
 
     def option(match: re.Match[str]) -> str:
         name = _OPTION_NAMES.get(match[1], match[1]).replace("_", "-")

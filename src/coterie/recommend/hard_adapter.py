@@ -16,7 +16,7 @@ from coterie.base.array_checks import ArrayError, check_array
 from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
-from coterie.models.hard.estimator import GeneralizedKMeans
+from coterie.models.hard.clustering import HardClustering
 from coterie.recommend.adapter import (
     Contribution,
     GroupPair,
@@ -30,7 +30,7 @@ from coterie.recommend.registry import register_adapter
 _SMOOTHING = 1.0  # ratings of the whole table added to each pair of blocks
 
 
-@register_adapter(GeneralizedKMeans)
+@register_adapter(HardClustering)
 @dataclass(frozen=True)
 class HardAdapter:
     """One block per user and per item, and how often each rating occurs in each cell."""
@@ -43,7 +43,7 @@ class HardAdapter:
 
     @classmethod
     def from_model(cls, model: Any, ratings: Ratings) -> Self:
-        users, items = np.asarray(model.user_labels_), np.asarray(model.item_labels_)
+        users, items = map(np.asarray, model.labels_)
         k, l = int(users.max()) + 1, int(items.max()) + 1  # noqa: E741
         R = len(ratings.values)
         cell = (users[ratings.users] * l + items[ratings.items]).astype(np.int64) * R

@@ -122,7 +122,7 @@ def _named_model(name: str) -> _NamedModel:
         }
         return _NamedModel(AdditiveBlockModel(), parameters)
     if name == "hard":
-        from coterie.models.hard.estimator import GeneralizedKMeans
+        from coterie.models.hard.k_means import GeneralizedKMeans
 
         parameters = {"groups": "n_blocks", "iterations": "max_iter", "runs": "n_init"}
         hard = GeneralizedKMeans(n_blocks=(15, 15), objective="ratings", search="paper")

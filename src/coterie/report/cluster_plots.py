@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from coterie.data import Graph
+from coterie.models.hard.clustering import HardClustering
 from coterie.report.charts.drawing import WIDTH
 from coterie.report.charts.network import HEIGHT, block_picture
 from coterie.report.charts.network_drawing import MOST_NODES, largest_blocks, picture_of
@@ -22,13 +23,13 @@ _ACCENT = "#e07a1f"
 
 
 def write_plot(
-    model: Any, path: str | PathLike[str], *, graph: Graph | None = None, title: str = ""
+    model: HardClustering, path: str | PathLike[str], *, graph: Graph | None = None, title: str = ""
 ) -> None:
-    """Draw a fitted GeneralizedKMeans: the network, the convergence and the block matrix.
+    """Draw a fitted hard clustering: the network, the convergence and the block matrix.
 
     Parameters
     ----------
-    model : GeneralizedKMeans
+    model : GeneralizedKMeans or BlockModel
         The fitted model.
     path : str or path-like
         The SVG file to write; it appears complete or not at all.
@@ -48,12 +49,12 @@ def write_plot(
             figure.savefig(file, format="svg", metadata={"Date": None})
 
 
-def make_figure(model: Any, *, graph: Graph | None = None, title: str = "") -> Any:
+def make_figure(model: HardClustering, *, graph: Graph | None = None, title: str = "") -> Any:
     """Make the matplotlib figure that `write_plot` writes.
 
     Parameters
     ----------
-    model : GeneralizedKMeans
+    model : GeneralizedKMeans or BlockModel
         The fitted model.
     graph : Graph, optional
         The graph that the model was fitted to, to draw it.
@@ -166,7 +167,7 @@ def _convergence(axes: Any, model: Any) -> None:
     iteration = np.array([h.iteration for h in model.history_])
     entropy = np.array([h.entropy for h in model.history_])
     moved = np.array([h.moved or 0 for h in model.history_])
-    length = minimised_description(model)
+    length = minimised_description(model.facts())
     title = "Entropy after each iteration" if length is None else "Description length at each step"
     axes.set_title(title, loc="left", color=_INK)
     axes.plot(iteration, entropy, color=_INK, linewidth=1.6)
@@ -226,7 +227,7 @@ def _density(model: Any) -> tuple[np.ndarray, str]:
         mean = np.divide(edges @ places, pairs, out=np.zeros(pairs.shape), where=pairs > 0)
         return mean[np.ix_(_order(mean), _order(mean.T))], "mean level of the rating (1 = lowest)"
     density = np.asarray(model.block_probabilities_)
-    if density.shape[0] == density.shape[1] and hasattr(model, "labels_"):
+    if density.shape[0] == density.shape[1] and not isinstance(model.labels_, tuple):
         order = _order(density)
         return density[np.ix_(order, order)], "share of possible edges"
     return density[np.ix_(_order(density), _order(density.T))], "share of possible pairs"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from coterie.data import Graph, Ratings
+from coterie.models.hard.clustering import HardClustering
+from coterie.models.hard.description.comparison import ComparedModel
+from coterie.models.hard.description.sampling import PosteriorSamples
 from coterie.report import cluster_ratings_report
 from coterie.report.block_matrix import MOST_CELLS
 from coterie.report.charts import (
@@ -32,19 +34,21 @@ _FEW_BLOCKS = 25  # up to here each block has its own bar
 
 
 def render(
-    model: Any,
+    model: HardClustering,
     data: Graph | Ratings,
     *,
     name: str = "the graph",
     titles: Mapping[str, str] | None = None,
     assumed: Sequence[str] = (),
     spell: Callable[[str], str] | None = None,
+    samples: PosteriorSamples | None = None,
+    compared: Sequence[ComparedModel] = (),
 ) -> str:
-    """Render the report of a fitted GeneralizedKMeans as one HTML file.
+    """Render the report of a fitted hard clustering as one HTML file.
 
     Parameters
     ----------
-    model : GeneralizedKMeans
+    model : GeneralizedKMeans or BlockModel
         The fitted model.
     data : Graph or Ratings
         The data that it was fitted to.
@@ -57,6 +61,10 @@ def render(
     spell : callable, optional
         Rewrites sentences that name parameters between backticks, for example as options of the
         command line. By default, only the backticks are removed.
+    samples : PosteriorSamples, optional
+        Partitions from the posterior, to show how certain the blocks are.
+    compared : sequence of ComparedModel, default=()
+        A comparison of models of the same graph.
 
     Returns
     -------
@@ -72,7 +80,7 @@ def render(
     if spell is not None:
         said = tuple(map(spell, summary_of_graph.explanation))
         summary_of_graph = replace(summary_of_graph, explanation=said)
-    return write(compose(summary_of_graph, description_sections(model, data)))
+    return write(compose(summary_of_graph, description_sections(model, data, samples, compared)))
 
 
 def compose(summary: ClusterSummary, more: Sequence[Section] = ()) -> Page:

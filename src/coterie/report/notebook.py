@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from coterie.models.hard.clustering import HardClustering
 from coterie.report.charts import short
 from coterie.report.charts.drawing import Chart, template
 from coterie.report.shared_sections import convergence, yes_no
@@ -39,11 +40,12 @@ def fragment(model: Any) -> str | None:
 
 def _facts(model: Any) -> list[tuple[str, str]]:
     facts = [("entropy", f"{float(model.entropy_):,.1f} nats")]
-    for name in ("labels_", "user_labels_", "item_labels_"):
-        labels = getattr(model, name, None)
-        if labels is not None:
-            side = name.removesuffix("labels_").strip("_")
-            facts.append((f"{side} blocks".strip(), f"{len(np.unique(labels)):,}"))
+    if isinstance(model, HardClustering):
+        two = isinstance(model.labels_, tuple)
+        sides = (
+            zip(("user ", "item "), model.labels_, strict=True) if two else [("", model.labels_)]
+        )
+        facts += [(f"{side}blocks", f"{len(np.unique(labels)):,}") for side, labels in sides]
     for name in ("memberships_", "user_memberships_", "item_memberships_"):
         memberships = getattr(model, name, None)
         if memberships is not None:

@@ -19,7 +19,7 @@ from coterie.data.generators import (
     stochastic_block_model,
 )
 from coterie.engine import LocalEngine
-from coterie.models.hard.estimator import GeneralizedKMeans
+from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.search import agglomerate as agglomeration
 from coterie.models.hard.search import auto_k, best, checked_moves

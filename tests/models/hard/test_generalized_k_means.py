@@ -273,7 +273,7 @@ def test_default_search_rejects_what_it_does_not_support_before_any_work(
     def work(*arguments):
         raise AssertionError("work has started")
 
-    monkeypatch.setattr("coterie.models.hard.estimator.running_engine", work)
+    monkeypatch.setattr("coterie.models.hard.clustering.running_engine", work)
     with pytest.raises(InputError, match=f'{message}.*use `engine="local"`'):
         ct.GeneralizedKMeans(**{"n_blocks": 2, **parameters}).fit(karate(), **options)
 

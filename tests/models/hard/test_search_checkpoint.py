@@ -90,7 +90,7 @@ def saves(monkeypatch, stop_at: int | None) -> list[int]:
         if count[0] == stop_at:
             raise PowerCutError
 
-    for place in ("coterie.models.hard.checkpoint", "coterie.models.hard.estimator"):
+    for place in ("coterie.models.hard.checkpoint", "coterie.models.hard.clustering"):
         monkeypatch.setattr(f"{place}.save_fit", counted)
     return count
 

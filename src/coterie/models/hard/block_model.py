@@ -1,4 +1,4 @@
-"""BlockModel: blocks, their number, a hierarchy or the model itself, chosen by description length."""
+"""BlockModel: blocks, their number, a hierarchy or the model, chosen by description length."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ from coterie.models.hard.checkpoint import ChosenBlocks, save_fit, search_saver
 from coterie.models.hard.clustering import FitJob, HardClustering
 from coterie.models.hard.description.choice import (
     CHOICES,
-    NESTED,
     choose_description,
     description_length_of_result,
     graph_objective,
@@ -42,14 +41,13 @@ from coterie.models.hard.description.directed_weighted import (
     DIRECTED,
     cell_data,
     cell_description_length,
-    shortest_cell_description,
 )
 from coterie.models.hard.description.sampling import PosteriorSamples, sample_partitions
 from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.models.hard.k_means import merging_start
 from coterie.models.hard.memory import check_memory
 from coterie.models.hard.objectives import OBJECTIVES, BlockObjective, objective_for
-from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.objectives.interface import Labels
 from coterie.models.hard.search import SearchResult, auto_k
 from coterie.models.hard.search.runs import SearchSettings, SearchTask
 from coterie.models.hard.validation import check_block_model
@@ -311,18 +309,7 @@ class BlockModel(HardClustering):
         return compare_models(self._graph(), rng=self.rng, engine=engine, callback=callback)
 
     def assumptions(self, data: Graph | Ratings) -> list[str]:
-        """Say in sentences what the model assumes about the data, and where the search started.
-
-        Parameters
-        ----------
-        data : Graph or Ratings
-            The data that the model was fitted to.
-
-        Returns
-        -------
-        list of str
-            One sentence or more per entry.
-        """
+        """Say in sentences what the model assumes about the data, and where the search started."""
         sentences = [model_assumption(self._fitted_model(), self.weight_model)]
         if self.model == "auto":
             sentences.append(model_assumption("auto"))
@@ -350,7 +337,7 @@ class BlockModel(HardClustering):
         )
 
     def _start_sentence(self) -> str:
-        return f"{merging_start(self.n_init)}; another seed can give a slightly different one."
+        return f"{merging_start(self.n_init)}; another seed can give a slightly different result."
 
     @property
     def _blocks_chosen(self) -> bool:
@@ -364,7 +351,7 @@ class BlockModel(HardClustering):
         return Graph if known is None else known.data
 
     def _fitted_model(self) -> str:
-        return vars(self).get("model_", self.model)
+        return str(vars(self).get("model_", self.model))
 
     def _edge_model(self) -> str:
         return graph_objective(self._fitted_model(), self.weight_model)
@@ -485,31 +472,13 @@ class BlockModel(HardClustering):
             self.block_weights_ = mean_weights(job.data, found.labels)
         self.run_entropies_ = [entropy]
 
-    def _compile_search(self, job: FitJob, tiny: Objective) -> None:
-        rng = np.random.default_rng(0)
-        real = self.weight_model != COUNTS
-        if not real and not self._settings().is_best or self._data_type() is not Graph:
-            self._choose_number(replace(job))
-            self._compile_entropy(job)
-        elif real or self.model in DIRECTED:
-            weights = np.arange(1.0, 7.0) if real else None
-            graph = self._tiny_graph(weights, self.model in DIRECTED)
-            shortest_cell_description(
-                self.model, graph, weights=self.weight_model, rng=rng, engine=job.engine
-            )
-        else:
-            assert isinstance(tiny, BlockObjective)
-            choose_description(
-                "simple", tiny, self._tiny_graph(), rng=rng, engine=job.engine, nested=self.nested
-            )
-
 
 class SearchedBlockModel(BlockModel):
     """A `BlockModel` whose search for the lowest entropy has the settings of `GeneralizedKMeans`.
 
     `coterie cluster --blocks auto` has options for it, such as ``--search paper``: the number of
-    blocks is chosen by description length, and Generalized k-means then finds the blocks from random
-    labels.
+    blocks is chosen by description length, and Generalized k-means then finds the blocks from
+    random labels.
 
     Parameters
     ----------

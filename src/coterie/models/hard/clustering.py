@@ -27,7 +27,6 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
-from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.data_digest import data_digest, digest
 from coterie.models.foreign_data import as_graph, node_names
 from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, seed_name
@@ -37,20 +36,17 @@ from coterie.models.hard.graph_results import GraphResults
 from coterie.models.hard.objectives import (
     BlockObjective,
     GaussianObjective,
-    ShardedObjective,
     make_objective,
     objective_for,
 )
 from coterie.models.hard.objectives.gaussian import nearest_centre
 from coterie.models.hard.objectives.interface import Labels, Objective
-from coterie.models.hard.objectives.sharded import distribute
 from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult
-from coterie.models.hard.search.runs import SearchSettings, SearchTask, run_all, run_once
+from coterie.models.hard.search.runs import SearchSettings, SearchTask, run_all
 from coterie.models.hard.validation import block_counts, given_labels
-from coterie.models.smallest_data import smallest_like, worth_compiling_for
+from coterie.models.smallest_data import smallest_like
 
-_TINY = 6  # nodes of the graph on which kernels are compiled
 _MAY_CHANGE_ON_RESUME = ("max_iter", "tol")  # of search="paper"
 RENAMED = {  # attributes of earlier versions
     "user_labels_": "labels_[0]",
@@ -97,6 +93,7 @@ class HardClustering(GraphResults):
     converged_: bool
     locally_optimal_: bool
     seconds_: float
+    n_features_in_: int  # of points
     n_init: int
     min_block_size: int
     connected: bool
@@ -322,6 +319,21 @@ class HardClustering(GraphResults):
             no_validation=not points,
         )
 
+    @abstractmethod
+    def assumptions(self, data: Any) -> list[str]:
+        """Say in sentences what the model assumes about the data, and where the search started.
+
+        Parameters
+        ----------
+        data : Graph, Ratings or array of points
+            The data that the model was fitted to.
+
+        Returns
+        -------
+        list of str
+            One sentence or more per entry.
+        """
+
     # what the two classes decide
 
     @abstractmethod
@@ -331,10 +343,6 @@ class HardClustering(GraphResults):
     @abstractmethod
     def _search(self, job: FitJob) -> None:
         """Find the blocks and set the fitted attributes."""
-
-    @abstractmethod
-    def _compile_search(self, job: FitJob, tiny: Objective) -> None:
-        """Run the search on a tiny objective."""
 
     @abstractmethod
     def _check_cluster(self) -> None:
@@ -389,9 +397,6 @@ class HardClustering(GraphResults):
             )
             job = FitJob(objective, data, state or HardFitState(rng), file, driver, callback)
             self._prepare(job)
-            if worth_compiling_for(data):
-                callback(Progress("compiling", 0))
-                self._compile(job)
             job.began = time.perf_counter()
             self._search(job)
 
@@ -441,34 +446,6 @@ class HardClustering(GraphResults):
         job.callback(Progress("checking", 0, entropy=chosen.entropy))
         self._set_results(task, chosen)
         self.run_entropies_ = [run.entropy for run in job.state.finished]
-
-    def _compile(self, job: FitJob) -> None:
-        """Run a tiny fit so that Numba compiles the kernels; all block models share them."""
-        score = job.objective.score
-        if isinstance(job.objective, GaussianObjective):
-            tiny = make_objective("gaussian", np.arange(_TINY * 1.0)[:, None], score)
-        else:
-            tiny = make_objective("simple", self._tiny_graph(), score)
-        with always_compiled(), LocalEngine(1) as engine:
-            if isinstance(job.objective, ShardedObjective):
-                tiny = distribute(tiny, engine)
-            state = HardFitState(np.random.default_rng(0))
-            self._compile_search(
-                FitJob(tiny, job.data, state, RunCheckpoint(KIND), engine, silent), tiny
-            )
-
-    @staticmethod
-    def _tiny_graph(weights: np.ndarray | None = None, directed: bool = False) -> Graph:
-        """Return a ring."""
-        ring = np.arange(_TINY)
-        return Graph.from_edges(ring, (ring + 1) % _TINY, weights=weights, directed=directed)
-
-    def _compile_entropy(self, job: FitJob) -> None:
-        """Search two blocks on tiny data, once."""
-        settings = replace(self._settings(), max_iter=1, min_block_size=0)
-        task = SearchTask(job.objective, (2,), None, job.engine, silent)
-        scratch = type(self)(**{**self.get_params(), "connected": False, "min_block_size": 0})
-        scratch._set_results(task, run_once(task, settings, job.state, job.file)[0])
 
     def _set_results(
         self, task: SearchTask, found: SearchResult, optimal: bool | None = None

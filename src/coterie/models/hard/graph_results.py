@@ -118,10 +118,7 @@ class GraphResults(Estimator):
         {'ann': 0, 'bob': 0}
         """
         names = self._names(graph)
-        if graph is None:
-            copy = self._graph().to_networkx()
-        else:
-            copy = networkx_copy(graph)
+        copy = networkx_copy(self._graph() if graph is None else graph)
         for name, block in zip(names, self.labels_.tolist(), strict=True):
             copy.nodes[name]["block"] = block
         if samples is not None:

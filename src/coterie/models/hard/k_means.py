@@ -25,7 +25,6 @@ from coterie.models.hard.clustering import FitJob, HardClustering
 from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.models.hard.memory import check_memory
 from coterie.models.hard.objectives import OBJECTIVES
-from coterie.models.hard.objectives.interface import Objective
 from coterie.models.hard.search.runs import SearchSettings
 from coterie.models.hard.validation import require_number_of_blocks
 
@@ -161,9 +160,7 @@ class GeneralizedKMeans(HardClustering):
             "connected": Flag(),
             "rng": SEED,
         },
-        abilities=frozenset(
-            {Ability.PREDICT, Ability.CHECKPOINT, Ability.SHARDS, Ability.CLUSTER}
-        ),
+        abilities=frozenset({Ability.PREDICT, Ability.CHECKPOINT, Ability.SHARDS, Ability.CLUSTER}),
         option_names={"n_blocks": "groups", "max_iter": "iterations", "n_init": "runs"},
     )
     _SMALLEST: ClassVar[dict[str, Any]] = {
@@ -220,18 +217,7 @@ class GeneralizedKMeans(HardClustering):
             )
 
     def assumptions(self, data: Graph | Ratings | np.ndarray) -> list[str]:
-        """Say in sentences what the model assumes about the data, and where the search started.
-
-        Parameters
-        ----------
-        data : Graph, Ratings or array of points
-            The data that the model was fitted to.
-
-        Returns
-        -------
-        list of str
-            One sentence or more per entry.
-        """
+        """Say in sentences what the model assumes about the data, and where the search started."""
         return [OBJECTIVES[self.objective].assumption, self._start_sentence()]
 
     def facts(self) -> ClusteringFacts:
@@ -248,7 +234,7 @@ class GeneralizedKMeans(HardClustering):
         )
 
     def _start_sentence(self) -> str:
-        other_seed = "another seed can give a slightly different one"
+        other_seed = "another seed can give a slightly different result"
         if not isinstance(self.init, str):
             start = "The result comes from a search that began with the given labels"
         elif self.search == "paper":
@@ -291,9 +277,6 @@ class GeneralizedKMeans(HardClustering):
 
     def _search(self, job: FitJob) -> None:
         self._minimise_entropy(job, job.n_blocks, job.start)
-
-    def _compile_search(self, job: FitJob, tiny: Objective) -> None:
-        self._compile_entropy(job)
 
 
 def merging_start(n_init: int) -> str:

@@ -31,6 +31,12 @@ def require_number_of_blocks(n_blocks: Any, objective: Any) -> None:
             f"GeneralizedKMeans needs a number of blocks, not {n_blocks!r}",
             remedy=f'use `BlockModel("{name}"{nested})`, which chooses it',
         )
+    if isinstance(objective, str) and objective not in (*OBJECTIVES, *_DESCRIBED_ONLY):
+        raise InputError(
+            f"unknown objective: {objective!r}",
+            remedy=f"choose one of {', '.join(OBJECTIVES)}; BlockModel also has "
+            f"{', '.join(_DESCRIBED_ONLY)}",
+        )
     if isinstance(objective, str) and objective in _DESCRIBED_ONLY:
         fixed = "directed" if objective.startswith("directed") else "degree-corrected"
         raise InputError(
@@ -78,7 +84,7 @@ def check_block_model(model: BlockModel) -> None:
 
 
 def block_counts(
-    n_blocks: int | str | tuple[int, ...], n_elements: tuple[int, ...], min_block_size: int
+    n_blocks: int | tuple[int, ...], n_elements: tuple[int, ...], min_block_size: int
 ) -> tuple[int, ...]:
     """Return the number of blocks per side; one number applies to both sides.
 

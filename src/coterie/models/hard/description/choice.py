@@ -79,7 +79,9 @@ def model_assumption(name: str, weights: str = COUNTS) -> str:
     if weights != COUNTS:
         edges = model_assumption("simple" if name == "weighted" else name)
         edges = edges.replace("; edges have no direction and no weight", "")
-        return f"{edges} The weights of the edges between two blocks have one {weights} distribution."
+        return (
+            f"{edges} The weights of the edges between two blocks have one {weights} distribution."
+        )
     return _ASSUMPTIONS.get(name) or OBJECTIVES[name].assumption
 
 

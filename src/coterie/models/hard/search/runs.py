@@ -114,7 +114,5 @@ def run_once(
             objective.n_elements, n_blocks, fit.rng, settings.min_block_size
         )
         trace = paper.begin(objective, n_blocks, labels)
-    found = paper.run(
-        objective, trace, alpha=settings.alpha, after_iteration=save_if_due, **common
-    )
+    found = paper.run(objective, trace, alpha=settings.alpha, after_iteration=save_if_due, **common)
     return found, trace
