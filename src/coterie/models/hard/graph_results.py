@@ -26,10 +26,10 @@ from coterie.models.hard.new_nodes import join_costs
 from coterie.models.hard.objectives.gaussian import nearest_centre
 
 if TYPE_CHECKING:
-    import matplotlib.figure
     import networkx
 
     from coterie.models.hard.description.sampling import PosteriorSamples
+    from coterie.report.picture import Picture
 
 _AVERAGED = 50  # sampled partitions over which link scores are averaged, at most
 
@@ -326,31 +326,28 @@ class GraphResults(Estimator):
     def _points(self, data: Any) -> np.ndarray:
         """Return points with the features of the fit, checked."""
 
-    def plot(
-        self, path: str | PathLike[str] | None = None, *, title: str = ""
-    ) -> matplotlib.figure.Figure:
+    def plot(self, path: str | PathLike[str] | None = None, *, title: str = "") -> Picture:
         """Draw the network in the colours of the blocks, the convergence and the block matrix.
 
         Parameters
         ----------
         path : str or path-like, optional
-            File to write; the suffix gives the format (svg, png, pdf). By default no file is
-            written.
+            File to write; the suffix gives the format: .svg, or .png, which requires the package
+            resvg_py (`pip install 'coterie[png]'`). By default no file is written.
         title : str, default=""
             A title above the picture.
 
         Returns
         -------
-        matplotlib.figure.Figure
-            The figure, which a notebook shows. Above 3,000 nodes the blocks are drawn instead of
-            the nodes; for ratings there is no drawing of the network.
+        Picture
+            The drawing, which a notebook shows; `save` writes it to a file. Above 3,000 nodes the
+            blocks are drawn instead of the nodes; for ratings there is no drawing of the network.
         """
-        figure: matplotlib.figure.Figure = renderers.render(
-            renderers.CLUSTER_PLOT, self, graph=vars(self).get("graph_"), title=title
-        )
+        data = vars(self).get("ratings_") or self._graph()
+        picture: Picture = renderers.render(renderers.CLUSTER_PLOT, self, data=data, title=title)
         if path is not None:
-            figure.savefig(path)
-        return figure
+            picture.save(path)
+        return picture
 
     def report(self, path: str | PathLike[str] | None = None, *, name: str = "the graph") -> str:
         """Return the report of the clustering as one HTML page.
