@@ -498,9 +498,10 @@ class HardClustering(GraphResults):
         free = ("rng",) if self._settings().is_best else ("rng", *_MAY_CHANGE_ON_RESUME)
         given = {n: v for n, v in self.get_params().items() if n not in free}
         for name, value in given.items():
-            if isinstance(value, np.ndarray | tuple | list):
-                parts = value if isinstance(value, tuple) else [value]
-                given[name] = digest([np.asarray(part) for part in parts])
+            if name == "init" and not isinstance(value, str):
+                given[name] = digest(value if isinstance(value, tuple) else [value])
+            elif isinstance(value, tuple):
+                given[name] = list(value)
         seed = seed_name(self.rng)
         return {"model": type(self).__name__, "data": data_digest(data), "seed": seed, **given}
 
