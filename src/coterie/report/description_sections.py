@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from coterie.base.number_text import short
 from coterie.data import Graph
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.description.comparison import ComparedModel
 from coterie.models.hard.description.sampling import PosteriorSamples
-from coterie.report.block_matrix import share, similarity_order
-from coterie.report.charts import Chart, ChartTable, bars, heatmap, histogram, short
+from coterie.report.block_matrix import density_between, similarity_order
+from coterie.report.charts import Chart, ChartTable, bars, heatmap, histogram
 from coterie.report.charts.drawing import Cell
 from coterie.report.charts.sunburst import sunburst
 from coterie.report.page import Figure, Panel, Section
@@ -77,14 +78,8 @@ def _hierarchy(levels: Sequence[np.ndarray], graph: Graph) -> Section:
 def _matrix(labels: np.ndarray, k: int, graph: Graph) -> Chart:
     """Draw the densities between the blocks of one level."""
     source, target = graph.edges()
-    edges = np.zeros((k, k))
-    np.add.at(edges, (labels[source], labels[target]), 1.0)
-    edges = edges + edges.T
-    np.fill_diagonal(edges, np.diag(edges) / 2)
-    sizes = np.bincount(labels, minlength=k).astype(np.float64)
-    pairs = np.outer(sizes, sizes)
-    np.fill_diagonal(pairs, sizes * (sizes - 1) / 2)
-    density = share(edges, pairs)
+    sizes = np.bincount(labels, minlength=k)
+    density = density_between(labels[source], labels[target], sizes)
     order = similarity_order(density)
     names = [str(b) for b in order]
     return heatmap(

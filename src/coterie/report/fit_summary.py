@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from coterie.base.number_text import short
 from coterie.base.progress import Iteration
 from coterie.data import Graph, Ratings
 from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.report.assumptions import model_assumptions
-from coterie.report.charts import short
 from coterie.report.page import Fact, Section
 from coterie.report.shared_sections import (
     assumptions,

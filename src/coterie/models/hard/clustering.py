@@ -41,10 +41,12 @@ from coterie.models.hard.objectives import (
 )
 from coterie.models.hard.objectives.gaussian import nearest_centre
 from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.predictor import HardPredictor
 from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult
 from coterie.models.hard.search.runs import SearchSettings, SearchTask, run_all
 from coterie.models.hard.validation import block_counts, given_labels
+from coterie.models.rating_model import RatingModel
 from coterie.models.smallest_data import smallest_like
 
 _MAY_CHANGE_ON_RESUME = ("max_iter", "tol")  # of search="paper"
@@ -81,7 +83,7 @@ class FitJob:
         return time.perf_counter() - self.began
 
 
-class HardClustering(GraphResults):
+class HardClustering(GraphResults, RatingModel):
     """A model that puts every node into exactly one block."""
 
     labels_: Any
@@ -306,6 +308,22 @@ class HardClustering(GraphResults):
             """Say the new name of an attribute of earlier versions."""
             new = f"; it is called {RENAMED[name]} now" if name in RENAMED else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{new}")
+
+    def predictor(self, ratings: Ratings) -> HardPredictor:
+        """Return what the model has learned from ratings, as a Recommender uses it.
+
+        Parameters
+        ----------
+        ratings : Ratings
+            The ratings that it was fitted to.
+
+        Returns
+        -------
+        HardPredictor
+            The blocks, and how often each rating occurs in each pair of blocks.
+        """
+        users, items = self.labels_
+        return HardPredictor.of_blocks(users, items, ratings)
 
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn asks about the estimator."""

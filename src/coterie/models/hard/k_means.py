@@ -162,6 +162,8 @@ class GeneralizedKMeans(HardClustering):
         },
         abilities=frozenset({Ability.PREDICT, Ability.CHECKPOINT, Ability.SHARDS, Ability.CLUSTER}),
         option_names={"n_blocks": "groups", "max_iter": "iterations", "n_init": "runs"},
+        renamed={"score": "move_score"},
+        removed=frozenset({"weight_model"}),
     )
     _SMALLEST: ClassVar[dict[str, Any]] = {
         "n_blocks": 1,
