@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from coterie.data import Graph
+from coterie.report.block_matrix import density_between
 from coterie.report.charts.drawing import (
     WIDTH,
     Cell,
@@ -220,16 +221,11 @@ def largest_blocks(graph: Graph, labels: np.ndarray) -> tuple[np.ndarray, np.nda
     ends = np.bincount(labels[source], minlength=k) + np.bincount(labels[target], minlength=k)
     chosen = np.lexsort((-sizes, -ends))[:_BLOCKS]
     chosen = chosen[sizes[chosen] > 0]
-    some = len(chosen)
     row = np.full(k, -1)
-    row[chosen] = np.arange(some)
+    row[chosen] = np.arange(len(chosen))
     a, b = row[labels[source]], row[labels[target]]
     both = (a >= 0) & (b >= 0)
-    edges = np.bincount(a[both] * some + b[both], minlength=some * some).reshape(some, some)
     shown = sizes[chosen].astype(np.float64)
-    pairs = np.outer(shown, shown)
-    np.fill_diagonal(pairs, shown * (shown - 1))
-    if graph.directed:
-        pairs = pairs * 2  # two directed edges per pair are possible
-    density = np.divide(edges + edges.T, pairs, out=np.zeros(pairs.shape), where=pairs > 0)
-    return chosen, shown, density
+    density = density_between(a[both], b[both], shown)
+    # Two directed edges per pair are possible
+    return chosen, shown, density / 2 if graph.directed else density
