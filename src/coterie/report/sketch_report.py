@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.figures import MEASURES
 from coterie.anonymize.private.answers import SketchAnswers
-from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES, Measures, measure
+from coterie.anonymize.utility.measures import Measures, measure
 from coterie.base.number_text import SUPERSCRIPT, figure, percent, short
 from coterie.data import Graph
 from coterie.engine import Engine
-from coterie.report.block_matrix import share
+from coterie.report.block_matrix import pairs_between, share
 from coterie.report.charts import Axis, ChartTable, Series, heatmap, xy
 from coterie.report.charts.drawing import Cell, Chart
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
@@ -237,9 +238,7 @@ def _degrees(answers: SketchAnswers, drawn: Sequence[_Drawn]) -> Figure:
 
 def _blocks(answers: SketchAnswers) -> Figure:
     sizes = np.bincount(answers.labels, minlength=answers.n_blocks).astype(np.float64)
-    pairs = np.outer(sizes, sizes)
-    np.fill_diagonal(pairs, sizes * (sizes - 1) / 2)
-    density = share(np.maximum(answers.block_edges, 0), pairs)
+    density = share(np.maximum(answers.block_edges, 0), pairs_between(sizes))
     order = np.argsort(-sizes, kind="stable")
     names = [str(i + 1) for i in range(answers.n_blocks)]
     table = ChartTable(
@@ -320,12 +319,12 @@ def _measures(
     if not drawn or ladders is None:
         return Section("The drawn networks")
     rows: list[list[Cell]] = []
-    for key, name in MEASURE_NAMES.items():
-        values = [getattr(each.measures, key) for each in drawn]
+    for declared in MEASURES:
+        values = [declared.of(each.measures) for each in drawn]
         if values[0] is None:
             continue
-        shown = percent if key in SHARES else figure
-        row: list[Cell] = [name, shown(float(np.mean(values)))]
+        shown = percent if declared.percent else figure
+        row: list[Cell] = [declared.label, shown(float(np.mean(values)))]
         if len(drawn) > 1:
             low, high = shown(min(values)), shown(max(values))
             row.append("–" if low == high else f"{low} to {high}")
