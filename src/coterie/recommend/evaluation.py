@@ -14,8 +14,7 @@ from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Progress, silent
 from coterie.data import Ratings
 from coterie.data.node_table import NodeTable
-from coterie.engine import Engine
-from coterie.engine.resolve import running_engine
+from coterie.engine import Engine, running_engine
 from coterie.models.base import Estimator
 from coterie.recommend.interactions import Order, as_order
 from coterie.recommend.metrics import (
@@ -259,11 +258,11 @@ def evaluate_split(
     users, items = test.user_ids[test.users], test.item_ids[test.items]
     p = recommender.predict_proba(users, items, engine=engine)
     predict_seconds = time.perf_counter() - clock
-    levels = recommender.adapter_.levels(test.ratings)
+    levels = recommender.predictor_.levels(test.ratings)
     rankings = _rankings(recommender, test, lengths, wanted, engine)
     metrics = Metrics(
         **rating_metrics(p, recommender.values_, levels, test.ratings)._asdict(),
-        entropy=float(getattr(recommender.model_, "entropy_", np.nan)),
+        entropy=float(recommender.model_.entropy_),
         fit_seconds=fit_seconds,
         fit_cpu_seconds=fit_cpu,
         predict_seconds=predict_seconds,

@@ -133,9 +133,9 @@ def test_a_node_without_ratings_is_explained_by_features_and_placed_by_its_first
     total = sum(term.share for term in why.contributions)
     assert total == pytest.approx(rec.predict([5], [item])[0], abs=1e-9)
     number = int(rec.items_.numbers([item])[0])
-    assert rec.adapter_.item_side.is_cold(number)
+    assert rec.predictor_.item_side.is_cold(number)
     before = rec.predict([5], [item])[0]
     rated = ct.Ratings.from_arrays(np.arange(20, 60), np.full(40, item), np.ones(40))
     rec.fold_in(rated)
-    assert not rec.adapter_.item_side.is_cold(number)
+    assert not rec.predictor_.item_side.is_cold(number)
     assert rec.predict([5], [item])[0] < before - 0.3
