@@ -15,7 +15,7 @@ from coterie.base.json_values import JsonObject
 from coterie.data import Graph
 from coterie.models.hard.estimator import GeneralizedKMeans
 from coterie.report.charts import standalone
-from coterie.report.charts.network_drawing import network_drawing
+from coterie.report.charts.network import network_drawing
 from coterie.report.cluster_report import compose, render
 from coterie.report.cluster_summary import summarize
 
