@@ -64,8 +64,9 @@ if TYPE_CHECKING:
     from coterie.engine.dask import DaskEngine as DaskEngine
     from coterie.models.additive.estimator import AdditiveBlockModel as AdditiveBlockModel
     from coterie.models.align import align as align
+    from coterie.models.hard.block_model import BlockModel as BlockModel
     from coterie.models.hard.description.comparison import compare_models as compare_models
-    from coterie.models.hard.estimator import GeneralizedKMeans as GeneralizedKMeans
+    from coterie.models.hard.k_means import GeneralizedKMeans as GeneralizedKMeans
     from coterie.models.soft.mmsbm import MCMMSBM as MCMMSBM
     from coterie.models.soft.mmsbm import MMSBM as MMSBM
     from coterie.recommend.model_file import load_recommender as load_recommender
@@ -76,9 +77,10 @@ _MODULES = {
     "AdditiveBlockModel": "coterie.models.additive.estimator",
     "Anonymizer": "coterie.anonymize.anonymizer",
     "AssumptionWarning": "coterie.base.errors",
+    "BlockModel": "coterie.models.hard.block_model",
     "CoterieError": "coterie.base.errors",
     "DaskEngine": "coterie.engine.dask",
-    "GeneralizedKMeans": "coterie.models.hard.estimator",
+    "GeneralizedKMeans": "coterie.models.hard.k_means",
     "compare_models": "coterie.models.hard.description.comparison",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
@@ -126,6 +128,7 @@ _RENDERERS = {
     renderers.CLUSTER_REPORT: ("coterie.report.cluster_report", "render"),
     renderers.NOTEBOOK: ("coterie.report.notebook", "fragment"),
     renderers.RELEASE: ("coterie.report.release_report", "render"),
+    renderers.RELEASE_NOTEBOOK: ("coterie.report.notebook", "release_fragment"),
 }
 
 

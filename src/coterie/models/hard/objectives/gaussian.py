@@ -64,6 +64,7 @@ class GaussianObjective:
                 f"point {bad[0][0]}, feature {bad[0][1]} is not finite",
                 remedy="remove or replace NaN and infinite values",
             )
+        self.given = self.points
         self.origin = self.points.mean(axis=0) if len(self.points) else 0.0
         self.points = self.points - self.origin  # avoids cancellation in sums of squares
         self.score = score
@@ -144,3 +145,15 @@ class GaussianObjective:
         min_size = float(min_block_size)
         moved, gained = sweep_points(self.points, state.sums, sizes, z, order, min_size)
         return int(moved), float(gained)
+
+
+def nearest_centre(points: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of the nearest centre of each point, and its squared distance.
+
+    >>> nearest_centre(np.array([[0.0], [4.0]]), np.array([[1.0], [4.5]]))
+    (array([0, 1], dtype=int32), array([1.  , 0.25]))
+    """
+    squares = ((points[:, None, :] - centers) ** 2).sum(2)
+    squares[np.isnan(squares)] = np.inf  # the centre of an empty block
+    chosen = squares.argmin(1)
+    return chosen.astype(np.int32), squares[np.arange(len(points)), chosen]
