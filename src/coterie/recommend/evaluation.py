@@ -14,8 +14,7 @@ from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Progress, silent
 from coterie.data import Ratings
 from coterie.data.node_table import NodeTable
-from coterie.engine import Engine
-from coterie.engine.resolve import running_engine
+from coterie.engine import Engine, running_engine
 from coterie.models.base import Estimator
 from coterie.recommend.interactions import Order, as_order
 from coterie.recommend.metrics import (
