@@ -25,12 +25,12 @@ from coterie.engine.sharded_data import open_shards
 from coterie.engine.sharding import shard_graph, shard_ratings
 from coterie.kernels.soft.em import Shard
 from coterie.models.additive.estimator import AdditiveBlockModel
-from coterie.models.hard.estimator import GeneralizedKMeans
+from coterie.models.hard.block_model import BlockModel
+from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.objectives.sharded import ShardedObjective, row_block
 from coterie.models.soft.column_blocked_problem import narrow, take
-from coterie.models.soft.mcmmsbm import MCMMSBM
-from coterie.models.soft.mmsbm import MMSBM
+from coterie.models.soft.mmsbm import MCMMSBM, MMSBM
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +98,8 @@ def test_hard_clustering_of_ratings_on_dask_equals_local(dask: DaskEngine) -> No
         )
         for engine in ("local", dask)
     )
-    assert np.array_equal(here.user_labels_, there.user_labels_)
-    assert np.array_equal(here.item_labels_, there.item_labels_)
+    assert np.array_equal(here.labels_[0], there.labels_[0])
+    assert np.array_equal(here.labels_[1], there.labels_[1])
 
 
 def test_killed_worker_does_not_change_the_result(dask: DaskEngine) -> None:
@@ -168,8 +168,8 @@ def test_best_search_of_ratings_on_dask_equals_local(dask: DaskEngine) -> None:
         GeneralizedKMeans((3, 4), objective="ratings", max_iter=4).fit(ratings, engine=engine)
         for engine in ("local", dask)
     )
-    assert np.array_equal(here.user_labels_, there.user_labels_)
-    assert np.array_equal(here.item_labels_, there.item_labels_)
+    assert np.array_equal(here.labels_[0], there.labels_[0])
+    assert np.array_equal(here.labels_[1], there.labels_[1])
 
 
 def test_best_search_survives_a_killed_worker(dask: DaskEngine) -> None:
@@ -189,8 +189,8 @@ def test_what_needs_one_machine_is_rejected_on_dask(dask: DaskEngine) -> None:
         GeneralizedKMeans(2, search="paper", objective="gaussian").fit(
             np.arange(8.0)[:, None], engine=dask
         )
-    with pytest.raises(InputError, match=r'n_blocks="auto".*does not support the Dask engine'):
-        GeneralizedKMeans("auto").fit(graph_of("simple"), engine=dask)
+    with pytest.raises(InputError, match="does not support the Dask engine"):
+        BlockModel("simple").fit(graph_of("simple"), engine=dask)
 
 
 def test_soft_model_of_sharded_ratings_equals_local(dask: DaskEngine, tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_shards_larger_than_memory_and_shards_of_graphs_are_rejected(
         open_shards(tmp_path / "ratings").load()  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("model", [MMSBM(3, max_iter=12), MCMMSBM(3, samples=5, max_iter=12)])
+@pytest.mark.parametrize("model", [MMSBM(3, max_iter=12), MCMMSBM(3, n_samples=5, max_iter=12)])
 def test_soft_models_on_dask_equal_local(dask: DaskEngine, model: MMSBM) -> None:
     graph, _ = planted_partition(80, 3, mean_degree=8, rng=0)
     ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
@@ -287,7 +287,7 @@ def lose_cluster(model: MMSBM | GeneralizedKMeans, data: object, checkpoint: Pat
 
 MODELS = [
     MMSBM(n_groups=(3, 2), max_iter=12, prior=0.1, rng=4),
-    MCMMSBM(n_groups=(3, 2), samples=5, max_iter=12, rng=4),
+    MCMMSBM(n_groups=(3, 2), n_samples=5, max_iter=12, rng=4),
 ]
 
 

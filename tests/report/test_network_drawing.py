@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.fitted_stand_ins import Clustered
+from tests.support.fitted_stand_ins import with_labels
 
 from coterie.data import Graph
 from coterie.data.generators import planted_partition
 from coterie.report.charts import network_drawing
-from coterie.report.charts.network_drawing import (
+from coterie.report.charts.network import (
     MOST_EDGES,
     MOST_NODES,
     STYLES,
     largest_blocks,
-    picture_of,
+    styles_of_blocks,
 )
 from coterie.report.cluster_report import render
 from coterie.report.network_layout import place_nodes
@@ -95,10 +96,10 @@ def test_every_node_has_the_colour_of_its_block_and_hubs_are_named() -> None:
 
 def test_first_blocks_have_different_styles_and_equal_styles_are_apart() -> None:
     graph, labels = planted(20, 12)
-    picture = picture_of(graph, labels)
-    style = np.array([picture.style[labels == b][0] for b in range(20)])
+    place = place_nodes(graph)
+    style = styles_of_blocks(labels, place)
     assert len(set(style.tolist())) == STYLES
-    centre = np.stack([picture.place[labels == b].mean(0) for b in range(20)])
+    centre = np.stack([place[labels == b].mean(0) for b in range(20)])
     far = np.linalg.norm(centre[:, None] - centre, axis=2)
     for block in range(20):
         nearest = int(np.argsort(far[block])[1])
@@ -107,12 +108,12 @@ def test_first_blocks_have_different_styles_and_equal_styles_are_apart() -> None
 
 def test_edges_above_the_limit_are_left_out_and_counted() -> None:
     graph = planted_partition(400, 2, mean_degree=80, mixing=0.4)[0]
-    picture = picture_of(graph, np.zeros(400, np.int64))
-    assert graph.n_edges > MOST_EDGES == len(picture.source)
-    assert picture.left_out == graph.n_edges - MOST_EDGES
-    model = Clustered(1).fit(graph, np.zeros(400, np.int64))
+    drawn = network_drawing(graph, np.zeros(400, np.int64)).svg
+    left_out = graph.n_edges - MOST_EDGES
+    assert left_out > 0 and len(re.findall(r"M[\d.]+ [\d.]+L", drawn)) == MOST_EDGES
+    model = with_labels(graph, np.zeros(400, np.int64), 1)
     text = render(model, graph)
-    assert f"{picture.left_out:,} of the {graph.n_edges:,} edges" in text
+    assert f"{left_out:,} of the {graph.n_edges:,} edges" in text
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -133,9 +134,9 @@ def test_large_networks_are_drawn_by_their_blocks(directed: bool) -> None:
 
 def test_report_shows_the_network_and_leaves_out_a_large_one() -> None:
     graph, labels = planted(3, 20)
-    html = render(Clustered(3).fit(graph, labels), graph)
+    html = render(with_labels(graph, labels, 3), graph)
     assert html.count('class="chart network nodes"') == 1
     n = MOST_NODES + 1
     large = Graph.from_edges(np.arange(n - 1), np.arange(1, n))
-    html = render(Clustered(1).fit(large, np.zeros(n, np.int64)), large)
+    html = render(with_labels(large, np.zeros(n, np.int64), 1), large)
     assert 'class="chart network nodes"' not in html

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from coterie.anonymize.draw.bipartite import check_sides, find_sides
-from coterie.anonymize.draw.clustering import default_n_blocks
 from coterie.anonymize.draw.dcsbm import Steps
 from coterie.anonymize.draw.models import check_model
 from coterie.anonymize.kinds.network import Network, skeleton_of
@@ -20,13 +19,13 @@ from coterie.anonymize.ledger import Ledger, check_dataset_name
 from coterie.anonymize.output.public_summary import PublicSummary
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.policy import Policy, PolicyDecision
-from coterie.anonymize.release_run import Input, RecordedRun, ReleaseRun
+from coterie.anonymize.release_run import Input, RecordedRun, ReleaseRun, number_of_blocks
 from coterie.anonymize.suggestions import Change, Trial, search_space, suggest
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState
 from coterie.data import Graph
-from coterie.data.attributes import Attributes
+from coterie.data.node_table import NodeTable
 from coterie.engine import Engine, running_engine
 from coterie.models.base import Estimator
 
@@ -145,7 +144,7 @@ class Anonymizer(Estimator):
         self,
         graph: Graph,
         *,
-        attributes: Attributes | None = None,
+        attributes: NodeTable | None = None,
         sides: np.ndarray | None = None,
         labels: np.ndarray | None = None,
         engine: str | Engine = "local",
@@ -159,7 +158,7 @@ class Anonymizer(Estimator):
         ----------
         graph : Graph
             The original; undirected and without weights unless `objective` says otherwise.
-        attributes : Attributes, optional
+        attributes : NodeTable, optional
             What is known about each node, to be released too.
         sides : array of bool, shape (n_nodes,), optional
             With ``objective="bipartite"``, the side of each node. By default it follows from the
@@ -189,6 +188,7 @@ class Anonymizer(Estimator):
         LedgerRefusal
             If the ledger of the dataset is damaged, missing after it existed, or locked.
         """
+        attributes = None if attributes is None else attributes.of_graph(graph)
         sides = self._check(graph, attributes, sides)
         given = Input(Network(graph, attributes), skeleton_of(graph), sides, labels)
         recorded = RecordedRun(ledger or Ledger(), self.dataset)
@@ -215,7 +215,7 @@ class Anonymizer(Estimator):
         return known.release(graph, **options)
 
     def _check(
-        self, graph: Graph, attributes: Attributes | None, sides: np.ndarray | None
+        self, graph: Graph, attributes: NodeTable | None, sides: np.ndarray | None
     ) -> np.ndarray | None:
         """Raise InputError for invalid parameters and for graphs that cannot be released.
 
@@ -240,7 +240,7 @@ class Anonymizer(Estimator):
         check_sides(graph, np.asarray(sides, bool))
         return np.asarray(sides, bool)
 
-    def _check_kind(self, graph: Graph, attributes: Attributes | None) -> None:
+    def _check_kind(self, graph: Graph, attributes: NodeTable | None) -> None:
         """Raise InputError if the graph is not of the kind that `objective` says."""
         if self.objective not in OBJECTIVES:
             raise InputError(
@@ -271,8 +271,6 @@ class Anonymizer(Estimator):
             )
         if graph.weights is not None:
             check_weights(graph.edge_weights())
-        if attributes is not None and attributes.n_nodes != graph.n_nodes:
-            raise InputError(f"{attributes.n_nodes} rows of attributes for {graph.n_nodes} nodes")
         for name in self.sensitive:
             if attributes is None:
                 raise InputError(
@@ -287,7 +285,7 @@ class Anonymizer(Estimator):
 
     def _impossible(self, graph: Graph) -> list[str]:
         """Return why no release of this graph is possible with these parameters."""
-        n, least, k = graph.n_nodes, self.min_class_size, self.number_of_blocks(graph)
+        n, least, k = graph.n_nodes, self.min_class_size, number_of_blocks(self, graph)
         if not graph.n_edges:
             return ["the graph has no edge, so there is nothing to release"]
         if n < 2 * least:
@@ -347,17 +345,11 @@ class Anonymizer(Estimator):
         space = search_space(
             given.skeleton,
             self.policy or Policy(),
-            n_blocks=self.number_of_blocks(given.skeleton),
+            n_blocks=number_of_blocks(self, given.skeleton),
             min_class_size=self.min_class_size,
             max_edge_probability=self.max_edge_probability,
         )
         return suggest(space, attempt, callback)
-
-    def number_of_blocks(self, graph: Graph) -> int:
-        """Return the number of blocks for a graph: the given one, or the default."""
-        if self.n_blocks is not None:
-            return self.n_blocks
-        return default_n_blocks(graph, self.min_class_size)
 
 
 def require_name(dataset: str | None, policy: Policy | None) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from coterie.anonymize.attacks.attack import AttackComparison
+from coterie.anonymize.figures import Private
 from coterie.anonymize.intervals import highest_likely_count
 from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack, SensitiveRisk
 from coterie.anonymize.risk.assessment import Risk
@@ -57,8 +58,8 @@ class WeakerLimit(NamedTuple):
         return f"{self.label}: {self.value:g}{off} (default {self.default:g})"
 
 
-@dataclass(frozen=True)
-class PolicyDecision:
+@dataclass(frozen=True, repr=False)
+class PolicyDecision(Private):
     """Whether a release may be published, and why not.
 
     Attributes

@@ -21,7 +21,7 @@ from coterie.anonymize.block_settings import (
 )
 from coterie.anonymize.draw.bipartite import bipartite_classes
 from coterie.anonymize.draw.classes import Classes
-from coterie.anonymize.draw.clustering import cluster_for_release
+from coterie.anonymize.draw.clustering import cluster_for_release, default_n_blocks
 from coterie.anonymize.draw.dcsbm import Steps, StubModel, release_classes
 from coterie.anonymize.draw.models import ReleaseModel, build_model
 from coterie.anonymize.kinds.model import KindModel, assess_kind
@@ -45,8 +45,7 @@ from coterie.base.progress import Callback, Progress
 from coterie.base.randomness import as_generator
 from coterie.base.version import __version__
 from coterie.data import Graph
-from coterie.engine import Engine
-from coterie.engine.background import BackgroundTask
+from coterie.engine import BackgroundTask, Engine
 
 if TYPE_CHECKING:
     from coterie.anonymize.anonymizer import Anonymizer
@@ -143,7 +142,7 @@ class ReleaseRun:
         """Make the release."""
         self.callback(Progress("measuring", 0, 1))
         self.before = measure(self.graph, self.engine)
-        blocks = BlockSettings(self.settings.number_of_blocks(self.graph))
+        blocks = BlockSettings(number_of_blocks(self.settings, self.graph))
         self.cluster(blocks)
         self.record()
         self.prepare(entropy or SeedSequence())  # nothing random before the entry in the ledger
@@ -368,6 +367,13 @@ class ReleaseRun:
             core_share=blocks.core_share,
             merge_cores=blocks.merge_cores,
         )
+
+
+def number_of_blocks(settings: Anonymizer, graph: Graph) -> int:
+    """Return the number of blocks for a graph: the given one, or the default."""
+    if settings.n_blocks is not None:
+        return settings.n_blocks
+    return default_n_blocks(graph, settings.min_class_size)
 
 
 def _published_statistics(model: ReleaseModel) -> PublishedStatistics | None:

@@ -13,9 +13,8 @@ from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Progress, silent
 from coterie.data import Ratings
-from coterie.data.features import FeatureTable
-from coterie.engine import Engine
-from coterie.engine.resolve import running_engine
+from coterie.data.node_table import NodeTable
+from coterie.engine import Engine, running_engine
 from coterie.models.base import Estimator
 from coterie.recommend.interactions import Order, as_order
 from coterie.recommend.metrics import (
@@ -134,13 +133,49 @@ def evaluate(
     top: int | Sequence[int] = 10,
     order: str = "both",
     likes: bool | None = None,
-    user_features: FeatureTable | None = None,
-    item_features: FeatureTable | None = None,
+    user_features: NodeTable | None = None,
+    item_features: NodeTable | None = None,
     engine: str | Engine = "local",
     callback: Callback = silent,
 ) -> Evaluation:
     """Evaluate the model that `make` returns, in folds or on one split of the ratings.
 
+    Parameters
+    ----------
+    make : callable
+        Function without arguments that returns an unfitted model.
+    ratings : Ratings
+        The ratings.
+    folds : int, default=5
+        Number of folds, if `split` is "folds".
+    split : {"folds", "random", "time", "last-n", "cold-users", "cold-items"}, default="folds"
+        Which ratings are tested: every one in one of the folds, or those of one split.
+    test_share : float, default=0.2
+        Share of the ratings, users or items that one split tests.
+    test_last : int, default=1
+        Number of latest ratings per user that "last-n" tests.
+    seed : int, default=0
+        Seed of the split.
+    top : int or sequence of int, default=10
+        Length of the rankings, or several lengths.
+    order : {"both", "interaction", "rating"}, default="both"
+        Order of the rankings, as in `Recommender.recommend`.
+    likes : bool, optional
+        Whether the table holds likes, as in `Recommender`.
+    user_features, item_features : NodeTable, optional
+        Features of users and items, for models that use them.
+    engine : {"local"} or Engine, default="local"
+        Where the work runs.
+    callback : callable, optional
+        Called with a `Progress` before each fold.
+
+    Returns
+    -------
+    Evaluation
+        The metrics of each fold, their means and standard deviations.
+
+    Examples
+    --------
     >>> from coterie.models.soft.mmsbm import MMSBM
     >>> rng = np.random.default_rng(0)
     >>> table = Ratings.from_arrays(rng.integers(0, 9, 60), rng.integers(0, 9, 60), [1, 2, 3] * 20)
@@ -240,8 +275,8 @@ def evaluate_split(
     top: int | Sequence[int] = 10,
     order: str = "both",
     likes: bool | None = None,
-    user_features: FeatureTable | None = None,
-    item_features: FeatureTable | None = None,
+    user_features: NodeTable | None = None,
+    item_features: NodeTable | None = None,
     engine: Engine,
 ) -> FoldResult:
     """Fit a model to one table, and to features if given, and test it on the other table."""
@@ -259,11 +294,11 @@ def evaluate_split(
     users, items = test.user_ids[test.users], test.item_ids[test.items]
     p = recommender.predict_proba(users, items, engine=engine)
     predict_seconds = time.perf_counter() - clock
-    levels = recommender.adapter_.levels(test.ratings)
+    levels = recommender.predictor_.levels(test.ratings)
     rankings = _rankings(recommender, test, lengths, wanted, engine)
     metrics = Metrics(
         **rating_metrics(p, recommender.values_, levels, test.ratings)._asdict(),
-        entropy=float(getattr(recommender.model_, "entropy_", np.nan)),
+        entropy=float(recommender.model_.entropy_),
         fit_seconds=fit_seconds,
         fit_cpu_seconds=fit_cpu,
         predict_seconds=predict_seconds,

@@ -10,6 +10,7 @@ from coterie.anonymize.attacks.averaging import AveragingResult, averaging_attac
 from coterie.anonymize.attacks.catalogue import ATTACKS, compare_attacks
 from coterie.anonymize.attacks.suite import AttackSuite
 from coterie.anonymize.draw.models import ReleaseModel
+from coterie.anonymize.figures import Private
 from coterie.anonymize.published_graph import PublishedGraph
 from coterie.anonymize.risk.disclosure import (
     CellDisclosure,
@@ -23,8 +24,8 @@ from coterie.base.progress import Callback, silent
 from coterie.engine import Engine
 
 
-@dataclass(frozen=True)
-class AttackRisk:
+@dataclass(frozen=True, repr=False)
+class AttackRisk(Private):
     """A4: the people whom attacks identify in the release."""
 
     worst: GraphAttacks  # all attacks on the draw in which the seeded attack found the most
@@ -42,8 +43,8 @@ class AttackRisk:
         return [row for row in self.all_comparisons() if row.expected is not None]
 
 
-@dataclass(frozen=True)
-class Risk:
+@dataclass(frozen=True, repr=False)
+class Risk(Private):
     """The risk of a release: what attackers can find out from it.
 
     Attributes

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from coterie.anonymize.anonymizer import Anonymizer
 from coterie.anonymize.draw.clustering import default_n_blocks
+from coterie.anonymize.figures import measured
 from coterie.anonymize.ledger import exact_text
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.output.release_folder import (
@@ -21,13 +22,13 @@ from coterie.anonymize.private.draw import draw_graphs
 from coterie.anonymize.private.node_list import declared_ids, on_node_list
 from coterie.anonymize.private.sketch import PrivateSketch
 from coterie.anonymize.risk.assessment import Risk
-from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES
 from coterie.anonymize.utility.release_utility import Utility
 from coterie.app.web.tasks.context import TaskContext
 from coterie.app.web.tasks.page_parts import sections_json
 from coterie.app.web.tasks.reading import NETWORK, load
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
+from coterie.base.number_text import figure, percent
 from coterie.base.progress import Progress
 from coterie.data import Graph
 from coterie.report import release_report, sketch_report
@@ -138,7 +139,7 @@ def _outcome(release: Release) -> JsonObject:
 def _limits(decision: PolicyDecision) -> list[JsonObject]:
     rows: list[JsonObject] = []
     for limit in decision.limits:
-        shown = _percent if limit.percent else _figure
+        shown = percent if limit.percent else figure
         sign = "at least" if limit.at_least else "at most"
         rows.append(
             {
@@ -154,11 +155,9 @@ def _limits(decision: PolicyDecision) -> list[JsonObject]:
 
 def _measures(utility: Utility) -> list[list[str]]:
     rows = []
-    for key, name in MEASURE_NAMES.items():
-        before, after = getattr(utility.original, key), getattr(utility.published, key)
-        if before is not None and after is not None:
-            shown = _percent if key in SHARES else _figure
-            rows.append([name, shown(before), shown(after)])
+    for declared, before, after in measured(utility.original, utility.published):
+        shown = percent if declared.percent else figure
+        rows.append([declared.label, shown(before), shown(after)])
     return rows
 
 
@@ -178,14 +177,6 @@ def _risk(risk: Risk | None) -> JsonObject:
     ]
     worst = max(attacks, key=lambda row: row["found"] - row["luck"], default=None)
     return {"smallest": risk.class_size.smallest, "worst": worst, "attacks": attacks}
-
-
-def _figure(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.3g} %"
 
 
 def release(context: TaskContext) -> JsonObject:

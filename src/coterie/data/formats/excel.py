@@ -1,0 +1,85 @@
+"""Read a sheet of an Excel workbook (.xlsx) as rows of text, with openpyxl."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from coterie.base.errors import InputError, MissingDependencyError
+from coterie.data.byte_source import PathLike, place_name, read_all
+from coterie.data.formats.format import Cells, Format, numbered
+
+_MAX_UNPACKED = 4 << 30  # bytes of XML; a workbook with all its million rows has less
+
+
+def read_sheet(path: PathLike, _: object = None) -> Cells:
+    """Return the rows of the only sheet with content; several such sheets are ambiguous."""
+    try:
+        import openpyxl
+    except ModuleNotFoundError:
+        raise MissingDependencyError(
+            "reading Excel files needs openpyxl",
+            path=place_name(path),
+            remedy="pip install 'coterie[excel]', or save the sheet as CSV",
+        ) from None
+    content = read_all(path)
+    _check_size(content, path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about styles and extensions, which are not read
+            book = openpyxl.load_workbook(content, read_only=True, data_only=True)
+            sheets = {sheet.title: _rows(sheet) for sheet in book.worksheets}
+    except Exception as error:  # the parser raises many types of errors for malformed files
+        raise InputError(
+            f"cannot be read as Excel: {type(error).__name__}: {error}"[:300],
+            path=place_name(path),
+            remedy="open it and save it again, or save the sheet as CSV",
+        ) from error
+    filled = {title: rows for title, rows in sheets.items() if rows}
+    if len(filled) > 1:
+        raise InputError(
+            f"{len(filled)} sheets have content: {', '.join(map(repr, filled))}",
+            path=place_name(path),
+            remedy="keep one of them, or save the sheet as CSV",
+        )
+    return numbered(next(iter(filled.values()), []))
+
+
+def _check_size(content: Any, path: PathLike) -> None:
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(content) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+    except zipfile.BadZipFile as error:
+        raise InputError(
+            f"the Excel file is damaged ({error})", path=place_name(path), remedy="save it again"
+        ) from error
+    if size > _MAX_UNPACKED:
+        raise InputError("the Excel file unpacks to more than 4 GB", path=place_name(path))
+    content.seek(0)
+
+
+def _rows(sheet: Any) -> list[list[str]]:
+    """Return the rows that are not empty, without empty columns at the end."""
+    rows = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
+    rows = [row for row in rows if any(row)]
+    width = max((max(n for n, cell in enumerate(row) if cell) + 1 for row in rows), default=0)
+    return [(row + [""] * width)[:width] for row in rows]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value).strip()
+
+
+FORMAT = Format(
+    name="excel",
+    title="Excel",
+    suffixes=(".xlsx", ".xlsm"),
+    aliases=("xlsx",),
+    cells=read_sheet,
+)

@@ -1,0 +1,302 @@
+"""Recommendations from the additive block model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from coterie.base.array_checks import ArrayError, check_array
+from coterie.data.ratings import NodeRatings
+from coterie.engine import Engine
+from coterie.kernels.additive.fold_in import factor_moments
+from coterie.kernels.additive.predict import Samples, explanations, item_similarities
+from coterie.models.additive.predict import (
+    only_users,
+    pair_distributions,
+    samples_with_factors,
+    with_items,
+    with_users,
+)
+from coterie.models.additive.rating_scale import RatingScale, check_cuts
+from coterie.models.additive.side_information import SideInformation
+from coterie.models.additive.unknown_nodes import unknown_item, unknown_user
+from coterie.models.rating_model import (
+    Contribution,
+    GroupPair,
+    RatingPredictor,
+    Source,
+    check_scale,
+)
+
+
+class FeatureShares(NamedTuple):
+    """What side information adds to an expected rating, by offset and by taste."""
+
+    offset: float
+    taste: float
+    terms: list[Contribution]
+
+
+@dataclass(frozen=True)
+class AdditivePredictor(RatingPredictor):
+    """Samples of several chains; a prediction averages over all of them."""
+
+    scale: RatingScale
+    samples: Samples
+    chain_of_sample: np.ndarray
+    user_side: SideInformation
+    item_side: SideInformation
+    nobody: Samples | None  # one unknown user and one unknown item; None: older files
+    values: np.ndarray = field(init=False)
+    kind: ClassVar[str] = "additive"
+
+    @classmethod
+    def of_samples(
+        cls,
+        scale: RatingScale,
+        samples: Samples,
+        chain_of_sample: np.ndarray,
+        user_side: SideInformation,
+        item_side: SideInformation,
+    ) -> Self:
+        """Build from the samples of a fitted model."""
+        nobody = _nobody(samples, user_side, item_side)
+        return cls(scale, samples, chain_of_sample, user_side, item_side, nobody)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", self.scale.values)
+
+    def levels(self, ratings: np.ndarray) -> np.ndarray:
+        return self.scale.levels(ratings).astype(np.int64)
+
+    def distributions(
+        self, users: np.ndarray, items: np.ndarray, engine: str | Engine
+    ) -> np.ndarray:
+        return pair_distributions(self.samples, users, items, engine)
+
+    def unknown_distributions(
+        self, users: np.ndarray, items: np.ndarray, engine: str | Engine
+    ) -> np.ndarray | None:
+        if self.nobody is None:
+            return None
+        p = np.empty((len(users), len(self.values)))
+        for fields, rows in (
+            (_USER_FIELDS, (users < 0) & (items >= 0)),
+            (_ITEM_FIELDS, (users >= 0) & (items < 0)),
+            ((*_USER_FIELDS, *_ITEM_FIELDS), (users < 0) & (items < 0)),
+        ):
+            if rows.any():
+                unknown = {name: getattr(self.nobody, name) for name in fields}
+                samples = self.samples._replace(**unknown)
+                u, v = np.maximum(users[rows], 0), np.maximum(items[rows], 0)
+                p[rows] = pair_distributions(samples, u, v, engine)
+        return p
+
+    def scores(self, users: np.ndarray, engine: str | Engine) -> np.ndarray:
+        m = self.samples.item_labels.shape[1]
+        p = self.distributions(np.repeat(users, m), np.tile(np.arange(m), len(users)), engine)
+        return np.asarray((p @ self.values).reshape(len(users), m))
+
+    def with_users(self, nodes: list[NodeRatings]) -> Self:
+        features = self.user_side.features(nodes)
+        samples = with_users(self.samples, nodes, features)
+        side = self.user_side.with_ratings(nodes, samples.user_offsets.shape[1])
+        return replace(self, samples=samples, user_side=side)
+
+    def only_users(self, nodes: list[NodeRatings]) -> Self:
+        features = self.user_side.features(nodes)
+        samples = only_users(self.samples, nodes, features, self._item_moments)
+        # Features of the added users have been used; explanations show those of known users.
+        known = replace(self.user_side, rows=self.user_side.rows[:0], cold=None)
+        side = known.with_size(len(nodes))
+        return replace(self, samples=samples, user_side=side)
+
+    @cached_property
+    def _item_moments(self) -> np.ndarray:
+        return np.asarray(factor_moments(self.samples.item_factors))
+
+    def with_items(self, nodes: list[NodeRatings]) -> Self:
+        features = self.item_side.features(nodes)
+        samples = with_items(self.samples, nodes, features)
+        side = self.item_side.with_ratings(nodes, samples.item_offsets.shape[1])
+        return replace(self, samples=samples, item_side=side)
+
+    def contributions(self, user: int, item: int) -> list[Contribution]:
+        """Return the middle of the scale, offsets, taste, and each partition of each chain.
+
+        The groups of a partition are those that the user and the item are in most often.
+        """
+        chains = int(self.chain_of_sample[-1]) + 1
+        partitions = self.samples.effects.shape[1]
+        offsets = np.zeros(4)
+        terms: list[Contribution] = []
+        for chain in range(chains):
+            own = np.flatnonzero(self.chain_of_sample == chain)
+            begin, end = int(own[0]), int(own[-1]) + 1
+            shares = explanations(self.samples, self.values, user, item, begin, end)
+            shares /= end - begin
+            offsets += shares[:4] / chains
+            for s in range(partitions):
+                i = np.bincount(self.samples.user_labels[begin:end, user, s]).argmax()
+                j = np.bincount(self.samples.item_labels[begin:end, item, s]).argmax()
+                groups = GroupPair(int(i), int(j), chain, s)
+                rating = float(shares[4 + s])
+                terms.append(Contribution(Source.GROUPS, 1 / chains, rating, groups))
+        middle, of_user, of_item, of_taste = (float(x) for x in offsets)
+        # Predictions are summed in single precision; the baseline takes up the rounding.
+        predicted = self.distributions(np.array([user]), np.array([item]), "local") @ self.values
+        middle += float(predicted[0]) - float(offsets.sum()) - sum(term.share for term in terms)
+        for_user = self._from_features(user, item, of_user=True)
+        for_item = self._from_features(user, item, of_user=False)
+        of_user -= for_user.offset
+        of_item -= for_item.offset
+        of_taste -= for_user.taste + for_item.taste
+        taste = [Contribution(Source.TASTE, 1.0, of_taste)] if of_taste else []
+        return [
+            Contribution(Source.BASELINE, 1.0, middle),
+            Contribution(Source.USER, 1.0, of_user),
+            Contribution(Source.ITEM, 1.0, of_item),
+            *for_user.terms,
+            *for_item.terms,
+            *taste,
+            *terms,
+        ]
+
+    def _from_features(self, user: int, item: int, *, of_user: bool) -> FeatureShares:
+        """Return what side information of one side adds, with its most important features.
+
+        Of a node with ratings it is the part of its offset that the features explain; of a node
+        without ratings also the part of its taste.
+        """
+        side, other_side = self.user_side, self.item_side
+        node, other = user, item
+        if not of_user:
+            side, other_side, node, other = other_side, side, other, node
+        if not side.encoding.columns or node >= len(side.rows) or not side.rows[node].any():
+            return FeatureShares(0.0, 0.0, [])
+        samples = self.samples
+        links = samples.user_links if of_user else samples.item_links
+        offsets = samples.user_offsets if of_user else samples.item_offsets
+        factors = samples.item_factors if of_user else samples.user_factors
+        shared = of_user and other_side.is_cold(other)  # the item's features have their part
+        total, T = np.zeros((2, len(side.encoding.columns))), len(links)
+        for t in range(T):
+            parts = explanations(samples, self.values, user, item, t, t + 1)
+            offset = float(offsets[t, node])
+            rate = parts[1 if of_user else 2] / offset if offset else 0.0
+            if side.cold is not None and side.cold.predicts(node):
+                theirs = factors[t, other].astype(np.float64)
+                if shared and other_side.cold is not None:
+                    theirs = theirs - other_side.cold.taste(other_side.rows[other], t)
+                total += rate * side.cold.column_effects(side.rows[node], t, theirs) / T
+            else:
+                total[0] += rate * side.column_effects(node, links[t]) / T
+        effects = total.sum(axis=0)
+        named = sorted(zip(effects, side.encoding.columns, strict=True), key=lambda x: -abs(x[0]))
+        shown = ", ".join(f"{c.title} {x:+.2f}" for x, c in named[:3] if abs(x) >= 0.005)
+        source = Source.USER_FEATURES if of_user else Source.ITEM_FEATURES
+        term = Contribution(source, 1.0, float(effects.sum()), None, shown or "each below 0.01")
+        return FeatureShares(float(total[0].sum()), float(total[1].sum()), [term])
+
+    @property
+    def described_users(self) -> np.ndarray:
+        return np.asarray(self.user_side.rows.any(axis=1))
+
+    @property
+    def described_items(self) -> np.ndarray:
+        return np.asarray(self.item_side.rows.any(axis=1))
+
+    def item_membership(self, groups: GroupPair) -> np.ndarray:
+        chain = self.chain_of_sample == groups.run
+        labels = self.samples.item_labels[chain, :, groups.partition]
+        return np.asarray((labels == groups.item_group).mean(axis=0))
+
+    def item_similarity(self, item: int) -> np.ndarray:
+        """Correlate the effects of the user groups on the two items."""
+        return np.asarray(item_similarities(self.samples, item))
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        return {
+            "values": self.scale.values,
+            "bounds": self.scale.bounds,
+            "chain_of_sample": self.chain_of_sample,
+            **{f"samples.{name}": array for name, array in self.samples._asdict().items()},
+            **self.user_side.to_arrays("user_side"),
+            **self.item_side.to_arrays("item_side"),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
+        scale = RatingScale(arrays["values"], arrays["bounds"])
+        of_samples = {
+            name: arrays[f"samples.{name}"]
+            for name in Samples._fields
+            if f"samples.{name}" in arrays
+        }
+        samples = samples_with_factors(of_samples)
+        n, m = samples.user_offsets.shape[1], samples.item_offsets.shape[1]
+        user_side = SideInformation.from_arrays(arrays, "user_side", n, m)
+        item_side = SideInformation.from_arrays(arrays, "item_side", m, n)
+        # Files without regressions keep the predictions of the version that wrote them.
+        nobody = None
+        if samples.user_links.shape[1]:
+            try:
+                nobody = _nobody(samples, user_side, item_side)
+            except (ValueError, IndexError) as error:
+                raise ArrayError(f"samples: {error}") from error
+        return cls(scale, samples, arrays["chain_of_sample"], user_side, item_side, nobody)
+
+    def check(self, n_users: int, n_items: int) -> None:
+        n_levels = check_scale(self.values)
+        check_array("bounds", self.scale.bounds, np.float64, (n_levels - 1,))
+        if (np.diff(self.scale.bounds) < 0).any():
+            raise ArrayError("bounds: not in rising order")
+        samples = self.samples
+        check_array("effects", samples.effects, np.float32, (None,) * 4)
+        check_array("cuts", samples.cuts, np.float32, (None, None, n_levels + 1))
+        t, partitions, k, l = samples.effects.shape  # noqa: E741
+        n_styles = samples.cuts.shape[1]
+        if not (t and partitions and n_styles) or len(samples.cuts) != t:
+            raise ArrayError("effects: there are no samples, or other ones than in cuts")
+        check_cuts(samples.cuts)
+        labels = (samples.user_labels, n_users, k), (samples.item_labels, n_items, l)
+        for array, n, groups in labels:
+            check_array("labels", array, np.uint8, (t, n, partitions), below=groups)
+        check_array("styles", samples.styles, np.uint8, (t, n_users), below=n_styles)
+        for side, n in (("user", n_users), ("item", n_items)):
+            check_array("offsets", getattr(samples, f"{side}_offsets"), np.float32, (t, n))
+            check_array("spreads", getattr(samples, f"{side}_spreads"), np.float32, (t, n), low=0)
+        check_array("precisions", samples.precisions, np.float32, (t, 2), low=0)
+        chains = check_array("chain_of_sample", self.chain_of_sample, np.int64, (t,), low=0)
+        if chains[0] != 0 or not np.isin(np.diff(chains), (0, 1)).all():
+            raise ArrayError("chain_of_sample: not one chain after another")
+        rank = samples.user_factors.shape[-1]
+        for side, n in (("user", n_users), ("item", n_items)):
+            check_array("factors", getattr(samples, f"{side}_factors"), np.float32, (t, n, rank))
+            links = check_array(
+                "links", getattr(samples, f"{side}_links"), np.float32, (t, None, rank + 1)
+            )
+            information: SideInformation = getattr(self, f"{side}_side")
+            information.check(n, n_items if side == "user" else n_users, links)
+        check_array(
+            "factor precisions", samples.factor_precisions, np.float32, (t, 2, rank + 1), low=0
+        )
+
+
+_USER_FIELDS = ("user_labels", "user_offsets", "user_spreads", "styles", "user_factors")
+_ITEM_FIELDS = ("item_labels", "item_offsets", "item_spreads", "item_factors")
+
+
+def _nobody(samples: Samples, users: SideInformation, items: SideInformation) -> Samples:
+    """Return samples of one unknown user and one unknown item.
+
+    They follow from the users and items that the model was fitted to, not from added ones: the
+    basis of one side has one row per node of the other side.
+    """
+    sizes = len(items.map.basis.coordinates), len(users.map.basis.coordinates)
+    return samples._replace(
+        **unknown_user(samples, users.map, *sizes), **unknown_item(samples, items.map, *sizes)
+    )
