@@ -19,6 +19,9 @@ def _read_matrix(path: PathLike) -> tuple[Any, bool]:
     from scipy.io import mminfo, mmread
 
     content = read_all(path)
+    if not content.getvalue().endswith(b"\n"):  # scipy 1.17 reads past the end, and may crash
+        content.write(content.getvalue() + b"\n")
+        content.seek(0)
     try:
         rows, columns, _, _, _, symmetry = mminfo(content)
         if max(rows, columns) > max_nodes():
