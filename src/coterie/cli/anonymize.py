@@ -12,7 +12,7 @@ import typer
 from coterie.base.errors import InputError, PolicyRefusedError
 from coterie.base.json_values import JsonObject, as_json
 from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption
-from coterie.cli.measure_tables import counted, kind_table, measures_table, share_text
+from coterie.cli.measure_tables import counted, features_table, measures_table, share_text
 from coterie.cli.network_input import load_network
 from coterie.cli.release_options import (
     BlocksOption,
@@ -231,7 +231,7 @@ def run(
         written = bool(release.graphs) and (force or not release.refused)
         suggestions = [spell_options(text) for text in release.suggestions]
         result = release_json(
-            release.decision, suggestions, release.utility, release.risk, release.kind
+            release.decision, suggestions, release.utility, release.risk, release.features
         )
         if written:
             release.write(
@@ -273,10 +273,10 @@ def _print_release(
             session.say(f"not preserved: {what}")
         utility = release.utility
         session.show(measures_table(utility.original, utility.published, utility.degree_ks))
-    if release.kind is not None:
-        for what in release.kind.not_kept():
+    if release.features is not None:
+        for what in release.features.not_kept():
             session.say(f"not preserved: {what}")
-        session.show(kind_table(release.kind))
+        session.show(features_table(release.features))
     session.show(_policy_table(release.decision))
     for limit in release.decision.limits:
         if limit.note:
