@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 from tests.support.small_models import two_tastes
 
 import coterie as ct
-from coterie.app.api.answer_cache import AnswerCache
 from coterie.app.api.application import MAX_BODY, make_api
+from coterie.app.api.endpoint import AnswerCache
 from coterie.app.api.messages import MAX_IDS
 from coterie.app.guard import AllowedHosts
 

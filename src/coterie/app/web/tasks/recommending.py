@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.app.web.tasks.context import TaskContext
-from coterie.app.web.tasks.page_parts import section_json
+from coterie.app.web.tasks.context import TaskContext, section_json
 from coterie.app.web.tasks.reading import RATINGS, load
 from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError
@@ -56,9 +55,9 @@ def recommend(context: TaskContext) -> JsonObject:
         context.folder / "recommendations.csv",
         ["user", "rank", "item", "expected_rating"],
         (
-            (user, rank, item, round(rating, 4))
+            (user, rank, row.item, round(row.rating, 4))
             for user, best in zip(users, lists, strict=True)
-            for rank, (item, rating) in enumerate(best, 1)
+            for rank, row in enumerate(best, 1)
         ),
     )
     summary = summarize(
