@@ -43,7 +43,7 @@ def recommend(context: TaskContext) -> JsonObject:
         recommender = Recommender(_model(settings["model"], ratings)).compile(ratings, engine)
         recommender.fit(ratings, engine=engine, callback=context.progress_of_fit)
         recommender.fit_rankings(engine, context.progress_of_fit)
-        interrupted = bool(getattr(recommender.model_, "interrupted_", False))
+        interrupted = recommender.model_.interrupted_
         recommender.save(context.folder / "model.coterie")
         context.stage("measuring on ratings that were held out")
         train, test = _split(ratings)
