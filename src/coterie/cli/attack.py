@@ -28,21 +28,14 @@ if TYPE_CHECKING:
 @command
 def run(
     session: Session,
-    original: Annotated[
-        str, typer.Argument(metavar="ORIGINAL", help="The original graph, which attackers know.")
-    ],
-    published: Annotated[
-        str, typer.Argument(metavar="PUBLISHED", help="The published graph to attack.")
-    ],
-    truth: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help=WHO_IS_WHO),
-    ],
-    objective: ObjectiveOption = ReleaseObjective.simple,
-    attributes: OriginalAttributesOption = None,
-    published_attributes: PublishedAttributesOption = None,
-    format: FormatOption = None,
-    separator: SeparatorOption = None,
+    original: str,
+    published: str,
+    truth: Path,
+    objective: str = "simple",
+    attributes: Path | None = None,
+    published_attributes: Path | None = None,
+    format: str | None = None,
+    separator: str | None = None,
 ) -> JsonObject:
     """Try to identify people in a published graph.
 

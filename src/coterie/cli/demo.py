@@ -25,15 +25,7 @@ EXAMPLES = "Example: coterie demo --out my-demo"
 )
 def run(
     session: Session,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Folder for the released network and its report; if it exists, DIR-2, DIR-3 … "
-            "is used.",
-        ),
-    ] = Path("coterie-demo"),
+    out: Path = Path("coterie-demo"),
 ) -> JsonObject:
     """Show all three uses on generated data.
 

@@ -37,21 +37,11 @@ class _ShardOptions(TypedDict):
 @command(unused=("seed",))
 def run(
     session: Session,
-    data: Annotated[
-        Path, typer.Argument(metavar="INPUT", help="Edge list or ratings (text, .gz or Parquet).")
-    ],
-    out: Annotated[
-        Path,
-        typer.Option("--out", metavar="DIR", help="New folder that every worker can read."),
-    ],
-    objective: ContentsOption = Contents.simple,
-    shards: Annotated[
-        int | None,
-        typer.Option(
-            "--shards", min=1, metavar="N", help="Number of shards (default: from the input size)."
-        ),
-    ] = None,
-    separator: SeparatorOption = None,
+    data: Path,
+    out: Path,
+    objective: str = "simple",
+    shards: int | None = None,
+    separator: str | None = None,
 ) -> JsonObject:
     """Split an input larger than memory into shards.
 

@@ -76,73 +76,25 @@ _SAMPLES = 30  # default of --samples
 @command
 def run(
     session: Session,
-    graph: DataArgument,
-    groups: Annotated[
-        str,
-        typer.Option(
-            metavar="K|K,L",
-            help="Number of groups: one number, or two for users and items (--groups 10,12).",
-        ),
-    ],
-    objective: ContentsOption = Contents.simple,
-    method: Annotated[
-        Method,
-        typer.Option(
-            help="Update of the memberships: exact (MMSBM), or estimated from random samples "
-            "(MCMMSBM of Prost & Yoon)."
-        ),
-    ] = Method.exact,
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Monte Carlo samples per pair; requires --method monte-carlo "
-            f"(default: {_SAMPLES}).",
-        ),
-    ] = None,
-    absent_pairs: Annotated[
-        AbsentPairs,
-        typer.Option(
-            "--absent-pairs",
-            "--absent",
-            help="How pairs without an edge are used: exact (all of them), sampled (a random "
-            "part), ignored (weighted graphs only), or auto (by the size of the graph).",
-        ),
-    ] = AbsentPairs.auto,
-    iterations: IterationsOption = 500,
-    tol: ToleranceOption = 1e-6,
-    prior: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            metavar="X",
-            help="Pseudo-count added to every membership and probability; larger values "
-            "smooth more.",
-        ),
-    ] = 0.0,
-    init: Annotated[
-        Start | None,
-        typer.Option(
-            help="Start of the fit: hard (cluster the nodes first, one block per group; ends "
-            "lower) or random. Default: hard; random for a graph in shards."
-        ),
-    ] = None,
-    runs: RunsOption = 1,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.csv",
-            help="Write the memberships of every node: columns node,g_0,g_1,…",
-        ),
-    ] = None,
-    report: ReportOption = None,
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = False,
-    engine: EngineOption = EngineName.local,
-    scheduler: SchedulerOption = None,
-    format: FormatOption = None,
-    separator: SeparatorOption = None,
+    graph: str,
+    groups: str,
+    objective: str = "simple",
+    method: str = "exact",
+    samples: int | None = None,
+    absent_pairs: str = "auto",
+    iterations: int = 500,
+    tol: float = 1e-6,
+    prior: float = 0.0,
+    init: str | None = None,
+    runs: int = 1,
+    out: Path | None = None,
+    report: Path | None = None,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    engine: str = "local",
+    scheduler: str | None = None,
+    format: str | None = None,
+    separator: str | None = None,
 ) -> JsonObject:
     """Give every node a share of each group (soft clustering).
 
