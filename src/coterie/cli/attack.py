@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from coterie.base.json_values import JsonObject, json_value
-from coterie.cli.input_options import FormatOption, SeparatorOption
 from coterie.cli.network_input import attack_kinds, load_both
-from coterie.cli.release_options import (
-    WHO_IS_WHO,
-    ObjectiveOption,
-    OriginalAttributesOption,
-    PublishedAttributesOption,
-    ReleaseObjective,
-)
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -54,7 +44,7 @@ def run(
         session,
         (original, attributes),
         (published, published_attributes),
-        objective.value,
+        objective,
         format=format,
         separator=separator,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -22,12 +22,6 @@ Examples:
 """,
 )
 
-NameArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME", help="Name of the data set: ml-100k, as-caida, ca-astroph or karate."
-    ),
-]
 _UNUSED = ("seed", "threads")
 
 

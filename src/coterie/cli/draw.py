@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from coterie.base.json_values import JsonObject
 from coterie.cli.session import Session, command, stopwatch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -23,10 +23,6 @@ Examples:
 """,
 )
 
-DatasetOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Name of the dataset (default: all datasets)."),
-]
 _UNUSED = ("seed", "threads")
 
 

@@ -76,6 +76,12 @@ CATALOGUE = {
         metavar="N",
         least=0,
     ),
+    "seed@demo": Option(
+        "Random seed of the data and the models. The released network also depends on a secret "
+        "random number and differs from run to run.",
+        metavar="N",
+        least=0,
+    ),
     "threads": Option("Number of threads (default: all cores).", metavar="N", least=1),
     "source": _column("source of an edge", "--source 'Person A'"),
     "target": _column("target of an edge", "--target 'Person B'"),

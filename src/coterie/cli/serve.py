@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import warnings
-from typing import Annotated
-
-import typer
 
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.recommend.options import ModelArgument
 from coterie.cli.session import Session, command
 
 TOKEN_VARIABLE = "COTERIE_TOKEN"

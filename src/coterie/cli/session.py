@@ -189,7 +189,10 @@ def _make_command(run: Body, *, unused: Sequence[str]) -> Callable[..., None]:
         inspect.Parameter(option, keyword, annotation=kind, default=default)
         for option, (kind, default) in _SHARED.items()
     ]
-    parameters = [p if p.name == "context" else typer_parameter(name, p, hidden=p.name in unused) for p in own + added + shared]
+    parameters = [
+        p if p.name == "context" else typer_parameter(name, p, hidden=p.name in unused)
+        for p in own + added + shared
+    ]
 
     @functools.wraps(run)
     def wrapper(**given: Any) -> None:
@@ -219,7 +222,7 @@ def _make_command(run: Body, *, unused: Sequence[str]) -> Callable[..., None]:
 def _command_name(run: Body) -> str:
     """Return the words that call a command, such as "recommend fit", from where it is defined."""
     words = run.__module__.removeprefix("coterie.cli.").split(".")
-    return " ".join([*words, *([] if run.__name__ == "run" else [run.__name__])])
+    return " ".join([*words, *([] if run.__name__ == "run" else [run.__name__.strip("_")])])
 
 
 def _check_required(given: Mapping[str, Any], required: Sequence[str]) -> None:

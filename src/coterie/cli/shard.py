@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
-
-import typer
+from typing import TYPE_CHECKING, TypedDict
 
 from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback
-from coterie.cli.input_options import Contents, ContentsOption, SeparatorOption
 from coterie.cli.reading_options import GraphColumns, RatingColumns
 from coterie.cli.session import Session, command, stopwatch
 
@@ -59,7 +56,7 @@ def run(
             callback=callback,
         )
         made: GraphSharding | RatingSharding
-        if objective is Contents.ratings:
+        if objective == "ratings":
             chosen = _columns_by_name(session.reading.for_ratings())
             made = shard_ratings(data, out, columns_by_name=chosen, **options)
             loops, what = 0, "ratings"
@@ -71,8 +68,8 @@ def run(
             made = shard_graph(
                 data,
                 out,
-                directed=objective is Contents.directed,
-                weighted=objective is Contents.weighted,
+                directed=objective == "directed",
+                weighted=objective == "weighted",
                 columns_by_name=_columns_by_name(session.reading.for_graph()),
                 **options,
             )

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import (
-    GRAPH_HELP,
-    FormatOption,
-    SeparatorOption,
-    load_graph_for_sketch,
-)
+from coterie.cli.input_options import load_graph_for_sketch
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:

@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.cli.checkpoint_options import (
     CheckpointArguments,
-    CheckpointOption,
-    ResumeOption,
     checkpoint_arguments,
 )
-from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption, engine_of
-from coterie.cli.fit_options import IterationsOption, ReportOption, RunsOption, ToleranceOption
+from coterie.cli.engine_options import engine_of
 from coterie.cli.fit_output import Counts, FitOutcome, show_fit, write_page
 from coterie.cli.input_options import (
-    Contents,
-    ContentsOption,
-    DataArgument,
-    FormatOption,
-    SeparatorOption,
     load_data,
     parse_groups,
     refuse_report_of_shards,
@@ -45,29 +34,6 @@ Examples:
   coterie soft ratings.csv --groups 10,12 --objective ratings --runs 4
   coterie soft friends.csv --groups 5 --method monte-carlo --samples 50
 """
-
-
-class Method(StrEnum):
-    """The update of the memberships."""
-
-    exact = "exact"
-    monte_carlo = "monte-carlo"
-
-
-class AbsentPairs(StrEnum):
-    """The use of pairs without an edge."""
-
-    auto = "auto"
-    exact = "exact"
-    sampled = "sampled"
-    ignored = "ignored"
-
-
-class Start(StrEnum):
-    """The start of the fit."""
-
-    hard = "hard"
-    random = "random"
 
 
 _SAMPLES = 30  # default of --samples
@@ -105,14 +71,14 @@ def run(
     from coterie.models.soft.mmsbm import MMSBM
 
     saving = checkpoint_arguments(checkpoint, resume)
-    if samples is not None and method is Method.exact:
+    if samples is not None and method == "exact":
         raise InputError(
             "--samples has no effect on the exact method", remedy="add --method monte-carlo"
         )
     data = load_data(session, graph, objective, format=format, separator=separator)
     refuse_report_of_shards(report, graph)
     make: Callable[..., SoftModel] = (
-        MMSBM if method is Method.exact else partial(MCMMSBM, samples=samples or _SAMPLES)
+        MMSBM if method == "exact" else partial(MCMMSBM, samples=samples or _SAMPLES)
     )
     model = make(
         n_groups=parse_groups(groups),
@@ -120,8 +86,8 @@ def run(
         tol=tol,
         prior=prior,
         n_init=runs,
-        init=_start_of(init, data).value,
-        absent=absent_pairs.value,
+        init=_start_of(init, data),
+        absent=absent_pairs,
         rng=session.seed,
     )
     with engine_of(session, engine, scheduler) as running:
@@ -176,13 +142,13 @@ class SoftResult:
         }
 
 
-def _start_of(given: Start | None, data: Any) -> Start:
+def _start_of(given: str | None, data: Any) -> str:
     """Return the start of the fit; a hard clustering needs the data in memory."""
     from coterie.data import Graph, Ratings
 
     if given is not None:
         return given
-    return Start.hard if isinstance(data, Graph | Ratings) else Start.random
+    return "hard" if isinstance(data, Graph | Ratings) else "random"
 
 
 def _result(model: SoftModel, data: Any, seconds: float) -> SoftResult:
