@@ -8,13 +8,19 @@ BIN = $(VENV)/bin
 endif
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary=:all:
 
-.PHONY: demo test docs fuzz lint lowest audit notebooks wheel wheel-check clean clean-cache
+.PHONY: demo test reproduce docs fuzz lint lowest audit notebooks wheel wheel-check clean clean-cache
 
 demo: $(VENV)/.warm
 	$(BIN)/coterie demo
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
+
+# Every table and figure of the paper, in OUT/index.html: `make reproduce QUICK=1 OUT=results`.
+OUT ?= reproduction
+QUICK ?= 0
+reproduce: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.reproduce all --out '$(OUT)' $(if $(filter-out 0,$(QUICK)),--quick)
 
 # The documentation site, to be opened as site/index.html. The variable silences a notice about the
 # end of life of Material for MkDocs in May 2027; docs/explanation/decisions.md says what then.

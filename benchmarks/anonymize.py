@@ -9,7 +9,7 @@
     draw        a graph of 1 M nodes and 10 M edges from 1,000 blocks
     attacks     eight releases of each network: what they keep, and whom the attacks identify
     steps       the release with each of its steps switched off: utility and risk
-    techniques  the techniques of `coterie benchmark anonymize`
+    techniques  the techniques of `python -m benchmarks.baselines anonymize`
 
 Data: ca-astroph and as-caida, from $COTERIE_DATA or the cache.
 """
@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 import coterie as ct
+from baselines.benchmark import BenchmarkRow, benchmark
 from coterie.anonymize.anonymizer import Anonymizer
-from coterie.anonymize.baselines.benchmark import BenchmarkRow, benchmark
 from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.draw.clustering import cluster_for_release
 from coterie.anonymize.draw.dcsbm import Steps
@@ -206,7 +206,7 @@ def spread(made: list[Release]) -> list[dict[str, Any]]:
         rows.append(spread_row(measure, short(getattr(first.original, name)), values))
     distances = [each.utility.degree_ks for each in made if each.utility]
     rows.append(spread_row("degree distribution, KS distance", "", distances))
-    risks = [each.risk.a4 for each in made if each.risk]
+    risks = [each.risk.attacks for each in made if each.risk]
     naive = risks[0].controls.naive.seeded[-1].correct
     seeded = [risk.worst.seeded[-1].correct for risk in risks]
     people = "people found, seeded attack, 200 known"
@@ -232,7 +232,7 @@ def spread_row(measure: str, original: str, values: list[float]) -> dict[str, An
 
 def identified(made: list[Release]) -> list[dict[str, Any]]:
     """Return, per attack, the mean number of people found and the controls."""
-    risks = [each.risk.a4 for each in made if each.risk]
+    risks = [each.risk.attacks for each in made if each.risk]
     rows = []
     for place, attack in enumerate(ATTACKS):
         results = [guessing_attacks(risk.worst)[place] for risk in risks]
@@ -267,7 +267,7 @@ def steps(record: Recorder, engine: LocalEngine) -> None:
         for what, chosen in STEPS.items():
             made = Anonymizer(BLOCKS, steps=chosen).release(graph, labels=labels, engine=engine)
             assert made.utility is not None and made.risk is not None
-            utility, risk = made.utility.published, made.risk.a4
+            utility, risk = made.utility.published, made.risk.attacks
             from_seeds, without = risk.worst.guess_everyone
             rows.append(
                 {
@@ -309,8 +309,8 @@ def techniques(record: Recorder, engine: LocalEngine) -> None:
             rows,
             title=f"Other techniques: {name}",
             data=DATA[name],
-            asked=f"coterie benchmark anonymize GRAPH --blocks {BLOCKS}; one graph per technique, "
-            "all drawn and attacked by coterie's own implementations",
+            asked=f"python -m benchmarks.baselines anonymize GRAPH --blocks {BLOCKS}; one graph "
+            "per technique, all drawn and attacked by coterie's own implementations",
             threads=str(engine.threads),
         )
 

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 import coterie as ct
-from coterie.anonymize.baselines.pgb_queries import PGB_QUERIES, QUERY_NAMES
-from coterie.anonymize.baselines.private_benchmark import (
+from baselines.pgb_queries import PGB_QUERIES, QUERY_NAMES
+from baselines.private_benchmark import (
     CONFIGURATION,
     RELEASE,
     RESPONSE,
@@ -125,8 +125,8 @@ def save(
         table(made),
         title=f"Private generators: {name}",
         data=DATA[name],
-        asked=f"coterie benchmark private GRAPH --draws {draws}; mean ± standard deviation over "
-        f"{draws} draws, each from its own sketch; ids shuffled; "
+        asked=f"python -m benchmarks.baselines private GRAPH --draws {draws}; mean ± "
+        f"standard deviation over {draws} draws, each from its own sketch; ids shuffled; "
         "relative errors unless the row says otherwise",
         threads=str(engine.threads),
         remarks="Not run: " + "; ".join(left_out) if left_out else "",

@@ -342,7 +342,7 @@ def permissive_policy(desk: Desk) -> None:
     say(
         "A6",
         f"{outcome}; the report says 'within every limit': {'within every limit' in page}; "
-        f"weaker limits named: {json.loads(desk.out).get('weaker_limits', 'no')}",
+        f"weaker limits named: {json.loads(desk.out).get('weaker', 'no')}",
     )
 
 

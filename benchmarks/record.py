@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import resource
 import shlex
@@ -24,11 +23,6 @@ from typing import Any
 
 from coterie.base.json_values import json_value
 from coterie.base.machine import available_cores, physical_memory, processor_name
-from coterie.kernels.numba import dispatch
-
-# Figures are those of compiled kernels, on small inputs too, and in other processes.
-os.environ.setdefault("COTERIE_KERNELS", dispatch.COMPILED)
-dispatch.set_mode(os.environ["COTERIE_KERNELS"])
 
 RESULTS = Path(__file__).resolve().parent / "results"
 _ALWAYS = ("coterie", "numpy", "scipy", "numba")

@@ -99,11 +99,11 @@ def _named_edges(risk: dict[str, Any]) -> dict[str, float]:
     """Return what attackers who know blocks and exact degrees name, and the densest cell."""
     if not risk:
         return {}
-    known = risk["a2"]["exact_degrees"]
+    known = risk["disclosed_edges"]["known_degrees"]
     worst = max(known["controls"], key=lambda claim: float(claim["bound"]), default={})
     return {
         "named": known["named"],
-        "densest_cell": risk["a2"]["density"]["largest"],
+        "densest_cell": risk["disclosed_edges"]["densities"]["largest"],
         **{f"named_{key}": worst[key] for key in ("kept", "left_out", "excess", "bound") if worst},
     }
 

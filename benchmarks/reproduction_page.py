@@ -1,6 +1,6 @@
-"""Record one run of `coterie reproduce all --out DIR` and update docs/benchmarks/reproduction.md.
+"""Record one run of `make reproduce OUT=DIR` and update docs/benchmarks/reproduction.md.
 
-    coterie reproduce all --out DIR
+    make reproduce OUT=DIR
     python benchmarks/reproduction_page.py DIR
 
 Claims, tables, machine and time come from DIR/results.json and go to
@@ -49,7 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("folder", type=Path, help="the folder that `coterie reproduce` wrote")
+    parser.add_argument("folder", type=Path, help="the folder that `make reproduce` wrote")
     add_options(parser)
     given = parser.parse_args()
     result = json.loads((given.folder / "results.json").read_text(encoding="utf-8"))
@@ -60,12 +60,12 @@ def main() -> None:
             Section(
                 title=title,
                 data="MovieLens-100k, CAIDA, astro-ph",
-                asked=f"coterie reproduce all, {result['seconds'] / 60:.0f} minutes in total; each "
-                "claim is judged by a rule in `src/coterie/reproduce/` from the numbers of this "
+                asked=f"make reproduce, {result['seconds'] / 60:.0f} minutes in total; each "
+                "claim is judged by a rule in `benchmarks/reproduce/` from the numbers of this "
                 "run",
                 threads=str(result["hardware"]["threads"]),
                 rows=rows,
-                command="coterie reproduce all --out DIR",
+                command="make reproduce OUT=DIR",
                 date=str(result.get("date") or date_of(given.folder / "results.json")),
                 source="measured by this command",
                 quiet=given.quiet_machine,

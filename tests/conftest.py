@@ -14,11 +14,6 @@ import pytest
 from hypothesis import settings
 from tests.support import system_randomness
 
-# The tests check the compiled kernels, as large inputs use them, also in other processes.
-# tests/kernels/test_plain_kernels.py compares them with the plain ones.
-os.environ.setdefault("COTERIE_KERNELS", "compiled")
-os.environ["COTERIE_BACKGROUND"] = "off"  # no test leaves a process behind
-
 # `make test` tries the same cases on every machine, so that a red run is the change's own doing;
 # `make fuzz` tries new ones, and what it finds becomes an @example.
 settings.register_profile("fixed", derandomize=True, deadline=None)

@@ -73,8 +73,8 @@ def compile_kernels(sources: Path, only: str) -> int:
         "COTERIE_PREBUILT": "off",
     }
     run([sys.executable, "-m", "coterie", "warmup", "--only", only], environment)
-    # Not what only compiling needs
-    skip = shutil.ignore_patterns("*.part", "compiling", "pending")
+    # Not functions that only kernels call: their callers contain them
+    skip = shutil.ignore_patterns("*._*")
     shutil.copytree(cache / "coterie", prebuilt, ignore=skip)
     code = "from coterie.kernels.numba.cache import host_target; print(*host_target(), sep='\\n')"
     fields = ("python", "numba", "llvmlite", "triple", "cpu", "features")
@@ -123,7 +123,7 @@ def run_commands(python: str, folder: Path, environment: dict[str, str], only: s
     )
     work = folder / "work"
     work.mkdir()
-    environment = {**environment, "NUMBA_CACHE_DIR": str(cache), "COTERIE_KERNELS": "compiled"}
+    environment = {**environment, "NUMBA_CACHE_DIR": str(cache)}
     *_, failed, count = output([python, "-c", code, only], environment, work)
     new = sorted(file.name for file in (cache / "coterie").glob("*.nbc"))
     if failed != "[]" or new:

@@ -55,10 +55,10 @@ def test_a_release_is_similar_to_the_original_and_within_the_limits(release: Rel
     before, after = release.utility.original, release.utility.published
     assert abs(after.average_path_length / before.average_path_length - 1) < 0.05
     assert abs(after.edges - before.edges) < 0.01 * before.edges
-    assert release.risk.a1.smallest >= 10
-    assert release.risk.a2.above_limit == 0
-    assert release.risk.a4.attacks_have_power
-    assert len(release.risk.a4.averaging) == 2
+    assert release.risk.class_size.smallest >= 10
+    assert release.risk.disclosed_edges.above_limit == 0
+    assert release.risk.attacks.attacks_have_power
+    assert len(release.risk.attacks.averaging) == 2
 
 
 def test_new_ids_do_not_follow_the_original_order(
@@ -99,7 +99,7 @@ def test_results_do_not_depend_on_the_number_of_threads(people: tuple[Graph, np.
     one, two = (
         Anonymizer(4)._release_from(SeedSequence(7), graph, engine=LocalEngine(n)) for n in (1, 2)
     )
-    assert one.risk is not None and one.risk.a3 is not None
+    assert one.risk is not None and one.risk.edge_inference is not None
     assert (one.risk, one.utility) == (two.risk, two.utility)
     assert np.array_equal(one.graphs[0].indices, two.graphs[0].indices)
 

@@ -147,7 +147,7 @@ def test_the_other_blocks_stay_if_one_core_would_disclose_too_much() -> None:
     assert expected > n_blocks_by_size(graph)
     made = Anonymizer(policy=Policy(known_degrees_share=0.01)).release(graph, suggest=False)
     assert made.risk is not None and made.record is not None
-    assert made.risk.a2.known_degrees.disclosed <= 0.01
+    assert made.risk.disclosed_edges.known_degrees.disclosed <= 0.01
     assert made.record.blocks > 0.9 * expected
 
 
@@ -155,7 +155,7 @@ def test_the_anonymizer_dilutes_cores_before_it_refuses(team: tuple[Graph, np.nd
     graph, label = team
     made = Anonymizer(5).release(graph, labels=label, suggest=False)
     assert made.risk is not None
-    assert made.risk.a2.known_degrees.disclosed <= 0.02
+    assert made.risk.disclosed_edges.known_degrees.disclosed <= 0.02
 
 
 def test_a_graph_is_clustered_once_per_number_of_blocks() -> None:

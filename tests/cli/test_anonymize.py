@@ -1,4 +1,4 @@
-"""`anonymize`, `compare`, `attack` and `benchmark`: files, JSON, printed text and exit codes."""
+"""`anonymize`, `compare` and `attack`: files, JSON, printed text and exit codes."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
 def test_anonymize_writes_a_release(written: tuple[Path, dict[str, Any]]) -> None:
     folder, result = written
     assert set(result) == {
-        "refused", "reasons", "advice", "utility", "risk", "limits", "weaker_limits", "levels",
-        "dataset", "private", "seconds",
+        "format_version", "refused", "reasons", "suggestions", "utility", "risk", "limits",
+        "weaker", "levels", "dataset", "private", "seconds",
     }  # fmt: skip
     assert result["refused"] is False and result["reasons"] == []
     assert sorted(p.name for p in (folder / "out").iterdir()) == ["graph.csv", "report.html"]
@@ -65,14 +65,14 @@ def test_compare_and_attack_read_what_anonymize_wrote(
 ) -> None:
     folder, _ = written
     figures = result_of("compare", "g.txt", "out/graph.csv", folder=folder)
-    assert set(figures) == {"original", "published", "degree_ks", "seconds"}
+    assert set(figures) == {"format_version", "original", "published", "degree_ks", "seconds"}
     assert set(figures["original"]) >= _MEASURES <= set(figures["published"])
     assert 0 <= figures["degree_ks"] < 0.1
     found = result_of("attack", "g.txt", "out/graph.csv", "--truth", "who.csv", folder=folder)
     assert set(found["controls"]) == {"naive", "deleted_10"}
     for graph in (found, *found["controls"].values()):
         assert {"seeds", "correct", "wrong", "precision"} <= set(graph["seeded"][0])
-        assert "vertex_refinement" in graph
+        assert "neighbour_degrees_known" in graph
     assert found["controls"]["naive"]["seeded"][-1]["correct"] > 200
     assert found["seeded"][-1]["correct"] < 10
 
@@ -88,23 +88,6 @@ def test_printed_tables_use_words_and_percentages(written: tuple[Path, dict[str,
     assert "in a copy without names" in attacked and "expected by luck" in attacked
 
 
-def test_benchmark_with_too_many_blocks_names_its_own_options(
-    written: tuple[Path, dict[str, Any]],
-) -> None:
-    folder, _ = written
-    done = coterie("benchmark", "anonymize", "g.txt", "--blocks", 100, folder=folder)
-    assert done.returncode == 2
-    assert "--min-class-size" in done.stderr and "--min-block-size" not in done.stderr
-
-
-def test_benchmark_prints_one_row_per_technique(written: tuple[Path, dict[str, Any]]) -> None:
-    folder, _ = written
-    done = coterie("benchmark", "anonymize", "g.txt", "--blocks", 5, folder=folder)
-    assert done.returncode == 0, done.stderr
-    for name in ("original", "naive copy", "configuration model", "coterie dcsbm"):
-        assert name in done.stdout
-
-
 def test_a_second_release_needs_another_folder(written: tuple[Path, dict[str, Any]]) -> None:
     folder, _ = written
     done = coterie("anonymize", "g.txt", "--blocks", 5, "--out", "out", folder=folder)
@@ -118,7 +101,7 @@ def test_a_refusal_exits_with_3_and_writes_nothing(written: tuple[Path, dict[str
     assert done.returncode == 3
     result = json.loads(done.stdout)
     assert result["refused"] and "40 blocks of at least 10" in result["reasons"][0]
-    assert result["advice"][0].startswith("--blocks ")
+    assert result["suggestions"][0].startswith("--blocks ")
     assert "would pass (tried)" in done.stderr
     assert not (folder / "no").exists()
     assert not (folder / "state" / "private" / "g" / "no").exists()

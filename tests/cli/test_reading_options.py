@@ -47,8 +47,6 @@ def arguments(name: str, files: dict[str, Path]) -> list[object]:
         "shard": [edges, "--out", new],
         "compare": [edges, edges],
         "attack": [edges, edges, "--truth", ratings],
-        "benchmark anonymize": [edges],
-        "benchmark private": [edges],
         "recommend fit": [ratings, "--out", new],
         "recommend evaluate": [ratings],
         "recommend predict": [new, ratings],

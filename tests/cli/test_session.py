@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
-from tests.support.command_line import result_of
+from tests.support.command_line import coterie, result_of
 from typer.testing import CliRunner
 
 from coterie.base.errors import AssumptionWarning, InputError, PolicyRefusedError
@@ -142,7 +142,7 @@ def test_remarks_name_options_instead_of_parameters() -> None:
     assert "set --objective weighted" in run(body).stderr
 
 
-@pytest.mark.parametrize("group", [[], ["benchmark"], ["datasets"], ["recommend"]])
+@pytest.mark.parametrize("group", [[], ["datasets"], ["recommend"]])
 def test_summaries_in_the_overview_are_not_cut_off(group: list[str]) -> None:
     commands = CliRunner().invoke(main.app, [*group, "--help"]).stdout.split("Commands:")[1]
     lines = commands.split("\n\n")[0].strip().splitlines()
@@ -152,7 +152,7 @@ def test_summaries_in_the_overview_are_not_cut_off(group: list[str]) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("cluster", "soft", "shard", "demo", "doctor", "reproduce", "datasets"),
+        *("cluster", "soft", "shard", "demo", "doctor", "datasets"),
         *("datasets list", "datasets path", "datasets get", "anonymize", "attack", "compare"),
         *(
             f"recommend {name}"
@@ -164,3 +164,12 @@ def test_help_ends_with_an_example(name: str) -> None:
     shown = CliRunner().invoke(main.app, [*name.split(), "--help"]).stdout
     last = shown.rsplit("\n\n", 1)[1]
     assert last.strip().startswith("Example") and "coterie " in last
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [("reproduce", "make reproduce"), ("benchmark", "python -m benchmarks.baselines")],
+)
+def test_a_command_that_moved_says_where(name: str, instead: str) -> None:
+    done = coterie(name, "all", "--out", "results")
+    assert done.returncode == 2 and instead in done.stderr

@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import coterie
 
 _FILES = Path(coterie.__file__).parent / "data" / "files"
@@ -23,27 +21,6 @@ def test_a_chosen_waiting_time_of_blas_stays() -> None:
     shown = "print(os.environ['OPENBLAS_THREAD_TIMEOUT'])"
     found = _after_command("--version", shown, OPENBLAS_THREAD_TIMEOUT="20")
     assert found.splitlines()[-1] == "20"
-
-
-def test_scipy_is_loaded_without_parts_of_numpy_that_nobody_uses() -> None:
-    pytest.importorskip("numpy", "2.0")
-    shown = (
-        "import scipy.sparse, numpy; "
-        "print('numpy.f2py.f2py2e' in sys.modules, 'numpy.testing._private' in sys.modules); "
-        "numpy.testing.assert_array_equal([1], [1]); print(len(numpy.f2py.get_include()) > 4)"
-    )
-    found = _after_command("cluster karate.csv --blocks 2 --dry-run", shown)
-    assert found.splitlines()[-2:] == ["False False", "True"]
-
-
-def test_igraph_is_loaded_without_matplotlib() -> None:
-    pytest.importorskip("igraph")
-    shown = (
-        "from coterie.base.lazy_modules import load_igraph; igraph = load_igraph(); "
-        "print('matplotlib' in sys.modules, igraph.Graph(n=2).vcount()); import matplotlib"
-    )
-    found = _after_command("cluster karate.csv --blocks 2 --dry-run", shown)
-    assert found.splitlines()[-1] == "False 2"
 
 
 def _after_command(line: str, code: str, **environment: str) -> str:

@@ -15,7 +15,7 @@ from tools.documentation import DOCS, ROOT, links, pages
 _HEADING = re.compile(r"^#+ +(.*?)(?: *\{#([\w-]+)\})?$", re.MULTILINE)
 _MENTION = re.compile(
     r"(?<![\w/.$~-])((?:src|tests|tools|benchmarks|docs|shared)/[\w./-]*\w"
-    r"|(?:kernels|models|engine|data|anonymize|recommend|report|reproduce|base|cli)/[\w./-]*\w\.py)"
+    r"|(?:kernels|models|engine|data|anonymize|recommend|report|base|cli)/[\w./-]*\w\.py)"
 )
 
 # What house style replaces, with the page's own quotation of a peer's name excepted.

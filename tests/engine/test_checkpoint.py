@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
 from coterie.base.errors import InputError
+from coterie.base.progress import Iteration
 from coterie.engine import checkpoint as ck
 
 
@@ -78,3 +83,94 @@ def test_values_that_json_cannot_represent_are_rejected(tmp_path):
     with pytest.raises(TypeError, match="object cannot be written"):
         ck.save_checkpoint(tmp_path / "x", "example", {}, {"what": object()})
     assert not list(tmp_path.iterdir())
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+class Point(NamedTuple):
+    place: np.ndarray
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Everything:
+    """One field per type that a state may have."""
+
+    points: list[Point]
+    pair: tuple[int, str]
+    labels: tuple[np.ndarray, ...]
+    lengths: dict[tuple[int, ...], float]
+    named: dict[str, np.ndarray]
+    free: dict[str, Any]
+    rng: np.random.Generator
+    colour: Colour
+    history: list[Iteration]
+    absent: Point | None = None
+    present: Point | None = None
+    done: bool = False
+
+
+def everything() -> Everything:
+    return Everything(
+        [Point(np.arange(3)), Point(np.zeros((0, 2)), np.inf)],
+        (3, "x"),
+        (np.arange(2), np.ones(1, np.float32)),
+        {(1, 2): 0.5, (3,): np.nan},
+        {"a.b": np.eye(2)},
+        {"any": [1, None, {"deep": True}]},
+        np.random.default_rng(4),
+        Colour.RED,
+        [Iteration(1, 0.5, 2.0, 3), Iteration(2, 0.7, 1.5)],
+        present=Point(np.arange(2)),
+        done=True,
+    )
+
+
+def test_a_typed_state_is_restored_with_its_types(tmp_path):
+    file = ck.RunCheckpoint("example", tmp_path / "run.ckpt", fingerprint={"k": 3})
+    state = everything()
+    file.save(state)
+    found = file.load(Everything)
+    np.testing.assert_equal(found.points, state.points)
+    np.testing.assert_equal(found.labels, state.labels)
+    assert found.labels[1].dtype == np.float32
+    np.testing.assert_equal(found.named, state.named)
+    np.testing.assert_equal(found.present, state.present)
+    np.testing.assert_equal(found.lengths, state.lengths)
+    for name in ("pair", "free", "colour", "history", "absent", "done"):
+        assert getattr(found, name) == getattr(state, name), name
+        assert type(getattr(found, name)) is type(getattr(state, name))
+    assert isinstance(found.points[1], Point) and isinstance(found.history[0], Iteration)
+    assert found.rng.random() == state.rng.random()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("pair", [3.5, "x"]),
+        ("pair", [3]),
+        ("colour", "blue"),
+        ("done", 1),
+        ("history", [{"iteration": "1", "seconds": 0.0, "entropy": 0.0, "moved": None}]),
+        ("rng", {"bit_generator": "system"}),
+        ("points", [{"weight": 1.0}] * 3),
+    ],
+)
+def test_a_value_of_another_type_is_refused(tmp_path, name, value):
+    path = tmp_path / "run.ckpt"
+    file = ck.RunCheckpoint("example", path)
+    file.save(everything())
+    arrays, facts = ck.load_checkpoint(path, "example")
+    facts["state"][name] = value
+    ck.save_checkpoint(path, "example", arrays, facts)
+    with pytest.raises(InputError, match=r"run\.ckpt: damaged or altered checkpoint"):
+        file.load(Everything)
+
+
+def test_a_state_of_other_data_is_refused(tmp_path):
+    path = tmp_path / "run.ckpt"
+    ck.RunCheckpoint("example", path, fingerprint={"k": 3}).save(everything())
+    with pytest.raises(InputError, match="made with k=3, this fit has 4"):
+        ck.RunCheckpoint("example", path, fingerprint={"k": 4}).load(Everything)

@@ -17,6 +17,7 @@ from coterie.base.errors import InputError
 
 FILES = Path(__file__).parent / "files"
 EXPECTED = json.loads((FILES / "expected.json").read_text())
+FORMAT_4 = json.loads((FILES / "expected-format-4.json").read_text())
 
 
 def test_save_and_load_preserve_everything(rec, ratings, tmp_path) -> None:
@@ -119,6 +120,23 @@ def test_file_of_format_2_is_read(name: str) -> None:
     top = rec.recommend("u1", 3, order="rating")
     assert [found.item for found in top] == [item for item, _ in expected["top"]]
     assert [found.rating for found in top] == pytest.approx([r for _, r in expected["top"]])
+
+
+@pytest.mark.parametrize("name", sorted(FORMAT_4))
+def test_file_of_format_4_gives_the_same_answers(name: str) -> None:
+    rec = ct.load_recommender(FILES / f"{name}-format-4.coterie")
+    expected = FORMAT_4[name]
+    users, items = expected["users"], expected["items"]
+    probabilities = rec.predict_proba(users, items)
+    assert probabilities == pytest.approx(np.array(expected["probabilities"]), rel=1e-9)
+    for order, rows in expected["top"].items():
+        top = rec.recommend(users[0], 4, order=order)
+        assert [found.item for found in top] == [row[0] for row in rows]
+        assert [found.rating for found in top] == pytest.approx([row[1] for row in rows], rel=1e-9)
+        assert [found.score for found in top] == pytest.approx([row[2] for row in rows], rel=1e-9)
+    similar = rec.similar_items(items[0], 3)
+    assert [item for item, _ in similar] == [item for item, _ in expected["similar"]]
+    assert [s for _, s in similar] == pytest.approx([s for _, s in expected["similar"]], rel=1e-9)
 
 
 def test_parameters_of_format_2_are_translated() -> None:

@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.baselines.configuration import configuration
+from benchmarks.reproduce.outcome import Outcome, judge
+from benchmarks.reproduce.settings import hardware
+from benchmarks.reproduce.write_page import Reproduction
+from benchmarks.reproduce.write_page import page as reproduction_page
 from numpy.random import default_rng
 from tests.support import fitted_stand_ins as stand_ins
 
 import coterie as ct
-from coterie.anonymize.baselines.configuration import configuration
 from coterie.report import cluster_report as cluster
 from coterie.report import recommender_report as recommend
 from coterie.report import release_report as anonymize
@@ -21,10 +25,6 @@ from coterie.report import sketch_report as private
 from coterie.report import soft_report as soft
 from coterie.report.charts import Axis, Series, xy
 from coterie.report.page import Figure, write
-from coterie.reproduce.outcome import Outcome, judge
-from coterie.reproduce.settings import hardware
-from coterie.reproduce.write_page import Reproduction
-from coterie.reproduce.write_page import page as reproduction_page
 
 WIDTHS = (400, 1400)
 

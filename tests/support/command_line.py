@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,11 @@ def coterie(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
     stdin: str | None = None,
+    program: Sequence[str] = COMMAND,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end; `environment` is added to this process's own."""
+    """Run a command of `program` to its end; `environment` is added to this process's own."""
     return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
+        [*program, *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=_TIMEOUT,

@@ -2,5 +2,4 @@
 
 The packages, in the order of a release: `draw` (classes and new graphs), `utility` (how similar the
 new graph is), `risk` (what attackers find in it), `policy` (the decision), `output` (the files).
-`baselines` has other techniques for comparison.
 """

@@ -140,7 +140,7 @@ class Anonymizer(Estimator):
     >>> release = ct.Anonymizer(6, infer_edges=False).release(people, suggest=False)
     >>> release.graph.n_nodes
     300
-    >>> release.risk.a1.smallest >= 10
+    >>> release.risk.class_size.smallest >= 10
     True
     """
 
@@ -380,7 +380,7 @@ class Anonymizer(Estimator):
         if (
             self.model == "dcsbm"
             and sides is None
-            and made.risk.a2.known_degrees.disclosed > allowed
+            and made.risk.disclosed_edges.known_degrees.disclosed > allowed
         ):
             callback(Progress("searching blocks that disclose less", 0))
             found = first_sufficient(

@@ -247,15 +247,15 @@ class Policy:
             The limits and, if one of them is exceeded, the reasons to refuse the release.
         """
         limits = [
-            self._class_limit(risk.a1.smallest),
-            self._edge_limit(risk.a2.above_limit),
-            self._density_limit(risk.a2.densities.above_limit),
-            self._known_degrees_limit(risk.a2.known_degrees),
+            self._class_limit(risk.class_size.smallest),
+            self._edge_limit(risk.disclosed_edges.above_limit),
+            self._density_limit(risk.disclosed_edges.densities.above_limit),
+            self._known_degrees_limit(risk.disclosed_edges.known_degrees),
         ]
-        inference = None if risk.a3 is None else risk.a3.risk
+        inference = None if risk.edge_inference is None else risk.edge_inference.risk
         if inference is not None and self.edge_inference < 1:
             limits.append(self._inference_limit(inference))
-        limits += [self._attack_limit(attack) for attack in risk.a4.comparisons()]
+        limits += [self._attack_limit(attack) for attack in risk.attacks.comparisons()]
         if kind is not None:
             for sensitive in kind.sensitive:
                 limits += self._sensitive_limits(sensitive)

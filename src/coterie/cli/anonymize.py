@@ -74,10 +74,7 @@ PrivateOption = Annotated[
 ]
 
 
-@command(
-    seed_help="Seed of the clustering and of the attacks. It does not determine the new graph, "
-    "which is drawn with randomness of the operating system."
-)
+@command
 def run(
     session: Session,
     context: typer.Context,

@@ -69,7 +69,7 @@ def run(
     from coterie.anonymize.output.json_form import (
         comparison_json,
         full_comparison_json,
-        kind_json,
+        result_json,
     )
     from coterie.anonymize.utility.full_measures import compare_fully
     from coterie.anonymize.utility.measures import compare
@@ -95,7 +95,7 @@ def run(
             result = comparison_json(found)
         kind = compare_kinds(*networks)
         if kind is not None:
-            result["kind"] = kind_json(kind)
+            result["kind"] = result_json(kind)
         result["seconds"] = seconds()
     session.show(measures_table(found.original, found.published, found.degree_ks, "two graphs"))
     if full:

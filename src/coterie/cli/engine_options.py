@@ -42,12 +42,12 @@ SchedulerOption = Annotated[
 
 
 @contextmanager
-def engine_of(session: Session, name: EngineName, scheduler: str | None) -> Iterator[Engine]:
+def engine_of(session: Session, name: str, scheduler: str | None) -> Iterator[Engine]:
     """Yield the engine and close it at the end of the block."""
-    if scheduler is not None and name is not EngineName.dask:
+    if scheduler is not None and name != "dask":
         raise InputError("--scheduler requires Dask", remedy="add --engine dask")
     engine: Engine
-    if name is EngineName.local:
+    if name == "local":
         engine = session.engine()
     else:
         from coterie.engine.dask import DaskEngine

@@ -112,7 +112,7 @@ _RATINGS = ("ratings", "binomial", "likes")  # objectives with users and items
 def load_data(
     session: Session,
     path: str,
-    objective: Contents | HardObjective,
+    objective: str,
     *,
     format: str | None = None,
     separator: str | None = None,
@@ -124,19 +124,19 @@ def load_data(
     if Path(path).is_dir():
         columns = {**session.reading.for_graph(), **session.reading.for_ratings()}
         return load_shards(path, {"format": format, "separator": separator, **columns})
-    if objective.value in _RATINGS:
+    if objective in _RATINGS:
         return load_ratings(
             session,
             path,
-            likes=objective.value == "likes",
+            likes=objective == "likes",
             format=format,
             separator=separator,
         )
     return load_graph(
         session,
         path,
-        directed=objective.value.startswith("directed"),
-        weighted=objective.value == "weighted" or weights != "counts",
+        directed=objective.startswith("directed"),
+        weighted=objective == "weighted" or weights != "counts",
         signed=weights == "normal",
         format=format,
         separator=separator,

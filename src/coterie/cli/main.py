@@ -15,9 +15,7 @@ import typer
 
 from coterie.base.early_interrupt import INTERRUPTED
 from coterie.cli.interruption import end_if_threads_are_busy, watch_interruptions
-from coterie.cli.quick_options import install as install_quick_options
 from coterie.cli.session import BAD_INPUT
-from coterie.kernels.numba.compile_events import allow_background
 
 if TYPE_CHECKING:
     from typer.models import CommandInfo
@@ -36,7 +34,6 @@ _COMMANDS = {
     "anonymize": "anonymize",
     "app": "app",
     "attack": "attack",
-    "benchmark": "benchmark",
     "cluster": "cluster",
     "compare": "compare",
     "datasets": "datasets",
@@ -45,12 +42,17 @@ _COMMANDS = {
     "draw": "draw",
     "ledger": "ledger",
     "recommend": "recommend",
-    "reproduce": "reproduce",
     "serve": "serve",
     "shard": "shard",
     "sketch": "sketch",
     "soft": "soft",
     "warmup": "warmup",
+}
+
+# Former command -> what to use instead
+_MOVED = {
+    "benchmark": "use `python -m benchmarks.baselines` in a clone of the repository",
+    "reproduce": "use `make reproduce` in a clone of the repository",
 }
 
 
@@ -107,12 +109,13 @@ def main() -> None:
     """Run the command line: the entry point of the `coterie` script."""
     try:
         watch_interruptions()
-        allow_background()
         _check_streams()
-        install_quick_options()
         _let_idle_blas_threads_sleep()
         # The other commands would only cost time, if the first word is the name of one
         first = sys.argv[1] if len(sys.argv) > 1 else ""
+        if first in _MOVED:
+            sys.stderr.write(f"coterie: {first} is no longer a command; {_MOVED[first]}\n")
+            sys.exit(BAD_INPUT)
         register_commands(first if first in _COMMANDS else None)
         app()
     except KeyboardInterrupt:  # before or after a command's own handling

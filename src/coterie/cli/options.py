@@ -829,27 +829,36 @@ def option_of(command: str, parameter: str) -> Option:
 
 
 def typer_parameter(
-    command: str, parameter: inspect.Parameter, *, hidden: bool = False
+    option: Option,
+    parameter: inspect.Parameter,
+    *,
+    hidden: bool = False,
+    required_later: bool = False,
 ) -> inspect.Parameter:
-    """Return the parameter of a command as Typer reads it."""
+    """Return a parameter of a command as Typer reads it.
+
+    `required_later`: the command checks itself whether it is given; the help says [required].
+    """
     if hasattr(parameter.annotation, "__metadata__"):
         return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-    option = option_of(command, parameter.name)
     kind: Any = parameter.annotation
     if option.choices:
-        values: Any = StrEnum(parameter.name, {c.replace("-", "_"): c for c in option.choices})
+        names = [(choice.replace("-", "_"), choice) for choice in option.choices]
+        values: Any = StrEnum("Choices", names)  # type: ignore[misc]
         kind = values | None if type(None) in get_args(kind) else values
     settings: dict[str, Any] = {
         "metavar": option.metavar,
-        "help": option.help,
+        "help": option.help + "  [required]" * required_later,
         "min": option.least,
         "max": option.most,
         "hidden": hidden,
     }
     if option.argument:
         info = typer.Argument(**settings)
-    else:  # one name, so that a flag has no --no-…
+    else:  # with one name, a flag has no --no-…
         info = typer.Option(*(option.names or (option_name(parameter.name),)), **settings)
+    if required_later:
+        kind, parameter = kind | None, parameter.replace(default=None)
     annotation = Annotated[kind, info]
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
 

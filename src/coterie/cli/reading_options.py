@@ -5,17 +5,14 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, TypedDict, get_args
-
-import typer
-from typer.models import OptionInfo
+from typing import Any, TypedDict
 
 from coterie.base.errors import InputError
 
+_TYPES: dict[str, Any] = {"header": bool | None, "dry_run": bool}
 _GRAPHS = {"graph", "data", "original", "published"}
 
 
@@ -79,44 +76,6 @@ class ReadingOptions:
                 raise InputError(f"--{name} applies to {applies_to}", remedy=f"leave out --{name}")
 
 
-def _column(what: str, example: str) -> Any:
-    return Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help=f"Name of the column with the {what} (default: by known names, then by order). "
-            f"Example: {example}",
-        ),
-    ]
-
-
-_HEADER = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first line has the names of the columns (default: detected).",
-    ),
-]
-_DRY_RUN = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Read the input, show what was recognised and the first rows, and stop.",
-    ),
-]
-_OPTIONS = {
-    "header": _HEADER,
-    "source": _column("source of an edge", "--source 'Person A'"),
-    "target": _column("target of an edge", "--target 'Person B'"),
-    "weight": _column("weight of an edge", "--weight calls"),
-    "user": _column("user", "--user reader_id"),
-    "item": _column("item", "--item isbn"),
-    "rating": _column("rating", "--rating score"),
-    "time": _column("time of the rating", "--time created"),
-    "dry_run": _DRY_RUN,
-}
-
-
 def reading_parameters(own: list[inspect.Parameter]) -> list[inspect.Parameter]:
     """Return the parameters to add to a command with these of its own."""
     given = {parameter.name for parameter in own}
@@ -132,32 +91,12 @@ def reading_parameters(own: list[inspect.Parameter]) -> list[inspect.Parameter]:
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            annotation=_OPTIONS[name],
+            annotation=_TYPES.get(name, str | None),
             default=False if name == "dry_run" else None,
         )
         for name in (*names, "dry_run")
         if name not in given
     ]
-
-
-def optional_for_dry_run(
-    own: list[inspect.Parameter],
-) -> tuple[list[inspect.Parameter], list[str]]:
-    """Return the parameters with no required option left, and the names of those that were.
-
-    Arguments such as GRAPH stay required. The help still says [required]."""
-    changed, required = [], []
-    for parameter in own:
-        kind, *notes = get_args(parameter.annotation) or (parameter.annotation,)
-        option = next((note for note in notes if isinstance(note, OptionInfo)), None)
-        if option is not None and parameter.default is inspect.Parameter.empty:
-            shown = copy.copy(option)
-            shown.help = f"{option.help or ''}  [required]".lstrip()
-            annotation: Any = Annotated[kind | None, shown]  # type: ignore[valid-type]
-            parameter = parameter.replace(annotation=annotation, default=None)
-            required.append(parameter.name)
-        changed.append(parameter)
-    return changed, required
 
 
 def take_reading_options(given: dict[str, Any], added: list[inspect.Parameter]) -> ReadingOptions:

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -31,19 +32,17 @@ from coterie.base.errors import (
     PolicyRefusedError,
 )
 from coterie.base.json_values import as_json
-from coterie.base.lazy_modules import delay_submodules_of_numpy, leave_out_drawing_of_igraph
 from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
 from coterie.cli.dry_run import preview
 from coterie.cli.file_arguments import check_outputs
-from coterie.cli.options import option_name, option_of, plain_value, typer_parameter
+from coterie.cli.options import Option, option_name, option_of, plain_value, typer_parameter
 from coterie.cli.reading_options import (
     ReadingOptions,
-    optional_for_dry_run,
     reading_parameters,
     take_reading_options,
 )
-from coterie.kernels.numba.compile_events import background_compiling, watch_compilations
+from coterie.kernels.numba.cache import watch_compilations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,20 +58,19 @@ REFUSED = 3
 _PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
 
 _ADDRESS_SPACE = 1_000_000_000  # bytes; with 0.7 GB, loading and compiling fail
-_BEFORE_NUMPY = ("app", "serve")  # commands that choose the threads of BLAS before it is loaded
 _COMPILING = "compiling (slow only the first time)"
-_LONG = 3.0  # seconds of uncompiled code that are worth a remark
 _COMPILES_ONCE = (
-    "compiling numerical code for this computer; this happens once "
+    "compiling numerical code, once; this takes up to a minute "
     "(`coterie warmup` does it for all commands)"
 )
-_COMPILES_IN_BACKGROUND = (
-    "compiling numerical code in the background, once, for faster runs later "
-    "(COTERIE_BACKGROUND=off turns it off)"
-)
-_SHARED = {"seed": (int, 0), "threads": (int | None, None)} | dict.fromkeys(
-    ("json_", "quiet", "debug"), (bool, False)
-)
+_SHARED: dict[str, tuple[Any, Any]] = {
+    "seed": (int, 0),
+    "threads": (int | None, None),
+    "json_": (bool, False),
+    "quiet": (bool, False),
+    "debug": (bool, False),
+}
+_NONE: Mapping[str, Option] = MappingProxyType({})
 
 
 @dataclass
@@ -165,46 +163,60 @@ class Session:
 Body = Callable[..., Any]  # run(session, ...) -> what --json prints
 
 
-def command(run: Body | None = None, *, unused: Sequence[str] = ()) -> Callable[..., Any]:
+def command(
+    run: Body | None = None, *, unused: Sequence[str] = (), options: Mapping[str, Option] = _NONE
+) -> Callable[..., Any]:
     """Make a command of `run(session, ...)`: add shared options, exit codes and JSON output.
 
-    The catalogue (`options.py`) describes the parameters. Shared options in `unused` ("seed",
-    "threads") are accepted but not shown in --help.
+    The catalogue (`options.py`) describes the parameters, or `options` those that only this
+    command has. Shared options in `unused` ("seed", "threads") are accepted but not shown in
+    --help.
     """
     if run is None:
-        return functools.partial(_make_command, unused=unused)
-    return _make_command(run, unused=unused)
-
-
-def _make_command(run: Body, *, unused: Sequence[str]) -> Callable[..., None]:
+        return functools.partial(command, unused=unused, options=options)
     name = _command_name(run)
     own = list(inspect.signature(run, eval_str=True).parameters.values())[1:]
     added = reading_parameters(own)
-    options = {p.name: option_of(name, p.name) for p in own if p.name != "context"}
+    shared = [
+        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+        for key, (kind, default) in _SHARED.items()
+    ]
+    described = {p.name for p in own if hasattr(p.annotation, "__metadata__")}
+    found = {
+        p.name: options.get(p.name) or option_of(name, p.name)
+        for p in own + added + shared
+        if p.name != "context"
+    }
     required: list[str] = []
     if any(p.name == "dry_run" for p in added):  # which needs the input, and nothing else
-        own, required = optional_for_dry_run(own)
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    shared = [
-        inspect.Parameter(option, keyword, annotation=kind, default=default)
-        for option, (kind, default) in _SHARED.items()
-    ]
+        required = [
+            p.name
+            for p in own
+            if p.name in found and p.default is p.empty and not found[p.name].argument
+        ]
     parameters = [
-        p if p.name == "context" else typer_parameter(name, p, hidden=p.name in unused)
+        p
+        if p.name == "context"
+        else typer_parameter(
+            found[p.name], p, hidden=p.name in unused, required_later=p.name in required
+        )
         for p in own + added + shared
     ]
 
     @functools.wraps(run)
     def wrapper(**given: Any) -> None:
-        given = {key: plain_value(value) for key, value in given.items()}
-        session = Session(*(given.pop(key) for key in _SHARED), take_reading_options(given, added))
-        plan = run.__module__.removeprefix("coterie.cli.")
-        with exit_codes(session), remarks(session), compile_notice(session, plan):
+        given = {
+            key: value if key in described else plain_value(value) for key, value in given.items()
+        }
+        taken = {key.strip("_"): given.pop(key) for key in _SHARED}
+        session = Session(**taken, reading=take_reading_options(given, added))
+        with (
+            exit_codes(session),
+            remarks(session),
+            watch_compilations(lambda _: session.say(_COMPILES_ONCE)),
+        ):
             _check_address_space()
-            if plan not in _BEFORE_NUMPY:
-                delay_submodules_of_numpy()
-                leave_out_drawing_of_igraph()
-            check_outputs(given, options)
+            check_outputs(given, found)
             if not session.reading.dry_run:
                 _check_required(given, required)
             result = preview(session, given) if session.reading.dry_run else run(session, **given)
@@ -262,28 +274,6 @@ def remarks(session: Session) -> Iterator[None]:
 
         warnings.showwarning = show  # type: ignore[assignment]
         yield
-
-
-@contextmanager
-def compile_notice(session: Session, plan: str = "") -> Iterator[None]:
-    """Say once why a command waits, as soon as it begins to compile.
-
-    Helpers compile the kernels of `plan` with it. At the end, say if much time was spent in kernels
-    that were not compiled."""
-    with (
-        watch_compilations(lambda _: session.say(_COMPILES_ONCE)),
-        background_compiling(lambda: session.say(_COMPILES_IN_BACKGROUND), plan),
-    ):
-        yield
-        dispatch = sys.modules.get("coterie.kernels.numba.dispatch")
-        if dispatch:
-            dispatch.finish_background()
-    seconds = dispatch.seconds_uncompiled() if dispatch else 0.0
-    if seconds > _LONG and _COMPILES_IN_BACKGROUND not in session._said:
-        session.say(
-            f"{seconds:.0f} s were spent in code that is not compiled; after `coterie warmup` "
-            "later runs are faster"
-        )
 
 
 @contextmanager

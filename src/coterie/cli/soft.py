@@ -182,12 +182,10 @@ def _fit(
 ) -> float:
     """Fit the model and return the seconds it took, without compiling."""
     from coterie.base.progress import Progress
-    from coterie.models.smallest_data import worth_compiling_for
 
     with session.progress("soft clustering") as callback:
-        if worth_compiling_for(data):
-            callback(Progress("compiling", 0))
-            model.compile(data, engine)
+        callback(Progress("compiling", 0))
+        model.compile(data, engine)
         with stopwatch() as seconds:
             model.fit(data, engine, callback, **saving)
             taken = seconds()

@@ -98,7 +98,6 @@ def prepare_process(folder: str, prebuilt: str = "off") -> None:
     Without the kernels of a wheel, it compiles for exactly this processor."""
     os.chdir(folder)
     os.environ["COTERIE_STATE"] = str(Path(folder) / "state")
-    os.environ["COTERIE_KERNELS"] = "compiled"
     os.environ["COTERIE_PREBUILT"] = prebuilt
 
 

@@ -1,8 +1,12 @@
 """Checkpoints: the state of a fit as a file, from which it continues to the same numbers.
 
-A checkpoint is one safetensors file: arrays by name, and a JSON header with everything else
-(positions, history, the state of the random generator). It replaces the previous one in a single
-step, so the file is complete at any moment. It contains no pickle, so loading it runs no code.
+The state is a dataclass or a named tuple whose fields say their types: arrays, numbers, text,
+lists, tuples, dictionaries, random generators, and further states. `RunCheckpoint` stores any of
+them, and restores it by the types of its fields, so that a model writes no code for its file.
+
+A checkpoint is one safetensors file: arrays by name, and a JSON header with everything else. It
+replaces the previous one in a single step, so the file is complete at any moment. It contains no
+pickle, so loading it runs no code.
 """
 
 from __future__ import annotations
@@ -10,17 +14,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass, replace
+from enum import Enum
+from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.random import BitGenerator, Generator
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from coterie.base.array_checks import file_errors
+from coterie.base.array_checks import ArrayError, file_errors
 from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject, json_value
@@ -28,8 +34,9 @@ from coterie.base.progress import Iteration
 from coterie.data.writers import atomic_write
 
 FORMAT = "coterie-checkpoint"
-VERSION = 3  # 1: before parameters were renamed; 2: without a checksum
-
+VERSION = 4  # 1: before parameters were renamed; 2: without a checksum; 3: one layout per model
+State = TypeVar("State")
+Unfinished = TypeVar("Unfinished")
 
 REMEDY = "start again without `resume`, or use another `checkpoint`"
 
@@ -189,9 +196,163 @@ class RunCheckpoint:
             require_same(self.path, dict(facts.pop("fingerprint")), self.fingerprint)
         return Checkpoint(arrays, facts)
 
+    def save(self, state: Any) -> None:
+        """Replace the file by this state: a dataclass or a named tuple."""
+        if self.path is not None:
+            arrays: dict[str, np.ndarray] = {}
+            self.write(arrays, {"state": _stored(type(state), state, "state", arrays)})
+
+    def load(self, kind: type[State]) -> State | None:
+        """Return the state of this class that an earlier fit saved; None if there is no file.
+
+        Its fields have the declared types; whether arrays fit the data is for the caller to check.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     file = RunCheckpoint("example", Path(folder) / "run.ckpt")
+        ...     file.save(Iteration(3, 0.5, 12.25))
+        ...     file.load(Iteration)
+        Iteration(iteration=3, seconds=0.5, entropy=12.25, moved=None)
+        """
+        saved = self.read()
+        if saved is None:
+            return None
+        with self.errors():
+            state: State = _restored(kind, saved.facts["state"], "state", saved.arrays)
+        return state
+
     def errors(self) -> AbstractContextManager[None]:
         """Return a context in which errors about the content of the file name the file."""
         return file_errors(self.path or "", "checkpoint", REMEDY)
+
+
+def _stored(kind: Any, value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Return the JSON of a value of this type, and add its arrays under names that begin so."""
+    if _is_optional(kind):
+        return None if value is None else _stored(_present(kind), value, name, arrays)
+    if kind is np.ndarray:
+        arrays[name] = value
+        return None
+    if kind is Generator:
+        return generator_state(value)
+    if _is_state(kind):
+        return {
+            key: _stored(part, getattr(value, key), f"{name}.{key}", arrays)
+            for key, part in _fields(kind).items()
+        }
+    origin = get_origin(kind)
+    if origin in (list, tuple):
+        parts = zip(_part_types(kind, len(value)), value, strict=True)
+        return [_stored(part, x, f"{name}.{n}", arrays) for n, (part, x) in enumerate(parts)]
+    if origin is dict and get_args(kind)[1] is not Any:
+        key_type, part = get_args(kind)
+        return [
+            [_stored(key_type, key, "", {}), _stored(part, x, f"{name}.{n}", arrays)]
+            for n, (key, x) in enumerate(value.items())
+        ]
+    return value.value if isinstance(value, Enum) else value
+
+
+def _restored(kind: Any, stored: Any, name: str, arrays: Mapping[str, np.ndarray]) -> Any:
+    """Return the value of this type that `_stored` stored; an error if a file holds another."""
+    if _is_optional(kind):
+        return None if stored is None else _restored(_present(kind), stored, name, arrays)
+    if kind is np.ndarray:
+        return arrays[name]
+    if kind is Generator:
+        return generator_from(stored)
+    if _is_state(kind):
+        return kind(
+            **{
+                key: _restored(part, stored[key], f"{name}.{key}", arrays)
+                for key, part in _fields(kind).items()
+            }
+        )
+    origin = get_origin(kind)
+    if origin in (list, tuple):
+        parts = zip(_part_types(kind, len(stored)), stored, strict=True)
+        return origin(
+            _restored(part, x, f"{name}.{n}", arrays) for n, (part, x) in enumerate(parts)
+        )
+    if origin is dict and get_args(kind)[1] is not Any:
+        key_type, part = get_args(kind)
+        return {
+            _restored(key_type, key, "", {}): _restored(part, x, f"{name}.{n}", arrays)
+            for n, (key, x) in enumerate(stored)
+        }
+    return _plain(kind, stored, name)
+
+
+def _plain(kind: Any, stored: Any, name: str) -> Any:
+    """Return a number, a truth value, text, a name, or JSON as it is."""
+    if kind is Any or get_origin(kind) is dict:
+        return stored
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(stored)
+    accepted = (int, float) if kind is float else (kind,)
+    if type(stored) not in accepted:
+        raise TypeError(f"{name} is {stored!r}, not of type {kind.__name__}")
+    return kind(stored)
+
+
+def _is_optional(kind: Any) -> bool:
+    return type(None) in get_args(kind) and get_origin(kind) not in (list, tuple, dict)
+
+
+def _present(kind: Any) -> Any:
+    """Return the type of an optional value that is there."""
+    (present,) = (one for one in get_args(kind) if one is not type(None))
+    return present
+
+
+def _is_state(kind: Any) -> bool:
+    return is_dataclass(kind) or hasattr(kind, "_fields")
+
+
+@cache
+def _fields(kind: Any) -> dict[str, Any]:
+    """Return the fields of a state class with their types."""
+    names = kind._fields if hasattr(kind, "_fields") else kind.__dataclass_fields__
+    hints = get_type_hints(kind)
+    return {name: hints[name] for name in names}
+
+
+def _part_types(kind: Any, length: int) -> Sequence[Any]:
+    """Return the type of each part of a list or a tuple of this length."""
+    parts = get_args(kind)
+    if get_origin(kind) is list or parts[-1] is Ellipsis:
+        return parts[:1] * length
+    return parts
+
+
+class FitOfRuns(Generic[Unfinished]):
+    """The part of a state that fits of several runs share.
+
+    A state that inherits from it has these fields: the runs that have ended, the run that a
+    checkpoint interrupted, and the end of the last run, which may go on with other settings.
+    """
+
+    finished: list[Any]
+    unfinished: Unfinished | None
+    last: Unfinished | None
+
+    def take_unfinished(self) -> Unfinished | None:
+        """Return the unfinished run once; None from then on."""
+        unfinished, self.unfinished = self.unfinished, None
+        return unfinished
+
+    def continue_last(self, max_iter: int, ended: Callable[[Unfinished], bool]) -> None:
+        """Reopen the finished run if it would go on with this maximum; `ended`: whether it met tol.
+
+        Several runs cannot continue, because only the end of the last one is stored: an error.
+        """
+        if len(self.finished) == 1 and self.last is not None:
+            run: Any = self.last
+            if len(run.history) < max_iter and not ended(run):
+                self.finished.clear()
+                self.unfinished = replace(run, converged=False)
+            return
+        refuse_longer_runs(self.finished, max_iter)
 
 
 class EndedRun(Protocol):
@@ -245,12 +406,10 @@ def _iteration(iteration: Any, seconds: Any, entropy: Any, moved: Any = None) ->
     return Iteration(int(iteration), float(seconds), float(entropy), moves)
 
 
-def saved_seeds(values: Iterable[Any]) -> list[int]:
-    """Return seeds from a checkpoint, which must be integers of at least 0."""
-    seeds = [int(value) for value in values]
+def check_seeds(seeds: Iterable[int]) -> None:
+    """Raise ArrayError if a seed from a checkpoint is out of range."""
     if any(not 0 <= seed < 2**128 for seed in seeds):
-        raise ValueError("a seed is out of range")
-    return seeds
+        raise ArrayError("a seed is out of range")
 
 
 _BIT_GENERATORS: dict[str, Callable[[], BitGenerator]] = {

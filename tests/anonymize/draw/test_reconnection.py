@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -17,7 +15,6 @@ from coterie.anonymize.draw.wiring import Wired
 from coterie.anonymize.utility.measures import largest_component
 from coterie.data import Graph
 from coterie.kernels.anonymize import wiring as kernel
-from coterie.kernels.numba.dispatch import Kernel
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -38,23 +35,6 @@ def test_components_are_connected_even_if_every_edge_is_a_bridge(seed: int) -> N
     components = connected_components(after.csr, directed=False)[0]
     spare = graph.n_edges - 300 + components  # edges on cycles that are left
     assert largest_component(after) >= 0.98 or spare == 0
-
-
-def test_single_edges_are_checked_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wheel has no compiled version of these functions, which only few releases need."""
-    call = Kernel.__call__
-
-    def checked(self: Kernel, *args: Any) -> Any:
-        assert self not in (kernel.has_room, kernel.count_in_cell)
-        return call(self, *args)
-
-    monkeypatch.setattr(Kernel, "__call__", checked)
-    ends = np.array([[0, 1], [1, 2], [2, 0], [3, 4], [4, 5], [5, 3]], np.int32)
-    cells = kernel.WiringCells(np.zeros(6, np.int32), np.zeros((1, 1), np.int32), np.ones((1, 1)))
-    wired = Wired(*ends.T.copy(), 0)
-    edges = reconnect(wired, np.zeros(6, np.int32), cells, 1.0, default_rng(0))
-    after = Graph.from_edges(edges.source, edges.target, n_nodes=6)
-    assert largest_component(after) == 1.0
 
 
 def _parts(graph: Graph, block: np.ndarray) -> list[int]:

@@ -13,7 +13,7 @@ from tests.support.release_results import make_risk
 
 from coterie.anonymize.anonymizer import Anonymizer
 from coterie.anonymize.draw.dcsbm import Steps
-from coterie.anonymize.output.json_form import attack_json, release_json, risk_json, utility_json
+from coterie.anonymize.output.json_form import attack_json, release_json, result_json
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.policy import Policy, PolicyDecision
 from coterie.anonymize.published_graph import assign_new_ids
@@ -29,10 +29,14 @@ SCALARS = {
 }  # fmt: skip
 MEASURES = SCALARS | {"path_length_interval", "spectrum", "distances", "clustering_by_degree"}
 GUESSES = {
-    "seeds", "correct", "wrong", "precision", "found_share", "found_interval",
+    "name", "label", "seeds", "correct", "wrong", "precision", "found_share", "found_interval",
+    "correct_in_first_100", "luck", "same_degree",
 }  # fmt: skip
-LUCK = {"chance", "expected", "block_accuracy", "block_interval", "block_chance"}
-GRAPH_ATTACKS = {"seeded", "bold", "with_blocks", "vertex_refinement", "degree"}
+LUCK = {"same_degree", "same_class", "block_accuracy", "block_interval", "block_chance"}
+GRAPH_ATTACKS = {
+    "seeded", "guess_everyone", "with_blocks", "degree_known", "neighbour_degrees_known",
+    "degree_rank",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -51,64 +55,77 @@ def release(people: Graph, tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 
 def test_risk_json() -> None:
-    risk = risk_json(make_risk(named=0.03, excess=0.01))
-    assert set(risk) == {"a1", "a2", "a3", "a4"}
-    assert set(risk["a1"]) == {"mean", "worst", "classes", "smallest"}
-    shares = {"0.5", "0.9", "1.0", "largest"}
-    assert set(risk["a2"]) == shares | {"above_limit", "density", "exact_degrees"}
-    assert set(risk["a2"]["density"]) == {"largest", "above_limit"}
-    exact = risk["a2"]["exact_degrees"]
-    assert set(exact) == shares | {"claims", "controls", "named", "disclosed"}
-    assert set(exact["claims"][0]) == {
+    risk = result_json(make_risk(named=0.03, excess=0.01))
+    assert set(risk) == {"class_size", "disclosed_edges", "edge_inference", "attacks"}
+    assert set(risk["class_size"]) == {"mean", "worst", "classes", "smallest"}
+    disclosed = risk["disclosed_edges"]
+    assert set(disclosed) == {"shares", "above_limit", "densities", "known_degrees"}
+    assert set(disclosed["shares"]) == {"at_least_50", "at_least_90", "certain", "largest"}
+    assert set(disclosed["densities"]) == {"largest", "above_limit"}
+    known = disclosed["known_degrees"]
+    assert set(known) == {"shares", "claims", "controls", "named", "control", "disclosed"}
+    assert set(known["claims"][0]) == {
         "attacker", "threshold", "share_at_threshold", "pairs", "edges", "precision", "certain",
         "named",
     }  # fmt: skip
-    assert set(exact["controls"][0]) == {
+    assert set(known["controls"][0]) == {
         "attacker", "certain", "kept", "left_out", "excess", "interval", "bound", "edges_left_out",
     }  # fmt: skip
-    assert set(risk["a3"]) == {
+    assert set(risk["edge_inference"]) == {
         "main", "main_interval", "control", "control_interval", "baseline", "risk",
         "risk_interval", "held_out",
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("a1", "class_size"),
+        ("a2", "disclosed_edges"),
+        ("a3", "edge_inference"),
+        ("a4", "attacks"),
+    ],
+)
+def test_old_names_of_risk_say_the_new_ones(old: str, new: str) -> None:
+    with pytest.raises(AttributeError, match=new):
+        getattr(make_risk(), old)
+
+
 def test_attack_risk_json() -> None:
-    a4 = risk_json(make_risk())["a4"]
-    assert set(a4) == GRAPH_ATTACKS | {"controls", "draws", "proves_something", "averaging"}
-    assert set(a4["seeded"][0]) == GUESSES | LUCK | {"attack"}
-    assert set(a4["bold"][0]) == GUESSES | LUCK | {"attack", "correct_in_first_100"}
-    assert set(a4["with_blocks"][0]) == GUESSES | LUCK | {"correct_in_first_100"}
-    assert a4["seeded"][0]["attack"] == "200 known"
-    assert set(a4["averaging"][0]) == {"joined_in", "pairs", "true_edges", "precision", "interval"}
-    assert set(a4["controls"]) == {"naive", "deleted_10"}
-    assert set(a4["controls"]["naive"]) == GRAPH_ATTACKS
-    assert set(a4["controls"]["naive"]["seeded"][0]) == GUESSES | {"attack"}
-    assert set(a4["vertex_refinement"]) == {"H1", "H2"}
-    assert set(a4["vertex_refinement"]["H1"]) == {
+    found = result_json(make_risk())["attacks"]
+    assert set(found) == {"worst", "controls", "draws", "attacks_have_power", "averaging"}
+    assert set(found["worst"]) == GRAPH_ATTACKS
+    assert set(found["worst"]["seeded"][0]) == GUESSES
+    assert set(found["worst"]["guess_everyone"][0]["luck"]) == LUCK
+    assert found["worst"]["seeded"][0]["name"] == "200 known"
+    assert set(found["averaging"][0]) == {
+        "joined_in", "pairs", "true_edges", "precision", "interval",
+    }  # fmt: skip
+    assert set(found["controls"]) == {"naive", "deleted_10"}
+    assert set(found["controls"]["naive"]) == GRAPH_ATTACKS
+    assert set(found["worst"]["degree_known"]) == {
         "correct", "unique", "unique_wrong", "unique_interval", "candidates_median",
     }  # fmt: skip
-    assert set(a4["degree"]) == {"correct", "correct_in_top_100", "interval"}
+    assert set(found["worst"]["degree_rank"]) == {"correct", "correct_in_top_100", "interval"}
 
 
 def test_attack_json(people: Graph) -> None:
     found = attack_json(attack(people, assign_new_ids(people, default_rng(0))))
-    assert set(found) == GRAPH_ATTACKS | {"controls"}
-    assert set(found["seeded"][0]) == GUESSES | {"attack", "chance"}
+    assert set(found) == GRAPH_ATTACKS | {"controls", "format_version"}
+    assert set(found["seeded"][0]) == GUESSES
     json.loads(as_json(found))
 
 
 def test_utility_json(release: Release) -> None:
-    assert release.utility is not None
-    utility = utility_json(release.utility)
+    utility = result_json(release.utility)
     assert set(utility) == {
         "original", "published", "spread", "draws", "degree_ks", "communities", "further",
         "not_kept",
     }  # fmt: skip
     assert set(utility["communities"]) == {
-        "method", "modularity", "published_modularity", "foreign_modularity", "foreign_share",
-        "agreement", "self_agreement",
+        "method", "original", "self_agreement", "draws", "foreign_modularity", "agreement",
+        "foreign_share",
     }  # fmt: skip
-    assert set(utility["further"][0]) == {"name", "original", "published", "tolerance", "kept"}
     assert set(utility["original"]) == set(utility["draws"][0]) == MEASURES
     assert set(utility["published"]) == set(utility["spread"]) == SCALARS
 
@@ -117,27 +134,29 @@ def test_release_json() -> None:
     risk = make_risk(found=40)
     result = release_json(Policy().check(risk, 1), ["`n_blocks=3` would pass (tried)"], None, risk)
     assert set(result) == {
-        "refused", "reasons", "advice", "utility", "risk", "limits", "weaker_limits", "levels",
+        "format_version", "refused", "reasons", "suggestions", "utility", "risk", "limits",
+        "weaker", "levels",
     }  # fmt: skip
     assert result["refused"] is True and len(result["reasons"]) == 1
     assert set(result["limits"][0]) == {
-        "name", "value", "limit", "holds", "reason", "at_least", "percent",
+        "name", "value", "limit", "holds", "reason", "at_least", "percent", "label", "note",
     }  # fmt: skip
     assert set(result["levels"][0]) == {
-        "level", "A1 mean", "A1 worst", "edges with p ≥ 0.9", "people found", "why",
+        "level", "class_mean", "class_worst", "disclosed_edges", "people_found", "why",
     }  # fmt: skip
 
 
 def test_release_json_if_nothing_was_drawn() -> None:
     result = release_json(PolicyDecision(reasons=["too small"]), [], None, None)
     assert result == {
+        "format_version": 2,
         "refused": True,
         "reasons": ["too small"],
-        "advice": [],
+        "suggestions": [],
         "utility": {},
         "risk": {},
         "limits": [],
-        "weaker_limits": [],
+        "weaker": [],
         "levels": [],
     }
 
@@ -149,14 +168,14 @@ def test_audit_json(release: Release, tmp_path: Path, monkeypatch: pytest.Monkey
         (tmp_path / "state" / "private" / "unnamed" / "out" / "audit.json").read_text()
     )
     assert set(audit) == {
-        "written", "refused", "reasons", "model", "blocks", "draws", "version", "input_sha256",
-        "dataset", "ledger_entry", "earlier_releases_of_this_dataset", "parameters", "entropy",
-        "classes", "published_statistics", "utility", "risk", "levels", "limits", "weaker_limits",
-        "seconds", "releases_of_this_dataset", "forced", "research_truth", "folder",
+        "written", "format_version", "refused", "reasons", "model", "blocks", "draws", "version",
+        "input_sha256", "dataset", "ledger_entry", "earlier_releases", "parameters", "entropy",
+        "classes", "published_statistics", "utility", "risk", "levels", "limits", "weaker",
+        "seconds", "releases", "forced", "research_truth", "folder",
     }  # fmt: skip
     assert audit["entropy"] == "1"
-    assert set(audit["published_statistics"]) == {"shape"}
-    assert set(audit["published_statistics"]["shape"]) == {
+    assert set(audit["published_statistics"]) == {"targets"}
+    assert set(audit["published_statistics"]["targets"]) == {
         "lowest", "clustering", "transitivity", "assortativity",
     }  # fmt: skip
     assert audit["parameters"]["policy"].startswith("Policy(min_class_size=10")
@@ -176,4 +195,4 @@ def test_audit_json_has_the_suggestions_that_were_tried(
     audit = json.loads(
         (tmp_path / "state" / "private" / "unnamed" / "out" / "audit.json").read_text()
     )
-    assert audit["advice"] == refused.suggestions
+    assert audit["suggestions"] == refused.suggestions

@@ -94,9 +94,7 @@ def test_a_release_is_not_overwritten_by_accident(release: Release, tmp_path: Pa
     private = release.private_folder(folder)
     audits = sorted(p.name for p in private.glob("audit*"))
     assert audits == ["audit-1.json", "audit.json"]
-    counts = [
-        json.loads((private / name).read_text())["releases_of_this_dataset"] for name in audits
-    ]
+    counts = [json.loads((private / name).read_text())["releases"] for name in audits]
     assert counts[1] - counts[0] == 2
 
 

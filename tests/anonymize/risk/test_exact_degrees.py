@@ -232,7 +232,7 @@ def test_a_default_release_is_compared_with_left_out_edges(
     )
     for release, compared in ((with_control, True), (without, False)):
         assert release.risk is not None
-        known = release.risk.a2.known_degrees
+        known = release.risk.disclosed_edges.known_degrees
         assert bool(known.controls) == compared
         (limit,) = (x for x in release.decision.limits if "degrees known" in x.name)
         assert limit.value == (known.disclosed if compared else known.named)

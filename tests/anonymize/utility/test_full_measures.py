@@ -185,7 +185,7 @@ def test_a_renamed_copy_is_equal(graph: Graph) -> None:
 
 def test_json_has_the_documented_keys(graph: Graph) -> None:
     result = full_comparison_json(compare_fully(graph, graph, LocalEngine(2)))
-    assert set(result) == {"original", "published", "degree_ks"}
+    assert set(result) == {"format_version", "original", "published", "degree_ks"}
     assert {
         "graphlets", "cores", "betweenness", "pagerank_gini", "robustness", "epidemic",
         "cut_points", "degree_second_moment", "pendants", "effective_diameter",

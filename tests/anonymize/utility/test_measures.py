@@ -97,7 +97,7 @@ def test_a_graph_is_similar_to_itself() -> None:
 def test_comparison_json_has_the_documented_keys() -> None:
     graph = _graph([(0, 1), (1, 2), (2, 0), (2, 3)], 5)
     result = comparison_json(compare(graph, graph))
-    assert set(result) == {"original", "published", "degree_ks"}
+    assert set(result) == {"format_version", "original", "published", "degree_ks"}
     assert set(result["original"]) == set(result["published"]) == {
         "nodes", "edges", "average_path_length", "path_length_interval", "diameter",
         "global_clustering", "average_local_clustering", "degree_mean", "degree_max",

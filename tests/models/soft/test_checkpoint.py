@@ -125,6 +125,6 @@ def test_checkpoint_of_an_older_version_is_rejected(tmp_path, monkeypatch):
     monkeypatch.setattr("coterie.engine.checkpoint.VERSION", 1)
     ct.MMSBM(n_groups=2, max_iter=5).fit(RATINGS, checkpoint=file)
     monkeypatch.undo()
-    message = "format 1, but this release reads format 3; start again without `resume`"
+    message = "format 1, but this release reads format 4; start again without `resume`"
     with pytest.raises(InputError, match=message):
         ct.MMSBM(n_groups=2, max_iter=5).fit(RATINGS, checkpoint=file, resume=True)

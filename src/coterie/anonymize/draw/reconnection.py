@@ -15,7 +15,7 @@ from coterie.kernels.graphs.triangles import edge_triangles
 _ROUNDS = 12
 
 # As plain Python: these are a few comparisons, for which nothing has to be compiled or loaded
-_has_room, _count_in_cell = has_room.plain, count_in_cell.plain
+_has_room, _count_in_cell = has_room.py_func, count_in_cell.py_func
 
 
 def reconnect(

@@ -1,31 +1,26 @@
 """Convert results of `anonymize` to JSON, for commands and for audit.json.
 
-Other programs read these keys, so a key stays the same when an attribute is renamed.
+Keys are the names of attributes, so what is read here is what the objects are called in Python.
+`FORMAT_VERSION` is raised if a key changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
-from coterie.anonymize.baselines.benchmark import BenchmarkRow
-from coterie.anonymize.baselines.pgb_queries import QUERY_NAMES
-from coterie.anonymize.baselines.private_benchmark import PrivateBenchmarkRow
 from coterie.anonymize.kinds.outcome import KindOutcome
-from coterie.anonymize.ledger import exact_text
-from coterie.anonymize.output.audit import AuditRecord, Publication, PublishedStatistics
-from coterie.anonymize.policy import Limit, PolicyDecision
-from coterie.anonymize.risk.assessment import AttackRisk, PublicationLevel, Risk, publication_levels
-from coterie.anonymize.risk.attack_suite import AttackSuiteResult, Controls, GraphAttacks
-from coterie.anonymize.risk.attacks import AttackResult
-from coterie.anonymize.risk.disclosure import CellDisclosure, EdgeShares
-from coterie.anonymize.risk.exact_degrees import PairClaim
-from coterie.anonymize.utility.community_utility import CommunityUtility
-from coterie.anonymize.utility.full_measures import FullComparison, FullRow
-from coterie.anonymize.utility.measures import Comparison, ScalarMeasures
+from coterie.anonymize.output.audit import AuditRecord, Publication
+from coterie.anonymize.policy import PolicyDecision
+from coterie.anonymize.risk.assessment import Risk, publication_levels
+from coterie.anonymize.risk.attack_suite import AttackSuiteResult
+from coterie.anonymize.utility.full_measures import FullComparison, FurtherMeasure
+from coterie.anonymize.utility.measures import Comparison
 from coterie.anonymize.utility.release_utility import Utility
 from coterie.base.json_values import JsonObject, json_value
+
+FORMAT_VERSION = 2
 
 
 def release_json(
@@ -37,48 +32,40 @@ def release_json(
 ) -> JsonObject:
     """Return the JSON of `coterie anonymize`; utility and risk are {} if nothing was drawn."""
     return {
-        **({} if kind is None else {"kind": kind_json(kind)}),
+        "format_version": FORMAT_VERSION,
+        **({} if kind is None else {"kind": result_json(kind)}),
         "refused": decision.refused,
         "reasons": decision.reasons,
-        "advice": suggestions,
-        "utility": {} if utility is None else utility_json(utility),
-        "risk": {} if risk is None else risk_json(risk),
-        "limits": [_limit_json(limit) for limit in decision.limits],
-        "weaker_limits": [limit._asdict() for limit in decision.weaker],
-        "levels": []
-        if risk is None
-        else [_level_json(level) for level in publication_levels(risk)],
+        "suggestions": suggestions,
+        "utility": {} if utility is None else result_json(utility),
+        "risk": {} if risk is None else result_json(risk),
+        "limits": result_json(decision.limits),
+        "weaker": result_json(decision.weaker),
+        "levels": [] if risk is None else result_json(publication_levels(risk)),
     }
 
 
 def audit_json(record: AuditRecord, publication: Publication) -> JsonObject:
     """Return the content of audit.json."""
-    advice = {} if record.suggestions is None else {"advice": record.suggestions}
+    release = release_json(
+        record.decision, record.suggestions or [], record.utility, record.risk, record.kind
+    )
+    if record.suggestions is None:
+        del release["suggestions"]
     return {
-        "refused": record.decision.refused,
-        "reasons": record.decision.reasons,
+        **release,
         "model": record.model,
         "blocks": record.blocks,
         "draws": record.draws,
         "version": record.version,
         "input_sha256": record.input_sha256,
-        "dataset": publication.dataset,
-        "ledger_entry": publication.ledger_entry,
-        "earlier_releases_of_this_dataset": record.earlier_releases,
+        "earlier_releases": record.earlier_releases,
         "parameters": _parameters(record.parameters),
         "entropy": record.entropy,
         "classes": record.classes,
-        "published_statistics": _statistics(record.published_statistics),
-        "utility": utility_json(record.utility),
-        "risk": risk_json(record.risk),
-        "levels": [_level_json(level) for level in record.levels],
-        "limits": [_limit_json(limit) for limit in record.limits],
-        "weaker_limits": [limit._asdict() for limit in record.decision.weaker],
+        "published_statistics": result_json(record.published_statistics),
         "seconds": record.seconds,
-        **({} if record.kind is None else {"kind": kind_json(record.kind)}),
-        **advice,
-        "releases_of_this_dataset": publication.releases,
-        "forced": publication.forced,
+        **publication._asdict(),
         "research_truth": (
             None if publication.research_truth is None else str(publication.research_truth)
         ),
@@ -86,138 +73,63 @@ def audit_json(record: AuditRecord, publication: Publication) -> JsonObject:
     }
 
 
-def kind_json(kind: KindOutcome) -> JsonObject:
-    """Return what was measured of directions, weights, sides and attributes."""
-    return {
-        "measures": [
-            {
-                "name": m.name,
-                "original": m.original,
-                "published": m.published,
-                "tolerance": m.tolerance,
-                "relative": m.relative,
-                "kept": m.kept,
-            }
-            for m in kind.measures
-        ],
-        "distances": [
-            {"name": d.name, "distance": d.value, "tolerance": d.tolerance, "kept": d.kept}
-            for d in kind.distances
-        ],
-        "sensitive": [json_value(vars(s)) for s in kind.sensitive],
-        "attacks": [json_value(vars(a)) for a in kind.attacks],
-    }
-
-
 def comparison_json(comparison: Comparison) -> JsonObject:
     """Return the JSON of `coterie compare`."""
     found = comparison.communities
     return {
-        "original": _plain(comparison.original),
-        "published": _plain(comparison.published),
+        "format_version": FORMAT_VERSION,
+        "original": result_json(comparison.original),
+        "published": result_json(comparison.published),
         "degree_ks": comparison.degree_ks,
-        **({} if found is None else {"communities": _communities(found)}),
+        **({} if found is None else {"communities": result_json(found)}),
     }
 
 
 def full_comparison_json(comparison: FullComparison) -> JsonObject:
     """Return the JSON of `coterie compare --full`: the further measures follow the others."""
     keys = comparison_json(comparison.basic)
-    keys["original"] |= _plain(comparison.original)
-    keys["published"] |= _plain(comparison.published)
+    keys["original"] |= result_json(comparison.original)
+    keys["published"] |= result_json(comparison.published)
     return keys
 
 
 def attack_json(result: AttackSuiteResult) -> JsonObject:
     """Return the JSON of `coterie attack`."""
-    return {**_graph_attacks(result.target), "controls": _controls(result.controls)}
-
-
-def benchmark_json(rows: list[BenchmarkRow]) -> list[JsonObject]:
-    """Return the rows of the JSON of `coterie benchmark anonymize`."""
-    return [_benchmark_row(row) for row in rows]
-
-
-def private_benchmark_json(rows: list[PrivateBenchmarkRow]) -> list[JsonObject]:
-    """Return the rows of the JSON of `coterie benchmark private`."""
-    return [_private_benchmark_row(row) for row in rows]
-
-
-def _private_benchmark_row(row: PrivateBenchmarkRow) -> JsonObject:
-    queries = {
-        key: {
-            "mean": getattr(row.mean, key),
-            "sd": None if row.sd is None else getattr(row.sd, key),
-        }
-        for key in QUERY_NAMES
-        if row.mean is not None
-    }
     return {
-        "technique": row.technique,
-        "epsilon": None if row.epsilon is None else exact_text(row.epsilon),
-        "draws": row.draws,
-        "queries": queries,
-        "blocks": None if row.blocks is None else row.blocks._asdict(),
-        "seconds": row.seconds,
-        "not_run": row.not_run or None,
+        "format_version": FORMAT_VERSION,
+        **result_json(result.target),
+        "controls": result_json(result.controls),
     }
 
 
-def utility_json(utility: Utility) -> JsonObject:
-    """Return the key `utility` of releases and audits."""
-    return {
-        "original": _plain(utility.original),
-        "published": _given(utility.published),
-        "spread": _given(utility.spread),
-        "draws": [_plain(draw) for draw in utility.draws],
-        "degree_ks": utility.degree_ks,
-        "communities": _communities(utility.communities),
-        "further": [_further(row) for row in utility.further],
-        "not_kept": utility.not_kept,
-    }
+def result_json(result: Any) -> Any:
+    """Return a result as JSON: its attributes and properties are the keys.
+
+    >>> from coterie.anonymize.kinds.outcome import DistanceMeasure
+    >>> result_json([DistanceMeasure("in-degrees", 0.01, 0.02)])
+    [{'name': 'in-degrees', 'value': 0.01, 'tolerance': 0.02, 'kept': True}]
+    """
+    if isinstance(result, FurtherMeasure):
+        return {key: value for key, value in result._asdict().items() if key != "value"}
+    names = _attributes(result)
+    if names:
+        return {name: result_json(getattr(result, name)) for name in names}
+    if isinstance(result, Mapping):
+        return {key: result_json(value) for key, value in result.items()}
+    if isinstance(result, list | tuple):
+        return [result_json(value) for value in result]
+    return json_value(result)
 
 
-def _communities(found: CommunityUtility) -> JsonObject:
-    own = found.original
-    return {
-        "method": found.method,
-        "modularity": own.community_modularity,
-        "published_modularity": [draw.figures.community_modularity for draw in found.draws],
-        "foreign_modularity": [draw.foreign_modularity for draw in found.draws],
-        "foreign_share": found.foreign_share,
-        "agreement": [draw.agreement for draw in found.draws],
-        "self_agreement": found.self_agreement,
-    }
-
-
-def _further(row: FullRow) -> JsonObject:
-    return {
-        "name": row.measure.name,
-        "original": row.original,
-        "published": row.published,
-        "tolerance": row.measure.tolerance,
-        "kept": row.kept,
-    }
-
-
-def risk_json(risk: Risk) -> JsonObject:
-    """Return the key `risk` of releases and audits."""
-    return {
-        "a1": _plain(risk.a1),
-        "a2": _cell_disclosure(risk.a2),
-        "a3": _plain(risk.a3),
-        "a4": _attack_risk(risk.a4),
-    }
-
-
-def _plain(value: Any) -> Any:
-    """Return a dataclass as JSON, with its attributes as keys; infinity does not become null."""
-    return json_value(value, exact=True)
-
-
-def _given(measures: ScalarMeasures) -> JsonObject:
-    """Return the measures that exist: without blocks there is no modularity."""
-    return {key: value for key, value in _plain(measures).items() if value is not None}
+def _attributes(result: Any) -> list[str]:
+    """Return the names of the fields and properties of a dataclass or named tuple."""
+    if is_dataclass(result):
+        names = [field.name for field in fields(result)]
+    else:
+        names = list(getattr(result, "_fields", ()))
+    if names:
+        names += [name for name, of in vars(type(result)).items() if isinstance(of, property)]
+    return [name for name in names if not name.startswith("_")]
 
 
 def _parameters(parameters: Mapping[str, object]) -> JsonObject:
@@ -226,139 +138,3 @@ def _parameters(parameters: Mapping[str, object]) -> JsonObject:
         name: str(value) if is_dataclass(value) else json_value(value)
         for name, value in parameters.items()
     }
-
-
-def _statistics(statistics: PublishedStatistics | None) -> JsonObject | None:
-    if statistics is None:
-        return None
-    return {"shape": _plain(statistics.targets)}
-
-
-def _edge_shares(shares: EdgeShares) -> JsonObject:
-    return {
-        "0.5": shares.at_least_50,
-        "0.9": shares.at_least_90,
-        "1.0": shares.certain,
-        "largest": shares.largest,
-    }
-
-
-def _cell_disclosure(disclosure: CellDisclosure) -> JsonObject:
-    known = disclosure.known_degrees
-    return {
-        **_edge_shares(disclosure.shares),
-        "above_limit": disclosure.above_limit,
-        "density": _plain(disclosure.densities),
-        "exact_degrees": {
-            **_edge_shares(known.shares),
-            "named": known.named,
-            "disclosed": known.disclosed,
-            "claims": [_claim_json(claim) for claim in known.claims],
-            "controls": [
-                {**claim._asdict(), "interval": list(claim.interval)} for claim in known.controls
-            ],
-        },
-    }
-
-
-def _claim_json(claim: PairClaim) -> JsonObject:
-    """Return one claim; without a named pair there is no threshold."""
-    return {**claim._asdict(), "threshold": claim.threshold if claim.pairs else None}
-
-
-def _attack_result(result: AttackResult) -> JsonObject:
-    """Return one attack; keys without a value are left out."""
-    keys: JsonObject = {"attack": result.name} if result.name else {}
-    keys |= {
-        "seeds": result.seeds,
-        "correct": result.correct,
-        "wrong": result.wrong,
-        "precision": result.precision,
-        "found_share": result.found_share,
-        "found_interval": list(result.found_interval),
-    }
-    if result.correct_in_first_100 is not None:
-        keys["correct_in_first_100"] = result.correct_in_first_100
-    if result.luck is not None:
-        keys |= {
-            "chance": result.luck.same_degree,
-            "expected": result.luck.same_class,
-            "block_accuracy": result.luck.block_accuracy,
-            "block_interval": list(result.luck.block_interval),
-            "block_chance": result.luck.block_chance,
-        }
-    elif result.same_degree is not None:
-        keys["chance"] = result.same_degree
-    return keys
-
-
-def _graph_attacks(attacks: GraphAttacks) -> JsonObject:
-    return {
-        "seeded": [_attack_result(result) for result in attacks.seeded],
-        "bold": [_attack_result(result) for result in attacks.guess_everyone],
-        "with_blocks": [_attack_result(result) for result in attacks.with_blocks],
-        "vertex_refinement": {
-            "H1": _plain(attacks.degree_known),
-            "H2": _plain(attacks.neighbour_degrees_known),
-        },
-        "degree": _plain(attacks.degree_rank),
-    }
-
-
-def _controls(controls: Controls) -> JsonObject:
-    return {name: _graph_attacks(found) for name, found in controls._asdict().items()}
-
-
-def _attack_risk(risk: AttackRisk) -> JsonObject:
-    return {
-        **_graph_attacks(risk.worst),
-        "controls": _controls(risk.controls),
-        "draws": [[_attack_result(result) for result in draw] for draw in risk.draws],
-        "proves_something": risk.attacks_have_power,
-        "averaging": [_plain(result) for result in risk.averaging],
-    }
-
-
-def _limit_json(limit: Limit) -> JsonObject:
-    return {key: value for key, value in _plain(limit).items() if key not in ("label", "note")}
-
-
-def _level_json(level: PublicationLevel) -> JsonObject:
-    return {
-        "level": level.level,
-        "A1 mean": level.class_mean,
-        "A1 worst": level.class_worst,
-        "edges with p ≥ 0.9": level.disclosed_edges,
-        "people found": level.people_found,
-        "why": level.why,
-    }
-
-
-def _benchmark_row(row: BenchmarkRow) -> JsonObject:
-    measures = row.measures
-    keys: JsonObject = {
-        "technique": row.technique,
-        "edges": measures.edges,
-        "global_clustering": measures.global_clustering,
-        "average_local_clustering": measures.average_local_clustering,
-        "average_path_length": measures.average_path_length,
-        "degree_max": measures.degree_max,
-        "assortativity": measures.assortativity,
-        "isolates": measures.isolates,
-        "largest_component": measures.largest_component,
-        "degree_ks": row.degree_ks,
-    }
-    if row.risk is not None:
-        keys |= {f"found_{found.seeds}_seeds": found.correct for found in row.risk.seeded}
-        keys |= {
-            "precision": row.risk.seeded[-1].precision,
-            "all_claimed": row.risk.guess_everyone,
-            "all_claimed_no_seeds": row.risk.guess_everyone_without_seeds,
-            "h1_unique": row.risk.unique_by_degree,
-            "h2_unique": row.risk.unique_by_neighbour_degrees,
-            "degree_found": row.risk.found_by_degree_rank,
-            "true_edges": row.risk.true_edges,
-        }
-    if row.seconds is not None:
-        keys["seconds"] = row.seconds
-    return keys

@@ -464,7 +464,7 @@ def _public_limit(limit: Limit, rounding: PublicRounding) -> PublicLimit:
 
 def _named_edges(risk: Risk) -> list[PublicLimit]:
     """Return all that is named if degrees are known, where the limit is about the excess only."""
-    known = risk.a2.known_degrees
+    known = risk.disclosed_edges.known_degrees
     if known.control is None:
         return []
     return [
@@ -476,14 +476,18 @@ def _named_edges(risk: Risk) -> list[PublicLimit]:
 
 def _inference_without_limit(risk: Risk, decision: PolicyDecision) -> list[PublicLimit]:
     """Return A3 if it was measured and the policy sets no limit for it."""
-    a3 = risk.a3
-    if a3 is None or a3.risk is None or any(x.name == "edge inference" for x in decision.limits):
+    found = risk.edge_inference
+    if (
+        found is None
+        or found.risk is None
+        or any(x.name == "edge inference" for x in decision.limits)
+    ):
         return []
     note = (
-        f"{100 * a3.main:.1f} % of the edges that the model was fitted to are recognised, and "
-        f"{100 * a3.control:.1f} % of the edges that were held out"
+        f"{100 * found.main:.1f} % of the edges that the model was fitted to are recognised, and "
+        f"{100 * found.control:.1f} % of the edges that were held out"
     )
-    return [PublicLimit("edge inference", a3.risk, percent=True, note=note)]
+    return [PublicLimit("edge inference", found.risk, percent=True, note=note)]
 
 
 def _public_level(level: PublicationLevel, rounding: PublicRounding) -> PublicationLevel:
@@ -510,9 +514,9 @@ def _attacks(risk: Risk) -> list[PublicAttack]:
             attack.expected,
             attack.naive >= 1,
         )
-        for attack in risk.a4.comparisons()
+        for attack in risk.attacks.comparisons()
     ]
-    found = (risk.a4.worst, *risk.a4.controls)
+    found = (risk.attacks.worst, *risk.attacks.controls)
     for label, results in (
         ("exact degree known", [attacks.degree_known for attacks in found]),
         (
@@ -539,7 +543,7 @@ def _public_attack(attack: PublicAttack, rounding: PublicRounding) -> PublicAtta
 
 def _block_remark(risk: Risk, rounding: PublicRounding | None) -> list[str]:
     """Describe how often the seeded attack with the most seeds is right about the block."""
-    result = risk.a4.worst.seeded[-1]
+    result = risk.attacks.worst.seeded[-1]
     matched = result.correct + result.wrong
     if result.luck is None or not matched:
         return []

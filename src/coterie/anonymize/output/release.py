@@ -52,7 +52,8 @@ class Release:
         How similar the new graphs are to the original: `original`, `published` (means over the
         draws), `spread`, `draws`, `degree_ks` and `not_kept`. None if nothing could be drawn.
     risk : Risk or None
-        What attackers can find out: `a1` to `a4`. None if nothing could be drawn.
+        What attackers can find out: `class_size`, `disclosed_edges`, `edge_inference` and
+        `attacks` (A1 to A4 in reports). None if nothing could be drawn.
     decision : PolicyDecision
         Every limit of the policy, and the reasons if the release is refused.
     suggestions : list of str
@@ -103,7 +104,7 @@ class Release:
     True
     >>> release.utility.original.edges == people.n_edges
     True
-    >>> release.risk.a1.smallest >= 10
+    >>> release.risk.class_size.smallest >= 10
     True
     """
 

@@ -15,14 +15,12 @@ from coterie.anonymize.private.budget import SHARES, parse_decimal, parse_epsilo
 from coterie.anonymize.private.node_list import NodeList, declared_ids, on_node_list
 from coterie.anonymize.private.sketch_file import largest_size, read_answers, to_bytes
 from coterie.base.errors import CoterieError, InputError
-from coterie.base.progress import Callback, Progress, silent
+from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState
 from coterie.data import Graph
 from coterie.data.atomic_files import atomic_write
 from coterie.kernels.anonymize.private_noise import fill_noise
-from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.base import Estimator
-from coterie.models.smallest_data import worth_compiling_for
 
 
 class PrivateSketch(Estimator):
@@ -134,10 +132,7 @@ class PrivateSketch(Estimator):
         dataset = _required_name(self.dataset)
         ids = declared_ids(nodes)
         private = on_node_list(graph, ids)
-        if worth_compiling_for(graph):
-            callback(Progress("compiling", 0))
-            with always_compiled():
-                _compile()
+        _compile()
         ledger = Ledger(self.ledger)
         with ExitStack() as stack:
             file = None

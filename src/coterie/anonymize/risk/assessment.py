@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
 
 from coterie.anonymize.draw.models import ReleaseModel
 from coterie.anonymize.published_graph import PublishedGraph
@@ -74,20 +75,36 @@ class Risk:
 
     Attributes
     ----------
-    a1 : ClassRisk
-        A person among the members of the class.
-    a2 : CellDisclosure
-        Original edges that the edge probabilities of their cells disclose.
-    a3 : EdgeInference or None
-        The advantage of fitted over held-out edges; None if it was not measured.
-    a4 : AttackRisk
-        The people whom attacks identify, next to controls.
+    class_size : ClassRisk
+        A1: a person among the members of the class.
+    disclosed_edges : CellDisclosure
+        A2: original edges that the edge probabilities of their cells disclose.
+    edge_inference : EdgeInference or None
+        A3: the advantage of fitted over held-out edges; None if it was not measured.
+    attacks : AttackRisk
+        A4: the people whom attacks identify, next to controls.
     """
 
-    a1: ClassRisk
-    a2: CellDisclosure
-    a3: EdgeInference | None
-    a4: AttackRisk
+    class_size: ClassRisk
+    disclosed_edges: CellDisclosure
+    edge_inference: EdgeInference | None
+    attacks: AttackRisk
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Name the attribute that replaces one of an earlier version."""
+            new = _RENAMED.get(name)
+            hint = "" if new is None else f"; it is called {new!r} now"
+            raise AttributeError(f"'Risk' object has no attribute {name!r}{hint}")
+
+
+_RENAMED = {
+    "a1": "class_size",
+    "a2": "disclosed_edges",
+    "a3": "edge_inference",
+    "a4": "attacks",
+}
 
 
 @dataclass(frozen=True)
@@ -158,33 +175,33 @@ def attack_risk(
 
 def publication_levels(risk: Risk) -> list[PublicationLevel]:
     """Return the risk of the same release if more than the graph were published."""
-    a1, attacks = risk.a1, risk.a4.worst
+    size, attacks = risk.class_size, risk.attacks.worst
     results = [*attacks.seeded, *attacks.guess_everyone]
     found = max(r.found_share for r in results)
     with_labels = max(r.found_share for r in [*results, *attacks.with_blocks])
-    disclosed = risk.a2.shares.at_least_90
-    true_edges = risk.a4.averaging[-1].precision
+    disclosed = risk.disclosed_edges.shares.at_least_90
+    true_edges = risk.attacks.averaging[-1].precision
     return [
         PublicationLevel(
             "graph with new ids (this release)",
-            a1.mean,
-            a1.worst,
+            size.mean,
+            size.worst,
             None,
             found,
             "A1 applies to an attacker who has guessed the class",
         ),
         PublicationLevel(
             "+ block labels",
-            a1.mean,
-            a1.worst,
+            size.mean,
+            size.worst,
             None,
             with_labels,
             "the block and the degree of a node show its class",
         ),
         PublicationLevel(
             "+ block matrix",
-            a1.mean,
-            a1.worst,
+            size.mean,
+            size.worst,
             disclosed,
             with_labels,
             "two classes show the probability of an edge between them",

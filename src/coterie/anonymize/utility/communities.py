@@ -14,7 +14,6 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.base.errors import InputError
-from coterie.base.lazy_modules import load_igraph
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.kernels.graphs.modularity import modular_communities
@@ -128,7 +127,8 @@ def _entropy(counts: np.ndarray) -> float:
 
 def _leiden(graph: Graph, seed: int) -> np.ndarray:
     """Return igraph's communities; its random generator is seeded and then restored."""
-    igraph = load_igraph()
+    import igraph
+
     source, target = graph.edges()
     network = igraph.Graph(n=graph.n_nodes, edges=np.stack([source, target], axis=1))
     with _igraph_random:

@@ -15,7 +15,6 @@ import numpy as np
 from coterie.app.api.answers import newcomer_ratings
 from coterie.base.errors import CoterieError
 from coterie.engine import LocalEngine
-from coterie.kernels.numba.dispatch import always_compiled
 from coterie.recommend.model_file import load_recommender
 from coterie.recommend.recommender import Recommender
 
@@ -97,22 +96,17 @@ def _signature(path: Path) -> tuple[int, int, int] | None:
 
 
 def _use_once(recommender: Recommender, engine: LocalEngine) -> None:
-    """Load compiled kernels and build indexes, so that the first request is as fast as the others.
-
-    Without this, kernels would run as plain Python until compiling is worth it, and then a request
-    would wait for that.
-    """
+    """Load compiled kernels and build indexes: the first request is as fast as the others."""
     if not len(recommender.users_) or not len(recommender.items_):
         return
     user, item = recommender.users_.ids[0], recommender.items_.ids[0]
-    with always_compiled():
-        recommender.recommend(user, 1, engine=engine)
-        recommender.recommend(user, 1, order="rating", engine=engine)
-        # Ids that are far apart are numbered in another way, which imports more packages.
-        some = recommender.items_.ids[:: max(1, len(recommender.items_) // _TRIED_ITEMS)].tolist()
-        newcomer = newcomer_ratings(recommender, some, [float(recommender.values_[0])] * len(some))
-        recommender.only_newcomers(newcomer).recommend(newcomer.user_ids[0], 1, engine=engine)
-        recommender.predict_proba(np.array([user]), np.array([item]), engine=engine)
+    recommender.recommend(user, 1, engine=engine)
+    recommender.recommend(user, 1, order="rating", engine=engine)
+    # Ids that are far apart are numbered in another way, which imports more packages.
+    some = recommender.items_.ids[:: max(1, len(recommender.items_) // _TRIED_ITEMS)].tolist()
+    newcomer = newcomer_ratings(recommender, some, [float(recommender.values_[0])] * len(some))
+    recommender.only_newcomers(newcomer).recommend(newcomer.user_ids[0], 1, engine=engine)
+    recommender.predict_proba(np.array([user]), np.array([item]), engine=engine)
 
 
 class ReloadThread(threading.Thread):

@@ -56,12 +56,7 @@ def run(
 
     Example: coterie recommend fit ratings.csv --out films.model
     """
-    from coterie.kernels.numba.compile_events import compile_ahead
-
-    if model is not ModelName.hard:  # whose kernels are always compiled
-        compile_ahead(f"recommend.fit {model.value}")
     from coterie.cli.input_options import load_ratings, load_shards
-    from coterie.models.smallest_data import worth_compiling_for
     from coterie.recommend.recommender import Recommender
 
     saving = checkpoint_arguments(checkpoint, resume)
@@ -77,8 +72,7 @@ def run(
         session.progress("recommend") as callback,
     ):
         recommender = Recommender(estimator, likes=likes)
-        if worth_compiling_for(data):
-            recommender.compile(data, worker)
+        recommender.compile(data, worker)
         with stopwatch() as seconds:
             recommender.fit(data, engine=worker, callback=callback, **saving, **features)
             recommender.fit_rankings(worker, callback)

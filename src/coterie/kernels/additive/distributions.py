@@ -18,7 +18,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import uniform
 
 _STANDARD = NormalDist()

@@ -19,7 +19,7 @@ import numpy as np
 
 from coterie.kernels.additive.distributions import gamma, normal
 from coterie.kernels.additive.sweep import draw_scale
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 _LEAST_PRECISION = (
     1e-3  # factors beyond 30 are never needed, as the noise of a rating has variance 1

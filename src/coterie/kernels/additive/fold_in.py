@@ -11,8 +11,8 @@ from coterie.kernels.additive.distributions import between, normal
 from coterie.kernels.additive.factors import cholesky, solve_lower, solve_upper
 from coterie.kernels.additive.response_styles import exact_style_scores
 from coterie.kernels.additive.sweep import draw_category, label_weights
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.copies import copy_into
-from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import stream
 
 

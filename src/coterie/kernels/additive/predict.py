@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.kernels.additive.distributions import cdf, fast_cdf
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 _LEAST = 1e-9  # lower bound of a probability, so that its logarithm is finite
 _MAX_USERS = 2000  # users that similarities between items are averaged over

@@ -14,8 +14,8 @@ import numpy as np
 
 from coterie.kernels.additive.distributions import cdf, density, gamma
 from coterie.kernels.additive.sweep import draw_category
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.copies import copy_into
-from coterie.kernels.numba.dispatch import njit
 
 _LEAST = 1e-9  # lower bound of a probability: one odd rating must not decide a style
 _BATCH = 32  # probabilities of at least 1e-9 whose product does not underflow

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.kernels.additive.distributions import between, gamma, normal
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import uniform
 
 # Bounds of a precision whose scale is drawn, and the number of slice sampling steps per draw

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import below, stream
 
 _PRODUCT_WEIGHT = 2.0  # of the correlation of a column, compared with its pairs of codes

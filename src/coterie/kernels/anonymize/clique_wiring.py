@@ -18,7 +18,7 @@ import numpy as np
 
 from coterie.kernels.anonymize.wiring import count_in_cell, has_room
 from coterie.kernels.graphs.pairs import contains, insert, new_table, pair_key
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import below, stream, uniform
 
 _TRIES = 64  # candidates looked at per clique
@@ -335,7 +335,7 @@ def _knows_all(indptr, indices, v, others, n_others):
     return known == n_others
 
 
-@njit(nogil=True, cache=True, many_steps=True)
+@njit(nogil=True, cache=True)
 def join_outer(
     ring, community, stubs, indptr, indices, rows, columns, left, together, most, cells, key
 ):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 # A matched hub with more neighbours than this says next to nothing about who they are, and visiting
 # all of them from each of them would take the square of their number.

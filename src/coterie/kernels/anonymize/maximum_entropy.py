@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 _SMALL = 0.03125  # below this z, four terms of the series of z / (1 + z) are exact to 1e-6
 _LONGEST_STEP = 1.0  # of log x and log w

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coterie.kernels.graphs.pairs import contains, insert, new_table, pair_key, remove
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import below, stream, uniform
 
 _TRIES = 400

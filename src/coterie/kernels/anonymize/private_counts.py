@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 _FRACTION_BITS = 16  # scores are integers, in units of 2^-16: comparisons are exact
 LARGEST_COUNT = 2**40  # noisy counts above it are cut to it; a score still fits into 64 bits

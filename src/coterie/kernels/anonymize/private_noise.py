@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 _LARGEST_WORD = np.int64(2**63 - 1)
 # Sizes of at least this are not told apart: twice the limit of an answer, so that an answer with

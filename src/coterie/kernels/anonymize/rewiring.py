@@ -28,8 +28,8 @@ from coterie.kernels.graphs.pairs import (
     remove_with,
     slot_of,
 )
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.copies import copy_into
-from coterie.kernels.numba.dispatch import njit
 from coterie.kernels.numba.random import below, stream, uniform
 
 _MARKED_ROW = 100  # neighbours; longer rows are not marked
@@ -284,7 +284,7 @@ def _swap_ends(indptr, neighbours, a, b, c, d):
     _replace(indptr, neighbours, d, c, a)
 
 
-@njit(nogil=True, cache=True, many_steps=True)
+@njit(nogil=True, cache=True)
 def rewire(
     indptr,
     neighbours,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.kernels.graphs.pairs import contains, insert, new_table, pair_key, remove
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import below, stream, uniform
 
 _TRIES = 20000  # edges tried per pair of stubs that found no partner on the ring …
@@ -101,7 +101,7 @@ def _free_stubs(ring):
     return left
 
 
-@njit(nogil=True, cache=True, many_steps=True)
+@njit(nogil=True, cache=True)
 def wire(ring, pair_rows, pair_columns, expected, cells, reach, epsilon, key):
     """Return (source, target, wired, open_u, open_v): the first `wired` entries are edges, the
     open pairs are stubs that found no partner and go to `repair`.

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 
-@njit(nogil=True, cache=True, many_steps=True)
+@njit(nogil=True, cache=True)
 def dependencies(indptr, indices, sources):
     """Return, per node, the sum over the sources of the shares of shortest paths through it.
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.copies import copy_into
-from coterie.kernels.numba.dispatch import njit
 
 _DIGIT = 11  # bits sorted per pass
 _DIGITS = 1 << _DIGIT

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 _LEAF = 8  # nodes per leaf, at most
 _DEEPEST = 48  # levels of the tree; the stack of the traversal is twice as long

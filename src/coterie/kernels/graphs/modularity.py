@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import below, stream
 
 
@@ -241,7 +241,7 @@ def modular_communities(
     return found
 
 
-@njit(nogil=True, cache=True, many_steps=True)
+@njit(nogil=True, cache=True)
 def weighted_communities(indptr, indices, weights, strength, key, max_passes):
     """Return the communities of an aggregated graph, see `modular_communities`."""
     n = len(indptr) - 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 WORDS = 4
 SOURCES = 64 * WORDS  # half a cache line: one pass over the edges serves 256 sources
@@ -29,7 +29,7 @@ def _ones(x):
     return np.int64((x * _H01) >> _S56)
 
 
-@njit(nogil=True, cache=True, many_steps=True)
+@njit(nogil=True, cache=True)
 def distance_counts(indptr, indices, sources):
     """Return the number of (source, node) pairs at distance 0, 1, 2 … (int64, at most SOURCES
     sources). A node that all sources have reached is not visited again."""

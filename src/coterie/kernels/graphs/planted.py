@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import stream, uniform
 
 _FAR = 4.0e18  # a gap longer than any cell

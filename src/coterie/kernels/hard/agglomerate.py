@@ -19,7 +19,7 @@ import numpy as np
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON, TABLE, cell, inner_cell
 from coterie.kernels.hard.score_tables import inner_pairs
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 from coterie.kernels.numba.random import below, stream
 

@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import lookup_table, njit
+from coterie.kernels.numba.compile import njit
 
 BERNOULLI = 0  # simple and directed graphs, likes
 POISSON = 1  # weighted graphs
@@ -41,7 +41,7 @@ def g_table() -> np.ndarray:
     [0.0, 0.0]
     """
     x = np.arange(TABLE, dtype=np.float64)
-    return lookup_table(x * np.log(np.maximum(x, 1.0)))
+    return x * np.log(np.maximum(x, 1.0))
 
 
 @njit(forceinline=True, cache=True)

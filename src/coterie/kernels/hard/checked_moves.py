@@ -12,7 +12,7 @@ from coterie.kernels.hard.cell_costs import PLAIN, gain, inner_gain, widen
 from coterie.kernels.hard.score_tables import inner_pairs, new_inner_pairs
 from coterie.kernels.hard.scores import MIN_GAIN
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY, edge_slots, profile, shift
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 
 @njit(nogil=True, cache=True)

@@ -42,7 +42,7 @@ from coterie.kernels.hard.log_counts import (
     log_partitions,
     log_rise,
 )
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 from coterie.kernels.numba.random import below, stream
 

@@ -27,7 +27,7 @@ from coterie.kernels.hard.description import (
     shift_part,
 )
 from coterie.kernels.hard.sparse_rows import members_of
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 from coterie.kernels.numba.random import below, stream, uniform
 
@@ -211,7 +211,7 @@ def try_split(model, graph, blocks, upper, scratch, members, r, s, key, attempts
     return low if found else 0.0
 
 
-@njit(nogil=True, cache=True, many_steps=True)
+@njit(nogil=True, cache=True)
 def split_all(model, graph, blocks, upper, scratch, order, key, attempts, passes):
     """Try to split each block of `order`; return (splits made, change)."""
     model, graph = borrow_without_refcount(model), borrow_without_refcount(graph)
@@ -237,7 +237,7 @@ def split_all(model, graph, blocks, upper, scratch, order, key, attempts, passes
     return made, total
 
 
-@njit(nogil=True, cache=True, many_steps=True)
+@njit(nogil=True, cache=True)
 def resplit_pairs(model, graph, blocks, upper, scratch, order, partner, key, attempts, passes):
     """Distribute the members of r and partner[r] over the two anew; return (improved, change)."""
     model, graph = borrow_without_refcount(model), borrow_without_refcount(graph)

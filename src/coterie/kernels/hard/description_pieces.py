@@ -22,7 +22,7 @@ from coterie.kernels.hard.description import (
 )
 from coterie.kernels.hard.description_moves import force_move
 from coterie.kernels.hard.sparse_rows import members_of
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 from coterie.kernels.numba.random import below, stream
 

@@ -35,7 +35,7 @@ from coterie.kernels.hard.description import (
     upper_relief,
 )
 from coterie.kernels.hard.log_counts import log_of, log_partitions, log_rise
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 
 SLACK = 0.25  # log_partitions is not exactly monotone where its formula changes

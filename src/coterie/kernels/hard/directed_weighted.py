@@ -34,7 +34,7 @@ from coterie.kernels.hard.log_counts import (
     log_partitions,
     log_rise,
 )
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import below, stream
 
 NO_WEIGHTS, NORMAL, EXPONENTIAL = 0, 1, 2

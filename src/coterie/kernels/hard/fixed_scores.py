@@ -21,7 +21,7 @@ from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON, cell, inn
 from coterie.kernels.hard.score_tables import JOIN, LONE, PARTS, SLOPE, inner_pairs
 from coterie.kernels.hard.scores import best_label
 from coterie.kernels.hard.statistics import TWO_SETS, edge_slots, profile
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 
 EPSILON = 0.5

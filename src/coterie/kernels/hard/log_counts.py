@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.kernels.hard.special_functions import dilogarithm, log_factorials
-from coterie.kernels.numba.dispatch import lookup_table, njit
+from coterie.kernels.numba.compile import njit
 
 FACTORIALS = 1 << 16  # entries of the tables of factorials and logarithms
 EXACT = 1024  # partitions of larger integers are approximated
@@ -45,8 +45,8 @@ def count_tables() -> CountTables:
     """
     i = np.arange(FACTORIALS, dtype=np.float64)
     exact = _exact_partitions()
-    tables = (log_factorials(FACTORIALS), np.log(np.maximum(i, 1.0)), exact, _curve())
-    return CountTables(*map(lookup_table, tables))
+    logs = np.log(np.maximum(i, 1.0))
+    return CountTables(log_factorials(FACTORIALS), logs, exact, _curve())
 
 
 def _curve() -> np.ndarray:

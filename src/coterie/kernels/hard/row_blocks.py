@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.kernels.hard.statistics import edge_slots, has_degree_slot, shift
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 
 class RowBlock(NamedTuple):

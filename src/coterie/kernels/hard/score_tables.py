@@ -42,7 +42,7 @@ from coterie.kernels.hard.cell_costs import (
     widen,
 )
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY, edge_slots
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 
 FAST = 1024  # the largest x for which rows use the table of g

@@ -53,7 +53,7 @@ from coterie.kernels.hard.statistics import (
     profile,
     shift,
 )
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 
 MIN_GAIN = 1e-9  # a move must gain more: on a tie a node stays

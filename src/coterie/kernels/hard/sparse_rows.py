@@ -23,7 +23,7 @@ import numpy as np
 
 from coterie.kernels.hard.cell_costs import PLAIN
 from coterie.kernels.hard.statistics import ONE_WAY
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 DENSE_ROW = 8  # a row with more than this part of all slots is not sorted: all slots are visited
 

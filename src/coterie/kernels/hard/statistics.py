@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.kernels.hard.cell_costs import PLAIN
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.prefetch import prefetch
 
 ONE_WAY = 0  # one node set, undirected

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.copies import copy_into
-from coterie.kernels.numba.dispatch import njit
 
 
 @njit(nogil=True, cache=True)

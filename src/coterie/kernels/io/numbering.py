@@ -5,7 +5,7 @@ Used by `data/ids.py` and `engine/id_numbering.py`.
 
 from __future__ import annotations
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 
 @njit(nogil=True, cache=True)

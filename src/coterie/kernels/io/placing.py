@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 _SHORT = 32  # rows up to this length are sorted by insertion, the fastest method for them
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 DONE, FULL, COMMENT, SHORT, EMPTY, QUOTE = range(6)
 

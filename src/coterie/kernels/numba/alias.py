@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import uniform
 
 

@@ -13,14 +13,14 @@ right or is not found.
         kernels/__pycache__     next to the sources
         the user's cache folder
 
-A function that only other kernels call is stored as `.part`: code from which their machine code is
-made, and nothing that could run (`quick_compile.py`). Wheels do not need these files.
-
-A process that compiles a version holds a lock on the file `compiling/NAME`; others that need the
-same version wait for it. So a helper (`background.py`) and a command share the work.
-
 A file starts with the SHA-256 of the rest: a damaged one counts as missing. Like Numba's cache, it
-holds machine code: keep the folder as safe as the installation.
+holds machine code: keep the folder as safe as the installation. Two processes that need the same
+version at the same time both compile it, and one of two equal files stays.
+
+Of Numba's internals this uses what its own cache does: the attribute `_cache` of a dispatcher with
+`load_overload` and `save_overload`, `CompileResult._reduce` and `_rebuild`, its pickling of types,
+and the name of the processor. And one more: a process that only loads compiled versions initialises
+the memory manager instead of the whole compiler.
 """
 
 from __future__ import annotations
@@ -34,17 +34,12 @@ import pickle
 import re
 import sys
 import time
-import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
-
-from coterie.kernels.numba.dispatch import NotCompiledError, about_to_compile, leaves_to_others
-from coterie.kernels.numba.file_lock import lock_file
-from coterie.kernels.numba.quick_compile import compiling_kernels
+from typing import Any, NamedTuple
 
 SUFFIX = ".nbc"
-LINK_ONLY_SUFFIX = ".part"  # code for other kernels, which are compiled with it
 PREBUILT = Path(__file__).parents[1] / "prebuilt"
 TARGET = "target.json"
 
@@ -54,26 +49,12 @@ _IMPORT = re.compile(
     rb"^\s*from (coterie\.kernels[\w.]*) import|^\s*import (coterie\.kernels[\w.]*)", re.M
 )
 # Changes here do not change compiled code
-_NOT_COMPILED = {
-    f"{_PACKAGE}.numba.{name}"
-    for name in (
-        "background",
-        "cache",
-        "compile_events",
-        "compile_plans",
-        "dispatch",
-        "file_lock",
-        "quick_compile",
-    )
-}
-_FORMAT = 2  # of the files; also changed when the same source gives other code
+_NOT_COMPILED = {f"{_PACKAGE}.numba.cache", f"{_PACKAGE}.numba.compile"}
+_FORMAT = 3  # of the files; also changed when the same source gives other code
 _OLD = 30 * 86400.0  # seconds after which a file of another version of the source is deleted
 _DIGEST = 32
 _TEMPORARY = ".tmp"
-_CLAIMS = "compiling"
-_LONGEST_WAIT = 60.0  # seconds for another process, which may have been stopped
-_LOOK_EVERY = 0.02
-_claims: dict[Path, IO[bytes]] = {}  # what this process compiles now
+_observers: list[Callable[[str], None]] = []
 
 
 class Target(NamedTuple):
@@ -100,11 +81,14 @@ def cache_folder() -> Path | None:
     return None
 
 
-def has_file(function: Any, *, look_again: bool = False) -> bool:
-    """Return whether a compiled version of this function may be on disk, for any arguments."""
-    if look_again:
-        _prefixes_on_disk.cache_clear()
-    return _file_prefix(function) in _prefixes_on_disk()
+@contextmanager
+def watch_compilations(observer: Callable[[str], None]) -> Iterator[None]:
+    """Call `observer(name of the kernel)` before each compilation in a block of code."""
+    _observers.append(observer)
+    try:
+        yield
+    finally:
+        _observers.remove(observer)
 
 
 @functools.cache
@@ -157,13 +141,15 @@ def compiled_files() -> set[str]:
 class KernelCache:
     """The compiled versions of one function: what a dispatcher of Numba uses as its cache."""
 
-    def __init__(
-        self, function: Any, before_compiling: Callable[[], None], *, link_only: bool = False
-    ) -> None:
-        self._name = f"{function.__module__}.{function.__qualname__}"
-        self._prefix = _file_prefix(function)
-        self._suffix = LINK_ONLY_SUFFIX if link_only else SUFFIX
-        self._before_compiling = before_compiling
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    @functools.cached_property
+    def _prefix(self) -> str:
+        """The beginning of the names of its files."""
+        name = f"{self._function.__module__}.{self._function.__qualname__}"
+        name = name.removeprefix(_PACKAGE + ".").replace("<", "").replace(">", "")
+        return f"{name}-{source_hash(self._function.__module__)}"
 
     @property
     def cache_path(self) -> str:
@@ -171,22 +157,19 @@ class KernelCache:
         return str(cache_folder() or "")
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return the compiled version for a signature, or None after preparing to compile it."""
+        """Return the compiled version for a signature, or None: Numba compiles it then."""
         from numba.core.compiler import CompileResult
         from numba.core.runtime.nrt import rtsys
 
-        # Numba refreshes the context here, which imports everything that compiling can need: most
-        # of the time of a small command. Compiled code needs the memory manager only.
-        with compiling_kernels(False):
-            rtsys.initialize(context)
-        data = self._stored(signature)
-        if data is None:
-            about_to_compile(self._name)
-            data = self._made_by_another_process(signature)
-        if data is not None:
-            return CompileResult._rebuild(context, *pickle.loads(data))
-        context.refresh()
-        self._before_compiling()
+        for folder, target in _places():
+            data = _read(folder / self._file_name(signature, target))
+            if data is not None:
+                # Numba's own cache refreshes the context here, which imports everything that
+                # compiling can need. Compiled code needs the memory manager only.
+                rtsys.initialize(context)
+                return CompileResult._rebuild(context, *pickle.loads(data))
+        for observer in tuple(_observers):
+            observer(self._prefix)
         return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
@@ -196,54 +179,20 @@ class KernelCache:
         folder = cache_folder()
         if folder is None or result.lifted or result.library.has_dynamic_globals:
             return
-        name = self._file_name(signature, host_target())
         with contextlib.suppress(OSError):
             # Without the types of all variables, which nobody reads
-            _write(folder / name, dumps(result._replace(type_annotation="")._reduce()))
+            content = dumps(result._replace(type_annotation="")._reduce())
+            _write(folder / self._file_name(signature, host_target()), content)
             self._delete_old(folder)
-        _release(folder / _CLAIMS / name)
 
     def enable(self) -> None:
         """Do nothing; a part of Numba's interface."""
 
     disable = flush = enable
 
-    def has_stored(self, signature: Any) -> bool:
-        """Return whether there is a file for a signature."""
-        places = ((folder, self._file_name(signature, target)) for folder, target in _places())
-        return any((folder / name).is_file() for folder, name in places)
-
-    def _stored(self, signature: Any) -> bytes | None:
-        for folder, target in _places():
-            data = _read(folder / self._file_name(signature, target))
-            if data is not None:
-                return data
-        return None
-
-    def _made_by_another_process(self, signature: Any) -> bytes | None:
-        """Wait while another process compiles this version; None: this process has to.
-
-        Kernels do not call each other in circles, so two processes never wait for each other."""
-        folder = cache_folder()
-        if folder is None:
-            return None
-        path = folder / _CLAIMS / self._file_name(signature, host_target())
-        end = time.monotonic() + _LONGEST_WAIT
-        while not _claim(path):
-            if leaves_to_others(self):
-                raise NotCompiledError(self._name)
-            if time.monotonic() > end:
-                return None
-            time.sleep(_LOOK_EVERY)
-        # The other process may have stored it just before this one got the claim
-        data = self._stored(signature)
-        if data is not None:
-            _release(path)
-        return data
-
     def _file_name(self, signature: Any, target: Target) -> str:
         key = repr((str(signature), tuple(target), _FORMAT)).encode()
-        return f"{self._prefix}.{hashlib.sha256(key).hexdigest()[:20]}{self._suffix}"
+        return f"{self._prefix}.{hashlib.sha256(key).hexdigest()[:20]}{SUFFIX}"
 
     def _delete_old(self, folder: Path) -> None:
         """Delete old files of earlier versions of this function, and of killed processes."""
@@ -255,40 +204,6 @@ class KernelCache:
                         file.unlink()
 
 
-def release_claims() -> None:
-    """Give up what this process claimed but did not store, after an error."""
-    for path in tuple(_claims):
-        _release(path)
-
-
-def _claim(path: Path) -> bool:
-    """Return whether this process may compile a version: no other process does now.
-
-    True where files cannot be locked."""
-    try:
-        path.parent.mkdir(exist_ok=True)
-        file = open(path, "ab")  # noqa: SIM115  closed by `_release`
-    except OSError:
-        return True
-    try:
-        if lock_file(file):
-            _claims[path] = file
-            return True
-    except OSError:
-        file.close()
-        return True
-    file.close()
-    return False
-
-
-def _release(path: Path) -> None:
-    file = _claims.pop(path, None)
-    if file is not None:
-        with contextlib.suppress(OSError):
-            path.unlink()
-        file.close()
-
-
 def _places() -> list[tuple[Path, Target]]:
     """Return where to look, and for which target."""
     places = []
@@ -298,21 +213,6 @@ def _places() -> list[tuple[Path, Target]]:
     if shipped is not None:
         places.append((PREBUILT, shipped))
     return places
-
-
-def _file_prefix(function: Any) -> str:
-    name = f"{function.__module__.removeprefix(_PACKAGE + '.')}.{function.__qualname__}"
-    return f"{name.replace('<', '').replace('>', '')}-{source_hash(function.__module__)}"
-
-
-@functools.cache
-def _prefixes_on_disk() -> frozenset[str]:
-    prefixes = set()
-    for folder in (cache_folder(), PREBUILT):
-        if folder is not None and folder.is_dir():
-            names = (name for name in os.listdir(folder) if name.endswith(SUFFIX))
-            prefixes |= {name.rsplit(".", 2)[0] for name in names}
-    return frozenset(prefixes)
 
 
 def _is_current(file_name: str) -> bool:
@@ -348,7 +248,7 @@ def _read(path: Path) -> bytes | None:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file that other processes see whole or not at all."""
-    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}{_TEMPORARY}")
+    temporary = path.with_name(f"{path.name}.{os.getpid():x}-{time.time_ns():x}{_TEMPORARY}")
     try:
         temporary.write_bytes(hashlib.sha256(content).digest() + content)
         os.replace(temporary, path)

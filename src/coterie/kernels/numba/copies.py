@@ -5,7 +5,7 @@ Numba compiles the text of the error message of such an assignment, too: five se
 
 from __future__ import annotations
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 
 
 @njit(forceinline=True, cache=True)

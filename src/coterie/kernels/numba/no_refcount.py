@@ -7,28 +7,22 @@ keeps its arguments alive for the whole call can use bare pointers instead.
 
 from __future__ import annotations
 
-from typing import Any
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
-from coterie.kernels.numba.dispatch import Intrinsic
 
+@intrinsic
+def borrow_without_refcount(typingctx, value):
+    """Return the same array or tuple of arrays; the caller must hold it."""
 
-def _build() -> Any:
-    from numba.extending import intrinsic
+    def codegen(context, builder, signature, args):
+        return _without_counters(context, builder, value, args[0])
 
-    @intrinsic
-    def borrow_without_refcount(typingctx, value):
-        def codegen(context, builder, signature, args):
-            return _without_counters(context, builder, value, args[0])
-
-        return value(value), codegen
-
-    return borrow_without_refcount
+    return value(value), codegen
 
 
 def _without_counters(context, builder, kind, value):
     """Generate code that clears the counters of an array, or of every array in a tuple."""
-    from numba.core import cgutils, types
-
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value=value)
         array.meminfo = cgutils.get_null_value(array.meminfo.type)
@@ -40,7 +34,3 @@ def _without_counters(context, builder, kind, value):
             builder, kind, [_without_counters(context, builder, t, v) for t, v in parts]
         )
     return value
-
-
-# borrow_without_refcount(value): the same array or tuple of arrays; the caller must hold it
-borrow_without_refcount = Intrinsic(_build, lambda value: value)

@@ -6,9 +6,9 @@ than the caches, prefetching a row a few observations early halves the time of a
 
 from __future__ import annotations
 
-from typing import Any
-
-from coterie.kernels.numba.dispatch import Intrinsic
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 _LINE = 64  # bytes; the hardware continues by itself after the first lines of a row
 _LINES = 3
@@ -17,9 +17,6 @@ _READ, _KEEP, _DATA = 0, 3, 1
 
 def _fetch(context, builder, kind, array, indices, lines):
     """Generate code that prefetches the cache lines from array[indices] on."""
-    from llvmlite import ir
-    from numba.core import cgutils
-
     array = context.make_array(kind)(context, builder, array)
     first = cgutils.get_item_pointer(context, builder, kind, array, indices, wraparound=False)
     byte = ir.IntType(8).as_pointer()
@@ -34,42 +31,24 @@ def _fetch(context, builder, kind, array, indices, lines):
     return context.get_dummy_value()
 
 
-def _build_prefetch_row() -> Any:
-    from numba import types
-    from numba.extending import intrinsic
+@intrinsic
+def prefetch_row(typingctx, table, row):
+    """Prefetch the beginning of table[row] (a C-ordered 2-d array)."""
 
-    @intrinsic
-    def prefetch_row(typingctx, table, row):
-        def generate(context, builder, signature, arguments):
-            index = context.cast(builder, arguments[1], signature.args[1], types.intp)
-            zero = context.get_constant(types.intp, 0)
-            return _fetch(context, builder, signature.args[0], arguments[0], [index, zero], _LINES)
+    def generate(context, builder, signature, arguments):
+        index = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        zero = context.get_constant(types.intp, 0)
+        return _fetch(context, builder, signature.args[0], arguments[0], [index, zero], _LINES)
 
-        return types.void(table, row), generate
-
-    return prefetch_row
+    return types.void(table, row), generate
 
 
-def _build_prefetch() -> Any:
-    from numba import types
-    from numba.extending import intrinsic
+@intrinsic
+def prefetch(typingctx, array, place):
+    """Prefetch array[place] (a 1-d array)."""
 
-    @intrinsic
-    def prefetch(typingctx, array, place):
-        def generate(context, builder, signature, arguments):
-            index = context.cast(builder, arguments[1], signature.args[1], types.intp)
-            return _fetch(context, builder, signature.args[0], arguments[0], [index], 1)
+    def generate(context, builder, signature, arguments):
+        index = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        return _fetch(context, builder, signature.args[0], arguments[0], [index], 1)
 
-        return types.void(array, place), generate
-
-    return prefetch
-
-
-def _nothing(array: Any, place: Any) -> None:
-    """Stand for a prefetch in plain Python."""
-
-
-# prefetch_row(table, row): the beginning of table[row] (a C-ordered 2-d array)
-prefetch_row = Intrinsic(_build_prefetch_row, _nothing)
-# prefetch(array, place): array[place] (a 1-d array)
-prefetch = Intrinsic(_build_prefetch, _nothing)
+    return types.void(array, place), generate

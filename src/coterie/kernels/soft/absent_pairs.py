@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.kernels.numba.alias import draw
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import stream, uniform
 from coterie.kernels.soft.em import FAST, IMPOSSIBLE, add_log, credit, dot, expect
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.prefetch import prefetch_row
 
 # The compiler may reorder sums, so that dot products use vector registers; NaN and inf keep their

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from coterie.kernels.numba.alias import draw
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import stream
 from coterie.kernels.soft.em import FAST, IMPOSSIBLE, EMStats, credit, dot, expect
 

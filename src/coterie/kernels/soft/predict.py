@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels.numba.dispatch import njit
+from coterie.kernels.numba.compile import njit
 from coterie.kernels.soft.em import FAST, IMPOSSIBLE, dot, expect
 
 

@@ -11,16 +11,9 @@ import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
 from coterie.base.progress import Iteration
-from coterie.engine.checkpoint import (
-    RunCheckpoint,
-    in_order,
-    iterations,
-    numbered,
-    saved_seeds,
-)
 from coterie.kernels.additive.chain import Chain
 from coterie.kernels.additive.predict import Samples
-from coterie.models.additive.chains import FAR, ChainInputs, ChainKind, sample_of, stack_samples
+from coterie.models.additive.chains import FAR, ChainInputs, ChainKind, sample_of
 
 KIND = "additive block model"
 _LARGE = 1e15  # far above any number of a chain; larger ones would overflow
@@ -38,7 +31,6 @@ class AdditiveFitState:
     chains: list[Chain] = field(default_factory=list)  # empty until the fit starts
     samples: list[list[Samples]] = field(default_factory=list)  # per round, one per chain
     history: list[Iteration] = field(default_factory=list)
-    latest: list[Samples] = field(default_factory=list)  # of the last round; not stored
 
     @property
     def sweeps(self) -> int:
@@ -49,41 +41,6 @@ class AdditiveFitState:
     def seconds(self) -> float:
         """Seconds spent on sweeps, in this and in earlier fits of the same checkpoint."""
         return self.history[-1].seconds if self.history else 0.0
-
-
-def save_fit(file: RunCheckpoint, fit: AdditiveFitState) -> None:
-    """Replace the checkpoint by the current state of the fit."""
-    arrays: dict[str, np.ndarray] = {}
-    for place, chain in enumerate(fit.chains):
-        arrays |= numbered(f"chain{place}", chain)
-    for place, samples in enumerate(fit.samples):
-        arrays |= numbered(f"samples{place}", stack_samples(samples))
-    facts = {
-        "keys": fit.keys,
-        "kinds": [kind.value for kind in fit.kinds],
-        "rounds": len(fit.samples),
-        "history": [list(row) for row in fit.history],
-    }
-    file.write(arrays, facts)
-
-
-def load_fit(file: RunCheckpoint) -> AdditiveFitState | None:
-    """Return what an earlier fit saved; None if there is no checkpoint."""
-    saved = file.read()
-    if saved is None:
-        return None
-    facts = saved.facts
-    with file.errors():
-        return AdditiveFitState(
-            saved_seeds(facts["keys"]),
-            [ChainKind(kind) for kind in facts["kinds"]],
-            [Chain(*in_order(saved.arrays, f"chain{n}")) for n in range(len(facts["keys"]))],
-            [
-                _per_chain(Samples(*in_order(saved.arrays, f"samples{place}")))
-                for place in range(facts["rounds"])
-            ],
-            iterations(facts["history"]),
-        )
 
 
 def check_fit(
@@ -128,8 +85,3 @@ def check_cuts(cuts: np.ndarray) -> None:
     """Raise ArrayError unless the cutpoints of every style rise between the outer ones."""
     if np.abs(cuts).max(initial=0.0) > FAR or (np.diff(cuts, axis=-1) < 0).any():
         raise ArrayError("cuts: the cutpoints do not rise")
-
-
-def _per_chain(stacked: Samples) -> list[Samples]:
-    """Split stacked samples into one per chain."""
-    return [Samples(*(part[chain] for part in stacked)) for chain in range(len(stacked.styles))]

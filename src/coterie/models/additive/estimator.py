@@ -17,7 +17,6 @@ from coterie.engine import Engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.resolve import running_engine
 from coterie.kernels.additive.predict import Samples
-from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.additive.chain_allocation import choose_kinds
 from coterie.models.additive.chains import (
     AdditiveShape,
@@ -28,7 +27,7 @@ from coterie.models.additive.chains import (
     observe,
     stack_samples,
 )
-from coterie.models.additive.checkpoint import KIND, AdditiveFitState, load_fit
+from coterie.models.additive.checkpoint import KIND, AdditiveFitState
 from coterie.models.additive.cold_start import ColdStart, with_cold_nodes
 from coterie.models.additive.node_features import NodeFeatures
 from coterie.models.additive.predict import own_level_probabilities, pair_distributions
@@ -270,7 +269,7 @@ class AdditiveBlockModel(Estimator):
         fingerprint = self._fingerprint(inputs)
         file = RunCheckpoint(KIND, checkpoint, checkpoint_every, fingerprint)
         with running_engine(engine) as runner:
-            state = load_fit(file) if resume else None
+            state = file.load(AdditiveFitState) if resume else None
             if state is None:
                 state = self._new_fit(inputs, plan.n_chains, runner, callback)
             self.interrupted_ = sample_chains(
@@ -295,8 +294,7 @@ class AdditiveBlockModel(Estimator):
             The engine that `fit` will use.
         """
         few = Ratings.from_arrays([0, 1], [0, 1], [1.0, 2.0])
-        with always_compiled():
-            AdditiveBlockModel(n_chains=1, n_sweeps=16, rng=0).fit(few, engine)
+        AdditiveBlockModel(n_chains=1, n_sweeps=16, rng=0).fit(few, engine)
 
     def predict_proba(
         self, users: object, items: object, *, engine: str | Engine = "local"

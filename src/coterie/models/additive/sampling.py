@@ -10,7 +10,7 @@ import numpy as np
 from coterie.base.array_checks import ArrayError
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.engine import Engine, LocalEngine
-from coterie.engine.checkpoint import RunCheckpoint
+from coterie.engine.checkpoint import RunCheckpoint, check_seeds
 from coterie.kernels.additive.chain import Chain, advance
 from coterie.kernels.additive.predict import Samples
 from coterie.kernels.additive.response_styles import entropy
@@ -23,7 +23,7 @@ from coterie.models.additive.chains import (
     schedule,
     start_chain,
 )
-from coterie.models.additive.checkpoint import AdditiveFitState, check_fit, save_fit
+from coterie.models.additive.checkpoint import AdditiveFitState, check_fit
 from coterie.models.additive.convergence import SamplingError
 from coterie.models.additive.validation import SamplingPlan
 
@@ -49,11 +49,12 @@ def sample_chains(
     one sample per chain. The fit ends after `plan.n_sweeps` sweeps, or earlier if more samples
     would change the squared error by a smaller share than `plan.tolerance`.
     """
-    if not len(fit.keys) == len(fit.kinds) == plan.n_chains:
-        with file.errors():
+    with file.errors():
+        check_seeds(fit.keys)
+        if not len(fit.keys) == len(fit.kinds) == plan.n_chains:
             raise ArrayError(f"chains: {len(fit.keys)} instead of {plan.n_chains}")
     runs = _ChainRuns(fit, inputs, engine)
-    if fit.chains:  # from a checkpoint
+    if fit.chains or fit.samples or fit.history:  # from a checkpoint
         with file.errors():
             check_fit(fit, runs.current(), inputs, plan.burn_in)
         runs.replace(fit.chains)
@@ -64,17 +65,18 @@ def sample_chains(
             error.add(samples)
     clock = time.perf_counter() - fit.seconds
     saved_until = saving = 0.0  # seconds: when the last save ended, and how long it took
+    latest: list[Samples] = []  # of the last round
     interrupted = False
     try:
         while fit.sweeps < plan.n_sweeps and error.share() > plan.tolerance:
             sweeps = min(plan.keep_every, plan.n_sweeps - fit.sweeps)
             advanced = runs.advance(sweeps)
             mean_entropy = sum(entropy for entropy, _ in advanced) / plan.n_chains
-            fit.latest = [sample for _, sample in advanced]
+            latest = [sample for _, sample in advanced]
             if fit.sweeps + sweeps > plan.burn_in:
-                fit.samples.append(fit.latest)
+                fit.samples.append(latest)
                 if plan.tolerance > 0:
-                    error.add(fit.latest)
+                    error.add(latest)
             seconds = time.perf_counter() - clock
             fit.history.append(Iteration(fit.sweeps + sweeps, seconds, mean_entropy))
             now = time.perf_counter() - clock
@@ -83,17 +85,17 @@ def sample_chains(
             is_quick = saving < _QUICK or now - saved_until >= _SAVING_SHARE * saving
             if is_last or (file.due(len(fit.history)) and is_quick):
                 fit.chains = runs.current()
-                save_fit(file, fit)
+                file.save(fit)
                 fit.chains = []
                 saved_until = time.perf_counter() - clock
                 saving = saved_until - now
             note = f"{plan.n_chains} chains"
             callback(Progress("fit", fit.sweeps, plan.n_sweeps, mean_entropy, note))
     except KeyboardInterrupt:
-        if not fit.latest:
+        if not latest:
             raise
         interrupted = True
-    fit.samples = fit.samples or [fit.latest]  # interrupted during the burn-in
+    fit.samples = fit.samples or [latest]  # interrupted during the burn-in
     return interrupted
 
 

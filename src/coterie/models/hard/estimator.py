@@ -22,7 +22,6 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
-from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.data_digest import data_digest, digest
 from coterie.models.foreign_data import as_graph, node_names
 from coterie.models.hard.checkpoint import (
@@ -36,7 +35,6 @@ from coterie.models.hard.checkpoint import (
 )
 from coterie.models.hard.connected import connect
 from coterie.models.hard.description.choice import (
-    DESCRIBED,
     MODELS,
     choose_description,
     description_length_of_result,
@@ -48,7 +46,6 @@ from coterie.models.hard.description.directed_weighted import (
     DIRECTED,
     cell_data,
     cell_description_length,
-    shortest_cell_description,
 )
 from coterie.models.hard.description.fit import description_length_of
 from coterie.models.hard.description.sampling import PosteriorSamples, draw_samples
@@ -59,22 +56,19 @@ from coterie.models.hard.objectives import (
     OBJECTIVES,
     BlockObjective,
     GaussianObjective,
-    ShardedObjective,
     make_objective,
     objective_for,
 )
 from coterie.models.hard.objectives.interface import Labels, Objective
-from coterie.models.hard.objectives.sharded import distribute
 from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult, auto_k, best, paper
 from coterie.models.hard.search.paper import PaperTrace
 from coterie.models.hard.validation import block_counts, check_request, given_labels
 from coterie.models.hard.weight_models import COUNTS, mean_weights, weight_model
-from coterie.models.smallest_data import smallest_like, worth_compiling_for
+from coterie.models.smallest_data import smallest_like
 
 _MAY_CHANGE_ON_RESUME = ("max_iter", "tol", "rng")  # the checkpoint stores rng separately
 _SMALLEST_FIT = {"max_iter": 1, "n_init": 1, "init": "random", "rng": 0}
-_TINY = 6  # nodes of the graph on which kernels are compiled
 
 
 class _SearchTask(NamedTuple):
@@ -395,9 +389,6 @@ class GeneralizedKMeans(GraphResults):
                 n_blocks = block_counts(self.n_blocks, sizes, least)
                 start = given_labels(self.init, sizes, n_blocks, least)
                 check_memory(objective, n_blocks, self.search, driver.threads)
-            if worth_compiling_for(data):
-                callback(Progress("compiling", 0))
-                self._compile(objective)
 
             began = time.perf_counter()
             if self.weight_model != COUNTS or (described and self.search == "best"):
@@ -828,46 +819,3 @@ class GeneralizedKMeans(GraphResults):
             given["init"] = digest(self.init if isinstance(self.init, tuple) else [self.init])
         seed = seed_name(self.rng)
         return {"model": type(self).__name__, "data": data_digest(data), "seed": seed, **given}
-
-    def _compile(self, objective: Objective) -> None:
-        """Run a tiny fit so that Numba compiles the kernels; all block models share them."""
-        if isinstance(objective, GaussianObjective):
-            tiny = make_objective("gaussian", np.arange(_TINY * 1.0)[:, None], objective.score)
-        else:
-            ring = np.arange(_TINY)
-            graph = Graph.from_edges(ring, (ring + 1) % _TINY)
-            tiny = make_objective("simple", graph, objective.score)
-        with always_compiled(), LocalEngine(1) as engine:
-            if isinstance(objective, ShardedObjective):
-                tiny = distribute(tiny, engine)
-            model = type(self)(**{**self.get_params(), "max_iter": 1, "min_block_size": 0})
-            fit = HardFitState(np.random.default_rng(0))
-            automatic = self.n_blocks in ("auto", "nested") and self.search == "best"
-            if self.weight_model != COUNTS or (automatic and self.objective in DIRECTED):
-                weights = None if self.weight_model == COUNTS else np.arange(1.0, _TINY + 1)
-                graph = Graph.from_edges(
-                    ring, (ring + 1) % _TINY, weights=weights, directed=self.objective in DIRECTED
-                )
-                shortest_cell_description(
-                    self.objective,
-                    graph,
-                    weights=self.weight_model,
-                    rng=np.random.default_rng(0),
-                    engine=engine,
-                )
-                return
-            if automatic and (self.objective in DESCRIBED or self.objective == "weighted"):
-                choose_description(
-                    "simple",
-                    tiny,
-                    graph,
-                    rng=np.random.default_rng(0),
-                    engine=engine,
-                    nested=self.n_blocks == "nested",
-                )
-                return
-            if self.n_blocks == "auto":
-                fresh = HardFitState(np.random.default_rng(0))
-                model._choose_blocks(tiny, fresh, RunCheckpoint(KIND), engine, silent)
-            task = _SearchTask(tiny, (2,), None, engine, silent)
-            model._set_results(task, model._run(task, fit, RunCheckpoint(KIND))[0])

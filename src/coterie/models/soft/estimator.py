@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -16,13 +17,12 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
-from coterie.kernels.numba.dispatch import always_compiled
 from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest
 from coterie.models.foreign_data import as_graph
 from coterie.models.smallest_data import smallest_like
-from coterie.models.soft.checkpoint import KIND, SoftFitState, load_fit, save_fit
-from coterie.models.soft.em import EMTrace, StoppingRule, run_em
+from coterie.models.soft.checkpoint import KIND, SoftFitState, UnfinishedSoftRun
+from coterie.models.soft.em import WINDOW, EMTrace, StoppingRule, has_converged, run_em
 from coterie.models.soft.graph_problem import GraphSettings
 from coterie.models.soft.hard_start import compile_hard_start, hard_start
 from coterie.models.soft.predict import held_out_entropy
@@ -135,13 +135,16 @@ class SoftModel(Estimator):
         check(self, data)
         check_checkpoint_options(checkpoint, checkpoint_every, resume)
         file = RunCheckpoint(KIND, checkpoint, checkpoint_every, self._fingerprint(data))
-        fit = load_fit(file) if resume else None
+        fit = file.load(SoftFitState) if resume else None
         if fit is None:
             fit = SoftFitState(self._seeds())
         else:
             with file.errors():
                 fit.check(self.n_init, *self._result_sizes(data))
-            fit.continue_last(self._stopping_rule, validated=self._validates(data))
+            window = self.patience if self._validates(data) else WINDOW
+            fit.continue_last(
+                self.max_iter, lambda run: has_converged(run.scores, self.tol, window)
+            )
         training_data, held_out = self._hold_out(data, fit.held_out_seed)
         self.interrupted_ = False
         self.hard_entropy_ = None
@@ -172,10 +175,9 @@ class SoftModel(Estimator):
         """
         data = self._own_kind(data)
         tiny = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "absent": self._absent(data)})
-        with always_compiled():
-            tiny.fit(smallest_like(data), engine)
-            if self.init == "hard" and isinstance(data, Graph | Ratings):
-                compile_hard_start(data, engine)
+        tiny.fit(smallest_like(data), engine)
+        if self.init == "hard" and isinstance(data, Graph | Ratings):
+            compile_hard_start(data, engine)
 
     def _seeds(self) -> list[int]:
         """Draw one seed per run, and the seed that chooses the held-out ratings."""
@@ -272,9 +274,13 @@ class SoftModel(Estimator):
     ) -> bool:
         """Run EM, add the result to the finished runs, and return whether it was interrupted."""
 
+        def save(trace: EMTrace) -> None:
+            if file.path is not None:
+                file.save(replace(fit, unfinished=UnfinishedSoftRun.of(trace, setup.problem)))
+
         def save_if_due(trace: EMTrace) -> None:
             if file.due(trace.iteration):
-                save_fit(file, fit, setup.problem, trace)
+                save(trace)
 
         interrupted = run_em(
             setup.problem,
@@ -285,10 +291,10 @@ class SoftModel(Estimator):
             after_iteration=save_if_due,
         )
         if interrupted:  # saved as unfinished, so that a resumed fit continues this run
-            save_fit(file, fit, setup.problem, trace)
+            save(trace)
         fit.finished.append(run_result(setup, trace, validated=held_out is not None))
-        if not interrupted:
-            save_fit(file, fit, setup.problem, trace)
+        if not interrupted and file.path is not None:
+            file.save(replace(fit, last=UnfinishedSoftRun.of(trace, setup.problem)))
         return interrupted
 
     def _set_results(self, data: Data, runs: list[SoftRun]) -> None:

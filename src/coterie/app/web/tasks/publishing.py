@@ -174,10 +174,10 @@ def _risk(risk: Risk | None) -> JsonObject:
             "naive": comparison.naive,
             "thinned": comparison.deleted_10,
         }
-        for comparison in risk.a4.comparisons()
+        for comparison in risk.attacks.comparisons()
     ]
     worst = max(attacks, key=lambda row: row["found"] - row["luck"], default=None)
-    return {"smallest": risk.a1.smallest, "worst": worst, "attacks": attacks}
+    return {"smallest": risk.class_size.smallest, "worst": worst, "attacks": attacks}
 
 
 def _figure(value: float) -> str:
