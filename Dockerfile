@@ -11,7 +11,7 @@ ENV NUMBA_CACHE_DIR=/opt/coterie-kernels \
     PYTHONDONTWRITEBYTECODE=1
 COPY --from=build /wheels /wheels
 RUN pip install --no-cache-dir --only-binary=:all: /wheels/*.whl 'openpyxl>=3.1' && rm -r /wheels \
-    # Numba uses a cache only if it could also write to it.
+    # Every user may add what `coterie warmup` does not compile.
     && mkdir -m 777 /opt/coterie-kernels && coterie warmup && chmod -R a+rwX /opt/coterie-kernels \
     && useradd --create-home user
 USER user

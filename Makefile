@@ -10,10 +10,10 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-bi
 
 .PHONY: demo test reproduce docs fuzz lint lowest audit notebooks wheel wheel-check clean clean-cache
 
-demo: $(VENV)/.warm
+demo: $(VENV)/.warm-demo
 	$(BIN)/coterie demo
 
-test: $(VENV)/.installed-dev
+test: $(VENV)/.installed-dev $(VENV)/.warm
 	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
 
 # Every table and figure of the paper, in OUT/index.html: `make reproduce QUICK=1 OUT=results`.
@@ -88,8 +88,13 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(PIP) --editable .
 	touch $@
 
-# Compiles what the demo needs, on all cores; without it, the demo would do so while it runs.
-$(VENV)/.warm: $(VENV)/.installed
+# Compile the numerical code once, on all cores; without it, commands would do so while they run.
+KERNELS = $(shell find src/coterie/kernels -name '*.py')
+$(VENV)/.warm: $(KERNELS) | $(VENV)/.installed
+	$(BIN)/coterie warmup
+	touch $@ $(VENV)/.warm-demo
+
+$(VENV)/.warm-demo: $(KERNELS) | $(VENV)/.installed
 	$(BIN)/coterie warmup --only demo
 	touch $@
 

@@ -1,8 +1,7 @@
 """Seconds of first and later commands of a new user, whose cache of compiled kernels is empty.
 
-Each command runs with an empty cache folder, then again when the process that compiles in the
-background has ended. Recorded are processor and wall seconds of the command itself, the seconds to
-its first line about compiling, and the processor seconds in the background.
+Each command runs with an empty cache folder, then again. Recorded are processor and wall seconds,
+and the seconds to the first line about compiling.
 
     python benchmarks/start_up.py --quiet-machine
     python benchmarks/start_up.py --only "cluster karate"      # only these; the others stay
@@ -26,7 +25,6 @@ from typing import Any
 import coterie
 from record import Recorder, add_options, read_sections, show
 
-_MODULE = "coterie.kernels.numba.background"
 _KARATE = Path(coterie.__file__).parent / "data" / "files" / "karate.csv"
 _COTERIE = (sys.executable, "-m", "coterie")
 
@@ -92,9 +90,7 @@ def main() -> None:
             cache = folder / f"cache{place}"
             here = {**environment, "NUMBA_CACHE_DIR": str(cache)}
             first = _run(line, f"{place}-1", folder, here)
-            behind = _wait_for_background(cache)
             second = _run(line, f"{place}-2", folder, here)
-            behind += _wait_for_background(cache)
             rows[title] = {
                 "command": title,
                 "first_cpu": round(first.cpu, 2),
@@ -102,7 +98,6 @@ def main() -> None:
                 "first_line": first.first_line and round(first.first_line, 2),
                 "second_cpu": round(second.cpu, 2),
                 "second_wall": round(second.wall, 2),
-                "background_cpu": round(behind, 1),
             }
             show(rows[title])
             if failed := first.code or second.code:
@@ -114,19 +109,16 @@ def main() -> None:
         title="Seconds of a new user's first and second command",
         data="Zachary's karate club; generated: planted blocks (300 people with 900 edges, "
         "5,000 with 20,000) and ratings of 200 items",
-        asked="each command with an empty cache of compiled kernels, then again when the "
-        "process in the background had ended",
+        asked="each command with an empty cache of compiled kernels, then again",
         threads="default",
         remarks="Rows of several runs" if given.only else "",
     )
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Return the environment of a person's terminal: no CI, bytecode is stored."""
-    drop = ("CI", "COTERIE_KERNELS", "COTERIE_BACKGROUND", "PYTHONDONTWRITEBYTECODE")
-    kept = {k: v for k, v in os.environ.items() if k not in drop}
+    """Return the environment of a person's terminal: bytecode is stored."""
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     kept["COTERIE_STATE"] = str(folder / "state")
-    kept["COTERIE_BACKGROUND"] = "on"
     return kept
 
 
@@ -153,7 +145,6 @@ def _write_inputs(folder: Path, environment: dict[str, str], lines: str) -> None
             subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
     # Bytecode of the packages, which an installation has
     subprocess.run([*_COTERIE, "doctor"], cwd=folder, env=environment, capture_output=True)
-    _wait_for_background(folder / "prepared")
 
 
 def _blocks(rng: random.Random, nodes: int, edges: int) -> str:
@@ -201,34 +192,6 @@ def _run(line: str, mark: str, folder: Path, environment: dict[str, str]) -> Tim
     about = [seconds for seconds, line in lines if b"compil" in line]
     cpu = usage.ru_utime + usage.ru_stime
     return Timing(cpu, wall, about[0] if about else None, process.returncode)
-
-
-def _wait_for_background(cache: Path) -> float:
-    """Wait until nothing compiles for a folder; return the processor seconds that it took."""
-    seconds = 0.0
-    for _ in range(6000):
-        found = _background_seconds(cache)
-        if found is None:
-            return seconds
-        seconds = max(seconds, found)
-        time.sleep(0.1)
-    return seconds
-
-
-def _background_seconds(cache: Path) -> float | None:
-    """Return the processor seconds of the processes that compile for a folder, if there are any."""
-    seconds, tick = None, os.sysconf("SC_CLK_TCK")
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if (wanted := (entry / "cmdline").read_bytes()).find(_MODULE.encode()) < 0:
-                continue
-            if str(cache).encode() not in wanted:
-                continue
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        seconds = (seconds or 0.0) + (int(fields[11]) + int(fields[12])) / tick
-    return seconds
 
 
 if __name__ == "__main__":

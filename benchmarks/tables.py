@@ -122,7 +122,6 @@ TABLES: dict[str, Table] = {
             "command": "{command}",
             "first time, CPU seconds": "{first_cpu:.1f}",
             "second time, CPU seconds": "{second_cpu:.1f}",
-            "in the background, CPU seconds": "{background_cpu:.0f}",
         },
     ),
     "default-releases": _one(

@@ -117,9 +117,8 @@ def run_commands(python: str, folder: Path, environment: dict[str, str], only: s
     code = (
         "import sys; from pathlib import Path; from coterie.cli import warmup_runs as w; "
         "w.prepare_process('.', 'on'); w.write_inputs(Path('.')); "
-        "only = sys.argv[1]; groups = w.RUNS if only == 'all' else {only: w.RUNS[only]}; "
-        "print([m for lines in groups.values() for m in w.run_lines(lines)]); "
-        "print(sum(map(len, groups.values())))"
+        "lines = [line for chain in w.GROUPS[sys.argv[1]] for line in chain]; "
+        "print([message for message in map(w.run_line, lines) if message]); print(len(lines))"
     )
     work = folder / "work"
     work.mkdir()

@@ -1,6 +1,6 @@
 """What tools/equality.py records of the Python interface: `python equality_python.py NAME`.
 
-Works with the versions before and after the restructuring: `blocks`, `labels`, `RISK` and
+Works with the versions before and after the restructuring: `blocks`, `labels` and
 `public` know both names.
 """
 
@@ -23,7 +23,6 @@ import coterie as ct
 
 DATA = Path("../../data")
 AFTER = hasattr(ct, "BlockModel")
-RISK = {"class_size": "a1", "disclosed_edges": "a2", "edge_inference": "a3", "attacks": "a4"}
 ATTRIBUTES = (
     *("entropy_", "n_blocks_", "block_edges_", "block_pairs_", "block_probabilities_"),
     *("block_weights_", "centers_", "run_entropies_", "levels_", "description_length_"),
@@ -257,14 +256,14 @@ def release_objects() -> Any:
     for number, options in enumerate(({}, {"model": "sbm", "draws": 2}, {"infer_edges": False})):
         anonymizer = ct.Anonymizer(6, rng=1, policy=ct.Policy(min_class_size=5), **options)
         release = anonymizer.release(graph("people.csv"), suggest=False, engine=ct.LocalEngine(2))
-        risk = {new: getattr(release.risk, new if AFTER else old) for new, old in RISK.items()}
+        class_size = getattr(release.risk, "class_size", None) or release.risk.a1
         if not release.refused:
             release.write(Path("released") / str(number))
         found.append(
             {
                 "edges": [one.edges() for one in release.graphs],
                 "refused": [release.refused, release.reasons],
-                "smallest": risk["class_size"].smallest,
+                "smallest": class_size.smallest,
                 "original": str(release.utility.original),
                 "published": str(release.utility.published),
                 "degree_ks": release.utility.degree_ks,

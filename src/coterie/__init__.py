@@ -106,38 +106,24 @@ _MODULES = {
 }
 
 
-def _notebook_fragment(model: Any) -> str | None:
-    """Render a fitted model for a notebook."""
-    from coterie.report.notebook import fragment
-
-    return fragment(model)
-
-
-def _release_page(summary: Any) -> str:
-    """Render the report of a release."""
-    from coterie.report.release_report import render
-
-    return render(summary)
+# Kind of result -> module and function that draws it; loaded when first used
+_RENDERERS = {
+    renderers.CLUSTER_PLOT: ("coterie.report.cluster_report", "draw"),
+    renderers.CLUSTER_REPORT: ("coterie.report.cluster_report", "render"),
+    renderers.NOTEBOOK: ("coterie.report.notebook", "fragment"),
+    renderers.RELEASE: ("coterie.report.release_report", "render"),
+}
 
 
-def _cluster_report(model: Any, **options: Any) -> str:
-    """Render the report of a hard clustering."""
-    from coterie.report.cluster_report import render
+def _register_renderer(kind: str, module: str, function: str) -> None:
+    def draw(result: Any, **options: Any) -> Any:
+        return getattr(import_module(module), function)(result, **options)
 
-    return render(model, **options)
-
-
-def _cluster_plot(model: Any, **options: Any) -> Any:
-    """Draw a hard clustering with matplotlib."""
-    from coterie.report.cluster_plots import make_figure
-
-    return make_figure(model, **options)
+    renderers.register(kind, draw)
 
 
-renderers.register(renderers.CLUSTER_REPORT, _cluster_report)
-renderers.register(renderers.CLUSTER_PLOT, _cluster_plot)
-renderers.register(renderers.NOTEBOOK, _notebook_fragment)
-renderers.register(renderers.RELEASE, _release_page)
+for _kind, _place in _RENDERERS.items():
+    _register_renderer(_kind, *_place)
 
 __all__ = sorted([*_MODULES, "__version__"])
 

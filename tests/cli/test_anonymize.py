@@ -88,6 +88,17 @@ def test_printed_tables_use_words_and_percentages(written: tuple[Path, dict[str,
     assert "in a copy without names" in attacked and "expected by luck" in attacked
 
 
+@pytest.mark.parametrize("option", ["--epsilon", "--nodes", "--cap"])
+def test_private_releases_are_made_by_sketch_and_draw(
+    written: tuple[Path, dict[str, Any]], option: str
+) -> None:
+    folder, _ = written
+    done = coterie("anonymize", "g.txt", option, "1", "--out", "none", folder=folder)
+    assert done.returncode == 2
+    assert "coterie sketch" in done.stderr and "coterie draw" in done.stderr
+    assert not (folder / "none").exists()
+
+
 def test_a_second_release_needs_another_folder(written: tuple[Path, dict[str, Any]]) -> None:
     folder, _ = written
     done = coterie("anonymize", "g.txt", "--blocks", 5, "--out", "out", folder=folder)

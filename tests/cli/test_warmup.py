@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.command_line import result_of
+from tests.support.command_line import coterie, result_of
 from typer.main import get_command
 
 from coterie.cli.main import app, register_commands
-from coterie.cli.warmup import Group
-from coterie.cli.warmup_runs import DEMO, RUNS, write_inputs
+from coterie.cli.warmup_runs import GROUPS, write_inputs
 
-LINES = sorted({line for lines in [*RUNS.values(), *DEMO] for line in lines})
+LINES = sorted({line for chains in GROUPS.values() for chain in chains for line in chain})
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -25,8 +24,10 @@ def test_every_command_line_of_warmup_is_valid(line, tmp_path, monkeypatch):
     assert command.make_context("test", words).params
 
 
-def test_groups_are_those_of_the_option():
-    assert {group.value for group in Group} == {*RUNS, "all", "demo"}
+def test_an_unknown_group_is_refused() -> None:
+    done = coterie("warmup", "--only", "clusters")
+    assert done.returncode == 2
+    assert "use one of all, demo, cluster" in done.stderr
 
 
 def test_a_second_warmup_compiles_nothing():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -22,7 +20,6 @@ from coterie.report.charts.network_drawing import (
     largest_blocks,
     picture_of,
 )
-from coterie.report.cluster_plots import write_plot
 from coterie.report.cluster_report import render
 from coterie.report.network_layout import place_nodes
 
@@ -142,18 +139,3 @@ def test_report_shows_the_network_and_leaves_out_a_large_one() -> None:
     large = Graph.from_edges(np.arange(n - 1), np.arange(1, n))
     html = render(Clustered(1).fit(large, np.zeros(n, np.int64)), large)
     assert 'class="chart network nodes"' not in html
-
-
-@pytest.mark.parametrize("n", [90, MOST_NODES + 1])
-def test_plot_draws_the_network(tmp_path: Path, n: int) -> None:
-    ring = np.arange(n)
-    graph = Graph.from_edges([f"${v}_" for v in ring], [f"${(v + 1) % n}_" for v in ring])
-    model = Clustered(3).fit(graph, ring % 3)
-    model.block_probabilities_ = model.block_edges_ / model.block_pairs_
-    write_plot(model, tmp_path / "p.svg", graph=graph)
-    text = (tmp_path / "p.svg").read_text(encoding="utf-8")
-    texts = re.findall(r"<text[^>]*>([^<]*)</text>", text)
-    nodes = "Nodes in the colours of their blocks"
-    assert (nodes in texts) == (n == 90)
-    assert ("The blocks with the most edges" in texts) == (n > 90)
-    assert any("$0_" in t for t in texts) == (n == 90)

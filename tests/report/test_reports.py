@@ -320,7 +320,7 @@ def test_release_report_says_whether_communities_are_preserved() -> None:
 def test_release_report_of_an_original_without_clear_communities() -> None:
     summary = stand_ins.release()
     assert summary.utility is not None
-    vague = PublicCommunities("own", 0.2, 0.21, 0.19, 0.3, 0.4, True, None)
+    vague = PublicCommunities(0.2, 0.21, 0.19, 0.3, 0.4, True, None)
     changed = replace(summary, utility=replace(summary.utility, communities=vague))
     text = words(anonymize.render(changed))
     assert "not clear enough to compare" in text and "own modularity search" in text

@@ -179,9 +179,7 @@ def release(refused: bool = False) -> PublicSummary:
                 for key, error in _ROUNDING.items()
             ],
             0.0012,
-            communities=PublicCommunities(
-                "leiden", 0.642, 0.696, 0.293, 0.291, 0.812, False, False
-            ),
+            communities=PublicCommunities(0.642, 0.696, 0.293, 0.291, 0.812, False, False),
             further=[
                 PublicFurther("4-cliques", None, 9_100_000, 0.1, True, True),
                 PublicFurther("nodes in the innermost core", None, 80, 0.2, False, True),

@@ -14,7 +14,7 @@ Renderer = Callable[..., Any]
 NOTEBOOK = "notebook"  # a fitted model as an HTML fragment
 RELEASE = "release"  # the public summary of a release as a page
 CLUSTER_REPORT = "cluster report"  # a clustering with its data as a page
-CLUSTER_PLOT = "cluster plot"  # a clustering with its graph as a matplotlib figure
+CLUSTER_PLOT = "cluster plot"  # a clustering with its graph as a picture
 
 _registered: dict[str, Renderer] = {}
 

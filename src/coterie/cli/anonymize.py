@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coterie.base.errors import PolicyRefusedError
+from coterie.base.errors import InputError, PolicyRefusedError
 from coterie.base.json_values import JsonObject, as_json
-from coterie.cli.anonymize_private import PrivateOptions, refuse_other_options, run_private
 from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption
 from coterie.cli.measure_tables import counted, kind_table, measures_table, percent
 from coterie.cli.network_input import load_network
@@ -77,7 +76,6 @@ PrivateOption = Annotated[
 @command
 def run(
     session: Session,
-    context: typer.Context,
     graph: GraphArgument,
     out: Annotated[
         Path,
@@ -88,31 +86,9 @@ def run(
     ],
     dataset: DatasetOption = None,
     private: PrivateOption = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            metavar="E",
-            help="Make a differentially private release with this epsilon, a decimal number: "
-            "sketch, ledger entry, draw and report in one command. Needs --nodes and --dataset; "
-            "options of the clustering, of attributes and of the policy are refused. "
-            "Example: --epsilon 1",
-        ),
+    private_options: Annotated[
+        str | None, typer.Option("--epsilon", "--nodes", "--cap", hidden=True)
     ] = None,
-    nodes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|FILE",
-            help="With --epsilon: the public node list, N for the ids 0..N-1, or a file with one "
-            "id per line. It must not be made from the edges.",
-        ),
-    ] = None,
-    cap: Annotated[
-        str,
-        typer.Option(
-            metavar="E",
-            help="With --epsilon: maximum of the total epsilon of the dataset, this one included.",
-        ),
-    ] = "4",
     objective: ObjectiveOption = ReleaseObjective.simple,
     attributes: AttributesOption = None,
     sensitive: Annotated[
@@ -165,8 +141,7 @@ def run(
         bool,
         typer.Option(
             "--force",
-            help="Write the release even if refused (recorded in audit and report); with "
-            "--epsilon: allow a value above 10.",
+            help="Write the release even if the policy refuses it (recorded in audit and report).",
         ),
     ] = False,
     overwrite: Annotated[
@@ -194,30 +169,14 @@ def run(
     Draws a new graph from a block model of GRAPH, attacks it, and writes it with a report if it is
     within every limit of the privacy policy.
 
-    With --epsilon, the release is differentially private instead: the graph is drawn from a sketch
-    with noise.
+    This does not provide differential privacy; `coterie sketch` and `coterie draw` do.
 
     Example: coterie anonymize friends.csv --dataset friends --out release
     """
-    refuse_other_options(context, epsilon)
-    if epsilon is not None:
-        return run_private(
-            session,
-            PrivateOptions(
-                graph=graph,
-                out=out,
-                epsilon=epsilon,
-                nodes=nodes,
-                cap=cap,
-                dataset=dataset,
-                private=private,
-                draws=draws,
-                force=force,
-                overwrite=overwrite,
-                output_format=output_format.value,
-                format=format,
-                separator=separator,
-            ),
+    if private_options is not None:
+        raise InputError(
+            "anonymize makes no differentially private releases (--epsilon, --nodes, --cap)",
+            remedy="use `coterie sketch` and `coterie draw`",
         )
     from coterie.anonymize.anonymizer import Anonymizer, require_name
     from coterie.anonymize.draw.dcsbm import Steps

@@ -181,7 +181,7 @@ def run(
         typer.Option(
             metavar="FILE.svg",
             help="Draw the network (above 3,000 nodes its blocks), the convergence "
-            "and the block matrix as a picture.",
+            "and the block matrix as a picture: FILE.svg or FILE.png.",
         ),
     ] = None,
     truth: Annotated[
@@ -207,7 +207,10 @@ def run(
     from coterie.engine.sharded_data import ShardedGraph
     from coterie.models.hard.estimator import GeneralizedKMeans
     from coterie.models.hard.validation import check_request
+    from coterie.report.picture import check_picture_path
 
+    if plot is not None:
+        check_picture_path(plot)
     count = parse_blocks(blocks)
     saving = checkpoint_arguments(checkpoint, resume)
     if samples and (count == "nested" or objective.value not in _SAMPLED):
@@ -281,11 +284,9 @@ def _write_files(
 
         write_table(files.labels, _labels_table(model, data))
     if files.picture is not None:
-        from coterie.data import Graph
-        from coterie.report.cluster_plots import write_plot
+        from coterie.report.cluster_report import draw
 
-        drawn = data if isinstance(data, Graph) else None
-        write_plot(model, files.picture, graph=drawn, title=name)
+        draw(model, data, title=name).save(files.picture)
     if files.report is not None:
         from coterie.report.cluster_report import render
 

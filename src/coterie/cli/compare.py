@@ -149,7 +149,7 @@ def _communities_table(found: CommunityUtility) -> Table:
     """Return a table that says whether the published communities are the original's."""
     from rich.table import Table
 
-    table = Table("communities", "", title=f"communities, person by person ({found.method})")
+    table = Table("communities", "", title="communities, person by person")
     draw = found.draws[0]
     for name, value in (
         ("modularity in the original, of its own communities", found.original[0]),

@@ -15,11 +15,10 @@ _REQUIRED = (
     "typer",
     "rich",
     "jinja2",
-    "matplotlib",
     "pooch",
     "safetensors",
 )
-_OPTIONAL = ("distributed", "networkx", "igraph", "pandas", "polars", "sklearn")
+_OPTIONAL = ("distributed", "networkx", "igraph", "pandas", "polars", "sklearn", "resvg_py")
 
 EXAMPLES = "Example: coterie doctor --json > doctor.json"
 

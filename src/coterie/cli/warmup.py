@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.cli.session import FAILED, Session, command, stopwatch
+from coterie.cli.warmup_runs import GROUPS
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from coterie.base.progress import Callback
 
 EXAMPLES = """\b
 Examples:
@@ -17,46 +23,31 @@ Examples:
 """
 
 
-class Group(StrEnum):
-    """The commands to compile for."""
-
-    all = "all"
-    demo = "demo"
-    cluster = "cluster"
-    soft = "soft"
-    recommend = "recommend"
-    anonymize = "anonymize"
-    compare = "compare"
-    sketch = "sketch"
-
-
 @command(unused=("seed",))
 def run(
     session: Session,
     only: Annotated[
-        Group, typer.Option(help="Compile what these commands need (default: everything).")
-    ] = Group.all,
+        str, typer.Option(help=f"Compile what a group of commands needs: {', '.join(GROUPS)}.")
+    ] = "all",
 ) -> JsonObject:
     """Compile the numerical code of all commands, once, on all cores.
 
-    Without it, the first commands on a large input compile what they need, which takes up to a
-    minute. Takes one to three minutes and about 1 GB of memory per core; a second call finds
-    everything compiled. --threads N limits the number of processes.
+    Without it, the first commands compile what they need, which takes up to a minute. Takes one to
+    three minutes and about 1 GB of memory per core; a second call finds everything compiled.
+    --threads N limits the number of processes.
     """
     import tempfile
-    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
     from pathlib import Path
 
     from coterie.base.machine import available_cores
-    from coterie.base.progress import Progress
-    from coterie.cli.warmup_runs import DEMO, RUNS, prepare_process, run_lines, write_inputs
+    from coterie.cli.warmup_runs import prepare_process, write_inputs
     from coterie.kernels.numba.cache import cache_folder, compiled_files
 
-    if only is Group.all:
-        chains = list(RUNS.values())
-    else:
-        chains = DEMO if only is Group.demo else [RUNS[only]]
+    if only not in GROUPS:
+        raise InputError(f"unknown group: {only}", remedy=f"use one of {', '.join(GROUPS)}")
+    chains = GROUPS[only]
     folder = cache_folder()
     if folder is None:
         session.say(
@@ -65,7 +56,6 @@ def run(
         )
         raise typer.Exit(FAILED)
     before = compiled_files()
-    failed = []
     workers = min(session.threads or available_cores(), len(chains))
     session.say(f"compiling numerical code in {workers} processes: a minute or more, once …")
     with (
@@ -78,11 +68,8 @@ def run(
             workers, get_context("spawn"), initializer=prepare_process, initargs=(work,)
         )
         with pool:
-            jobs = [pool.submit(run_lines, chain) for chain in chains]
             try:
-                for done, job in enumerate(as_completed(jobs), 1):
-                    failed += job.result()
-                    callback(Progress("kernels", done, len(jobs)))
+                failed = _run_chains(pool, chains, callback)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
@@ -104,3 +91,26 @@ def run(
         "folder": str(folder),
         "processes": workers,
     }
+
+
+def _run_chains(pool: Executor, chains: list[list[str]], callback: Callback) -> list[str]:
+    """Run chains of command lines side by side; return the messages of those that failed.
+
+    The next command of a chain, which may need the files of the one before, waits for that."""
+    from concurrent.futures import FIRST_COMPLETED, wait
+
+    from coterie.base.progress import Progress
+    from coterie.cli.warmup_runs import run_line
+
+    failed: list[str] = []
+    done, total = 0, sum(map(len, chains))
+    waiting = {pool.submit(run_line, chain[0]): chain[1:] for chain in chains}
+    while waiting:
+        for job in wait(waiting, return_when=FIRST_COMPLETED).done:
+            later = waiting.pop(job)
+            if later:
+                waiting[pool.submit(run_line, later[0])] = later[1:]
+            failed += filter(None, [job.result()])
+            done += 1
+            callback(Progress("kernels", done, total))
+    return failed

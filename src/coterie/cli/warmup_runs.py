@@ -7,8 +7,8 @@ import io
 import os
 from pathlib import Path
 
-# Name -> command lines, which one process runs in this order. The longest come first, and
-# neighbours have few kernels in common, so that no two processes compile the same.
+# Name -> command lines, which run in this order, one at a time. Groups have few kernels in common:
+# hardly ever do two processes compile the same.
 RUNS: dict[str, list[str]] = {
     "cluster": [
         "cluster graph.txt --blocks auto",
@@ -58,11 +58,13 @@ RUNS: dict[str, list[str]] = {
     ],
 }
 # What `coterie demo` needs
-DEMO = [
+_DEMO = [
     RUNS["cluster"][3:4],
     [RUNS["recommend"][1], RUNS["recommend"][6]],
     RUNS["anonymize"][:1],
 ]
+# What `coterie warmup --only` may ask for -> chains of command lines
+GROUPS = {"all": [*RUNS.values()], "demo": _DEMO} | {name: [RUNS[name]] for name in RUNS}
 
 
 def write_inputs(folder: Path) -> None:
@@ -101,12 +103,8 @@ def prepare_process(folder: str, prebuilt: str = "off") -> None:
     os.environ["COTERIE_PREBUILT"] = prebuilt
 
 
-def run_lines(lines: list[str]) -> list[str]:
-    """Run command lines one after the other; return the messages of those that failed."""
-    return [message for message in map(_run_line, lines) if message]
-
-
-def _run_line(line: str) -> str:
+def run_line(line: str) -> str:
+    """Run a command line; return what was wrong if it failed, else an empty text."""
     from coterie.cli.main import app, register_commands
     from coterie.cli.session import REFUSED
 

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from coterie.report.cluster_plots import write_plot as write_cluster_plot
+    from coterie.report.cluster_report import draw as draw_cluster_picture
     from coterie.report.cluster_report import render as render_cluster_report
     from coterie.report.recommender_report import render as render_recommender_report
     from coterie.report.release_report import render as render_release_report
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 # public name -> module of this package and the function's name there
 _MODULES = {
+    "draw_cluster_picture": ("cluster_report", "draw"),
     "render_cluster_report": ("cluster_report", "render"),
     "render_recommender_report": ("recommender_report", "render"),
     "render_release_report": ("release_report", "render"),
     "render_soft_report": ("soft_report", "render"),
-    "write_cluster_plot": ("cluster_plots", "write_plot"),
 }
 
 __all__ = [
+    "draw_cluster_picture",
     "render_cluster_report",
     "render_recommender_report",
     "render_release_report",
     "render_soft_report",
-    "write_cluster_plot",
 ]
 
 

@@ -169,9 +169,8 @@ def _between(blocks: RatingBlocks) -> Section:
         row_title="user block",
     )
     caption = "U0 is user block 0, I0 is item block 0; the largest come first."
-    return Section(
-        "How the blocks are connected", figures=[Figure("The block matrix", chart, caption)]
-    )
+    figure = Figure("The block matrix", chart, caption, pictured=True)
+    return Section("How the blocks are connected", figures=[figure])
 
 
 def _members(side: BlockSide, who: str) -> Section:

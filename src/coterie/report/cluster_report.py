@@ -10,7 +10,7 @@ import numpy as np
 
 from coterie.data import Graph, Ratings
 from coterie.report import cluster_ratings_report
-from coterie.report.block_matrix import MOST_CELLS
+from coterie.report.block_matrix import MOST_CELLS, share
 from coterie.report.charts import (
     Axis,
     Chart,
@@ -25,8 +25,10 @@ from coterie.report.charts import (
 from coterie.report.charts.network_drawing import STYLES
 from coterie.report.cluster_summary import ClusterSummary, summarize
 from coterie.report.description_sections import description_sections
+from coterie.report.fit_summary import minimised_description
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
-from coterie.report.shared_sections import count
+from coterie.report.picture import Picture, draw_figures
+from coterie.report.shared_sections import convergence, count
 
 _FEW_BLOCKS = 25  # up to here each block has its own bar
 
@@ -73,6 +75,52 @@ def render(
         said = tuple(map(spell, summary_of_graph.explanation))
         summary_of_graph = replace(summary_of_graph, explanation=said)
     return write(compose(summary_of_graph, description_sections(model, data)))
+
+
+def draw(model: Any, data: Any, *, title: str = "") -> Picture:
+    """Draw the main charts of the report: network, block matrix and convergence.
+
+    Parameters
+    ----------
+    model : GeneralizedKMeans
+        The fitted model.
+    data : Graph, Ratings or shards
+        The data that it was fitted to. Above 3,000 nodes the blocks are drawn instead of the
+        nodes; for ratings and shards there is no drawing of the network.
+    title : str, default=""
+        A title above the picture.
+
+    Returns
+    -------
+    Picture
+        The drawing, to be shown by a notebook or saved.
+    """
+    if isinstance(data, Ratings):
+        ratings = cluster_ratings_report.summarize(model, data, name=title)
+        return draw_figures(cluster_ratings_report.compose(ratings).sections, title)
+    if isinstance(data, Graph):
+        return draw_figures(compose(summarize(model, data, name=title)).sections, title)
+    described = minimised_description(model) is not None
+    history = convergence(model.history_, described=described)
+    return draw_figures([_matrix_of_shards(model), history], title)
+
+
+def _matrix_of_shards(model: Any) -> Section:
+    """Draw the block matrix of a model of sharded data: edges per pair, or the mean level."""
+    edges, pairs = np.asarray(model.block_edges_), np.asarray(model.block_pairs_)
+    value = "density"
+    if edges.ndim == 3:
+        edges, value = edges @ np.arange(1, edges.shape[2] + 1), "mean level of the rating"
+    rows, columns = (np.argsort(-pairs.sum(axis), kind="stable")[:MOST_CELLS] for axis in (1, 0))
+    chart = heatmap(
+        share(edges, pairs)[np.ix_(rows, columns)],
+        [f"{i}" for i in rows],
+        [f"{j}" for j in columns],
+        value=value,
+        log=value == "density",
+        description=f"{value.capitalize()} between blocks.",
+    )
+    return Section("The blocks", figures=[Figure("The block matrix", chart, pictured=True)])
 
 
 def compose(summary: ClusterSummary, more: Sequence[Section] = ()) -> Page:
@@ -144,6 +192,7 @@ def _network(summary: ClusterSummary) -> Section:
                     else ""
                 ),
                 wide=True,
+                pictured=True,
             )
         ],
     )
@@ -174,6 +223,7 @@ def _structure(summary: ClusterSummary) -> Section:
                     if left_out
                     else ""
                 ),
+                pictured=summary.network is None,
             ),
             Figure(
                 "The block matrix",
@@ -187,6 +237,7 @@ def _structure(summary: ClusterSummary) -> Section:
                     if merged > 1
                     else ""
                 ),
+                pictured=True,
             ),
         ],
     )

@@ -47,6 +47,7 @@ class Figure(NamedTuple):
     caption: str = ""
     extension: bool = False
     wide: bool = False  # over all columns
+    pictured: bool = False  # also part of the picture of the report
 
 
 class Panel(NamedTuple):

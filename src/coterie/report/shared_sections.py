@@ -56,6 +56,7 @@ def convergence(
                 description=_fall("iteration", iteration, entropy),
             ),
             caption,
+            pictured=True,
         )
     ]
     if any(h.moved is not None for h in drawn):

@@ -180,6 +180,7 @@ def rating_matrix(
                 chart,
                 f"U0 is user {unit} 0, I0 is item {unit} 0; the largest come first. Point at a "
                 "cell for the whole distribution.",
+                pictured=True,
             )
         ],
     )

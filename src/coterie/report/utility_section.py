@@ -70,8 +70,8 @@ _ROUNDED = (
 _COMMUNITIES = (
     "A community is a group of people who have more ties with each other than their numbers of "
     "ties explain. Both networks were searched by a method that does not know the blocks of the "
-    "release: {method}. If the communities are preserved, whoever studies the groups of the "
-    "release finds groups that exist in the original."
+    "release: coterie’s own modularity search. If the communities are preserved, whoever studies "
+    "the groups of the release finds groups that exist in the original."
 )
 _COMMUNITY_FIGURES = (
     "The first three figures are modularities: about 0 if there are no communities, close to 1 if "
@@ -179,10 +179,9 @@ def communities(utility: PublicUtility | None) -> Section:
         ],
     ]
     table = ChartTable(["search", "figure", "preserved?"], rows)
-    method = "Leiden, by igraph" if found.method == "leiden" else "coterie’s own modularity search"
     return Section(
         "Communities",
-        lead=_COMMUNITIES.format(method=method),
+        lead=_COMMUNITIES,
         tables=[Panel("", table, _COMMUNITY_FIGURES)],
     )
 

@@ -123,7 +123,7 @@ def test_utility_json(release: Release) -> None:
         "not_kept",
     }  # fmt: skip
     assert set(utility["communities"]) == {
-        "method", "original", "self_agreement", "draws", "foreign_modularity", "agreement",
+        "original", "self_agreement", "draws", "foreign_modularity", "agreement",
         "foreign_share",
     }  # fmt: skip
     assert set(utility["original"]) == set(utility["draws"][0]) == MEASURES

@@ -1,8 +1,9 @@
-"""Independent communities: igraph's and our own, their modularity and their agreement."""
+"""Independent communities: our method next to igraph's, modularity and agreement."""
 
 from __future__ import annotations
 
-import random
+import subprocess
+import sys
 
 import igraph
 import networkx as nx
@@ -14,10 +15,8 @@ from sklearn.metrics import normalized_mutual_info_score
 from tests import reference
 
 from coterie.anonymize.published_graph import assign_new_ids
-from coterie.anonymize.utility import communities
 from coterie.anonymize.utility.communities import (
     community_agreement,
-    community_method,
     find_communities,
     foreign_modularity,
     modularity,
@@ -32,23 +31,19 @@ def planted() -> tuple[Graph, np.ndarray]:
     return planted_partition(600, 6, p_in=0.2, p_out=0.01, rng=0)
 
 
-@pytest.mark.parametrize("method", ["leiden", "own"])
-def test_both_methods_find_planted_communities(
-    planted: tuple[Graph, np.ndarray], method: str
-) -> None:
+def test_planted_communities_are_found(planted: tuple[Graph, np.ndarray]) -> None:
     graph, blocks = planted
-    labels = find_communities(graph, np.random.default_rng(1), method)
+    labels = find_communities(graph, np.random.default_rng(1))
     assert community_agreement(labels, blocks) > 0.98
     sizes = np.bincount(labels)
     assert (np.diff(sizes) <= 0).all()
 
 
-@pytest.mark.parametrize("method", ["leiden", "own"])
-def test_same_seed_same_communities(method: str) -> None:
+def test_same_seed_same_communities() -> None:
     edges = np.array(nx.powerlaw_cluster_graph(400, 3, 0.3, seed=2).edges)
     graph = Graph.from_edges(edges[:, 0], edges[:, 1])
     first, again, other = (
-        find_communities(graph, np.random.default_rng(seed), method) for seed in (3, 3, 4)
+        find_communities(graph, np.random.default_rng(seed)) for seed in (3, 3, 4)
     )
     assert (first == again).all() and (first != other).any()
 
@@ -57,10 +52,9 @@ def test_our_method_is_as_good_as_igraph() -> None:
     for seed in range(3):
         edges = np.array(nx.powerlaw_cluster_graph(500, 3, 0.5, seed=seed).edges)
         graph = Graph.from_edges(edges[:, 0], edges[:, 1])
-        own, leiden = (
-            modularity(graph, find_communities(graph, np.random.default_rng(0), method))
-            for method in ("own", "leiden")
-        )
+        other = igraph.Graph(n=graph.n_nodes, edges=np.stack(graph.edges(), axis=1))
+        leiden = other.community_leiden("modularity", n_iterations=10).modularity
+        own = modularity(graph, find_communities(graph, np.random.default_rng(0)))
         assert own > leiden - 0.015
 
 
@@ -81,7 +75,7 @@ def test_agreement_equals_the_reference_and_scikit_learn(pairs: list[tuple[int, 
 def test_foreign_modularity_follows_the_identity_map(planted: tuple[Graph, np.ndarray]) -> None:
     graph, blocks = planted
     published, identity = assign_new_ids(graph, np.random.default_rng(1))
-    labels = find_communities(published, np.random.default_rng(1), "own")
+    labels = find_communities(published, np.random.default_rng(1))
     assert foreign_modularity(graph, labels, identity) == pytest.approx(
         modularity(published, labels)
     )
@@ -90,36 +84,33 @@ def test_foreign_modularity_follows_the_identity_map(planted: tuple[Graph, np.nd
     assert len(blocks) == len(labels)
 
 
-def test_method_without_igraph_and_for_large_graphs(
-    planted: tuple[Graph, np.ndarray], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    graph, _ = planted
-    assert community_method(graph) == "leiden"
-    monkeypatch.setattr(communities, "LEIDEN_EDGES", 10)
-    assert community_method(graph) == "own"
-    monkeypatch.setattr(communities, "LEIDEN_EDGES", 10**9)
-    monkeypatch.setattr(communities, "find_spec", lambda name: None)
-    assert community_method(graph) == "own"
-    with pytest.raises(InputError, match="louvain"):
-        community_method(graph, "louvain")
+def test_communities_do_not_depend_on_igraph() -> None:
+    script = (
+        "import sys\n"
+        "if {hidden}: sys.modules['igraph'] = None\n"
+        "import numpy as np\n"
+        "from coterie.anonymize.utility.communities import find_communities\n"
+        "from coterie.data.demo_data import social_network\n"
+        "found = find_communities(social_network()[0], np.random.default_rng(0))\n"
+        "print(found.tolist())"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script.format(hidden=hidden)],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for hidden in (True, False)
+    }
+    assert len(found) == 1 and len(found.pop()) > 300
 
 
-def test_igraph_uses_the_global_generator_again(planted: tuple[Graph, np.ndarray]) -> None:
-    graph, _ = planted
-    draws = []
-    for _ in range(2):
-        find_communities(graph, np.random.default_rng(0), "leiden")
-        random.seed(7)
-        draws.append(igraph.Graph.Erdos_Renyi(20, m=30).get_edgelist())
-    assert draws[0] == draws[1]
-
-
-@pytest.mark.parametrize("method", ["leiden", "own"])
-def test_graphs_without_edges(method: str) -> None:
+def test_graphs_without_edges() -> None:
     rng = np.random.default_rng(0)
     empty = Graph.from_edges([], [], n_nodes=3)
-    assert sorted(find_communities(empty, rng, method).tolist()) == [0, 1, 2]
-    assert len(find_communities(Graph.from_edges([], [], n_nodes=0), rng, method)) == 0
+    assert sorted(find_communities(empty, rng).tolist()) == [0, 1, 2]
+    assert len(find_communities(Graph.from_edges([], [], n_nodes=0), rng)) == 0
 
 
 def test_directed_graphs_are_refused() -> None:

@@ -128,7 +128,7 @@ def test_thresholds_of_communities(
 ) -> None:
     figures = CommunityFigures(0.6, 10, 3, 0.2)
     draw = CommunityDraw(figures, foreign, agreement)
-    found = CommunityUtility("own", figures, self_agreement, [draw])
+    found = CommunityUtility(figures, self_agreement, [draw])
     assert len(communities_not_kept(found)) == sentences
 
 

@@ -302,10 +302,10 @@ def test_plot_and_report_of_a_model(tmp_path) -> None:
     html = model.report(tmp_path / "r.html", name="the club")
     assert "2 blocks in the club" in html and 'class="chart network nodes"' in html
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == html
-    figure = model.plot(tmp_path / "p.png", title="the club")
-    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
-    assert figure.get_suptitle() == "the club"
+    picture = model.plot(tmp_path / "p.svg", title="the club")
+    assert (tmp_path / "p.svg").read_text("utf-8") == picture.svg == picture._repr_svg_()
+    assert ">the club</text>" in picture.svg and len(repr(picture)) < 60
     ratings = ct.Ratings.from_arrays([0, 1, 2, 0], [0, 1, 1, 1], [1, 2, 2, 1])
     two_sides = ct.GeneralizedKMeans(1, objective="ratings").fit(ratings)
     assert "the films" in two_sides.report(name="the films")
-    assert two_sides.plot() is not None
+    assert "Mean rating by block" in two_sides.plot().svg

@@ -137,7 +137,7 @@ def communities_of_size(
     The smallest community is merged into the one that it has most edges to, in relation to the
     degree sum, until both conditions hold.
     """
-    found = find_communities(graph, rng, "own")
+    found = find_communities(graph, rng)
     k = int(found.max(initial=-1)) + 1
     source, target = graph.edges()
     across = found[source] != found[target]

@@ -145,7 +145,7 @@ def kept_communities(graph: Graph, block: np.ndarray, block_edges: np.ndarray) -
     >>> kept_communities(two_pairs, np.array([0, 1, 0, 1]), np.array([[2, 0], [0, 2]]))
     0.0
     """
-    found = find_communities(graph, np.random.default_rng(0), "own")
+    found = find_communities(graph, np.random.default_rng(0))
     k = len(block_edges)
     ends = csr_array((graph.degrees.astype(np.float64), (block, found)), shape=(k, found.max() + 1))
     share = csr_array(diags_array(1.0 / np.maximum(ends.sum(1), 1.0)) @ ends)

@@ -1,14 +1,11 @@
 """Communities found without the blocks of a release: modularity, and agreement of two results.
 
 The blocks of a release cannot show whether its communities are real, because the graph was drawn
-from them. So an independent method looks for communities in the original and in the release.
+from them. So a method that does not know the blocks looks for communities in the original and in
+the release. It is always the same method, whatever is installed, so that figures can be compared.
 """
 
 from __future__ import annotations
-
-import random
-from importlib.util import find_spec
-from threading import Lock
 
 import numpy as np
 from numpy.random import Generator
@@ -18,19 +15,14 @@ from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.kernels.graphs.modularity import modular_communities
 
-METHODS = ("auto", "leiden", "own")
-# Both methods start each pass from the result of the last. Modularity rises by less than 0.002
-# after ten passes on all development networks.
+# Each pass starts from the result of the last. Modularity rises by less than 0.002 after ten passes
+# on all development networks.
 _PASSES = 10
 _PASSES_OF_LARGE_GRAPHS = 4  # reaches 99.8 % of the modularity of ten passes
-# Above this size our own method is used, which finds the same modularity three to four times faster
-# and on two cores. igraph lets no other thread work meanwhile.
-LEIDEN_EDGES = 250_000
 _LARGE_EDGES = 2_000_000
-_igraph_random = Lock()  # igraph has one random generator per process
 
 
-def find_communities(graph: Graph, rng: Generator, method: str = "auto") -> np.ndarray:
+def find_communities(graph: Graph, rng: Generator) -> np.ndarray:
     """Return the community of every node (int64); the largest community has number 0.
 
     Parameters
@@ -40,12 +32,9 @@ def find_communities(graph: Graph, rng: Generator, method: str = "auto") -> np.n
     rng : numpy.random.Generator
         The order in which nodes are visited comes from it: the same generator state gives the same
         communities.
-    method : {"auto", "leiden", "own"}, default="auto"
-        "leiden" uses igraph; "own" uses our own method, which is similar. "auto" is "leiden" if
-        igraph is installed and the graph has at most 250,000 edges.
 
     >>> two_triangles = Graph.from_edges([0, 1, 2, 3, 4, 5, 0], [1, 2, 0, 4, 5, 3, 3])
-    >>> find_communities(two_triangles, np.random.default_rng(0), "own").tolist()
+    >>> find_communities(two_triangles, np.random.default_rng(0)).tolist()
     [0, 0, 0, 1, 1, 1]
     """
     if graph.directed:
@@ -53,26 +42,9 @@ def find_communities(graph: Graph, rng: Generator, method: str = "auto") -> np.n
             "communities are found in undirected graphs only",
             remedy="read the graph without directions",
         )
-    chosen = community_method(graph, method)
+    passes = _PASSES if graph.n_edges <= _LARGE_EDGES else _PASSES_OF_LARGE_GRAPHS
     key = stream_keys(rng, 1)[0]
-    if chosen == "leiden":
-        found = _leiden(graph, int(key))
-    else:
-        passes = _PASSES if graph.n_edges <= _LARGE_EDGES else _PASSES_OF_LARGE_GRAPHS
-        found = modular_communities(graph.indptr, graph.indices, key, passes)
-    return _largest_first(found)
-
-
-def community_method(graph: Graph, method: str = "auto") -> str:
-    """Return the method that `find_communities` uses: "leiden" or "own"."""
-    if method not in METHODS:
-        raise InputError(
-            f"method={method!r} is not known", remedy=f"use one of {', '.join(METHODS)}"
-        )
-    if method != "auto":
-        return method
-    installed = find_spec("igraph") is not None
-    return "leiden" if installed and graph.n_edges <= LEIDEN_EDGES else "own"
+    return _largest_first(modular_communities(graph.indptr, graph.indices, key, passes))
 
 
 def modularity(graph: Graph, labels: np.ndarray) -> float:
@@ -123,21 +95,6 @@ def community_agreement(a: np.ndarray, b: np.ndarray) -> float:
 def _entropy(counts: np.ndarray) -> float:
     shares = counts / counts.sum()
     return -float((shares * np.log(shares)).sum())
-
-
-def _leiden(graph: Graph, seed: int) -> np.ndarray:
-    """Return igraph's communities; its random generator is seeded and then restored."""
-    import igraph
-
-    source, target = graph.edges()
-    network = igraph.Graph(n=graph.n_nodes, edges=np.stack([source, target], axis=1))
-    with _igraph_random:
-        igraph.set_random_number_generator(random.Random(seed))
-        try:
-            found = network.community_leiden(objective_function="modularity", n_iterations=_PASSES)
-        finally:
-            igraph.set_random_number_generator(random)
-    return np.array(found.membership, np.int64).reshape(-1)
 
 
 def _largest_first(labels: np.ndarray) -> np.ndarray:

@@ -14,9 +14,7 @@ import numpy as np
 
 from coterie.anonymize.published_graph import PublishedGraph
 from coterie.anonymize.utility.communities import (
-    LEIDEN_EDGES,
     community_agreement,
-    community_method,
     find_communities,
     foreign_modularity,
     modularity,
@@ -34,7 +32,7 @@ _SEED = 0  # fixed: the result depends on the graph alone
 # Two searches on one graph agree at 0.74 to 0.97 on a network with weak communities, so that one
 # pair is not enough. Large graphs are searched twice, to save time.
 _SEARCHES = 4
-_SEARCHES_OF_LARGE_GRAPHS = 2
+_SEARCHES_OF_LARGE_GRAPHS, _LARGE_EDGES = 2, 250_000
 
 
 class CommunityFigures(NamedTuple):
@@ -58,7 +56,6 @@ class CommunityDraw(NamedTuple):
 class CommunityUtility:
     """How far the communities of a release agree with those of the original."""
 
-    method: str  # "leiden" or "own"
     original: CommunityFigures
     self_agreement: float  # of two searches on the original, mean over all pairs of searches
     draws: list[CommunityDraw]
@@ -83,7 +80,6 @@ class CommunityUtility:
 class PublicCommunities(NamedTuple):
     """What the report of a release shows about communities."""
 
-    method: str
     original: float  # modularity of the original's own communities
     published: float  # modularity of the release's own communities
     foreign: float  # modularity of the release's communities in the original
@@ -98,7 +94,6 @@ def public_communities(found: CommunityUtility) -> PublicCommunities:
     published = float(np.mean([draw.figures.community_modularity for draw in found.draws]))
     clear = found.self_agreement > CLEAR_AGREEMENT
     return PublicCommunities(
-        found.method,
         original=round(found.original.community_modularity, 3),
         published=round(published, 3),
         foreign=round(found.foreign_modularity, 3),
@@ -137,12 +132,11 @@ def assess_communities(
     original: Graph, releases: list[PublishedGraph], engine: Engine | None = None
 ) -> CommunityUtility:
     """Find communities several times in the original and once per draw, and compare them."""
-    runs = _SEARCHES if original.n_edges <= LEIDEN_EDGES else _SEARCHES_OF_LARGE_GRAPHS
+    runs = _SEARCHES if original.n_edges <= _LARGE_EDGES else _SEARCHES_OF_LARGE_GRAPHS
     searches = [*((original, run) for run in range(runs)), *((graph, 0) for graph, _ in releases)]
     found = (engine or LocalEngine(1)).map(independent_communities, *zip(*searches, strict=True))
     own, drawn = found[:runs], found[runs:]
     return CommunityUtility(
-        method=community_method(original),
         original=community_figures(original, own[0]),
         self_agreement=_mean([community_agreement(a, b) for a, b in combinations(own, 2)]),
         draws=[

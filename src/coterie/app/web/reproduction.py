@@ -39,8 +39,9 @@ def release_command(settings: JsonObject, name: str) -> str:
     if "epsilon" in settings:
         nodes = settings["nodes"] if isinstance(settings["nodes"], int) else "nodes.txt"
         command = (
-            f"coterie anonymize {source} --dataset {dataset} --epsilon {settings['epsilon']} "
-            f"--cap {settings['cap']} --nodes {nodes} --out release"
+            f"coterie sketch {source} --dataset {dataset} --epsilon {settings['epsilon']} "
+            f"--cap {settings['cap']} --nodes {nodes} --out new.sketch\n"
+            "coterie draw new.sketch --out release"
         )
         return (
             "#!/bin/sh\n"

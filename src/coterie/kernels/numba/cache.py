@@ -8,10 +8,9 @@ right or is not found.
 
     kernels/prebuilt/           compiled for a whole family of processors; comes with a wheel
                                 (tools/build_wheel.py; COTERIE_PREBUILT=off ignores it)
-    the first of these that can be written to:
-        $NUMBA_CACHE_DIR/coterie
-        kernels/__pycache__     next to the sources
-        the user's cache folder
+    $NUMBA_CACHE_DIR/coterie    if this variable is set; otherwise
+    kernels/__pycache__         next to the sources, and
+    the user's cache folder     new files are written to the first folder that allows it
 
 A file starts with the SHA-256 of the rest: a damaged one counts as missing. Like Numba's cache, it
 holds machine code: keep the folder as safe as the installation. Two processes that need the same
@@ -71,13 +70,11 @@ class Target(NamedTuple):
 @functools.cache
 def cache_folder() -> Path | None:
     """Return the folder for new files, or None if no folder can be written to."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    places = [Path(chosen) / "coterie"] if chosen else [_FOLDER / "__pycache__", _user_folder()]
-    for place in places:
+    for folder in _possible_folders():
         with contextlib.suppress(OSError):
-            place.mkdir(parents=True, exist_ok=True)
-            if os.access(place, os.W_OK):
-                return place
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder
     return None
 
 
@@ -206,13 +203,9 @@ class KernelCache:
 
 def _places() -> list[tuple[Path, Target]]:
     """Return where to look, and for which target."""
-    places = []
-    folder, shipped = cache_folder(), prebuilt_target()
-    if folder is not None:
-        places.append((folder, host_target()))
-    if shipped is not None:
-        places.append((PREBUILT, shipped))
-    return places
+    shipped = prebuilt_target()
+    places = [(folder, host_target()) for folder in _possible_folders() if folder.is_dir()]
+    return places if shipped is None else [*places, (PREBUILT, shipped)]
 
 
 def _is_current(file_name: str) -> bool:
@@ -255,6 +248,11 @@ def _write(path: Path, content: bytes) -> None:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _possible_folders() -> list[Path]:
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    return [Path(chosen) / "coterie"] if chosen else [_FOLDER / "__pycache__", _user_folder()]
 
 
 def _user_folder() -> Path:

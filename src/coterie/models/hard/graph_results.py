@@ -24,10 +24,10 @@ from coterie.models.hard.new_nodes import join_costs
 from coterie.models.hard.weight_models import COUNTS
 
 if TYPE_CHECKING:
-    import matplotlib.figure
     import networkx
 
     from coterie.models.hard.description.sampling import PosteriorSamples
+    from coterie.report.picture import Picture
 
 _AVERAGED = 50  # sampled partitions over which link scores are averaged, at most
 
@@ -290,31 +290,30 @@ class GraphResults(Estimator):
             nested=getattr(self, "n_blocks", None) == "nested",
         )
 
-    def plot(
-        self, path: str | PathLike[str] | None = None, *, title: str = ""
-    ) -> matplotlib.figure.Figure:
+    def plot(self, path: str | PathLike[str] | None = None, *, title: str = "") -> Picture:
         """Draw the network in the colours of the blocks, the convergence and the block matrix.
 
         Parameters
         ----------
         path : str or path-like, optional
-            File to write; the suffix gives the format (svg, png, pdf). By default no file is
-            written.
+            File to write; the suffix gives the format: .svg, or .png, which requires the package
+            resvg_py (`pip install 'coterie[png]'`). By default no file is written.
         title : str, default=""
             A title above the picture.
 
         Returns
         -------
-        matplotlib.figure.Figure
-            The figure, which a notebook shows. Above 3,000 nodes the blocks are drawn instead of
-            the nodes; for ratings there is no drawing of the network.
+        Picture
+            The drawing, which a notebook shows; `save` writes it to a file. Above 3,000 nodes the
+            blocks are drawn instead of the nodes; for ratings there is no drawing of the network.
         """
-        figure: matplotlib.figure.Figure = renderers.render(
-            renderers.CLUSTER_PLOT, self, graph=getattr(self, "graph_", None), title=title
+        data = getattr(self, "ratings_", None)
+        picture: Picture = renderers.render(
+            renderers.CLUSTER_PLOT, self, data=data or self._graph(), title=title
         )
         if path is not None:
-            figure.savefig(path)
-        return figure
+            picture.save(path)
+        return picture
 
     def report(self, path: str | PathLike[str] | None = None, *, name: str = "the graph") -> str:
         """Return the report of the clustering as one HTML page.
