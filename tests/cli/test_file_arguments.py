@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -35,28 +34,26 @@ def commands() -> Iterator[tuple[str, Callable[..., None]]]:
     return of(main.app, "")
 
 
-def options(name: str, run: Callable[..., None]) -> dict[str, Option]:
-    return {
-        parameter: option_of(name, parameter) for parameter in inspect.signature(run).parameters
-    }
+def options(run: Any) -> dict[str, Option]:
+    return run.options
 
 
 def takes_a_file(option: Option) -> bool:
-    words = ("FILE", "DIR", "GRAPH", "RATINGS", "SKETCH", "ORIGINAL", "PUBLISHED", "PAIRS")
+    words = ("FILE", "DIR", "GRAPH", "RATINGS", "SKETCH", "MODEL", "ORIGINAL", "PUBLISHED", "PAIRS")
     return any(word in str(option.metavar) for word in words)
 
 
 def test_the_catalogue_says_of_every_file_whether_it_is_read_or_written() -> None:
     for name, run in commands():
-        for parameter, option in options(name, run).items():
+        for parameter, option in options(run).items():
             assert (option.file is not None) == takes_a_file(option), f"{name}: {parameter}"
 
 
 PAIRS = [
     pytest.param(run, source, output, id=f"{name}: {source} -> {output}")
     for name, run in commands()
-    for source, read in options(name, run).items()
-    for output, written in options(name, run).items()
+    for source, read in options(run).items()
+    for output, written in options(run).items()
     if read.file is File.READ and written.file is File.WRITE
 ]
 

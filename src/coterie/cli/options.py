@@ -39,6 +39,7 @@ class Option:
     most: float | None = None
     file: File | None = None
     argument: bool = False  # given by its place, not by its name
+    hidden: bool = False  # understood, but not shown in the help
 
     def user_name(self, parameter: str) -> str:
         """Return what users call it: --research-truth, or GRAPH for an argument."""
@@ -221,8 +222,7 @@ CATALOGUE = {
         least=2,
     ),
     "force": Option(
-        "Write the release even if refused (recorded in audit and report); with --epsilon: allow "
-        "a value above 10.",
+        "Write the release even if the policy refuses it (recorded in audit and report).",
     ),
     "force@sketch": Option(
         "Allow an epsilon above 10.",
@@ -410,10 +410,6 @@ CATALOGUE = {
             "likes",
         ),
     ),
-    "only": Option(
-        "Compile what these commands need (default: everything).",
-        choices=("all", "demo", "cluster", "soft", "recommend", "anonymize", "compare", "sketch"),
-    ),
     "order": Option(
         "What comes first: both (items that the user will probably interact with and like), "
         "interaction (will probably interact with), rating (highest expected rating).",
@@ -529,6 +525,9 @@ CATALOGUE = {
         "List the N absent edges with the highest probability (graphs only).",
         metavar="N",
         least=1,
+    ),
+    "private_options": Option(
+        "Options of `coterie sketch`.", names=("--epsilon", "--nodes", "--cap"), hidden=True
     ),
     "prior": Option(
         "Pseudo-count added to every group membership (mmsbm and mcmmsbm; default: 0.1).",
@@ -851,7 +850,7 @@ def typer_parameter(
         "help": option.help + "  [required]" * required_later,
         "min": option.least,
         "max": option.most,
-        "hidden": hidden,
+        "hidden": hidden or option.hidden,
     }
     if option.argument:
         info = typer.Argument(**settings)

@@ -182,22 +182,12 @@ def command(
         for key, (kind, default) in _SHARED.items()
     ]
     described = {p.name for p in own if hasattr(p.annotation, "__metadata__")}
-    found = {
-        p.name: options.get(p.name) or option_of(name, p.name)
-        for p in own + added + shared
-        if p.name != "context"
-    }
+    found = {p.name: options.get(p.name) or option_of(name, p.name) for p in own + added + shared}
     required: list[str] = []
     if any(p.name == "dry_run" for p in added):  # which needs the input, and nothing else
-        required = [
-            p.name
-            for p in own
-            if p.name in found and p.default is p.empty and not found[p.name].argument
-        ]
+        required = [p.name for p in own if p.default is p.empty and not found[p.name].argument]
     parameters = [
-        p
-        if p.name == "context"
-        else typer_parameter(
+        typer_parameter(
             found[p.name], p, hidden=p.name in unused, required_later=p.name in required
         )
         for p in own + added + shared
@@ -228,6 +218,7 @@ def command(
 
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
+    wrapper.options = found  # type: ignore[attr-defined]
     return wrapper
 
 
