@@ -167,7 +167,7 @@ def measure(arguments: argparse.Namespace) -> None:
     numba.set_num_threads(arguments.threads)
     from coterie.data import Ratings
     from coterie.engine import LocalEngine
-    from coterie.models.additive import AdditiveBlockModel
+    from coterie.models.additive.estimator import AdditiveBlockModel
     from coterie.recommend.fitted_state import FittedState
     from coterie.recommend.interactions import with_interactions
 

@@ -266,7 +266,7 @@ def best_with_features(train: Ratings, test: Ratings) -> Prediction:
     return p @ rec.values_, p
 
 
-def feature_tables() -> tuple[ct.FeatureTable, ct.FeatureTable]:
+def feature_tables() -> tuple[ct.NodeTable, ct.NodeTable]:
     """Return the side information of MovieLens-100k about users and about items."""
     people = [line.split("|") for line in movielens_file("u.user").splitlines() if line]
     films = [line.split("|") for line in movielens_file("u.item").splitlines() if line]
@@ -280,8 +280,8 @@ def feature_tables() -> tuple[ct.FeatureTable, ct.FeatureTable]:
         "occupation": [one[3] for one in people],
     }
     return (
-        ct.FeatureTable.from_columns([int(one[0]) for one in people], users),
-        ct.FeatureTable.from_columns(
+        ct.NodeTable.from_columns([int(one[0]) for one in people], users),
+        ct.NodeTable.from_columns(
             [int(film[0]) for film in films], {"year": years, "genres": [f"{g}|" for g in genres]}
         ),
     )

@@ -300,7 +300,7 @@ def curve(
             raise KeyboardInterrupt
 
     given: dict[str, Any] = {"n_groups": k, "max_iter": 10**6, "tol": 0, "rng": 0}
-    model = ct.MCMMSBM(samples=samples, **given) if samples else ct.MMSBM(**given)
+    model = ct.MCMMSBM(n_samples=samples, **given) if samples else ct.MMSBM(**given)
     with LocalEngine(threads) as engine:
         model.fit(training, engine, stop)
     return [(i.seconds, i.entropy) for i in model.history_]

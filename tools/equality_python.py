@@ -171,11 +171,18 @@ def additive_model() -> Any:
     return facts(model), model.predict_proba(users, items)
 
 
+def _monte_carlo(draws: int, **parameters: Any) -> Any:
+    """Return an MCMMSBM, whose number of draws had another name before 1.0."""
+    if "samples" in ct.MCMMSBM().get_params():
+        return ct.MCMMSBM(samples=draws, **parameters)
+    return ct.MCMMSBM(n_samples=draws, **parameters)
+
+
 def _models() -> dict[str, Any]:
     return {
         "best": ct.AdditiveBlockModel(n_chains=2, n_sweeps=40, rng=0),
         "mmsbm": ct.MMSBM(n_groups=(3, 2), max_iter=30, prior=0.1, n_init=2, rng=0),
-        "mcmmsbm": ct.MCMMSBM(n_groups=2, samples=9, max_iter=20, prior=0.1, rng=0),
+        "mcmmsbm": _monte_carlo(9, n_groups=2, max_iter=20, prior=0.1, rng=0),
         "hard": blocks((3, 2), objective="ratings", rng=0),
     }
 

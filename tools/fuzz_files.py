@@ -204,7 +204,7 @@ def _checkpoints(folder: Path, ratings: ct.Ratings, graph: ct.Graph) -> Iterator
         "hard graph": (ct.GeneralizedKMeans(3, **hard), graph, 2),
         "hard ratings": (ct.GeneralizedKMeans((2, 3), objective="ratings", **hard), ratings, 2),
         "soft ratings": (ct.MMSBM(n_groups=(2, 3), max_iter=4, tol=0, n_init=2), ratings, 3),
-        "soft graph": (ct.MCMMSBM(n_groups=2, samples=3, max_iter=4, tol=0), graph, 3),
+        "soft graph": (ct.MCMMSBM(n_groups=2, n_samples=3, max_iter=4, tol=0), graph, 3),
         "additive": (ct.AdditiveBlockModel(n_chains=2, n_sweeps=40, pilot=False), ratings, 2),
     }
     for name, (model, data, stop_after) in fits.items():

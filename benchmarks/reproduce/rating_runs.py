@@ -111,7 +111,7 @@ def make_estimator(method: str, groups: int, seed: int, budget: float = 15.0) ->
         return TextbookMMSBM(groups, max_iter=_ENDLESS, rng=seed)
     if method in SAMPLED:
         samples = int(method.rpartition("=")[2])
-        return ct.MCMMSBM(n_groups=both, samples=samples, max_iter=_ENDLESS, tol=0, rng=seed)
+        return ct.MCMMSBM(n_groups=both, n_samples=samples, max_iter=_ENDLESS, tol=0, rng=seed)
     if method == FACTORED:
         return ct.MMSBM(n_groups=both, max_iter=_ENDLESS, rng=seed)
     if method == HARD:
@@ -136,8 +136,6 @@ def predict(model: Any, train: Ratings, test: Ratings) -> np.ndarray:
         h, w = model.user_memberships_[test.users], model.item_memberships_[test.items]
         expected = model.theta_[..., : len(train.values)] @ train.values
         return np.asarray(np.einsum("ni,ij,nj->n", h, expected, w, optimize=True))
-    from coterie.recommend.registry import adapter_for
-
-    adapter = adapter_for(model).from_model(model, train)
-    p = adapter.distributions(test.users.astype(np.int64), test.items.astype(np.int64), "local")
-    return np.asarray(p @ adapter.values)
+    predictor = model.predictor(train)
+    p = predictor.distributions(test.users.astype(np.int64), test.items.astype(np.int64), "local")
+    return np.asarray(p @ predictor.values)

@@ -9,8 +9,8 @@ blocks.
 - `Anonymizer` draws a similar new network, attacks it, and releases it if a `Policy` allows it.
 - `PrivateSketch` makes a differentially private sketch of a network, from which graphs are drawn.
 
-Read data with `read_graph` and `read_ratings`, or make a `Graph` or `Ratings` of arrays. Names are
-loaded when first used, so that `import coterie` is quick.
+Read data with `read_graph`, `read_ratings` and `read_attributes`, or make a `Graph`, `Ratings` or
+`NodeTable` of arrays. Names are loaded when first used, so that `import coterie` is quick.
 
 Examples
 --------
@@ -50,42 +50,43 @@ if TYPE_CHECKING:
     from coterie.base.progress import Progress as Progress
     from coterie.data import Graph as Graph
     from coterie.data import Ratings as Ratings
-    from coterie.data.attributes import Attributes as Attributes
-    from coterie.data.attributes import read_attributes as read_attributes
-    from coterie.data.features import FeatureTable as FeatureTable
-    from coterie.data.features import read_features as read_features
+    from coterie.data import datasets as datasets
+    from coterie.data import generators as generators
+    from coterie.data.node_table import NodeTable as NodeTable
+    from coterie.data.node_table import read_attributes as read_attributes
+    from coterie.data.node_table import read_features as read_features
     from coterie.data.readers import read_bipartite as read_bipartite
     from coterie.data.readers import read_graph as read_graph
     from coterie.data.readers import read_ratings as read_ratings
     from coterie.data.writers import write_graph as write_graph
+    from coterie.data.writers import write_ratings as write_ratings
     from coterie.engine import LocalEngine as LocalEngine
     from coterie.engine.dask import DaskEngine as DaskEngine
-    from coterie.models.additive import AdditiveBlockModel as AdditiveBlockModel
+    from coterie.models.additive.estimator import AdditiveBlockModel as AdditiveBlockModel
     from coterie.models.align import align as align
     from coterie.models.hard.description.comparison import compare_models as compare_models
     from coterie.models.hard.estimator import GeneralizedKMeans as GeneralizedKMeans
-    from coterie.models.soft.mcmmsbm import MCMMSBM as MCMMSBM
+    from coterie.models.soft.mmsbm import MCMMSBM as MCMMSBM
     from coterie.models.soft.mmsbm import MMSBM as MMSBM
     from coterie.recommend.model_file import load_recommender as load_recommender
     from coterie.recommend.recommender import Recommender as Recommender
 
 # Public name -> the module that defines it
 _MODULES = {
-    "AdditiveBlockModel": "coterie.models.additive",
+    "AdditiveBlockModel": "coterie.models.additive.estimator",
     "Anonymizer": "coterie.anonymize.anonymizer",
     "AssumptionWarning": "coterie.base.errors",
-    "Attributes": "coterie.data.attributes",
     "CoterieError": "coterie.base.errors",
     "DaskEngine": "coterie.engine.dask",
-    "FeatureTable": "coterie.data.features",
     "GeneralizedKMeans": "coterie.models.hard.estimator",
     "compare_models": "coterie.models.hard.description.comparison",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
     "LedgerRefusal": "coterie.base.errors",
     "LocalEngine": "coterie.engine",
-    "MCMMSBM": "coterie.models.soft.mcmmsbm",
+    "MCMMSBM": "coterie.models.soft.mmsbm",
     "MMSBM": "coterie.models.soft.mmsbm",
+    "NodeTable": "coterie.data.node_table",
     "Policy": "coterie.anonymize.policy",
     "PolicyRefusedError": "coterie.base.errors",
     "PrivateSketch": "coterie.anonymize.private.sketch",
@@ -97,12 +98,25 @@ _MODULES = {
     "align": "coterie.models.align",
     "load_recommender": "coterie.recommend.model_file",
     "load_sketch": "coterie.anonymize.private.sketch",
-    "read_attributes": "coterie.data.attributes",
+    "read_attributes": "coterie.data.node_table",
     "read_bipartite": "coterie.data.readers",
-    "read_features": "coterie.data.features",
+    "read_features": "coterie.data.node_table",
     "read_graph": "coterie.data.readers",
     "read_ratings": "coterie.data.readers",
     "write_graph": "coterie.data.writers",
+    "write_ratings": "coterie.data.writers",
+}
+
+# Public module -> its place
+_PUBLIC_MODULES = {
+    "datasets": "coterie.data.datasets",
+    "generators": "coterie.data.generators",
+}
+
+# Old public name -> the present one
+_RENAMED = {
+    "Attributes": "NodeTable",
+    "FeatureTable": "NodeTable",
 }
 
 
@@ -125,13 +139,18 @@ def _register_renderer(kind: str, module: str, function: str) -> None:
 for _kind, _place in _RENDERERS.items():
     _register_renderer(_kind, *_place)
 
-__all__ = sorted([*_MODULES, "__version__"])
+__all__ = sorted([*_MODULES, *_PUBLIC_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name in _RENAMED:
+        raise AttributeError(f"coterie.{name} is now coterie.{_RENAMED[name]}")
+    if name in _PUBLIC_MODULES:
+        value: Any = import_module(_PUBLIC_MODULES[name])
+    elif name in _MODULES:
+        value = getattr(import_module(_MODULES[name]), name)
+    else:
         raise AttributeError(f"module 'coterie' has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

@@ -320,7 +320,7 @@ def test_a_node_list_is_checked_when_it_is_given(signed_in):
     for content, words in (
         (b"a\nb\na\n", "people.txt, line 3: the node 'a' is listed twice"),
         (b"a\n", "at least 2"),
-        (b"\xff\xfe\x00", "is not UTF-8 text"),
+        (b"\xff\xfe\x00", "the text is UTF-16"),
         (b"", "is empty"),
     ):
         answer = _give_people(client, content)

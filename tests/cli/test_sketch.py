@@ -81,7 +81,7 @@ def test_a_small_network_is_said_to_have_much_noise(folder: Path) -> None:
         ({"epsilon": "0"}, "above 0"),
         ({"epsilon": "20"}, "--force"),
         ({"nodes": "4"}, "not in the node list"),
-        ({"nodes": "ids.txt"}, "ids.txt: cannot be read"),
+        ({"nodes": "ids.txt"}, "ids.txt: no such file"),
         ({"out": "missing/g.sketch"}, "folder does not exist"),
         ({"out": "g.txt", "nodes": "8"}, "also an input"),
         ({"dataset": "a/b"}, "not a possible name"),

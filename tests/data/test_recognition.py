@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import coterie as ct
 from coterie.base.errors import AssumptionWarning, CoterieError, InputError
 from coterie.data.readers import read_columns, read_graph, read_ratings
-from coterie.data.recognition import Recognised
+from coterie.data.table import Recognised
 
 KARATE = nx.karate_club_graph()
 

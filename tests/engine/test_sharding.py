@@ -118,7 +118,7 @@ def test_sharded_ratings_equal_the_ratings(tmp_path: Path, times: bool) -> None:
 def test_parquet_is_read_in_pieces(
     tmp_path: Path, columns: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coterie.data.parquet._ROWS", 100)
+    monkeypatch.setattr("coterie.data.formats.parquet._ROWS", 100)
     ends = np.random.default_rng(0).integers(0, 90, (2, 1_000))
     table = pa.table(dict(zip(columns, ends, strict=True)))
     parquet.write_table(table, tmp_path / "e.parquet", row_group_size=170)
@@ -142,7 +142,7 @@ def test_the_id_outside_the_number_of_nodes_is_named(tmp_path: Path, node: int, 
 def test_a_weight_that_is_not_finite_is_reported_with_its_row_in_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coterie.data.parquet._ROWS", 100)
+    monkeypatch.setattr("coterie.data.formats.parquet._ROWS", 100)
     nodes, weights = np.arange(250), np.ones(250)
     weights[230] = np.inf
     table = pa.table({"source": nodes, "target": nodes + 1, "weight": weights})

@@ -135,8 +135,8 @@ CASES = {
     "mmsbm weighted": soft("MMSBM", lambda: graph(weighted=True)),
     "mmsbm sampled absent": soft("MMSBM", graph, absent="sampled"),
     "mmsbm prior": soft("MMSBM", ratings, prior=0.05),
-    "mcmmsbm ratings": soft("MCMMSBM", ratings, samples=10),
-    "mcmmsbm graph": soft("MCMMSBM", graph, samples=10),
+    "mcmmsbm ratings": soft("MCMMSBM", ratings, n_samples=10),
+    "mcmmsbm graph": soft("MCMMSBM", graph, n_samples=10),
     "additive": sampled(),
     "recommender mmsbm": recommender("MMSBM", n_groups=3, max_iter=25),
     "recommender hard": recommender(

@@ -29,8 +29,7 @@ from coterie.models.hard.estimator import GeneralizedKMeans
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.objectives.sharded import ShardedObjective, row_block
 from coterie.models.soft.column_blocked_problem import narrow, take
-from coterie.models.soft.mcmmsbm import MCMMSBM
-from coterie.models.soft.mmsbm import MMSBM
+from coterie.models.soft.mmsbm import MCMMSBM, MMSBM
 
 
 @pytest.fixture(scope="module")
@@ -263,7 +262,7 @@ def test_shards_larger_than_memory_and_shards_of_graphs_are_rejected(
         open_shards(tmp_path / "ratings").load()  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("model", [MMSBM(3, max_iter=12), MCMMSBM(3, samples=5, max_iter=12)])
+@pytest.mark.parametrize("model", [MMSBM(3, max_iter=12), MCMMSBM(3, n_samples=5, max_iter=12)])
 def test_soft_models_on_dask_equal_local(dask: DaskEngine, model: MMSBM) -> None:
     graph, _ = planted_partition(80, 3, mean_degree=8, rng=0)
     ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
@@ -287,7 +286,7 @@ def lose_cluster(model: MMSBM | GeneralizedKMeans, data: object, checkpoint: Pat
 
 MODELS = [
     MMSBM(n_groups=(3, 2), max_iter=12, prior=0.1, rng=4),
-    MCMMSBM(n_groups=(3, 2), samples=5, max_iter=12, rng=4),
+    MCMMSBM(n_groups=(3, 2), n_samples=5, max_iter=12, rng=4),
 ]
 
 

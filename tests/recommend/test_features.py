@@ -11,12 +11,12 @@ from tests.support.command_line import coterie
 
 import coterie as ct
 from coterie.base.errors import AssumptionWarning, InputError
-from coterie.data.features import FeatureEncoding
+from coterie.models.additive.feature_encoding import FeatureEncoding
 
 KINDS = np.array(["red", "blue"])
 
 
-def described_ratings(seed: int = 0) -> tuple[ct.Ratings, ct.FeatureTable, ct.FeatureTable]:
+def described_ratings(seed: int = 0) -> tuple[ct.Ratings, ct.NodeTable, ct.NodeTable]:
     """Draw ratings that depend on the kind of the item and the age of the user."""
     rng = np.random.default_rng(seed)
     n, m = 60, 40
@@ -25,8 +25,8 @@ def described_ratings(seed: int = 0) -> tuple[ct.Ratings, ct.FeatureTable, ct.Fe
     u, v = pairs // (m - 4), pairs % (m - 4)
     level = 3 + 1.2 * (2 * kind[v] - 1) + (age[u] - 40) / 20 + rng.normal(0, 0.5, len(u))
     ratings = ct.Ratings.from_arrays(u, v, np.clip(np.round(level), 1, 5))
-    items = ct.FeatureTable.from_columns(np.arange(m), {"colour": KINDS[kind]})
-    people = ct.FeatureTable.from_columns(np.arange(n), {"age": age})
+    items = ct.NodeTable.from_columns(np.arange(m), {"colour": KINDS[kind]})
+    people = ct.NodeTable.from_columns(np.arange(n), {"age": age})
     return ratings, people, items
 
 
@@ -53,14 +53,14 @@ def test_items_without_ratings_are_predicted_from_features(described: ct.Recomme
 def test_rankings_include_users_and_items_without_ratings() -> None:
     ratings, people, items = described_ratings()
     ids = np.append(people.ids, 99)
-    people = ct.FeatureTable.from_columns(ids, {"age": np.append(people.columns["age"], 58.0)})
+    people = ct.NodeTable.from_columns(ids, {"age": np.append(people["age"].values, 58.0)})
     model = ct.AdditiveBlockModel(n_partitions=2, n_chains=1, n_sweeps=40, pilot=False, rng=0)
     rec = ct.Recommender(model).fit(ratings, user_features=people, item_features=items)
     best = [found.item for found in rec.recommend(99, n=20, order="rating")]
     assert len(best) == 20 and all(item % 2 for item in best)  # blue items are odd
     assert {37, 39} & set(best)  # without ratings
     assert (
-        rec.predict([99], [1])[0] > rec.predict([int(people.columns["age"][:60].argmin())], [1])[0]
+        rec.predict([99], [1])[0] > rec.predict([int(people["age"].values[:60].argmin())], [1])[0]
     )
 
 
@@ -81,7 +81,7 @@ def described_copy(rec: ct.Recommender, new: ct.Ratings) -> ct.Recommender:
 
 
 def test_encoding_of_numbers_categories_and_missing_values() -> None:
-    table = ct.FeatureTable.from_columns(
+    table = ct.NodeTable.from_columns(
         ["a", "b", "c", "d", "e"],
         {
             "year": [1.0, 3.0, np.nan, np.nan, 2.0],
@@ -97,12 +97,12 @@ def test_encoding_of_numbers_categories_and_missing_values() -> None:
     scaled = 1 / np.std([1, 2, 3])
     assert found[:, 0] == pytest.approx([-scaled, scaled, 0, 0, 0])
     assert found[:, 1:].tolist() == [[0, 1, 1], [0, 0, 1], [1, 0, 0], [1, 1, 0], [0, 0, 0]]
-    other = ct.FeatureTable.from_columns(["z"], {"year": [2.0], "genre": ["new"], "same": ["1"]})
+    other = ct.NodeTable.from_columns(["z"], {"year": [2.0], "genre": ["new"], "same": ["1"]})
     assert encoding.encode(other, np.array(["z", "?"], object)).tolist() == [[0] * 4] * 2
 
 
 def test_integer_and_text_ids_match() -> None:
-    table = ct.FeatureTable.from_columns(["1", "2", "3"], {"age": [1, 2, 3]})
+    table = ct.NodeTable.from_columns(["1", "2", "3"], {"age": [1, 2, 3]})
     encoding = FeatureEncoding.of(table, np.array([1, 2, 3]), "user")
     assert encoding.encode(table, np.array([3]))[0, 0] > 0
 
@@ -120,18 +120,18 @@ def test_feature_files(text: str, columns: list[str], tmp_path: Path) -> None:
     file = tmp_path / "features.txt"
     file.write_text(text)
     table = ct.read_features(file)
-    assert table.ids.tolist() == [7, 8] and list(table.columns) == columns
+    assert table.ids.tolist() == [7, 8] and table.names == columns
 
 
 @pytest.mark.parametrize(
     ("text", "what"),
     [
         ("", "has no rows"),
-        ("id,age\n1,2\n2\n", "line 3: 1 fields where the first line has 2"),
-        ("id,age\n1,2\n1,3\n", "the id 1 has two rows"),
-        ("id\n1\n", "only one column"),
-        ("id,age\n1,inf\n2,3\n", "infinite"),
-        ("id,age,age\n1,2,3\n", "same name"),
+        ("id,age\n1,2\n2\n", "line 3: 1 fields where the first row has 2"),
+        ("id,age\n1,2\n1,3\n", "line 3: the id 1 has two rows"),
+        ("id\n1\n", "the table has one column, 'id'"),
+        ("id,age\n1,inf\n2,3\n", "line 2: the 'age' is infinite"),
+        ("id,age,age\n1,2,3\n", "two columns are called 'age'"),
     ],
 )
 def test_bad_feature_files_are_rejected(text: str, what: str, tmp_path: Path) -> None:
@@ -145,17 +145,17 @@ def test_bad_feature_files_are_rejected(text: str, what: str, tmp_path: Path) ->
 def test_bad_features_are_rejected() -> None:
     ratings, people, items = described_ratings()
     few = ct.AdditiveBlockModel(n_partitions=1, n_chains=1, n_sweeps=5, pilot=False)
-    foreign = ct.FeatureTable.from_columns(["x", "y"], {"age": [1, 2]})
+    foreign = ct.NodeTable.from_columns(["x", "y"], {"age": [1, 2]})
     with pytest.raises(InputError, match="none of the 2 ids of the user features"):
         ct.Recommender(few).fit(ratings, user_features=foreign)
     with pytest.raises(InputError, match="MMSBM does not use `item_features`"):
         ct.Recommender("mmsbm").fit(ratings, item_features=items)
     with pytest.raises(InputError, match="dict cannot be used as user features"):
         few.fit(ratings, user_features={"age": [1]})
-    constant = ct.FeatureTable.from_columns(people.ids, {"age": np.ones(len(people))})
+    constant = ct.NodeTable.from_columns(people.ids, {"age": np.ones(len(people))})
     with pytest.warns(AssumptionWarning, match="constant or unique"):
         few.fit(ratings, user_features=constant)
-    part = ct.FeatureTable.from_columns(people.ids[:50], {"age": people.columns["age"][:50]})
+    part = ct.NodeTable.from_columns(people.ids[:50], {"age": people["age"].values[:50]})
     with pytest.warns(AssumptionWarning, match="10 of 60 users have no row"):
         few.fit(ratings, user_features=part)
 
@@ -165,7 +165,7 @@ def test_command_line_uses_features(tmp_path: Path) -> None:
     rows = zip(ratings.users, ratings.items, ratings.ratings, strict=True)
     lines = [f"{u},{v},{r:g}" for u, v, r in rows]
     (tmp_path / "r.csv").write_text("\n".join(["user,item,rating", *lines]))
-    kinds = items.columns["colour"].tolist()
+    kinds = items["colour"].values.tolist()
     colours = [f"{v},{kind}" for v, kind in zip(items.ids.tolist(), kinds, strict=True)]
     (tmp_path / "i.csv").write_text("\n".join(["item,colour", *colours]))
     (tmp_path / "pairs.csv").write_text("user,item\n3,38\n3,39\n")
@@ -198,7 +198,7 @@ def test_command_line_uses_features(tmp_path: Path) -> None:
 def test_features_of_other_ids_are_rejected() -> None:
     """Without features of rated ids there is nothing to learn; most often ids are misspelled."""
     ratings = ct.Ratings.from_arrays(["a", "b"], ["x", "y"], [1, 2])
-    table = ct.FeatureTable.from_columns(["A", "B"], {"age": [1.0, 2.0]})
+    table = ct.NodeTable.from_columns(["A", "B"], {"age": [1.0, 2.0]})
     with pytest.raises(ct.InputError, match="none of the 2 ids of the user features"):
         ct.Recommender("best").fit(ratings, user_features=table)
     with pytest.raises(ct.InputError, match="none of the 2 ids of the item features"):

@@ -242,7 +242,7 @@ def test_features_are_used_in_evaluations() -> None:
     u, v = pairs // 60, pairs % 60
     stars = np.clip(np.round(3 + 1.2 * (2 * kind[v] - 1) + rng.normal(0, 0.5, len(u))), 1, 5)
     table = ct.Ratings.from_arrays(u, v, stars)
-    items = ct.FeatureTable.from_columns(np.arange(60), {"kind": np.array(["a", "b"])[kind]})
+    items = ct.NodeTable.from_columns(np.arange(60), {"kind": np.array(["a", "b"])[kind]})
 
     def make() -> ct.AdditiveBlockModel:
         return ct.AdditiveBlockModel(n_partitions=2, n_chains=1, n_sweeps=30, pilot=False, rng=0)

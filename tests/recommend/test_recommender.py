@@ -79,12 +79,12 @@ def test_best_predicts_unknown_users_and_items_as_average_ones(tmp_path) -> None
     p = rec.predict_proba([999, 3, 999], [4, 999, 999])
     assert_allclose(p.sum(axis=1), 1.0, rtol=1e-5)
     unknown = np.array([-1, 3, -1]), np.array([4, -1, -1])
-    by_model = rec.adapter_.unknown_distributions(*unknown, "local")
+    by_model = rec.predictor_.unknown_distributions(*unknown, "local")
     rec.fold_in(ct.Ratings.from_arrays([70, 70], [1, 2], [1, 5])).save(tmp_path / "model")
     again = ct.load_recommender(tmp_path / "model")
     p = rec.predict_proba([999, 3, 999], [4, 999, 999])
     assert_array_equal(again.predict_proba([999, 3, 999], [4, 999, 999]), p)
-    assert_array_equal(again.adapter_.unknown_distributions(*unknown, "local"), by_model)
+    assert_array_equal(again.predictor_.unknown_distributions(*unknown, "local"), by_model)
 
 
 def test_few_ratings_of_an_item_count_less_than_the_model(fitted) -> None:
@@ -93,7 +93,7 @@ def test_few_ratings_of_an_item_count_less_than_the_model(fitted) -> None:
     number = rec.items_.numbers([100])
     found = rec.predict_proba(["nobody"], [100])
     of_item = rec.table_.item_distributions(number)
-    of_model = rec.adapter_.unknown_distributions(np.array([-1]), number, "local")
+    of_model = rec.predictor_.unknown_distributions(np.array([-1]), number, "local")
     n = rec.table_.item_counts[number].sum()
     weight = n / (n + prior_weight(rec.table_.item_counts))
     assert_allclose(found, weight**2 * of_item + (1 - weight**2) * of_model)
@@ -144,7 +144,7 @@ def test_explanation_names_titles_and_groups(fitted) -> None:
     assert any("(chain " in line and "partition" in line for line in lines)
     assert "smaller contributions together" in lines[-1]
     hard = fitted["hard"].explain("u3", 104)
-    assert hard.contributions[0].groups.user_group == fitted["hard"].adapter_.users[3]
+    assert hard.contributions[0].groups.user_group == fitted["hard"].predictor_.users[3]
     assert "user group" in hard.words()[1] and "on average" in hard.words()[1]
 
 
@@ -210,13 +210,13 @@ def test_fold_in_of_mmsbm_equals_em_with_everything_else_fixed(fitted, tmp_path)
     rec = ct.load_recommender(tmp_path / "m")
     given = new_user(0)
     rec.fold_in(given)
-    for run in rec.adapter_.runs:
+    for run in rec.predictor_.runs:
         k = run.users.shape[1]
         h = np.full(k, 1 / k)
         numbers = rec.items_.numbers(given.item_ids[given.items])
         for _ in range(3000):  # Algorithm 8 of Prost & Yoon, line 7, by plain loops
             fresh = np.full(k, 0.1)
-            for v, r in zip(numbers, rec.adapter_.levels(given.ratings), strict=True):
+            for v, r in zip(numbers, rec.predictor_.levels(given.ratings), strict=True):
                 likely = run.theta[:, :, r] @ run.items[v]
                 fresh += h * likely / (h @ likely)
             h = fresh / fresh.sum()
@@ -229,7 +229,7 @@ def test_distribution_of_mmsbm_equals_the_reference(fitted) -> None:
     expected = np.mean(
         [
             reference.predicted_distribution(run.users[u], run.items[v], run.theta)
-            for run in rec.adapter_.runs
+            for run in rec.predictor_.runs
         ],
         axis=0,
     )
@@ -251,11 +251,11 @@ def test_distribution_of_hard_is_that_of_the_cell(fitted, ratings) -> None:
 def test_fitted_model_is_used_without_refitting(ratings) -> None:
     model = ct.MMSBM(n_groups=2, max_iter=20, rng=3).fit(ratings)
     rec = ct.Recommender(model)
-    assert rec.adapter_.runs[0].users is not None
+    assert rec.predictor_.runs[0].users is not None
     assert rec.predict(["u1"], [100]) == ct.Recommender(ct.MMSBM(2, max_iter=20, rng=3)).fit(
         ratings
     ).predict(["u1"], [100])
-    assert not hasattr(ct.Recommender(ct.MMSBM()), "adapter_")
+    assert not hasattr(ct.Recommender(ct.MMSBM()), "predictor_")
 
 
 def test_fit_does_not_change_the_given_model(ratings) -> None:
@@ -287,14 +287,14 @@ def test_subclass_of_a_model_uses_its_adapter(ratings) -> None:
         pass
 
     rec = ct.Recommender(Renamed(n_groups=1, max_iter=2)).fit(ratings)
-    assert rec.adapter_.kind == "soft"
+    assert rec.predictor_.kind == "soft"
 
 
 def test_unfitted_recommender_says_so() -> None:
     rec = ct.Recommender("best")
     with pytest.raises(InputError, match="not fitted"):
         rec.predict([1], [1])
-    assert not hasattr(rec, "adapter_") and not hasattr(rec, "model_")
+    assert not hasattr(rec, "predictor_") and not hasattr(rec, "model_")
 
 
 def test_constructor_only_stores_its_arguments(ratings) -> None:
@@ -393,7 +393,7 @@ def test_users_added_together_equal_users_added_one_by_one(fitted) -> None:
     users = [f"new{i}" for i in range(4) for _ in range(6)]
     values = np.concatenate([table.ratings for table in tables])
     together = with_ratings(state, ct.Ratings.from_arrays(users, [*range(100, 106)] * 4, values))
-    for a, b in zip(together.adapter.samples, one_by_one.adapter.samples, strict=True):
+    for a, b in zip(together.predictor.samples, one_by_one.predictor.samples, strict=True):
         assert_array_equal(a, b)
 
 

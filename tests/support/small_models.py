@@ -13,7 +13,7 @@ def model_of(name: str):
         "best": lambda: ct.AdditiveBlockModel(n_chains=2, n_sweeps=60, rng=0),
         "mmsbm": lambda: ct.MMSBM(n_groups=(3, 2), max_iter=60, prior=0.1, n_init=2, rng=0),
         "mcmmsbm": lambda: ct.MCMMSBM(
-            n_groups=(2, 2), samples=20, max_iter=80, prior=0.1, n_init=3, rng=0
+            n_groups=(2, 2), n_samples=20, max_iter=80, prior=0.1, n_init=3, rng=0
         ),
         "hard": lambda: ct.GeneralizedKMeans(
             n_blocks=(2, 2), search="paper", objective="ratings", n_init=20, rng=0

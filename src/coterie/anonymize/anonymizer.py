@@ -57,7 +57,7 @@ from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.base.version import __version__
 from coterie.data import Graph
-from coterie.data.attributes import Attributes
+from coterie.data.node_table import NodeTable
 from coterie.engine import Engine, running_engine
 from coterie.engine.background import BackgroundTask
 from coterie.models.base import Estimator
@@ -177,7 +177,7 @@ class Anonymizer(Estimator):
         self,
         graph: Graph,
         *,
-        attributes: Attributes | None = None,
+        attributes: NodeTable | None = None,
         sides: np.ndarray | None = None,
         labels: np.ndarray | None = None,
         engine: str | Engine = "local",
@@ -191,7 +191,7 @@ class Anonymizer(Estimator):
         ----------
         graph : Graph
             The original; undirected and without weights unless `objective` says otherwise.
-        attributes : Attributes, optional
+        attributes : NodeTable, optional
             What is known about each node, to be released too.
         sides : array of bool, shape (n_nodes,), optional
             With ``objective="bipartite"``, the side of each node. By default it follows from the
@@ -238,7 +238,7 @@ class Anonymizer(Estimator):
         entropy: SeedSequence | None,
         graph: Graph,
         *,
-        attributes: Attributes | None = None,
+        attributes: NodeTable | None = None,
         sides: np.ndarray | None = None,
         labels: np.ndarray | None = None,
         engine: str | Engine = "local",
@@ -248,6 +248,7 @@ class Anonymizer(Estimator):
     ) -> Release:
         """Release with known randomness. Only tests may call this: somebody who knows the entropy
         can draw the same graph again."""
+        attributes = None if attributes is None else attributes.of_graph(graph)
         sides = self._check(graph, attributes, sides)
         network = Network(graph, attributes)
         graph = skeleton_of(graph)
@@ -448,7 +449,7 @@ class Anonymizer(Estimator):
         )
 
     def _check(
-        self, graph: Graph, attributes: Attributes | None, sides: np.ndarray | None
+        self, graph: Graph, attributes: NodeTable | None, sides: np.ndarray | None
     ) -> np.ndarray | None:
         """Raise InputError for invalid parameters and for graphs that cannot be released.
 
@@ -473,7 +474,7 @@ class Anonymizer(Estimator):
         check_sides(graph, np.asarray(sides, bool))
         return np.asarray(sides, bool)
 
-    def _check_kind(self, graph: Graph, attributes: Attributes | None) -> None:
+    def _check_kind(self, graph: Graph, attributes: NodeTable | None) -> None:
         """Raise InputError if the graph is not of the kind that `objective` says."""
         if self.objective not in OBJECTIVES:
             raise InputError(
@@ -504,8 +505,6 @@ class Anonymizer(Estimator):
             )
         if graph.weights is not None:
             check_weights(graph.edge_weights())
-        if attributes is not None and attributes.n_nodes != graph.n_nodes:
-            raise InputError(f"{attributes.n_nodes} rows of attributes for {graph.n_nodes} nodes")
         for name in self.sensitive:
             if attributes is None:
                 raise InputError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from coterie.base.errors import InputError, PolicyRefusedError
 from coterie.base.json_values import JsonObject, as_json
-from coterie.cli.measure_tables import counted, kind_table, measures_table, percent
+from coterie.cli.measure_tables import counted, kind_table, measures_table, share_text
 from coterie.cli.network_input import load_network
 from coterie.cli.session import Session, command, spell_options, stopwatch
 
@@ -168,7 +168,7 @@ def _policy_table(decision: PolicyDecision) -> Table:
 
     table = Table("figure", "value", "limit", "", title="privacy policy", title_justify="left")
     for limit in decision.limits:
-        shown = percent if limit.percent else counted
+        shown = share_text if limit.percent else counted
         sign = "≥" if limit.at_least else "≤"
         mark = "within the limit" if limit.holds else "EXCEEDED"
         table.add_row(limit.label, shown(limit.value), f"{sign} {shown(limit.limit)}", mark)

@@ -86,23 +86,15 @@ def _full_table(comparison: FullComparison) -> Table:
     from rich.table import Table
 
     from coterie.anonymize.utility.full_measures import full_rows
+    from coterie.base.number_text import figure
 
     table = Table("measure", "original", "published", "difference", "", title="further measures")
     for row in full_rows(comparison.original, [comparison.published]):
         error = "–" if row.error is None else f"{100 * row.error:+.1f} %"
         kept = "kept" if row.kept else f"not kept (± {100 * row.measure.tolerance:g} %)"
-        figures = _figure(row.original), _figure(row.published)
+        figures = figure(row.original), figure(row.published)
         table.add_row(row.measure.name, *figures, error, kept)
     return table
-
-
-def _figure(value: float) -> str:
-    """Format counts without decimals and other figures with four significant digits.
-
-    >>> _figure(44916549), _figure(0.024904), _figure(-36.04)
-    ('44,916,549', '0.0249', '-36.04')
-    """
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
 def _counts(comparison: FullComparison) -> str:

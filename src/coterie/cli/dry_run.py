@@ -11,7 +11,7 @@ from coterie.cli.reading_options import TextReading
 
 if TYPE_CHECKING:
     from coterie.cli.session import Session
-    from coterie.data.recognition import Recognised
+    from coterie.data.table import Recognised
 
 _GRAPHS = ("graph", "data", "original", "published")
 _RATINGS = ("ratings", "train", "test")

@@ -13,17 +13,16 @@ import typer
 
 from coterie.base.errors import InputError
 from coterie.cli.session import Session
+from coterie.data.formats import FORMATS, TABLES, listed
 
 if TYPE_CHECKING:
     from coterie.data import Graph, Ratings
-    from coterie.data.recognition import Notify, Recognised
+    from coterie.data.table import Notify, Recognised
 
 _WEIGHT_NAMES = frozenset({"weight", "weights"})
 
-_GRAPH_FILE = (
-    "Edge list (text, Excel or Parquet), adjacency matrix, GraphML, GML, Pajek, Matrix Market or "
-    "JSON file, also as .gz"
-)
+_GRAPH_FILE = f"Graph as a {listed(FORMATS)} file, also as .gz"
+_FORMAT_DEFAULT = "default: from the first bytes, then from the file name"
 GRAPH_HELP = f"{_GRAPH_FILE}; - reads stdin."
 GraphArgument = Annotated[str, typer.Argument(metavar="GRAPH", help=GRAPH_HELP)]
 DataArgument = Annotated[
@@ -38,8 +37,8 @@ RatingsArgument = Annotated[
     str,
     typer.Argument(
         metavar="RATINGS",
-        help="Table of user, item, rating and optionally timestamp (text, .gz, Parquet, Excel or "
-        "JSON), or a folder made by `coterie shard`; - reads stdin.",
+        help="Table of user, item, rating and optionally timestamp as a "
+        f"{listed(TABLES)} file, also as .gz, or a folder made by `coterie shard`; - reads stdin.",
     ),
 ]
 FormatOption = Annotated[
@@ -47,8 +46,7 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="File format: text, parquet, excel, graphml, gml, pajek, mtx (Matrix Market), json or "
-        "matrix (adjacency matrix); default: from the first bytes, then from the file name.",
+        help=f"File format: {listed(FORMATS, titles=False)}; {_FORMAT_DEFAULT}.",
     ),
 ]
 TableFormatOption = Annotated[
@@ -56,8 +54,7 @@ TableFormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="File format: text, parquet, excel, json or mtx (default: from the first bytes, then "
-        "from the file name).",
+        help=f"File format: {listed(TABLES, titles=False)}; {_FORMAT_DEFAULT}.",
     ),
 ]
 SeparatorOption = Annotated[

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coterie.base.number_text import figure, percent
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -26,10 +28,15 @@ def measures_table(
     for key, name in MEASURE_NAMES.items():
         before, after = getattr(original, key), getattr(published, key)
         if before is not None and after is not None:
-            shown = percent if key in SHARES else counted
+            shown = share_text if key in SHARES else counted
             table.add_row(name, shown(before), shown(after))
-    table.add_row("largest difference of degree shares (KS)", "", percent(degree_ks))
+    table.add_row("largest difference of degree shares (KS)", "", share_text(degree_ks))
     return table
+
+
+def share_text(share: float) -> str:
+    """Format a share as a percentage with four digits."""
+    return percent(share, digits=4)
 
 
 def counted(value: float) -> str:
@@ -39,15 +46,6 @@ def counted(value: float) -> str:
     ('198,050', '0.3010', '4.1900')
     """
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4f}"
-
-
-def percent(value: float) -> str:
-    """Format a share with four significant digits.
-
-    >>> percent(0.21667)
-    '21.67 %'
-    """
-    return f"{100 * value:.4g} %"
 
 
 def kind_table(kind: KindOutcome) -> Table:
@@ -63,21 +61,10 @@ def kind_table(kind: KindOutcome) -> Table:
         title_justify="left",
     )
     for m in kind.measures:
-        table.add_row(m.name, _four_digits(m.original), _four_digits(m.published), _mark(m.kept))
+        table.add_row(m.name, figure(m.original), figure(m.published), _mark(m.kept))
     for d in kind.distances:
         table.add_row(f"distance of the {d.name}", "", f"{100 * d.value:.2g} %", _mark(d.kept))
     return table
-
-
-def _four_digits(value: float | None) -> str:
-    """Format a figure with four significant digits; a dash if it is not defined.
-
-    >>> _four_digits(162325.0), _four_digits(0.5930238), _four_digits(None)
-    ('162,325', '0.593', '–')
-    """
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _mark(kept: bool) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack
     from coterie.data import Graph
-    from coterie.data.attributes import Attributes
+    from coterie.data.node_table import NodeTable
 
 
 class LoadedNetwork(NamedTuple):
@@ -22,7 +22,7 @@ class LoadedNetwork(NamedTuple):
 
     graph: Graph
     sides: np.ndarray | None  # of a bipartite network
-    attributes: Attributes | None
+    attributes: NodeTable | None
 
 
 def load_network(
@@ -35,14 +35,22 @@ def load_network(
     separator: str | None = None,
 ) -> LoadedNetwork:
     """Load a graph of the kind that `objective` names, and its attributes."""
-    from coterie.data.attributes import read_attributes
-    from coterie.data.edge_times import refuse_times
+    from coterie.data.node_table import read_attributes
     from coterie.data.readers import read_bipartite
+    from coterie.data.table import refuse_times
 
     refuse_times(path, separator=separator)
     sides = None
     if objective == "bipartite":
-        graph, sides = read_bipartite(path, format=format, separator=separator)
+        columns = session.reading.for_graph()
+        graph, sides = read_bipartite(
+            path,
+            format=format,
+            separator=separator,
+            header=columns["header"],
+            source=columns["source"],
+            target=columns["target"],
+        )
     else:
         graph = load_graph(
             session,

@@ -67,8 +67,7 @@ def run(
     Fits a mixed membership stochastic block model to a graph or to ratings. Prints the entropy
     (lower is better).
     """
-    from coterie.models.soft.mcmmsbm import MCMMSBM
-    from coterie.models.soft.mmsbm import MMSBM
+    from coterie.models.soft.mmsbm import MCMMSBM, MMSBM
 
     saving = checkpoint_arguments(checkpoint, resume)
     if samples is not None and method == "exact":
@@ -78,7 +77,7 @@ def run(
     data = load_data(session, graph, objective, format=format, separator=separator)
     refuse_report_of_shards(report, graph)
     make: Callable[..., SoftModel] = (
-        MMSBM if method == "exact" else partial(MCMMSBM, samples=samples or _SAMPLES)
+        MMSBM if method == "exact" else partial(MCMMSBM, n_samples=samples or _SAMPLES)
     )
     model = make(
         n_groups=parse_groups(groups),

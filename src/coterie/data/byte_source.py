@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from coterie.base.errors import InputError
+from coterie.base.machine import physical_memory
 
 PathLike = str | os.PathLike[str]
 
@@ -143,6 +144,11 @@ def line_blocks(stream: IO[bytes], name: str, size: int = _BLOCK) -> Iterator[by
                 raise InputError("a line is longer than 1 GB", path=name, remedy="check the file")
     if kept:
         yield b"".join(kept)
+
+
+def max_nodes() -> int:
+    """Return how many nodes could fit into the memory of this machine."""
+    return physical_memory() // 24
 
 
 def suffixes(path: PathLike) -> list[str]:

@@ -7,6 +7,7 @@ numbering does not depend on the order of the rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def as_ids(column: Any) -> np.ndarray:
 def _array(column: Any) -> np.ndarray:
     """Return a list as an array; numpy alone would turn 1 and "a" both into text."""
     values = list(column)
-    if all(type(x) is int for x in values):
+    if all(type(x) is int or isinstance(x, np.integer) for x in values):
         try:
             return np.array(values, np.int64)
         except OverflowError:
@@ -180,6 +181,84 @@ def written_integer(name: str) -> int:
     if not name.isascii() or len(name) > 20 or str(int(name)) != name or abs(int(name)) >= 2**63:
         raise ValueError(name)
     return int(name)
+
+
+def ids_from_text(names: Sequence[str]) -> np.ndarray:
+    """Return ids as int64 if every one is an integer in its usual form, else as text.
+
+    >>> ids_from_text(["7", "12"]), ids_from_text(["007", "12"])
+    (array([ 7, 12]), array(['007', '12'], dtype=object))
+    """
+    try:
+        return np.array([written_integer(name) for name in names], np.int64)
+    except ValueError:
+        ids = np.empty(len(names), object)
+        ids[:] = list(names)
+        return ids
+
+
+class IdLookup:
+    """The ids of users or items, in the order of their numbers.
+
+    >>> lookup = IdLookup(np.array([30, 10, 20]))
+    >>> lookup.numbers([10, 99, "20"])
+    array([ 1, -1,  2])
+    >>> lookup.numbers(["--20", "-", ""])
+    array([-1, -1, -1])
+    """
+
+    def __init__(self, ids: np.ndarray) -> None:
+        self.ids = ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        return np.argsort(self.ids, kind="stable")
+
+    @cached_property
+    def _sorted(self) -> np.ndarray:
+        return np.asarray(self.ids[self._order])
+
+    @cached_property
+    def _number_of_id(self) -> dict[Any, int]:
+        return {id_: number for number, id_ in enumerate(self.ids.tolist())}
+
+    def numbers(self, ids: Any) -> np.ndarray:
+        """Return the number of each id, -1 if it is unknown."""
+        given = ids if isinstance(ids, np.ndarray) else _array(ids)
+        if not len(self.ids):
+            return np.full(len(given), -1)
+        if given.dtype.kind in "iu" and self.ids.dtype.kind in "iu":
+            place = np.minimum(np.searchsorted(self._sorted, given), len(self.ids) - 1)
+            return np.asarray(np.where(self._sorted[place] == given, self._order[place], -1))
+        return np.array([self._number(id_) for id_ in given.tolist()], np.int64)
+
+    def _number(self, id_: Any) -> int:
+        """Return the number of one id; "20" also finds the integer id 20, and 20 the text "20"."""
+        if self.ids.dtype.kind in "iu":
+            if isinstance(id_, str):
+                try:
+                    id_ = written_integer(id_)
+                except ValueError:
+                    return -1
+        elif isinstance(id_, int | np.integer) and id_ not in self._number_of_id:
+            id_ = str(id_)
+        return self._number_of_id.get(id_, -1)
+
+    def with_ids(self, ids: Any) -> tuple[IdLookup, np.ndarray]:
+        """Return a lookup with the unknown ids appended, and the number of each id in it."""
+        given = ids if isinstance(ids, np.ndarray) else _array(ids)
+        numbers = self.numbers(given)
+        new = list(dict.fromkeys(given[numbers < 0].tolist()))
+        if not new:
+            return self, numbers
+        both_integers = self.ids.dtype.kind in "iu" and all(isinstance(x, int) for x in new)
+        added = np.array(new, np.int64) if both_integers else _array(new)
+        own = self.ids if both_integers else self.ids.astype(object)
+        lookup = IdLookup(np.concatenate([own, added]))
+        return lookup, lookup.numbers(given)
 
 
 def require_distinct(ids: np.ndarray) -> None:

@@ -2,44 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import replace
-from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from coterie.base.errors import AssumptionWarning, ImportantWarning, InputError
 from coterie.data.adjacency_builder import WeightConflictError, build_rows, cut_edges
-from coterie.data.adjacency_matrix import MATRIX, MAYBE, OTHER, matrix_edges, matrix_shape
 from coterie.data.byte_source import PathLike, place_name
-from coterie.data.edge_table import EdgeTable, array_columns, edge_columns
-from coterie.data.file_format import GRAPHS, TABLES, find_format
 from coterie.data.graph import Graph
 from coterie.data.ids import number_ids, number_integers, number_text, written_integer
 from coterie.data.ratings import Ratings
-from coterie.data.recognition import Notify, recognised
+from coterie.data.table import ReadOptions, read_edges, read_wanted, recognised, takes
 from coterie.data.text_layout import WantedColumns
-from coterie.data.text_reader import Columns, TextSample, read_rows, read_text, text_rows
+from coterie.data.text_reader import Columns
+
+_TEXT = ("format", "separator", "header")
+_READING = ("threads", "on_recognised")
 
 
-def read_graph(
-    path: PathLike,
-    *,
-    directed: bool = False,
-    weighted: bool = False,
-    signed: bool = False,
-    format: str | None = None,
-    separator: str | None = None,
-    header: bool | None = None,
-    source: str | None = None,
-    target: str | None = None,
-    weight: str | None = None,
-    threads: int | None = None,
-    on_recognised: Notify | None = None,
-) -> Graph:
+@takes("directed", "weighted", "signed", *_TEXT, "source", "target", "weight", *_READING)
+def read_graph(path: PathLike, options: ReadOptions) -> Graph:
     """Read a graph from a file.
 
     The separator, the header and comments of a text file are detected. Self-loops are dropped and
@@ -75,7 +60,7 @@ def read_graph(
     threads : int, optional
         The number of threads. By default, all cores.
     on_recognised : callable, optional
-        Called with what was recognised in the file (`coterie.data.recognition.Recognised`).
+        Called with what was recognised in the file (`coterie.data.table.Recognised`).
 
     Returns
     -------
@@ -102,45 +87,36 @@ def read_graph(
     ...     ct.read_graph(f"{folder}/edges.txt")
     Graph(4 nodes, 2 edges)
     """
-    kind = find_format(path, format, GRAPHS)
-    chosen = _chosen(source=source, target=target, weight=weight)
+    if options.weight is not None and not options.weighted:
+        raise InputError(
+            "a column of weights was chosen for a graph without weights",
+            remedy="set `weighted`, or leave out `weight`",
+        )
     wanted = WantedColumns(
-        ("source", "target"), ("weight",) if weighted else (), chosen=_of(chosen, weighted)
+        ("source", "target"),
+        ("weight",) * options.weighted,
+        chosen=options.chosen("source", "target", "weight"),
     )
-    reading = _Reading(path, kind, format is not None, separator, header, threads)
-    columns = _graph_columns(reading, wanted, directed=directed, weighted=weighted)
-    noted = None if on_recognised is None else recognised(columns, reading.kind, "")
-    graph = _graph(columns, directed, weighted, threads, signed=signed)
+    columns = read_edges(path, wanted, options)
+    noted = None if options.on_recognised is None else recognised(columns, "")
+    graph = _graph(columns, options)
     if columns.header is not None:
         _remark(_header_note(columns))
-    if columns.first_line_is_data and header is None:
+    if columns.first_line_is_data and options.header is None:
         _doubt_first_line(columns, graph)
-    if not weighted and columns.n_fields > 2 and "weight" not in chosen:
+    if not options.weighted and columns.n_fields > 2:
         _say_unread(columns)
-    if on_recognised is not None and noted is not None:
-        shape = "directed graph" if directed else "graph"
+    if options.on_recognised is not None and noted is not None:
+        shape = "directed graph" if options.directed else "graph"
         counts = f"{shape} of {graph.n_nodes:,} nodes and {graph.n_edges:,} edges"
-        on_recognised(replace(noted, format=columns.format, contents=counts))
+        options.on_recognised(replace(noted, contents=counts))
     if any(graph.cleaned):
         _remark(f"{place_name(path)}: {graph.cleaned}")
     return graph
 
 
-def read_ratings(
-    path: PathLike,
-    *,
-    format: str | None = None,
-    separator: str | None = None,
-    header: bool | None = None,
-    likes: bool = False,
-    merge: bool = True,
-    user: str | None = None,
-    item: str | None = None,
-    rating: str | None = None,
-    time: str | None = None,
-    threads: int | None = None,
-    on_recognised: Notify | None = None,
-) -> Ratings:
+@takes(*_TEXT, "likes", "merge", "user", "item", "rating", "time", *_READING)
+def read_ratings(path: PathLike, options: ReadOptions) -> Ratings:
     """Read ratings from a file.
 
     The separator, the header and comments of a text file are detected. An AssumptionWarning says
@@ -171,7 +147,7 @@ def read_ratings(
     threads : int, optional
         The number of threads. By default, all cores.
     on_recognised : callable, optional
-        Called with what was recognised in the file (`coterie.data.recognition.Recognised`).
+        Called with what was recognised in the file (`coterie.data.table.Recognised`).
 
     Returns
     -------
@@ -193,16 +169,23 @@ def read_ratings(
     ...     ct.read_ratings(f"{folder}/r.csv")
     Ratings(2 users, 1 items, 2 ratings, values 3..4.5)
     """
-    numbers = () if likes else ("rating",)
-    times = () if likes else ("timestamp",)
-    chosen = _chosen(user=user, item=item, rating=rating, timestamp=time)
-    if likes and ("rating" in chosen or "timestamp" in chosen):
+    likes = options.likes
+    if likes and options.chosen("rating", "time"):
         raise InputError("likes have no rating and no time", remedy="leave out `rating` and `time`")
-    wanted = WantedColumns(("user", "item"), numbers, times, tuple(chosen.items()))
-    kind = find_format(path, format, TABLES)
-    reading = _Reading(path, kind, format is not None, separator, header, threads)
-    columns = _table_columns(reading, wanted)
-    noted = None if on_recognised is None else recognised(columns, kind, "")
+    chosen = dict(options.chosen("user", "item", "rating"))
+    if options.time is not None:
+        chosen["timestamp"] = options.time
+    columns = read_wanted(
+        path,
+        WantedColumns(
+            ("user", "item"),
+            ("rating",) * (not likes),
+            ("timestamp",) * (not likes),
+            tuple(chosen.items()),
+        ),
+        options,
+    )
+    noted = None if options.on_recognised is None else recognised(columns, "")
     if columns.rows == 0:
         raise InputError(
             "there are no ratings",
@@ -218,18 +201,18 @@ def read_ratings(
     if columns.column_names is None and not likes and not _no_fourth_column_left(columns):
         _remark(f"{columns.name}: column 4 was not read: it holds neither numbers nor dates")
     ratings = Ratings.from_numbers(
-        users, items, values, user_ids, item_ids, timestamps=stamps, merge=merge
+        users, items, values, user_ids, item_ids, timestamps=stamps, merge=options.merge
     )
     if columns.header is not None:
         _remark(_header_note(columns))
     if n := ratings.duplicates:
         plural = "s" * (n > 1)
         _remark(f"{columns.name}: {n:,} earlier rating{plural} of a pair replaced by later ones")
-    if on_recognised is not None and noted is not None:
+    if options.on_recognised is not None and noted is not None:
         scale = "" if likes else f" ({len(ratings.values):,} distinct values)"
         what = "likes" if likes else "ratings"
         counts = f"{len(ratings):,} {what}{scale} by {ratings.n_users:,} users of "
-        on_recognised(replace(noted, contents=f"{counts}{ratings.n_items:,} items"))
+        options.on_recognised(replace(noted, contents=f"{counts}{ratings.n_items:,} items"))
     return ratings
 
 
@@ -242,10 +225,7 @@ def read_columns(
     path: PathLike,
     ids: tuple[str, ...],
     numbers: tuple[str, ...] = (),
-    *,
-    format: str | None = None,
-    separator: str | None = None,
-    threads: int | None = None,
+    **options: Any,
 ) -> dict[str, np.ndarray]:
     """Read a small table: one or two columns of ids, then at most one of numbers.
 
@@ -257,45 +237,48 @@ def read_columns(
         What the id columns hold, for example `("user", "item")` or `("node", "block")`.
     numbers : tuple of str, default=()
         What the column of numbers holds, for example `("rating",)`.
-    format : {"text", "parquet", "excel", "json", "mtx"}, optional
-        The format. By default, it follows from the first bytes of the file, then from its suffix.
-    separator : str, optional
-        The separator of a text file. By default, it is detected.
-    threads : int, optional
-        The number of threads. By default, all cores.
+    **options
+        How to read the file (`coterie.data.table.ReadOptions`), such as `separator`.
 
     Returns
     -------
     dict of str to ndarray
         The columns by the names in `ids` and `numbers`. Each id column is int64 or text.
     """
-    wanted = WantedColumns(ids, numbers)
-    kind = find_format(path, format, TABLES)
-    reading = _Reading(path, kind, format is not None, separator, None, threads)
-    columns = _table_columns(reading, wanted)
+    columns = read_wanted(path, WantedColumns(ids, numbers), ReadOptions(**options))
     table: dict[str, np.ndarray] = {}
     for name in ids:
-        names, [rows] = _numbered(columns, name)
-        table[name] = names[rows]
+        table[name] = _ids_of(columns, name)
     for name in numbers:
         values = columns.numbers(name)
         table[name] = np.empty(0) if values is None else values
     return table
 
 
-def read_bipartite(
-    path: PathLike, *, format: str | None = None, separator: str | None = None
-) -> tuple[Graph, np.ndarray]:
+def _ids_of(columns: Columns, name: str) -> np.ndarray:
+    """Return a column of ids, one per row."""
+    names, [rows] = _numbered(columns, name)
+    return np.asarray(names[rows])
+
+
+@takes(*_TEXT, "source", "target", "threads")
+def read_bipartite(path: PathLike, options: ReadOptions) -> tuple[Graph, np.ndarray]:
     """Read a network with two kinds of nodes, one per column.
 
     Parameters
     ----------
     path : path-like
-        A table as text or Parquet; `-` is standard input.
-    format : {"text", "parquet"}, optional
-        The format. By default, it follows from the suffix of the file.
+        A table as text, Parquet, Excel or JSON; `-` is standard input.
+    format : {"text", "parquet", "excel", "json", "mtx"}, optional
+        The format. By default, it follows from the first bytes of the file, then from its suffix.
     separator : str, optional
         The separator of a text file. By default, it is detected.
+    header : bool, optional
+        Whether the first line has the names of the columns. By default, it is detected.
+    source, target : str, optional
+        The names of the columns. By default, columns are found by known names, then by their order.
+    threads : int, optional
+        The number of threads. By default, all cores.
 
     Returns
     -------
@@ -321,8 +304,9 @@ def read_bipartite(
     >>> graph.ids[sides].tolist()
     ['tea']
     """
-    table = read_columns(path, ("source", "target"), format=format, separator=separator)
-    first, second = table["source"], table["target"]
+    wanted = WantedColumns(("source", "target"), chosen=options.chosen("source", "target"))
+    columns = read_wanted(path, wanted, options)
+    first, second = (_ids_of(columns, name) for name in wanted.ids)
     both = np.intersect1d(first.astype(str), second.astype(str))
     if len(both):
         raise InputError(
@@ -339,158 +323,6 @@ def read_bipartite(
     return graph, sides
 
 
-class _Reading(NamedTuple):
-    """A file and how it is to be read."""
-
-    path: PathLike
-    kind: str
-    is_given: bool  # the user named the format
-    separator: str | None
-    header: bool | None
-    threads: int | None
-
-
-def _chosen(**columns: str | None) -> dict[str, str]:
-    """Return the columns that the user named, by what they hold."""
-    return {what: name for what, name in columns.items() if name is not None}
-
-
-def _of(chosen: dict[str, str], weighted: bool) -> tuple[tuple[str, str], ...]:
-    """Return the chosen columns of an edge list; a weight requires a weighted graph."""
-    if "weight" in chosen and not weighted:
-        raise InputError(
-            "a column of weights was chosen for a graph without weights",
-            remedy="set `weighted`, or leave out `weight`",
-        )
-    return tuple(chosen.items())
-
-
-def _table_columns(reading: _Reading, wanted: WantedColumns) -> Columns:
-    """Read the wanted columns of a table."""
-    path = reading.path
-    if reading.kind == "parquet":
-        from coterie.data.parquet import read_parquet
-
-        return read_parquet(path, wanted)
-    if reading.kind == "excel":
-        from coterie.data.excel import read_sheet
-
-        return read_rows(path, read_sheet(path), wanted, header=reading.header)
-    if reading.kind == "json":
-        from coterie.data.json_graph import json_rows, load_json
-
-        rows = json_rows(load_json(path), path)
-        return read_rows(path, rows, wanted, header=reading.header)
-    if reading.kind == "mtx":
-        from coterie.data.matrix_market import read_matrix
-
-        matrix, _ = read_matrix(path)
-        coordinates = np.asarray(matrix.row) + 1, np.asarray(matrix.col) + 1
-        if len(wanted.ids) != 2:
-            raise InputError("a matrix cannot hold this table", path=place_name(path))
-        return array_columns(path, wanted, coordinates, np.asarray(matrix.data, np.float64))
-    return read_text(
-        path, wanted, separator=reading.separator, header=reading.header, threads=reading.threads
-    )
-
-
-def _graph_columns(
-    reading: _Reading, wanted: WantedColumns, *, directed: bool, weighted: bool
-) -> Columns:
-    """Read the edges of a graph from any format."""
-    path, kind = reading.path, reading.kind
-    document = {
-        "graphml": ("graphml", "read_graphml"),
-        "gml": ("gml", "read_gml"),
-        "pajek": ("pajek", "read_pajek"),
-        "mtx": ("matrix_market", "read_matrix_market"),
-        "json": ("json_graph", "read_json_graph"),
-    }
-    if kind in document:
-        module, function = document[kind]
-        table = getattr(import_module(f"coterie.data.{module}"), function)(path)
-        if isinstance(table, EdgeTable):
-            _refuse_chosen(reading, wanted)
-            columns: Columns = edge_columns(path, table, directed=directed, weighted=weighted)
-            columns.format = kind
-            return columns
-        return _rows_or_matrix(reading, table, wanted, directed=directed, weighted=weighted)
-    if kind == "excel":
-        from coterie.data.excel import read_sheet
-
-        sheet = read_sheet(path)
-        return _rows_or_matrix(reading, sheet, wanted, directed=directed, weighted=weighted)
-    if kind == "parquet":
-        return _table_columns(reading, wanted)
-    if kind == "matrix":
-        return _matrix_columns(reading, text_rows(path, reading.separator), directed, weighted)
-
-    def look(sample: TextSample) -> None:
-        shape = matrix_shape(sample.rows, sample.complete)
-        if shape.verdict == OTHER:
-            return
-        if shape.verdict == MAYBE or not os.path.isfile(path):
-            raise InputError(
-                "this can be an adjacency matrix or a list of edges with weights",
-                path=place_name(path),
-                remedy="set `format` to matrix or text",
-            )
-        raise _MatrixFound
-
-    ask = None if reading.is_given or wanted.chosen else look
-    try:
-        return read_text(
-            path,
-            wanted,
-            separator=reading.separator,
-            header=reading.header,
-            threads=reading.threads,
-            on_sample=ask,
-        )
-    except _MatrixFound:
-        return _matrix_columns(reading, text_rows(path, reading.separator), directed, weighted)
-
-
-class _MatrixFound(Exception):  # noqa: N818  not an error: ends reading as an edge list
-    """The file is an adjacency matrix."""
-
-
-def _refuse_chosen(reading: _Reading, wanted: WantedColumns) -> None:
-    if wanted.chosen:
-        raise InputError(
-            f"a {reading.kind} file has no columns to choose",
-            path=place_name(reading.path),
-            remedy=f"leave out `{wanted.chosen[0][0]}`",
-        )
-
-
-def _rows_or_matrix(
-    reading: _Reading,
-    rows: list[list[str]],
-    wanted: WantedColumns,
-    *,
-    directed: bool,
-    weighted: bool,
-) -> Columns:
-    """Read a table of edges, or an adjacency matrix, that another format holds."""
-    if not wanted.chosen and matrix_shape(rows, True).verdict == MATRIX:
-        return _matrix_columns(reading, rows, directed, weighted)
-    columns = read_rows(reading.path, rows, wanted, header=reading.header)
-    columns.format = reading.kind
-    return columns
-
-
-def _matrix_columns(
-    reading: _Reading, rows: list[list[str]], directed: bool, weighted: bool
-) -> Columns:
-    shape = matrix_shape(rows, True)
-    table = matrix_edges(reading.path, rows, shape, directed=directed)
-    columns = edge_columns(reading.path, table, directed=directed, weighted=weighted)
-    suffix = "" if reading.kind in ("text", "matrix") else f" in {reading.kind}"
-    columns.format = f"adjacency matrix{suffix}"
-    return columns
-
-
 def _say_unread(columns: Columns) -> None:
     """Say, even if commands are quiet, that part of the data is left out."""
     is_table = columns.unit != "edge"
@@ -499,7 +331,7 @@ def _say_unread(columns: Columns) -> None:
     warnings.warn(
         f"{columns.name}: {unread}; {remedy}",
         ImportantWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
@@ -514,9 +346,7 @@ def _numbered(columns: Columns, *names: str) -> tuple[np.ndarray, list[np.ndarra
     return number_text([pa.chunked_array(group) for group in groups])
 
 
-def _graph(
-    columns: Columns, directed: bool, weighted: bool, threads: int | None, *, signed: bool = False
-) -> Graph:
+def _graph(columns: Columns, options: ReadOptions) -> Graph:
     """Build a graph from the columns of its edges."""
     if columns.rows == 0 and not columns.nodes and not columns.isolated:
         raise InputError(
@@ -524,10 +354,11 @@ def _graph(
             path=columns.name,
             remedy="give one line per edge: source target",
         )
-    weights = _weights(columns, signed) if weighted else None
+    directed = options.directed
+    weights = _weights(columns, options.signed) if options.weighted else None
     ids, parts = _edges(columns)
     try:
-        rows = build_rows(parts, weights, len(ids), directed, threads=threads)
+        rows = build_rows(parts, weights, len(ids), directed, threads=options.threads)
     except WeightConflictError as conflict:
         (first, second), (a, b) = conflict.rows, conflict.weights
         raise columns.error(
@@ -536,7 +367,7 @@ def _graph(
             second,
             "make the weights equal, keep one of the lines, or set `directed`",
         ) from None
-    merged = rows.weights if weighted else None
+    merged = rows.weights if options.weighted else None
     return Graph(rows.indptr, rows.indices, ids, merged, directed, rows.cleaned)
 
 
@@ -624,10 +455,10 @@ def _doubt_first_line(columns: Columns, graph: Graph) -> None:
             "appear nowhere else: set `header=True` if they are names of columns, "
             "`header=False` if not",
             ImportantWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
 def _remark(text: str) -> None:
     """Report an assumption to the caller of the reader."""
-    warnings.warn(text, AssumptionWarning, stacklevel=3)
+    warnings.warn(text, AssumptionWarning, stacklevel=4)

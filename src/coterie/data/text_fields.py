@@ -19,7 +19,7 @@ from coterie.data.text_layout import Layout
 
 _ROWS = 1 << 15  # rows split at once: the bounds of their fields fit into the cache
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I)
 
@@ -33,6 +33,7 @@ class Fault(NamedTuple):
     problem: str
     remedy: str
     header: bool = False  # the first line of a file may be a header instead
+    is_unicode: bool = True
 
 
 class TextBlock(NamedTuple):
@@ -176,9 +177,8 @@ class _ColumnFields(NamedTuple):
     def _not_unicode(self) -> Fault:
         rows = range(len(self.starts))
         row = next(row for row in rows if "\ufffd" in self.text(row))
-        return Fault(
-            int(self.lines[row]), f"{self.text(row)!r} is not UTF-8", "save the file as UTF-8"
-        )
+        problem = f"{self.text(row)!r} is not UTF-8"
+        return Fault(int(self.lines[row]), problem, "save the file as UTF-8", is_unicode=False)
 
 
 def _readers(layout: Layout) -> list[Callable[[_ColumnFields, str], Column]]:
@@ -220,7 +220,7 @@ def _with_points(fields: _ColumnFields, strings: pa.Array, name: str) -> pa.Arra
     """Replace decimal commas by points; "1,000" could also be a thousand and is a fault."""
     texts = strings.to_pylist()
     for row, field in enumerate(texts):
-        if _THOUSANDS.fullmatch(field):
+        if THOUSANDS.fullmatch(field):
             problem = f"the {name} {field!r} can be read in two ways: a decimal comma or a thousand"
             remedy = "write a decimal point, or leave out the comma"
             raise _FaultError(Fault(int(fields.lines[row]), problem, remedy))

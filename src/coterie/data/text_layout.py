@@ -31,7 +31,16 @@ _NAMES = {
     "number": "weight rating ratings score stars value count",
     "time": "timestamp time date unixtime",
 }
-_ROLE_OF = {name: role for role, names in _NAMES.items() for name in names.split()}
+# The ids of a table of nodes, users or items, and the titles of items
+_ID_NAMES = (
+    "node nodeid id ids person published user userid users item itemid items movie movieid product"
+    " productid book bookid isbn"
+)
+_TITLE_NAMES = "title name movietitle itemname productname booktitle"
+ID_WORDS = frozenset(_ID_NAMES.split())
+TITLE_WORDS = frozenset(_TITLE_NAMES.split())
+RATING_WORDS = frozenset(["rating", "ratings", "score", "stars"])
+ROLE_OF = {name: role for role, names in _NAMES.items() for name in names.split()}
 
 
 class WantedColumns(NamedTuple):
@@ -118,18 +127,72 @@ def find_separator(lines: list[str], columns: int) -> str:
     return WHITESPACE
 
 
+def find_table_separator(lines: list[str]) -> str:
+    """Return the separator of a table whose columns are all needed.
+
+    It divides the most lines into as many fields as the first one; among equals it is the one with
+    the shortest first fields, which are ids: the genres `Adventure|Children` after a title do not
+    mislead it. Blanks separate only if nothing else does.
+
+    >>> find_table_separator(["1,Toy Story (1995),Adventure|Children", "2,Heat,Action|Crime"])
+    ','
+    >>> find_table_separator(["1|Usual Suspects, The|", "2|Heat|"])
+    '|'
+    """
+
+    def rank(separator: str) -> tuple[int, float]:
+        rows = [split(line, separator) for line in lines[:_SAMPLE]]
+        width = len(rows[0])
+        fitting = sum(len(row) == width >= 2 for row in rows)
+        return -fitting, sum(len(row[0]) for row in rows if row)
+
+    best = min(_SEPARATORS, key=rank, default=",")
+    return best if rank(best)[0] or not rank(WHITESPACE)[0] else WHITESPACE
+
+
+def find_list_separator(lines: list[str]) -> str:
+    """Return the separator of a list of ids, or a line end if each line is one id.
+
+    A file has columns only if its first line names one of them as ids: "Lee, Ann" is one id.
+
+    >>> find_list_separator(["node,team", "7,x"]), find_list_separator(["Lee, Ann", "Bo, Jo"])
+    (',', '\\n')
+    """
+    separator = find_table_separator(lines)
+    fields = split(lines[0], separator)
+    return separator if len(fields) > 1 and id_column(fields) is not None else "\n"
+
+
+def plain_name(field: str) -> str:
+    """Return the name of a column in lower case, without blanks and punctuation.
+
+    >>> plain_name("Movie_ID")
+    'movieid'
+    """
+    return re.sub(r"[\s_\-.\"']", "", field).lower()
+
+
+def id_column(fields: list[str], words: frozenset[str] = ID_WORDS) -> int | None:
+    """Return the first column whose name means ids (or has another of these words), else None.
+
+    >>> id_column(["team", "Node"]), id_column(["x", "y"])
+    (1, None)
+    """
+    return next((n for n, field in enumerate(fields) if plain_name(field) in words), None)
+
+
 def header_roles(fields: list[str], ids: int = 2) -> dict[str, int] | None:
     """Return the column of each role if the names of the id columns are known, else None.
 
     >>> header_roles(["userId", "movieId", "rating"]), header_roles(["ann", "bob"])
     ({'first': 0, 'second': 1, 'number': 2}, None)
     """
-    plain = [re.sub(r"[\s_\-.\"']", "", field).lower() for field in fields]
+    plain = [plain_name(field) for field in fields]
     roles: dict[str, int] = {}
     for column, name in enumerate(plain):
-        if name in _ROLE_OF:
-            roles.setdefault(_ROLE_OF[name], column)
-    known = [name for name in plain if name in _ROLE_OF]
+        if name in ROLE_OF:
+            roles.setdefault(ROLE_OF[name], column)
+    known = [name for name in plain if name in ROLE_OF]
     id_roles = [role for role in ("first", "second") if role in roles]
     repeated = [name for name in known if known.count(name) > 1]
     if repeated and len(known) == len(plain):

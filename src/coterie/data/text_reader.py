@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import os
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain
-from typing import IO, NamedTuple
+from itertools import chain, islice
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from coterie.base.errors import InputError
-from coterie.base.machine import physical_memory
-from coterie.data.byte_source import PathLike, line_blocks, open_bytes, place_name
+from coterie.data.byte_source import PathLike, line_blocks, max_nodes, open_bytes, place_name
+from coterie.data.formats.format import Cells
 from coterie.data.ids import integers_as_text
 from coterie.data.ordered_threads import in_order
 from coterie.data.text_fields import (
@@ -30,26 +32,36 @@ from coterie.data.text_fields import (
 from coterie.data.text_layout import (
     Layout,
     WantedColumns,
+    find_list_separator,
     find_separator,
+    find_table_separator,
     header_roles,
     make_layout,
     resolve_separator,
     split,
 )
 
+if TYPE_CHECKING:
+    from coterie.data.table import ReadOptions
+
+_LATIN_1 = "cp1252"  # what Windows calls Latin-1: the same letters, and typographic quotes
 _NODES = re.compile(r"#\s*nodes:\s*(\d+)\s*")
 _PROOF_LINES = 200  # lines that show whether the first one is a header
 _SHOWN_ROWS = 5
+_SAMPLE_BYTES = 1 << 16  # of a file of which only the first rows are needed
 _ISOLATED = re.compile(r"#\s*isolated:\s*(\S.*?)\s*")
 
 
 class Columns:
-    """The content of a file: the wanted columns in pieces, and its comments about nodes."""
+    """The content of a file: the wanted columns in pieces, and its comments about nodes.
 
-    unit = "line"
+    `unit` is what errors count: "line" (from 1), "row" of a typed table (from 0) or "edge" of a
+    document (from 1), which has no columns to choose.
+    """
 
-    def __init__(self, name: str, layout: Layout, n_fields: int) -> None:
+    def __init__(self, name: str, layout: Layout, n_fields: int, unit: str = "line") -> None:
         self.name = name
+        self.unit = unit
         self.layout = layout
         self.n_fields = n_fields  # on the first line
         self.pieces: dict[str, list[Column]] = {wanted: [] for wanted in layout.names}
@@ -61,12 +73,16 @@ class Columns:
         self.column_names: list[str] | None = None  # of the header, known or not
         self.first_line_is_data = False  # although it could be a header
         self.format = "text"
+        self.is_unicode = True  # False: it was read as Latin-1
+        self.declared_directed = False  # whether a document says that its edges have directions
         self.first_rows: list[tuple[str, ...]] = []  # as understood, for --dry-run
         self._breaks: list[tuple[int, int]] = []
         self._integers = dict.fromkeys(layout.names, True)
 
     def line(self, row: int) -> int:
-        """Return the line of the file with this row, counted from 1."""
+        """Return the line, row or edge of the file with this row."""
+        if self.unit != "line":
+            return row + (self.unit == "edge")
         at = np.searchsorted([first for first, _ in self._breaks], row, side="right") - 1
         first, line = self._breaks[at]
         return line + row - first + 1
@@ -141,16 +157,14 @@ class Columns:
             self.nodes = nodes
 
 
-def max_nodes() -> int:
-    """Return how many nodes could fit into the memory of this machine."""
-    return physical_memory() // 24
-
-
 def fault_error(fault: Fault, name: str, first_line: int) -> InputError:
     """Return the error for a fault in a block that begins at this line."""
-    return InputError(
-        fault.problem, path=name, line=first_line + fault.line + 1, remedy=fault.remedy
-    )
+    kind = InputError if fault.is_unicode else NotUnicodeError
+    return kind(fault.problem, path=name, line=first_line + fault.line + 1, remedy=fault.remedy)
+
+
+class NotUnicodeError(InputError):
+    """Text that is not UTF-8: a file is read again as Latin-1, a pipe is refused."""
 
 
 def _as_text(piece: Column) -> pa.Array:
@@ -182,9 +196,9 @@ def _read_start(blocks: Iterator[bytes]) -> _FileStart:
             raw = block[place : match.end()] if match else block[place:]
             content = raw.decode(errors="replace").strip(" \t\r\n")
             place += len(raw)
-            if content and content[0] not in "#%":
+            if content and not _is_comment(content):
                 ahead = block[place : place + (1 << 16)].decode(errors="replace").splitlines()
-                more = [text for text in ahead if text.strip() and text.strip()[0] not in "#%"]
+                more = [text for text in ahead if text.strip() and not _is_comment(text)]
                 following = next(blocks, b"")
                 complete = len(block) - place <= 1 << 16 and not following
                 rest = chain([block[place:], following], blocks)
@@ -195,57 +209,159 @@ def _read_start(blocks: Iterator[bytes]) -> _FileStart:
     return _FileStart(comments, b"", line, iter(()), [])
 
 
+def _is_comment(line: str) -> bool:
+    return line.lstrip()[:1] in ("#", "%")
+
+
 def read_text(
     path: PathLike,
     wanted: WantedColumns,
+    options: ReadOptions,
     *,
-    separator: str | None = None,
-    header: bool | None = None,
-    threads: int | None = None,
     consume: Callable[[Columns], None] | None = None,
     on_sample: Callable[[TextSample], None] | None = None,
 ) -> Columns:
     """Read the wanted columns of a text file with any separator, header and comments.
 
-    The first line is a header if `header` says so, if its names are known, or if it has text in a
+    The first line is a header if the options say so, if its names are known, or if it has text in a
     column of numbers. Whether all ids are numbers is known only at the end of the file, so the
     decision about an ambiguous first line is made there. `consume` is called after every block and
     may `take` what was read. `on_sample` is called with the first lines and may raise an error.
+    A file that is not UTF-8 is read as Latin-1, if it can be read a second time.
+    """
+    separator = resolve_separator(options.separator)
+    rereadable = consume is None and os.path.isfile(path)
+    request = _Request(place_name(path), wanted, separator, options.header, on_sample, rereadable)
+    try:
+        with open_bytes(path) as stream:
+            blocks = line_blocks(stream, request.name)
+            columns = _read_blocks(blocks, request, options.threads, consume)
+    except NotUnicodeError as error:
+        if not rereadable:
+            raise
+        try:
+            with open_bytes(path) as stream:
+                blocks = (
+                    block.decode(_LATIN_1).encode() for block in line_blocks(stream, request.name)
+                )
+                columns = _read_blocks(blocks, request, options.threads, None)
+        except UnicodeDecodeError:
+            raise error from None
+        columns.is_unicode = False
+    if consume is not None:
+        consume(columns)
+    return columns
+
+
+def text_cells(
+    path: PathLike,
+    separator: str | None = None,
+    *,
+    columns: int | None = None,
+    most_rows: int | None = None,
+) -> Cells:
+    """Return all fields of a text file without its comments; of the first rows if so asked.
+
+    `columns` says what the file is for, where its separator is not given: 2 for edges, 1 for a list
+    of ids, None for a table whose columns are all needed.
     """
     name = place_name(path)
-    request = _Request(name, wanted, resolve_separator(separator), header, on_sample)
     with open_bytes(path) as stream:
-        columns = _read_stream(stream, request, threads, consume)
-        if consume is not None:
-            consume(columns)
-        return columns
-
-
-def text_rows(path: PathLike, separator: str | None) -> list[list[str]]:
-    """Return all fields of a text file without its comments."""
+        if most_rows is None:
+            content = b"".join(line_blocks(stream, name))
+        else:
+            content = next(line_blocks(stream, name, _SAMPLE_BYTES), b"")
+    text, is_unicode = _decoded(content, name)
+    lines = list(io.StringIO(text, newline=None))
+    sample = islice((line for line in lines if line.strip() and not _is_comment(line)), 200)
     separator = resolve_separator(separator)
-    with open_bytes(path) as stream:
-        start = _read_start(line_blocks(stream, place_name(path)))
-        content = b"".join([start.first, *start.rest]).decode("utf-8", errors="replace")
-    lines = [line for line in content.splitlines() if line.strip() and line.strip()[0] not in "#%"]
     if separator is None:
-        separator = find_separator(lines, 2)
-    return [split(line, separator) for line in lines]
+        separator = _separator_of([line.rstrip("\n") for line in sample], columns)
+    rows, places = [], []
+    for place, row in _split_lines(lines, separator, name):
+        rows.append(row)
+        places.append(place)
+        if len(rows) == most_rows:
+            break
+    return Cells(rows, places, "line", separator=separator, is_unicode=is_unicode)
+
+
+def _decoded(content: bytes, name: str) -> tuple[str, bool]:
+    """Return the text, and whether it is UTF-8 and not Latin-1."""
+    try:
+        return content.decode(), True
+    except UnicodeDecodeError as error:
+        try:
+            return content.decode(_LATIN_1), False
+        except UnicodeDecodeError:
+            line = content[: error.start].count(b"\n") + 1
+            raise InputError(
+                "the text is not UTF-8", path=name, line=line, remedy="save the file as UTF-8"
+            ) from None
+
+
+def _separator_of(sample: list[str], columns: int | None) -> str:
+    if not sample:
+        return ","
+    if columns is None:
+        return find_table_separator(sample)
+    return find_list_separator(sample) if columns == 1 else find_separator(sample, columns)
+
+
+def _split_lines(lines: list[str], separator: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the fields of each row; a quoted field may have several lines."""
+    start, is_inside = 0, False
+
+    def feed() -> Iterator[str]:
+        nonlocal start, is_inside
+        for number, line in enumerate(lines, 1):
+            if not is_inside:
+                if not line.strip() or _is_comment(line):
+                    continue
+                start, is_inside = number, True
+            yield line
+
+    if len(separator) != 1 or separator == "\n":
+        for line in feed():
+            is_inside = False
+            yield start, [unquoted(line)] if separator == "\n" else split(line, separator)
+        return
+    width = 0
+    try:
+        for row in csv.reader(feed(), delimiter=separator, skipinitialspace=True):
+            is_inside = False
+            width = width or len(row)
+            if len(row) != width and any("\n" in field.rstrip("\n") for field in row):
+                raise _quote_error(name, start)
+            yield start, [field.strip() for field in row]
+    except csv.Error:
+        raise _quote_error(name, start) from None
+
+
+def _quote_error(name: str, line: int) -> InputError:
+    return InputError("a quote is not closed properly", path=name, line=line, remedy="fix the line")
+
+
+def unquoted(line: str) -> str:
+    """Return an id that is a whole line, without the quotes around it.
+
+    >>> unquoted('"Lee, Ann" '), unquoted('5" disk')
+    ('Lee, Ann', '5" disk')
+    """
+    text = line.strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return text[1:-1].replace('""', '"')
+    return text
 
 
 def read_rows(
-    path: PathLike,
-    rows: list[list[str]],
-    wanted: WantedColumns,
-    *,
-    header: bool | None = None,
-    on_sample: Callable[[TextSample], None] | None = None,
+    path: PathLike, rows: list[list[str]], wanted: WantedColumns, *, header: bool | None = None
 ) -> Columns:
     """Read the wanted columns of a table that another format holds, as if it were a CSV file."""
     lines = (",".join(map(_quoted, row)) for row in rows)
     content = "".join(f"{line}\n" for line in lines).encode()
-    request = _Request(place_name(path), wanted, ",", header, on_sample)
-    return _read_stream(io.BytesIO(content), request, 1, None)
+    request = _Request(place_name(path), wanted, ",", header, None)
+    return _read_blocks(line_blocks(io.BytesIO(content), request.name), request, 1, None)
 
 
 def _quoted(cell: str) -> str:
@@ -271,69 +387,89 @@ class _Request(NamedTuple):
     separator: str | None
     header: bool | None
     on_sample: Callable[[TextSample], None] | None
+    is_rereadable: bool = False
 
 
-def _read_stream(
-    stream: IO[bytes],
+def _read_blocks(
+    blocks: Iterator[bytes],
     request: _Request,
     threads: int | None,
     consume: Callable[[Columns], None] | None,
 ) -> Columns:
-    """Read the wanted columns from an open file."""
-    name, wanted = request.name, request.wanted
-    start = _read_start(line_blocks(stream, name))
-    n_needed = len(wanted.ids) + len(wanted.numbers)
+    """Read the wanted columns from blocks of lines."""
+    start = _read_start(blocks)
     separator = request.separator
     if separator is None:
-        separator = find_separator(start.sample, n_needed)
-    sample = [split(line, separator) for line in start.sample[:_PROOF_LINES]]
+        needed = len(request.wanted.ids) + len(request.wanted.numbers)
+        separator = find_separator(start.sample, needed)
     if request.on_sample is not None and start.sample:
         rows = [split(line, separator) for line in start.sample]
         request.on_sample(TextSample(rows, separator, start.complete))
-    fields = sample[0] if sample else []
-    try:
-        roles = header_roles(fields, len(wanted.ids)) if request.header is not False else None
-        wanted = _without_text_as_times(wanted, sample, roles)
-        layout = make_layout(separator, fields, roles, wanted)
-    except InputError as error:
-        raise InputError(
-            error.problem, path=name, line=start.first_line + 1, remedy=error.remedy
-        ) from None
-    layout = layout._replace(decimal_comma=_has_decimal_commas(sample, layout))
-    columns = Columns(name, layout, len(fields))
+    sample = [split(line, separator) for line in start.sample[:_PROOF_LINES]]
+    layout, named = _find_layout(separator, sample, start, request)
+    columns = Columns(request.name, layout, len(sample[0]) if sample else 0)
     for line, comment in start.comments:
         columns.read_comment(comment, line)
     if not start.sample:
         return columns
-    ambiguous = None
-    is_header = roles is not None or request.header is True or bool(wanted.chosen)
-    if not is_header and request.header is None and _text_above_numbers(sample, layout):
-        columns.header = start.sample[0]
-        is_header = True
-    if is_header:
-        columns.column_names = fields
-    else:
-        first = read_block(start.first, layout)
-        if first.fault is not None and not (first.fault.header and request.header is None):
-            raise fault_error(first.fault, name, start.first_line)
-        if first.fault is not None:
-            columns.header, columns.column_names = start.sample[0], fields
-        elif _all_numbers(first, layout) or request.header is False:
-            columns.add(first, start.first_line)
-        else:
-            ambiguous = first
+    first = _read_first_line(columns, start, sample, request, named)
     line = start.first_line + 1
     for block in in_order(read_block, ((b, layout) for b in start.rest if b), threads):
         columns.add(block, line)
         line += block.n_lines
         if consume is not None:
             consume(columns)
-    if ambiguous is not None:
-        _decide_first_line(columns, ambiguous, start)
-    elif columns.header is not None and columns.rows == 0 and not is_header:
-        raise fault_error(first.fault, name, start.first_line)  # type: ignore[arg-type]
+    if first is not None and first.fault is None:
+        _decide_first_line(columns, first, start)
+    elif first is not None and first.fault is not None and columns.rows == 0:
+        raise fault_error(first.fault, request.name, start.first_line)
     columns.first_rows = _as_understood(sample[columns.column_names is not None :], layout)
     return columns
+
+
+def _find_layout(
+    separator: str, sample: list[list[str]], start: _FileStart, request: _Request
+) -> tuple[Layout, bool]:
+    """Return the layout, and whether the names of the first line are known or were chosen."""
+    wanted, fields = request.wanted, sample[0] if sample else []
+    try:
+        start.first.decode(errors="strict" if request.is_rereadable else "replace")
+        roles = header_roles(fields, len(wanted.ids)) if request.header is not False else None
+        wanted = _without_text_as_times(wanted, sample, roles)
+        layout = make_layout(separator, fields, roles, wanted)
+    except UnicodeDecodeError:
+        raise NotUnicodeError("the first line is not UTF-8", path=request.name) from None
+    except InputError as error:
+        line = start.first_line + 1
+        raise InputError(error.problem, path=request.name, line=line, remedy=error.remedy) from None
+    layout = layout._replace(decimal_comma=_has_decimal_commas(sample, layout))
+    return layout, roles is not None or request.header is True or bool(wanted.chosen)
+
+
+def _read_first_line(
+    columns: Columns, start: _FileStart, sample: list[list[str]], request: _Request, named: bool
+) -> TextBlock | None:
+    """Read the first line as a header or as a row; return it if the whole file must decide.
+
+    A line that is returned with a fault was read as a header: that is wrong if no row follows.
+    """
+    layout = columns.layout
+    if named:
+        columns.column_names = sample[0]
+        return None
+    if request.header is None and _text_above_numbers(sample, layout):
+        columns.header, columns.column_names = start.sample[0], sample[0]
+        return None
+    first = read_block(start.first, layout)
+    if first.fault is not None:
+        if request.header is not None or not first.fault.header:
+            raise fault_error(first.fault, request.name, start.first_line)
+        columns.header, columns.column_names = start.sample[0], sample[0]
+        return first
+    if _all_numbers(first, layout) or request.header is False:
+        columns.add(first, start.first_line)
+        return None
+    return first
 
 
 def _as_understood(rows: list[list[str]], layout: Layout) -> list[tuple[str, ...]]:
@@ -380,8 +516,6 @@ def _without_text_as_times(
 
 def _has_decimal_commas(sample: list[list[str]], layout: Layout) -> bool:
     """Return whether numbers of the sample are written with a decimal comma, as in 4,5."""
-    if layout.separator == ",":
-        return False
     numeric = [
         row[column]
         for row in sample

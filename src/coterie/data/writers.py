@@ -70,7 +70,20 @@ def write_ratings(ratings: Ratings, path: PathLike) -> None:
     ratings : Ratings
         The ratings.
     path : path-like
-        The file; see `write_table` for the formats.
+        The file: text (.csv, .tsv, …, each also with .gz) or .parquet.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> ratings = ct.Ratings.from_arrays(["ann", "bob"], ["x", "x"], [3, 4.5])
+    >>> with TemporaryDirectory() as folder:
+    ...     ct.write_ratings(ratings, Path(folder) / "r.csv")
+    ...     print((Path(folder) / "r.csv").read_text(), end="")
+    user,item,rating
+    ann,x,3.0
+    bob,x,4.5
     """
     write_table(path, rating_columns(ratings))
 
@@ -121,8 +134,8 @@ def write_graph(
             "only GraphML holds attributes of nodes", path=path, remedy="write a table of its own"
         )
     if suffix in (".graphml", ".gml"):
-        from coterie.data.gml import write_gml
-        from coterie.data.graphml import write_graphml
+        from coterie.data.formats.gml import write_gml
+        from coterie.data.formats.graphml import write_graphml
 
         with _binary_output(path) as file:
             if suffix == ".graphml":
@@ -258,7 +271,7 @@ def _from_list(column: list[Any]) -> np.ndarray:
 
 
 def _write_parquet(path: PathLike, columns: dict[str, np.ndarray], notes: JsonObject) -> None:
-    from coterie.data.parquet import write_parquet
+    from coterie.data.formats.parquet import write_parquet
 
     with atomic_write(path, "wb") as file:
         write_parquet(columns, file, notes)

@@ -17,11 +17,12 @@ from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Progress, silent
 from coterie.data.byte_source import PathLike
-from coterie.data.file_format import find_format
+from coterie.data.formats import IN_PIECES
+from coterie.data.formats.recognise import find_format
 from coterie.data.ordered_threads import in_order
-from coterie.data.parquet import read_parquet
+from coterie.data.table import ReadOptions
 from coterie.data.text_layout import WantedColumns
-from coterie.data.text_reader import Columns, read_text
+from coterie.data.text_reader import Columns
 from coterie.data.writers import write_table
 from coterie.engine.id_numbering import IdCounter, IdNumbers
 from coterie.engine.row_buckets import (
@@ -231,7 +232,7 @@ class _Reader:
                 remedy="write it to a file first",
             )
         self.path, self.wanted = path, wanted
-        self.separator, self.header, self.threads = separator, header, threads
+        self.options = ReadOptions(separator=separator, header=header, threads=threads)
 
     def read(self, use: Callable[[Pieces], None]) -> Columns:
         """Call `use` with the pieces of every block."""
@@ -241,16 +242,9 @@ class _Reader:
             if any(pieces.values()):
                 use(pieces)
 
-        if find_format(self.path, None, ("text", "parquet")) == "parquet":
-            return read_parquet(self.path, self.wanted, consume=consume)
-        return read_text(
-            self.path,
-            self.wanted,
-            separator=self.separator,
-            header=self.header,
-            threads=self.threads,
-            consume=consume,
-        )
+        kind = find_format(self.path, None, IN_PIECES)
+        assert kind.columns is not None
+        return kind.columns(self.path, self.wanted, self.options, consume=consume)
 
 
 class _Written(NamedTuple):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from coterie.base import renderers
+from coterie.base.errors import InputError
 from coterie.models.declaration import Declaration
 
 
@@ -23,15 +25,39 @@ class Estimator:
     (Half(share=0.25), {'share': 0.75})
     """
 
-    declaration: ClassVar[Declaration]  # what the model is; models/declaration.py
+    # What the model is; models/declaration.py
+    declaration: ClassVar[Declaration] = Declaration("", {}, {})
+
+    def __new__(cls, *args: Any, **params: Any) -> Self:
+        """Create a model; a parameter that has another name now is an error that says so."""
+        cls._require_new_names(params)
+        return super().__new__(cls)
+
+    @classmethod
+    def _require_new_names(cls, params: Mapping[str, Any]) -> None:
+        for old, new in cls.declaration.renamed.items():
+            if old in params:
+                raise InputError(
+                    f"{cls.__name__} has no parameter `{old}`: it is called `{new}`",
+                    remedy=f"use `{new}`",
+                )
 
     def check_parameters(self) -> None:
         """Raise InputError for a parameter whose type or range is not the declared one."""
         self.declaration.check(self.get_params())
 
     @classmethod
-    def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+    def _parameters(cls) -> dict[str, inspect.Parameter]:
+        """Return the parameters of the constructor; `**options` are those of the base class."""
+        owner = next(one for one in cls.__mro__ if "__init__" in vars(one))
+        found = dict(inspect.signature(owner.__init__).parameters)  # type: ignore[misc]
+        del found["self"]
+        for name, parameter in list(found.items()):
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                del found[name]
+                base: Any = owner.__mro__[1]
+                found = {**found, **{k: v for k, v in base._parameters().items() if k not in found}}
+        return found
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of the constructor.
@@ -46,7 +72,7 @@ class Estimator:
         dict
             Value of each parameter by name.
         """
-        return {name: getattr(self, name) for name in self._parameter_names()}
+        return {name: getattr(self, name) for name in self._parameters()}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the constructor.
@@ -66,7 +92,8 @@ class Estimator:
         ValueError
             If the model has no parameter of that name.
         """
-        known = self._parameter_names()
+        self._require_new_names(params)
+        known = list(self._parameters())
         for name, value in params.items():
             if name not in known:
                 raise ValueError(f"{type(self).__name__} has no parameter {name!r}, only {known}")
@@ -74,7 +101,7 @@ class Estimator:
         return self
 
     def __repr__(self) -> str:
-        defaults = inspect.signature(type(self).__init__).parameters
+        defaults = self._parameters()
         shown = ", ".join(
             f"{name}={value!r}"
             for name, value in self.get_params().items()

@@ -98,7 +98,9 @@ class Real:
         """Return whether it is a finite number within the limits."""
         if isinstance(value, bool | np.bool_ | str) or not np.isscalar(value):
             return False
-        if not isinstance(value, int | float | np.integer | np.floating) or math.isnan(value):
+        if not isinstance(value, int | float | np.integer | np.floating) or not math.isfinite(
+            value
+        ):
             return False
         return bool(
             (self.least is None or value >= self.least)
@@ -166,6 +168,25 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class OrAuto:
+    """A value, or "auto": the model chooses it by the data.
+
+    >>> chains = OrAuto(Integer(1))
+    >>> chains.accepts("auto"), chains.accepts(3), chains.accepts(0), str(chains)
+    (True, True, False, 'an integer of at least 1, or "auto"')
+    """
+
+    value: Constraint
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether it is "auto" or one of the values."""
+        return (isinstance(value, str) and value == "auto") or self.value.accepts(value)
+
+    def __str__(self) -> str:
+        return f'{self.value}, or "auto"'
+
+
+@dataclass(frozen=True)
 class Anything:
     """Values that the model checks itself, because what is allowed depends on the data."""
 
@@ -190,7 +211,10 @@ class Declaration:
     assumptions: Mapping[DataKind, str]  # in words, per kind of data that it learns from
     parameters: Mapping[str, Constraint]  # of the constructor, all of them
     abilities: frozenset[Ability] = frozenset()
+    # Options of the recommender and the command line, by the parameter that they set
     option_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    # Earlier names of parameters, in older programs and model files, and the present ones
+    renamed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def data(self) -> frozenset[DataKind]:

@@ -13,7 +13,7 @@ from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Progress, silent
 from coterie.data import Ratings
-from coterie.data.features import FeatureTable
+from coterie.data.node_table import NodeTable
 from coterie.engine import Engine
 from coterie.engine.resolve import running_engine
 from coterie.models.base import Estimator
@@ -134,8 +134,8 @@ def evaluate(
     top: int | Sequence[int] = 10,
     order: str = "both",
     likes: bool | None = None,
-    user_features: FeatureTable | None = None,
-    item_features: FeatureTable | None = None,
+    user_features: NodeTable | None = None,
+    item_features: NodeTable | None = None,
     engine: str | Engine = "local",
     callback: Callback = silent,
 ) -> Evaluation:
@@ -240,8 +240,8 @@ def evaluate_split(
     top: int | Sequence[int] = 10,
     order: str = "both",
     likes: bool | None = None,
-    user_features: FeatureTable | None = None,
-    item_features: FeatureTable | None = None,
+    user_features: NodeTable | None = None,
+    item_features: NodeTable | None = None,
     engine: Engine,
 ) -> FoldResult:
     """Fit a model to one table, and to features if given, and test it on the other table."""
@@ -259,11 +259,11 @@ def evaluate_split(
     users, items = test.user_ids[test.users], test.item_ids[test.items]
     p = recommender.predict_proba(users, items, engine=engine)
     predict_seconds = time.perf_counter() - clock
-    levels = recommender.adapter_.levels(test.ratings)
+    levels = recommender.predictor_.levels(test.ratings)
     rankings = _rankings(recommender, test, lengths, wanted, engine)
     metrics = Metrics(
         **rating_metrics(p, recommender.values_, levels, test.ratings)._asdict(),
-        entropy=float(getattr(recommender.model_, "entropy_", np.nan)),
+        entropy=float(recommender.model_.entropy_),
         fit_seconds=fit_seconds,
         fit_cpu_seconds=fit_cpu,
         predict_seconds=predict_seconds,

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from coterie.base.errors import InputError
-from coterie.recommend.adapter import Contribution, Source
+from coterie.data.ids import IdLookup
+from coterie.models.rating_model import Contribution, Source
 from coterie.recommend.fitted_state import FittedState
-from coterie.recommend.id_lookup import IdLookup
 
 _EXAMPLES = 3  # items named per group
 _SMALLEST_SHOWN = 0.005  # smaller contributions would be printed as 0.00
@@ -100,7 +100,7 @@ def _sentence(contribution: Contribution, examples: str) -> str:
 def group_labels(contribution: Contribution) -> tuple[str, str]:
     """Return short names of the user group and the item group of a contribution, for JSON.
 
-    >>> from coterie.recommend.adapter import GroupPair
+    >>> from coterie.models.rating_model import GroupPair
     >>> group_labels(Contribution(Source.GROUPS, 1.0, 0.5, GroupPair(2, 0, run=1, partition=3)))
     ('1.3.2', '1.3.0')
     >>> group_labels(Contribution(Source.USER, 1.0, 0.5))
@@ -132,12 +132,12 @@ def explain(state: FittedState, user: Any, item: Any, max_reasons: int = 6) -> E
                 f"{kind} {id_!r} has no rating in this model, so there is nothing to explain",
                 remedy="add its ratings with fold_in first",
             )
-    terms = sorted(state.adapter.contributions(u, v), key=lambda term: -abs(term.share))
+    terms = sorted(state.predictor.contributions(u, v), key=lambda term: -abs(term.share))
     popularity = table.item_counts.sum(axis=1)
     reasons = []
     for term in terms[:max_reasons]:
         everyone = np.ones(table.n_items)
-        belongs = everyone if term.groups is None else state.adapter.item_membership(term.groups)
+        belongs = everyone if term.groups is None else state.predictor.item_membership(term.groups)
         reasons.append(Reason(term, _examples(belongs, popularity, state.items)))
     rating = float(sum(term.share for term in terms))
     return Explanation(user, item, rating, terms, reasons)

@@ -1,29 +1,28 @@
-"""The state of a fitted Recommender: model, adapter, rated pairs and ids."""
+"""The state of a fitted Recommender: model, predictor, rated pairs and ids."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from coterie.data import Ratings
+from coterie.data.ids import IdLookup
 from coterie.engine import Engine
-from coterie.models.base import Estimator
 from coterie.models.interaction.estimator import FittedInteractions, like_threshold
-from coterie.recommend.adapter import Adapter
-from coterie.recommend.id_lookup import IdLookup
+from coterie.models.rating_model import RatingModel, RatingPredictor
 from coterie.recommend.rating_table import RatingTable
-from coterie.recommend.registry import adapter_for
+from coterie.recommend.registry import SavedModel
 
 
 @dataclass(frozen=True)
 class FittedState:
     """Everything that predictions need. It is immutable: adding ratings gives a new state."""
 
-    model: Estimator
-    adapter: Adapter
+    source: RatingModel | SavedModel
+    predictor: RatingPredictor
     table: RatingTable
     users: IdLookup
     items: IdLookup
@@ -31,44 +30,58 @@ class FittedState:
     interactions: FittedInteractions | None = None  # fitted when a ranking first needs it
 
     @classmethod
-    def from_model(cls, model: Any, training: Ratings, rated: Ratings) -> Self:
+    def from_model(cls, model: RatingModel, training: Ratings, rated: Ratings) -> Self:
         """Build from a fitted model.
 
         `training` is what the model was fitted to. `rated` are the ratings that users gave.
         For likes, these are the first rows of `training`; the unliked pairs follow.
         """
-        adapter = adapter_for(model).from_model(model, training)
+        predictor = model.predictor(training)
         unliked = slice(len(rated), None)
         table = RatingTable(
             rated.users.astype(np.int64),
             rated.items.astype(np.int64),
-            adapter.levels(rated.ratings),
+            predictor.levels(rated.ratings),
             rated.n_users,
             rated.n_items,
-            len(adapter.values),
+            len(predictor.values),
             (training.users[unliked].astype(np.int64), training.items[unliked].astype(np.int64)),
         )
         users, items = IdLookup(rated.user_ids), IdLookup(rated.item_ids)
-        return cls(model, adapter, table, users, items, liked_level(adapter.values, table))
+        return cls(model, predictor, table, users, items, liked_level(predictor.values, table))
+
+    @property
+    def model(self) -> RatingModel:
+        """The estimator: fitted, or not if it is that of a file."""
+        return self.source.estimator if isinstance(self.source, SavedModel) else self.source
+
+    @property
+    def seed(self) -> int:
+        """The seed of the model; 0 if it is not a number."""
+        if isinstance(self.source, SavedModel):
+            seed = self.source.parameters.get("rng", 0)
+        else:
+            seed = self.source.get_params().get("rng", 0)
+        return seed if isinstance(seed, int) else 0
 
     @cached_property
     def known_users(self) -> np.ndarray:
         """Whether the model can predict each user: it has ratings, or features."""
         rated = np.asarray(self.table.user_counts.any(axis=1))
-        return np.asarray(rated | _described(self.adapter, "described_users", rated))
+        return np.asarray(rated | _of_length(self.predictor.described_users, len(rated)))
 
     @cached_property
     def known_items(self) -> np.ndarray:
         """Whether the model can predict each item: it has ratings, or features."""
         rated = self.table.rated_items
-        return np.asarray(rated | _described(self.adapter, "described_items", rated))
+        return np.asarray(rated | _of_length(self.predictor.described_items, len(rated)))
 
     @cached_property
     def item_means(self) -> np.ndarray:
         """The expected rating of each item by an unknown user."""
         items = np.where(self.known_items, np.arange(self.table.n_items), -1)
         p = self.unknown_distributions(np.full(len(items), -1), items, "local")
-        return np.asarray(p @ self.adapter.values)
+        return np.asarray(p @ self.predictor.values)
 
     def unknown_distributions(
         self, users: np.ndarray, items: np.ndarray, engine: str | Engine
@@ -79,16 +92,16 @@ class FittedState:
         fewer ratings there are, the more it follows a model that predicts an average user or item.
         """
         table, rated = self.table, items >= 0
-        p = np.empty((len(users), len(self.adapter.values)))
+        p = np.empty((len(users), len(self.predictor.values)))
         p[rated] = table.item_distributions(items[rated])
         p[~rated] = table.user_distributions(users[~rated])
-        if getattr(self.adapter, "predicts_unknown", False):
-            by_model = getattr(self.adapter, "unknown_distributions")  # noqa: B009
+        by_model = self.predictor.unknown_distributions(users, items, engine)
+        if by_model is not None:
             weight = np.empty((len(users), 1))
             weight[rated, 0] = table.item_weights(items[rated])
             weight[~rated, 0] = table.user_weights(users[~rated])
             # Squared: the model has seen these ratings too, and shrinks few of them better.
-            p += (1 - weight**2) * (by_model(users, items, engine) - p)
+            p += (1 - weight**2) * (by_model - p)
         return p
 
     @property
@@ -103,9 +116,8 @@ def liked_level(values: np.ndarray, table: RatingTable) -> int:
     return int(np.searchsorted(values, like_threshold(values, counts)))
 
 
-def _described(adapter: Adapter, name: str, like: np.ndarray) -> np.ndarray:
-    """Return which nodes have features; models without features have none."""
-    found = np.zeros(len(like), bool)
-    own = getattr(adapter, name, found[:0])
-    found[: len(own)] = own
+def _of_length(first: np.ndarray, length: int) -> np.ndarray:
+    """Return truth values of this many nodes; they are False after the first ones."""
+    found = np.zeros(length, bool)
+    found[: len(first)] = first
     return found

@@ -1,22 +1,26 @@
 """Add users and items to a fitted recommender without refitting the model.
 
-They are placed by their ratings, with everything else fixed.
+They are placed by their ratings, with everything else fixed. New users can also be placed alone,
+without a copy of everybody else: a server places somebody by the ratings of one request and forgets
+them again, and a copy of all ratings and samples would take longer than the placing itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.data import Ratings
+from coterie.data.ids import IdLookup
 from coterie.data.negatives import negatives_of_one
 from coterie.data.ratings import NodeRatings
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.interactions import with_added_items
-from coterie.recommend.likes import NEGATIVES_PER_LIKE
-from coterie.recommend.rating_table import RatingTable
+from coterie.recommend.rating_table import RatingTable, prior_weight
+from coterie.recommend.training_data import NEGATIVES_PER_LIKE
 
 
 def with_ratings(state: FittedState, ratings: Ratings) -> FittedState:
@@ -27,25 +31,27 @@ def with_ratings(state: FittedState, ratings: Ratings) -> FittedState:
     """
     if not len(ratings):
         raise InputError("there are no ratings to add", remedy="give at least one rating")
-    adapter, known_users, known_items = state.adapter, len(state.users), len(state.items)
+    predictor, known_users, known_items = state.predictor, len(state.users), len(state.items)
     users, user_of = state.users.with_ids(ratings.user_ids)
     items, item_of = state.items.with_ids(ratings.item_ids)
     u, v = user_of[ratings.users], item_of[ratings.items]
-    levels = adapter.levels(ratings.ratings)
+    levels = predictor.levels(ratings.ratings)
     table = state.table.with_rows(u, v, levels, len(users), len(items))
     placed = np.union1d(u[v < known_items], u[u >= known_users])
     if len(placed):
-        adapter = adapter.with_users(_ratings_of_users(table, placed, known_items, state.likes))
+        predictor = predictor.with_users(_ratings_of_users(table, placed, known_items, state.likes))
     described = np.unique(v[v < known_items])  # items with features that get their first ratings
     described = described[state.table.item_counts[described].sum(axis=1) == 0]
     new_items = np.concatenate([described, np.arange(known_items, len(items))])
     if len(new_items):
-        adapter = adapter.with_items(_ratings_of_items(table, new_items, len(users), state.likes))
+        predictor = predictor.with_items(
+            _ratings_of_items(table, new_items, len(users), state.likes)
+        )
         placed = np.unique(u[np.isin(v, new_items)])
-        adapter = adapter.with_users(_ratings_of_users(table, placed, len(items), state.likes))
+        predictor = predictor.with_users(_ratings_of_users(table, placed, len(items), state.likes))
     return replace(
         state,
-        adapter=adapter,
+        predictor=predictor,
         table=table,
         users=users,
         items=items,
@@ -96,3 +102,75 @@ def node_ratings(
             own_levels = np.concatenate([own_levels, np.zeros_like(unliked)])
         found.append(NodeRatings(int(node), ends, own_levels))
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class NewcomerTable(RatingTable):
+    """The ratings of new users; counts of items include those of everybody else."""
+
+    others: RatingTable | None = None  # of the users that the model knows
+
+    @cached_property
+    def user_counts(self) -> np.ndarray:
+        """The number of ratings of each new user at each level."""
+        return self._counts(self.users, np.empty(0, np.int64), self.n_users)
+
+    @cached_property
+    def item_counts(self) -> np.ndarray:
+        """The number of ratings of each item at each level, of known and new users."""
+        added = self._counts(self.items, np.empty(0, np.int64), self.n_items)
+        return np.asarray(self._base.item_counts + added)
+
+    @cached_property
+    def everybody(self) -> np.ndarray:
+        """The distribution of all ratings, of known and new users."""
+        counts = self.item_counts.sum(axis=0) + 0.5
+        return np.asarray(counts / counts.sum())
+
+    @cached_property
+    def _user_prior_weight(self) -> float:
+        return prior_weight(np.vstack([self._base.user_counts, self.user_counts]))
+
+    @property
+    def _base(self) -> RatingTable:
+        assert self.others is not None
+        return self.others
+
+
+def newcomers_alone(state: FittedState, ratings: Ratings) -> FittedState:
+    """Return a state that has only the users of these ratings, with the numbers of `fold_in`.
+
+    It predicts, ranks and explains for them; it is not for saving or adding more. Ratings of known
+    users or unknown items need the complete state, which is returned then.
+    """
+    of_items = state.items.numbers(ratings.item_ids)
+    if (
+        not len(ratings)
+        or (of_items < 0).any()
+        or (state.users.numbers(ratings.user_ids) >= 0).any()
+    ):
+        return with_ratings(state, ratings)
+    base, likes = state.table, state.likes
+    users, items = ratings.users.astype(np.int64), of_items[ratings.items]
+    levels = state.predictor.levels(ratings.ratings)
+    table = NewcomerTable(
+        users,
+        items,
+        levels,
+        ratings.n_users,
+        base.n_items,
+        base.n_levels,
+        base.unrated,
+        base,
+    )
+    given = [(items[users == user], levels[users == user]) for user in range(ratings.n_users)]
+    all_items = np.concatenate([base.items, items]) if likes else items
+    nodes = node_ratings(
+        len(state.users) + np.arange(ratings.n_users), given, all_items, base.n_items, likes
+    )
+    return replace(
+        state,
+        predictor=state.predictor.only_users(nodes),
+        table=table,
+        users=IdLookup(ratings.user_ids),
+    )

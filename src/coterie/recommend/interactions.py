@@ -60,7 +60,6 @@ def with_interactions(
         return state
     table = state.table
     liked = None if state.likes else table.levels >= state.liked_level
-    seed = state.model.get_params().get("rng", 0)
     # Arrays of all pairs would have to travel to Dask workers in every half-sweep.
     here: Any = engine if isinstance(engine, LocalEngine) else "local"
     fitted = fit_interactions(
@@ -69,7 +68,7 @@ def with_interactions(
         liked,
         table.n_users,
         table.n_items,
-        rng=seed if isinstance(seed, int) else 0,
+        rng=state.seed,
         engine=here,
         callback=callback,
     )

@@ -19,28 +19,24 @@ from coterie.base.array_checks import ArrayError, check_array, file_errors
 from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
+from coterie.data.ids import IdLookup
 from coterie.data.writers import atomic_write
-from coterie.models.base import Estimator
 from coterie.models.interaction.estimator import FittedInteractions
 from coterie.recommend.fitted_state import FittedState, liked_level
-from coterie.recommend.id_lookup import IdLookup
 from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.recommender import Recommender
-from coterie.recommend.registry import adapter_for, adapter_of_kind, model_class_named
+from coterie.recommend.registry import MODELS, SavedModel
 
 FORMAT = 4  # 4 adds the interaction model (fitted from the ratings of older files) and features
 OLDEST_FORMAT = 2
 _KEY = "coterie"
-
-# Parameters that had another name in files of format 2
-_RENAMED_AFTER_2 = {"absent_ratio": "negatives_per_rating", "absent_share": "negatives_per_rating"}
 
 
 def save(state: FittedState, path: str | os.PathLike[str]) -> None:
     """Write a fitted recommender; the file appears complete or not at all."""
     table = state.table
     tensors = {
-        **{f"model.{name}": array for name, array in state.adapter.to_arrays().items()},
+        **{f"model.{name}": array for name, array in state.predictor.to_arrays().items()},
         "table.users": table.users,
         "table.items": table.items,
         "table.levels": table.levels,
@@ -52,9 +48,9 @@ def save(state: FittedState, path: str | os.PathLike[str]) -> None:
     }
     tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     header = {
-        "kind": state.adapter.kind,
+        "kind": state.predictor.kind,
         "estimator": type(state.model).__name__,
-        "parameters": _plain_parameters(state.model),
+        "parameters": _plain_parameters(state.model.get_params()),
         "format": FORMAT,
         "liked_level": state.liked_level,
     }
@@ -142,31 +138,28 @@ def _state(
     header: JsonObject, tensors: dict[str, np.ndarray], path: str | os.PathLike[str]
 ) -> FittedState:
     """Return the state that a file holds."""
-    adapter_class = adapter_of_kind(header["kind"])
-    if adapter_class is None:
+    if all(entry.kind != header["kind"] for entry in MODELS):
         raise InputError(
             f"holds a model of an unknown kind {header['kind']!r}",
             path=path,
             remedy="upgrade coterie",
         )
+    source = _saved_model(header, path)
     arrays = {
         name.removeprefix("model."): array
         for name, array in tensors.items()
         if name.startswith("model.")
     }
-    adapter = adapter_class.from_arrays(arrays)
+    predictor = source.entry.predictor_class().from_arrays(arrays)
     users, items = _unpacked_ids("users", tensors), _unpacked_ids("items", tensors)
-    adapter.check(len(users), len(items))
-    table = _table(tensors, len(users), len(items), len(adapter.values))
-    model = _estimator(header, path)
-    if adapter_for(model) is not adapter_class:
-        raise ArrayError(f"kind {header['kind']!r} does not belong to {type(model).__name__}")
-    level = header.get("liked_level", liked_level(adapter.values, table))
-    if not isinstance(level, int) or not 0 <= level <= len(adapter.values):
+    predictor.check(len(users), len(items))
+    table = _table(tensors, len(users), len(items), len(predictor.values))
+    level = header.get("liked_level", liked_level(predictor.values, table))
+    if not isinstance(level, int) or not 0 <= level <= len(predictor.values):
         raise InputError(f"holds an invalid level of likes: {level!r}", path=path)
     return FittedState(
-        model,
-        adapter,
+        source,
+        predictor,
         table,
         users,
         items,
@@ -214,33 +207,24 @@ def _interactions(
         raise InputError(str(error), path=path, remedy="save the model again") from error
 
 
-def _plain_parameters(model: Estimator) -> JsonObject:
+def _plain_parameters(parameters: JsonObject) -> JsonObject:
     """Return those parameters of a model that a file can hold."""
     return {
         name: value
-        for name, value in model.get_params().items()
+        for name, value in parameters.items()
         if value is None or isinstance(value, int | float | str | tuple | list)
     }
 
 
-def _estimator(header: JsonObject, path: str | os.PathLike[str]) -> Estimator:
-    """Return the unfitted estimator that a header describes."""
-    model_class = model_class_named(header["estimator"])
-    if model_class is None:
-        raise InputError(
-            f"holds an unknown model {header['estimator']!r}", path=path, remedy="upgrade coterie"
-        )
-    renamed = _RENAMED_AFTER_2 if header["format"] == 2 else {}
-    parameters = {
-        renamed.get(name, name): tuple(value) if isinstance(value, list) else value
-        for name, value in header["parameters"].items()
-    }
-    model = model_class()
-    if unknown := set(parameters) - set(model.get_params()):
-        raise InputError(
-            f"has an unknown parameter {min(unknown)!r}", path=path, remedy="upgrade coterie"
-        )
-    return model.set_params(**parameters)
+def _saved_model(header: JsonObject, path: str | os.PathLike[str]) -> SavedModel:
+    """Return the estimator that a header describes, without importing it."""
+    name = header["estimator"]
+    entry = next((entry for entry in MODELS if entry.estimator_name == name), None)
+    if entry is None:
+        raise InputError(f"holds an unknown model {name!r}", path=path, remedy="upgrade coterie")
+    if entry.kind != header["kind"]:
+        raise ArrayError(f"kind {header['kind']!r} does not belong to {name}")
+    return SavedModel(entry, dict(header["parameters"]), str(path))
 
 
 def _packed_ids(side: str, lookup: IdLookup) -> dict[str, np.ndarray]:

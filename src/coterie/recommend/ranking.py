@@ -77,7 +77,7 @@ def ranked_blocks(
         if order is Order.RATING:
             scores = np.tile(state.item_means[candidates], (len(block), 1))
             if known.any():
-                scores[known] = state.adapter.scores(block[known], engine)[:, candidates]
+                scores[known] = state.predictor.scores(block[known], engine)[:, candidates]
         else:
             scores = _interaction_scores(state, block, order, engine)[:, candidates]
         best = []
@@ -123,8 +123,8 @@ def _expected_ratings(
     ratings = np.empty(len(items)) if by_model.all() else state.item_means[items]
     if by_model.any():
         who = np.repeat(users, lengths)[by_model]
-        p = state.adapter.distributions(who, items[by_model], engine)
-        ratings[by_model] = p @ state.adapter.values
+        p = state.predictor.distributions(who, items[by_model], engine)
+        ratings[by_model] = p @ state.predictor.values
     return np.split(ratings, np.cumsum(lengths)[:-1])
 
 

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,15 +15,13 @@ from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import as_generator
 from coterie.data import Ratings
+from coterie.data.ids import IdLookup
 from coterie.engine import Engine
-from coterie.engine.sharded_data import ShardedRatings
 from coterie.models.base import Estimator
-from coterie.recommend.adapter import Adapter
-from coterie.recommend.described_nodes import with_described_nodes, without_empty_features
+from coterie.models.rating_model import RatingModel, RatingPredictor
 from coterie.recommend.explanation import Explanation, explain
 from coterie.recommend.fitted_state import FittedState
-from coterie.recommend.fold_in import with_ratings
-from coterie.recommend.id_lookup import IdLookup
+from coterie.recommend.fold_in import newcomers_alone, with_ratings
 from coterie.recommend.interactions import (
     Order,
     as_order,
@@ -30,35 +29,31 @@ from coterie.recommend.interactions import (
     pairs_of_users,
     with_interactions,
 )
-from coterie.recommend.likes import read_as_likes, with_unliked_pairs
-from coterie.recommend.newcomers import newcomers_alone
 from coterie.recommend.own_items import RankingExplanation, explain_ranking
 from coterie.recommend.ranking import RankedItems, ranked_blocks, top_items
 from coterie.recommend.rating_table import RatingTable
-from coterie.recommend.registry import adapter_for, fits_shards, make_model
+from coterie.recommend.registry import MODELS, make_model
+from coterie.recommend.training_data import (
+    read_as_likes,
+    with_described_nodes,
+    with_unliked_pairs,
+    without_empty_features,
+)
 
 
 class NotFittedError(InputError, AttributeError):
     """A Recommender was used before `fit`."""
 
 
-class _ItemAndRating(NamedTuple):
-    item: Any
-    rating: float
+class Recommendation(NamedTuple):
+    """An item of a ranking, which is ordered by `score`.
 
-
-class Recommendation(_ItemAndRating):
-    """An item and its expected rating (of likes: the probability of a like).
-
-    It is a tuple (item, rating). The attribute `score` is what the ranking is ordered by.
+    `rating` is the expected rating, of likes the probability of a like.
     """
 
+    item: Any
     score: float
-
-    def __new__(cls, item: Any, rating: float, score: float = float("nan")) -> Self:
-        found = super().__new__(cls, item, rating)
-        found.score = score
-        return found
+    rating: float
 
 
 class Recommender(Estimator):
@@ -91,7 +86,7 @@ class Recommender(Estimator):
     users_, items_ : IdLookup
         The ids of the users and items, `users_.ids` and `items_.ids`, in the order of their
         numbers, including those that `fold_in` added.
-    adapter_ : Adapter
+    predictor_ : RatingPredictor
         What the model has learned, as arrays.
     table_ : RatingTable
         The ratings that users gave.
@@ -155,7 +150,7 @@ class Recommender(Estimator):
             Called with a `Progress` after each iteration.
         **fit_options : dict
             Passed to the `fit` method of the model: `checkpoint`, `resume`, and for "best"
-            `user_features` and `item_features` (`FeatureTable`). Users and items that have
+            `user_features` and `item_features` (`NodeTable`). Users and items that have
             features but no ratings are then predicted from their features.
 
         Returns
@@ -178,8 +173,7 @@ class Recommender(Estimator):
         rated = _as_ratings(ratings, y)
         if not len(rated):
             raise InputError("there are no ratings to learn from", remedy="give at least one")
-        model = make_model(self.model) if isinstance(self.model, str) else _unfitted(self.model)
-        adapter_for(model)  # an unusable model is an error before the fit, not after it
+        model = _unfitted(self.model)
         fit_options = without_empty_features(model, fit_options)
         rated = with_described_nodes(rated, fit_options)
         training = rated
@@ -192,9 +186,10 @@ class Recommender(Estimator):
                 AssumptionWarning,
                 stacklevel=2,
             )
-        in_shards = isinstance(ratings, ShardedRatings) and training is rated and fits_shards(model)
-        data = ratings if in_shards else training
-        model.fit(data, engine=engine, callback=callback, **fit_options)  # type: ignore[attr-defined]
+        in_shards = y is None and not isinstance(ratings, Ratings) and training is rated
+        data: Any = ratings if in_shards and model.fits_rating_shards else training
+        estimator: Any = model  # every model has options of its own
+        estimator.fit(data, engine=engine, callback=callback, **fit_options)
         self._state = FittedState.from_model(model, training, rated)
         return self
 
@@ -243,18 +238,23 @@ class Recommender(Estimator):
         Recommender
             The recommender itself, still unfitted.
         """
-        model = make_model(self.model) if isinstance(self.model, str) else self.model
-        if hasattr(model, "compile"):
-            model.compile(ratings, engine)
+        model: Any = _unfitted(self.model)
+        model.compile(ratings, engine)
         compile_interactions()
         return self
 
     @classmethod
     def _from_state(cls, state: FittedState) -> Self:
         """Return a fitted recommender, as it is read from a file."""
-        recommender = cls(state.model, likes=True if state.likes else None)
+        recommender = cls(likes=True if state.likes else None)
         recommender._state = state
+        del recommender.model
         return recommender
+
+    @cached_property
+    def model(self) -> Any:
+        """The model as it was given; that of a file is built when it is first used."""
+        return self._fitted.model
 
     @property
     def _fitted(self) -> FittedState:
@@ -269,14 +269,14 @@ class Recommender(Estimator):
         return self._state
 
     @property
-    def model_(self) -> Estimator:
+    def model_(self) -> RatingModel:
         """The fitted model."""
         return self._fitted.model
 
     @property
-    def adapter_(self) -> Adapter:
+    def predictor_(self) -> RatingPredictor:
         """The arrays that the model has learned."""
-        return self._fitted.adapter
+        return self._fitted.predictor
 
     @property
     def table_(self) -> RatingTable:
@@ -296,7 +296,7 @@ class Recommender(Estimator):
     @property
     def values_(self) -> np.ndarray:
         """The possible ratings in increasing order: the columns of `predict_proba`."""
-        return self._fitted.adapter.values
+        return self._fitted.predictor.values
 
     @property
     def likes_(self) -> bool:
@@ -307,7 +307,7 @@ class Recommender(Estimator):
     def liked_from_(self) -> float:
         """The rating from which on an item counts as liked in rankings."""
         state = self._fitted
-        return float(state.adapter.values[state.liked_level])
+        return float(state.predictor.values[state.liked_level])
 
     def __repr__(self) -> str:
         likes = "" if self.likes is None else f", likes={self.likes}"
@@ -405,7 +405,7 @@ class Recommender(Estimator):
         known = user_seen & item_seen
         p = np.empty((len(u), len(self.values_)))
         if known.any():
-            p[known] = state.adapter.distributions(u[known], v[known], engine)
+            p[known] = state.predictor.distributions(u[known], v[known], engine)
         if not known.all():
             users, items = np.where(user_seen, u, -1), np.where(item_seen, v, -1)
             p[~known] = state.unknown_distributions(users[~known], items[~known], engine)
@@ -495,8 +495,8 @@ class Recommender(Estimator):
         Returns
         -------
         list of Recommendation, or list of such lists
-            Named tuples (item, rating), the best first, each with the attribute `score`. One list
-            per user if several were given.
+            Named tuples (item, score, rating), the highest score first. One list per user if
+            several were given.
 
         Raises
         ------
@@ -770,23 +770,18 @@ class Recommender(Estimator):
         >>> [(other, round(similarity, 3)) for other, similarity in rec.similar_users(1)]
         [(2, 1.0)]
         """
-        if n < 1:
-            raise InputError(f"n must be at least 1, not {n}")
         state = self._ranked(Order.BOTH)
         number = int(state.users.numbers([user])[0])
-        if number < 0 or not state.table.user_counts[number].any():
+        rated = np.asarray(state.table.user_counts.any(axis=1))
+        if number < 0 or not rated[number]:
             raise InputError(
                 f"user {user!r} has no rating in this model",
                 remedy="add the user's ratings with fold_in first",
             )
         assert state.interactions is not None
-        similarity = state.interactions.user_similarity(
-            pairs_of_users(state, np.arange(len(state.users))), number
-        )
-        similarity[~state.table.user_counts.any(axis=1)] = -2
-        similarity[number] = -2
-        order = [u for u in np.argsort(-similarity, kind="stable")[:n] if similarity[u] > -2]
-        return list(zip(state.users.ids[order].tolist(), similarity[order].tolist(), strict=True))
+        pairs = pairs_of_users(state, np.arange(len(state.users)))
+        similarity = state.interactions.user_similarity(pairs, number)
+        return _most_similar(state.users, similarity, rated, number, n)
 
     def similar_items(self, item: Any, n: int = 10) -> list[tuple[Any, float]]:
         """Return the items that are most similar to an item according to the model.
@@ -816,15 +811,15 @@ class Recommender(Estimator):
         >>> rec.similar_items(7)
         [(8, 1.0)]
         """
-        if n < 1:
-            raise InputError(f"n must be at least 1, not {n}")
         state = self._fitted
-        number = self._rated_item(item)
-        has_ratings = state.table.item_counts.sum(axis=1) > 0
-        similarity = np.where(has_ratings, state.adapter.item_similarity(number), -2)
-        similarity[number] = -2
-        order = [v for v in np.argsort(-similarity, kind="stable")[:n] if similarity[v] > -2]
-        return list(zip(state.items.ids[order].tolist(), similarity[order].tolist(), strict=True))
+        number = int(state.items.numbers([item])[0])
+        if number < 0 or not state.table.rated_items[number]:
+            raise InputError(
+                f"item {item!r} has no rating in this model",
+                remedy=f"use one of its {len(state.items):,} items, such as {state.items.ids[0]!r}",
+            )
+        similarity = state.predictor.item_similarity(number)
+        return _most_similar(state.items, similarity, state.table.rated_items, number, n)
 
     def score(self, ratings: Any, y: Any = None) -> float:
         """Return the negative RMSE of the predictions, for scikit-learn's model selection.
@@ -896,16 +891,6 @@ class Recommender(Estimator):
             allowed[numbers[numbers >= 0]] = False
         return allowed
 
-    def _rated_item(self, item: Any) -> int:
-        """Return the number of an item that has ratings."""
-        number = int(self.items_.numbers([item])[0])
-        if number < 0 or not self.table_.item_counts[number].any():
-            raise InputError(
-                f"item {item!r} has no rating in this model",
-                remedy=f"use one of its {len(self.items_):,} items, such as {self.items_.ids[0]!r}",
-            )
-        return number
-
     def _has_ratings(self, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return whether each user and each item has ratings or features; -1 has none."""
         users = np.append(self._fitted.known_users, False)
@@ -927,19 +912,38 @@ class Recommender(Estimator):
 def _recommendations(state: FittedState, ranked: RankedItems) -> list[Recommendation]:
     """Return a ranking with the ids of its items."""
     return [
-        Recommendation(item, rating, score)
-        for item, rating, score in zip(
+        Recommendation(item, score, rating)
+        for item, score, rating in zip(
             state.items.ids[ranked.items].tolist(),
-            ranked.ratings.tolist(),
             ranked.scores.tolist(),
+            ranked.ratings.tolist(),
             strict=True,
         )
     ]
 
 
-def _unfitted(model: Estimator) -> Estimator:
+def _unfitted(model: str | Estimator) -> RatingModel:
     """Return an unfitted model with the same parameters, so that `fit` leaves its input alone."""
+    if isinstance(model, str):
+        return make_model(model)
+    if not isinstance(model, RatingModel):
+        known = ", ".join(sorted(entry.estimator_name for entry in MODELS))
+        raise InputError(
+            f"a Recommender cannot use a {type(model).__name__}", remedy=f"use one of {known}"
+        )
     return type(model)(**model.get_params())
+
+
+def _most_similar(
+    lookup: IdLookup, similarity: np.ndarray, comparable: np.ndarray, number: int, n: int
+) -> list[tuple[Any, float]]:
+    """Return the ids of the n most similar of the comparable nodes, without the node itself."""
+    if n < 1:
+        raise InputError(f"n must be at least 1, not {n}")
+    similarity = np.where(comparable, similarity, -2)
+    similarity[number] = -2
+    order = [one for one in np.argsort(-similarity, kind="stable")[:n] if similarity[one] > -2]
+    return list(zip(lookup.ids[order].tolist(), similarity[order].tolist(), strict=True))
 
 
 def _pair_columns(pairs: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -960,6 +964,8 @@ def _as_ratings(ratings: Any, y: Any) -> Ratings:
     """Return Ratings, from shards or from rows of (user, item) and y if necessary."""
     if isinstance(ratings, Ratings):
         return ratings
+    from coterie.engine.sharded_data import ShardedRatings  # for predictions it is not needed
+
     if isinstance(ratings, ShardedRatings):
         return ratings.load()
     if y is None:

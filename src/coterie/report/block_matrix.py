@@ -34,6 +34,23 @@ def share(edges: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     return np.asarray(np.divide(edges, pairs, out=np.zeros(np.shape(edges)), where=some))
 
 
+def pairs_between(sizes: np.ndarray) -> np.ndarray:
+    """Count the pairs of nodes inside and between blocks of these sizes."""
+    sizes = np.asarray(sizes, np.float64)
+    pairs = np.outer(sizes, sizes)
+    np.fill_diagonal(pairs, sizes * (sizes - 1) / 2)
+    return pairs
+
+
+def density_between(rows: np.ndarray, columns: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return edges per pair of nodes; `rows` and `columns` are the blocks of the ends of edges."""
+    k = len(sizes)
+    edges = np.bincount(rows * k + columns, minlength=k * k).reshape(k, k).astype(np.float64)
+    edges = edges + edges.T
+    np.fill_diagonal(edges, np.diag(edges) / 2)
+    return share(edges, pairs_between(sizes))
+
+
 def arrange(
     edges: np.ndarray, pairs: np.ndarray, sizes: np.ndarray, *, directed: bool = False
 ) -> BlockMatrix:

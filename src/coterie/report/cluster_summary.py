@@ -13,7 +13,7 @@ from coterie.models.hard.explanation import explain
 from coterie.models.hard.label_tools import x_log_x
 from coterie.report.block_matrix import BlockMatrix, arrange, share
 from coterie.report.charts import Chart, network_drawing
-from coterie.report.charts.network_drawing import MOST_NODES, picture_of
+from coterie.report.charts.network_drawing import MOST_NODES, edges_left_out
 from coterie.report.fit_summary import FitSummary, summarize_fit
 
 _DRAWN = 30  # blocks in the drawing of the block graph
@@ -127,8 +127,7 @@ def _network(graph: Graph, labels: np.ndarray) -> NetworkSection | None:
     """Draw the nodes, unless they are too many."""
     if not 0 < graph.n_nodes <= MOST_NODES:
         return None
-    picture = picture_of(graph, labels)
-    return NetworkSection(network_drawing(graph, labels, picture=picture), picture.left_out)
+    return NetworkSection(network_drawing(graph, labels), edges_left_out(graph))
 
 
 def _one_block(model: Any, edges: np.ndarray, pairs: np.ndarray, directed: bool) -> float | None:

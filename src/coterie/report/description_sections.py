@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from coterie.base.number_text import short
 from coterie.data import Graph
-from coterie.report.block_matrix import share, similarity_order
-from coterie.report.charts import Chart, ChartTable, bars, heatmap, histogram, short
+from coterie.report.block_matrix import density_between, similarity_order
+from coterie.report.charts import Chart, ChartTable, bars, heatmap, histogram
 from coterie.report.charts.sunburst import sunburst
 from coterie.report.page import Figure, Panel, Section
 
@@ -68,14 +69,8 @@ def _hierarchy(model: Any, graph: Graph) -> Section:
 def _matrix(labels: np.ndarray, k: int, graph: Graph) -> Chart:
     """Draw the densities between the blocks of one level."""
     source, target = graph.edges()
-    edges = np.zeros((k, k))
-    np.add.at(edges, (labels[source], labels[target]), 1.0)
-    edges = edges + edges.T
-    np.fill_diagonal(edges, np.diag(edges) / 2)
-    sizes = np.bincount(labels, minlength=k).astype(np.float64)
-    pairs = np.outer(sizes, sizes)
-    np.fill_diagonal(pairs, sizes * (sizes - 1) / 2)
-    density = share(edges, pairs)
+    sizes = np.bincount(labels, minlength=k)
+    density = density_between(labels[source], labels[target], sizes)
     order = similarity_order(density)
     names = [str(b) for b in order]
     return heatmap(

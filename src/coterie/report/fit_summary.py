@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from coterie.base.number_text import short
 from coterie.base.progress import Iteration
 from coterie.data import Graph, Ratings
 from coterie.models.hard.description.choice import is_described
 from coterie.models.hard.weight_models import COUNTS
 from coterie.report.assumptions import model_assumptions
-from coterie.report.charts import short
 from coterie.report.page import Fact, Section
 from coterie.report.shared_sections import (
     assumptions,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.report.charts import short
+from coterie.base.number_text import short
 from coterie.report.charts.drawing import Chart, template
 from coterie.report.shared_sections import convergence, yes_no
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from coterie.base.number_text import short
 from coterie.base.progress import Iteration
-from coterie.report.charts import Axis, ChartTable, Series, short, xy
+from coterie.report.charts import Axis, ChartTable, Series, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Figure, Panel, Section
 

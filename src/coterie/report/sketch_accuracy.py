@@ -20,8 +20,8 @@ from coterie.anonymize.private.answers import SketchAnswers
 from coterie.anonymize.private.ladder import Ladder
 from coterie.anonymize.private.public_rules import common_neighbour_floor, expected_degrees
 from coterie.anonymize.utility.measures import Measures
+from coterie.base.number_text import percent, short
 from coterie.data import Graph
-from coterie.report.charts import percent, short
 
 YES, ROUGHLY, NO = "yes", "roughly", "no"
 _RELIABLE, _ROUGH = 0.03, 0.15  # relative errors

@@ -14,10 +14,11 @@ import numpy as np
 
 from coterie.anonymize.private.answers import SketchAnswers
 from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES, Measures, measure
+from coterie.base.number_text import SUPERSCRIPT, figure, percent, short
 from coterie.data import Graph
 from coterie.engine import Engine
-from coterie.report.block_matrix import share
-from coterie.report.charts import Axis, ChartTable, Series, heatmap, percent, short, xy
+from coterie.report.block_matrix import pairs_between, share
+from coterie.report.charts import Axis, ChartTable, Series, heatmap, xy
 from coterie.report.charts.drawing import Cell, Chart
 from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
 from coterie.report.shared_sections import count
@@ -33,7 +34,6 @@ _FRIENDS = (1, 10, 50)  # the example people of the guarantee
 _PRIOR = 0.01  # what somebody believes before the publication, in the example
 _WEAK = 4  # an epsilon above this is shown as a warning
 _MEASURED = 5  # graphs whose measures are shown; more say nothing new
-_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 _NOT_GUARANTEED = (
     "Who is in the list of people. The list is public; the guarantee is about friendships.",
@@ -105,7 +105,7 @@ def factor(epsilon: float) -> str:
     power, rest = divmod(epsilon / math.log(10), 1)
     digit = round(10**rest)
     power, digit = (power + 1, 1) if digit == 10 else (power, digit)
-    return f"{digit}·10{str(int(power)).translate(_SUPERSCRIPT)}"
+    return f"{digit}·10{str(int(power)).translate(SUPERSCRIPT)}"
 
 
 def _verdict(answers: SketchAnswers) -> Verdict:
@@ -237,9 +237,7 @@ def _degrees(answers: SketchAnswers, drawn: Sequence[_Drawn]) -> Figure:
 
 def _blocks(answers: SketchAnswers) -> Figure:
     sizes = np.bincount(answers.labels, minlength=answers.n_blocks).astype(np.float64)
-    pairs = np.outer(sizes, sizes)
-    np.fill_diagonal(pairs, sizes * (sizes - 1) / 2)
-    density = share(np.maximum(answers.block_edges, 0), pairs)
+    density = share(np.maximum(answers.block_edges, 0), pairs_between(sizes))
     order = np.argsort(-sizes, kind="stable")
     names = [str(i + 1) for i in range(answers.n_blocks)]
     table = ChartTable(
@@ -324,7 +322,7 @@ def _measures(
         values = [getattr(each.measures, key) for each in drawn]
         if values[0] is None:
             continue
-        shown = percent if key in SHARES else _figure
+        shown = percent if key in SHARES else figure
         row: list[Cell] = [name, shown(float(np.mean(values)))]
         if len(drawn) > 1:
             low, high = shown(min(values)), shown(max(values))
@@ -341,8 +339,3 @@ def _measures(
         "are private.",
         tables=[Panel("", ChartTable(columns, rows), caption)],
     )
-
-
-def _figure(value: float) -> str:
-    counted = float(value).is_integer() or abs(value) >= 1000
-    return f"{value:,.0f}" if counted else short(value, 4)

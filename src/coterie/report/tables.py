@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from html import escape
 
 from markupsafe import Markup
 
+from coterie.base.number_text import figure
 from coterie.report.charts.drawing import Cell, ChartTable
-from coterie.report.charts.scales import short
 
 _LONG = 34  # characters from which a cell may be wrapped
 _NARROW = 4  # columns that fit on a phone
@@ -72,11 +71,5 @@ def _cell(text: str, word: bool, label: str) -> str:
 
 
 def _text(value: Cell) -> str:
-    """Write a cell: whole numbers as such, others with four digits."""
-    if isinstance(value, str):
-        return value
-    if value is None or not math.isfinite(value):
-        return "–"
-    if float(value).is_integer() and abs(value) < 1e15:
-        return f"{int(value):,}"
-    return f"{value:,.1f}" if abs(value) >= 1_000 else short(value, 4)
+    """Write a cell: text as it is, numbers above 1,000 with one decimal if they are not whole."""
+    return value if isinstance(value, str) else figure(value, decimals=1)

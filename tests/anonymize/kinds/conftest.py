@@ -11,7 +11,7 @@ from numpy.random import default_rng
 from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.draw.dcsbm import release_classes
 from coterie.data import Graph
-from coterie.data.attributes import Attributes
+from coterie.data.node_table import NodeTable
 
 
 class Planted(NamedTuple):
@@ -19,7 +19,7 @@ class Planted(NamedTuple):
 
     graph: Graph
     classes: Classes
-    attributes: Attributes
+    attributes: NodeTable
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +37,14 @@ def planted() -> Planted:
     kept = rng.random(len(u)) < chance
     graph = Graph.from_edges(u[kept], v[kept], n_nodes=n)
     diagnosis = rng.choice(["none", "acute", "chronic"], n, p=[0.7, 0.2, 0.1])
-    table = Attributes.from_columns(
-        graph,
+    table = NodeTable.from_columns(
         range(n),
         {
             "department": [f"d{x}" for x in department],
             "age": age,
             "diagnosis": diagnosis,
         },
-    )
+    ).of_graph(graph)
     return Planted(graph, release_classes(graph, community, 10, 0.85), table)
 
 

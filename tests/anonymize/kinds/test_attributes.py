@@ -25,7 +25,7 @@ from coterie.anonymize.kinds.attributes.model import AttributeModel
 from coterie.anonymize.kinds.network import Network
 from coterie.base.errors import InputError
 from coterie.data import Graph
-from coterie.data.attributes import AttributeKind, Attributes, read_attributes
+from coterie.data.node_table import ColumnKind, NodeTable, read_attributes
 from coterie.kernels.anonymize.attribute_swaps import mixing
 
 GRAPH = Graph.from_edges(["a", "b"], ["b", "c"])
@@ -34,7 +34,7 @@ GRAPH = Graph.from_edges(["a", "b"], ["b", "c"])
 # --- reading ---------------------------------------------------------------------------------
 
 
-def _read(tmp_path: Path, text: str, name: str = "a.csv") -> Attributes:
+def _read(tmp_path: Path, text: str, name: str = "a.csv") -> NodeTable:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     return read_attributes(path, GRAPH)
@@ -47,7 +47,7 @@ def test_rows_come_in_the_order_of_the_nodes(tmp_path: Path, separator: str) -> 
     assert table.names == ["team", "age"]
     assert table["team"].values.tolist() == ["y", "x", "x"]
     assert table["age"].values.tolist() == [30, 30, 40]
-    assert [c.kind for c in table.columns] == [AttributeKind.categorical, AttributeKind.ordinal]
+    assert [c.kind for c in table.columns] == [ColumnKind.categorical, ColumnKind.ordinal]
 
 
 def test_parquet_pandas_and_networkx_give_the_same_table(tmp_path: Path) -> None:
@@ -58,9 +58,9 @@ def test_parquet_pandas_and_networkx_give_the_same_table(tmp_path: Path) -> None
         network.add_node(row["node"], team=row["team"], age=row["age"])
     for table in (
         read_attributes(tmp_path / "a.parquet", GRAPH),
-        Attributes.from_pandas(GRAPH, frame, "node"),
-        Attributes.from_pandas(GRAPH, frame.set_index("node")),
-        Attributes.from_networkx(GRAPH, network),
+        NodeTable.from_pandas(frame, "node").of_graph(GRAPH),
+        NodeTable.from_pandas(frame.set_index("node")).of_graph(GRAPH),
+        NodeTable.from_networkx(network).of_graph(GRAPH),
     ):
         assert table["team"].values.tolist() == ["y", "x", "x"]
         assert table["age"].values.tolist() == [2, 3, 1]
@@ -70,13 +70,13 @@ def test_parquet_pandas_and_networkx_give_the_same_table(tmp_path: Path) -> None
     ("text", "problem"),
     [
         ("node,x\na,1\nb,1\nc,1\nd,1\n", "line 5: node d is not in the graph"),
-        ("node,x\na,1\nb,1\nb,1\n", "line 4: node b has two rows"),
+        ("node,x\na,1\nb,1\nb,1\n", "line 4: the id b has two rows"),
         ("node,x\na,1\nb,1\n", "1 nodes of the graph have no row, for example c"),
         ("node,x\na,1\nb,\nc,1\n", "line 3: the value of 'x' is missing"),
-        ("node,x\na,1\nb\nc,1\n", "line 3: the row has 1 fields, the header 2"),
+        ("node,x\na,1\nb\nc,1\n", "line 3: 1 fields where the first row has 2"),
         ("node,x\na,2020-01-02\nb,2021-05-06\nc,2021-05-06\n", "holds dates"),
         ("node\na\nb\nc\n", "the table has one column"),
-        ("", "the file is empty"),
+        ("", "has no rows"),
     ],
 )
 def test_bad_tables_are_refused_with_place_and_remedy(
@@ -93,12 +93,12 @@ def test_identifiers_and_free_text_are_refused_by_name() -> None:
     nodes = range(40)
     badge = [f"X{i:04d}" for i in nodes]
     with pytest.raises(InputError, match="'badge' identifies people: every person has"):
-        Attributes.from_columns(graph, nodes, {"badge": badge})
+        NodeTable.from_columns(nodes, {"badge": badge}).of_graph(graph)
     with pytest.raises(InputError, match="'number' identifies people"):
-        Attributes.from_columns(graph, nodes, {"number": list(range(1000, 1040))})
+        NodeTable.from_columns(nodes, {"number": list(range(1000, 1040))}).of_graph(graph)
     text = [f"this is a long remark about person {i // 2}" for i in nodes]
     with pytest.raises(InputError, match="'remark' holds free text"):
-        Attributes.from_columns(graph, nodes, {"remark": text})
+        NodeTable.from_columns(nodes, {"remark": text}).of_graph(graph)
 
 
 # --- coding ----------------------------------------------------------------------------------
@@ -112,7 +112,9 @@ def test_every_code_stands_for_enough_people(
     n = len(values)
     graph = Graph.from_edges(range(n - 1), range(1, n))
     column = [f"c{v // 8}" if categories else v for v in values]
-    coded = code_attributes(Attributes.from_columns(graph, range(n), {"x": column}), min_size)
+    coded = code_attributes(
+        NodeTable.from_columns(range(n), {"x": column}).of_graph(graph), min_size
+    )
     counts = np.bincount(coded.codes[:, 0], minlength=coded.columns[0].n_codes)
     assert counts.min() >= min_size
     drawn = coded.table(coded.codes, default_rng(0))["x"].values
@@ -128,7 +130,7 @@ def test_measured_numbers_keep_the_mean_of_their_range() -> None:
     rng = default_rng(0)
     values = rng.lognormal(3, 1, 2000)
     graph = Graph.from_edges(range(1999), range(1, 2000))
-    coded = code_attributes(Attributes.from_columns(graph, range(2000), {"x": values}), 10)
+    coded = code_attributes(NodeTable.from_columns(range(2000), {"x": values}).of_graph(graph), 10)
     drawn = coded.table(coded.codes, rng)["x"].values
     assert abs(drawn.mean() / values.mean() - 1) < 0.05
     assert not np.isin(drawn, values).any()  # nobody's own number

@@ -16,7 +16,7 @@ from coterie.anonymize.kinds.network_attack import attack_naive_copy, attack_net
 from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack, SensitiveRisk
 from coterie.base.errors import InputError
 from coterie.data import Graph
-from coterie.data.attributes import Attributes
+from coterie.data.node_table import NodeTable
 
 
 @pytest.mark.parametrize("known", ["attributes", "directions", "weights"])
@@ -46,15 +46,14 @@ def test_who_knows_everything_finds_no_more_than_the_classes_allow(
 
 
 @pytest.fixture(scope="module")
-def small() -> tuple[Graph, Attributes]:
+def small() -> tuple[Graph, NodeTable]:
     rng = default_rng(0)
     u, v = rng.integers(0, 200, (2, 900))
     graph = Graph.from_edges(u, v, n_nodes=200)
-    table = Attributes.from_columns(
-        graph,
+    table = NodeTable.from_columns(
         range(200),
         {"team": [f"t{i % 3}" for i in range(200)], "ill": (rng.random(200) < 0.3).astype(int)},
-    )
+    ).of_graph(graph)
     return graph, table
 
 
@@ -162,7 +161,7 @@ def test_a_graph_of_another_kind_is_refused(objective: str, graph: Graph, proble
 
 def test_a_constant_or_unknown_sensitive_column_is_refused(small) -> None:
     graph, table = small
-    constant = Attributes.from_columns(graph, range(200), {"x": ["same"] * 200})
+    constant = NodeTable.from_columns(range(200), {"x": ["same"] * 200}).of_graph(graph)
     with pytest.raises(InputError, match="'x' has a single value"):
         _anonymizer(sensitive=["x"]).release(graph, attributes=constant)
     with pytest.raises(InputError, match="no column 'y'"):

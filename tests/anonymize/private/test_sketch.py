@@ -81,7 +81,7 @@ def test_force_allows_a_large_epsilon() -> None:
         ([0, "1", 2], "neither all integers nor all text"),
         (2.5, "is 2.5"),
         (None, "is None"),
-        ("missing.txt", "cannot be read"),
+        ("missing.txt", "no such file"),
     ],
 )
 def test_a_bad_node_list_costs_nothing(made, tmp_path: Path, nodes, message: str) -> None:

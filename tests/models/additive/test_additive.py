@@ -971,15 +971,18 @@ def test_scale_with_many_values_is_binned() -> None:
 @pytest.mark.parametrize(
     ("given", "what"),
     [
-        ({"n_partitions": 0}, "n_partitions=0"),
-        ({"n_groups": (0, 3)}, r"n_groups\[0\]=0"),
-        ({"n_styles": 300}, "n_styles=300"),
+        (
+            {"n_partitions": 0},
+            "invalid n_partitions: 0; give an integer of at least 1 and at most 1000",
+        ),
+        ({"n_groups": (0, 3)}, r"invalid n_groups: \(0, 3\)"),
+        ({"n_styles": 300}, "invalid n_styles: 300"),
         ({"burn_in": 50}, r"burn_in \(50\) must be less than n_sweeps \(40\)"),
-        ({"burn_in": -1}, "invalid burn_in=-1"),
-        ({"n_chains": 0}, "invalid n_chains=0"),
-        ({"n_sweeps": "many"}, "invalid n_sweeps='many'"),
-        ({"negatives_per_rating": -0.5}, "negatives_per_rating=-0.5 is negative"),
-        ({"presence": -1.0}, "negative"),
+        ({"burn_in": -1}, "invalid burn_in: -1"),
+        ({"n_chains": 0}, "invalid n_chains: 0"),
+        ({"n_sweeps": "many"}, "invalid n_sweeps: 'many'; give an integer of at least 1, or"),
+        ({"negatives_per_rating": -0.5}, "invalid negatives_per_rating: -0.5"),
+        ({"presence": -1.0}, "invalid presence: -1.0; give a number of at least 0"),
         ({"rng": -1}, "-1"),
     ],
 )

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests import reference
 
 import coterie as ct
-from coterie.data.features import FeatureColumn
 from coterie.models.additive.cold_start import choose_ridge, expansion_of, node_weights
+from coterie.models.additive.feature_encoding import FeatureColumn
 
 PENALTIES = (1.0, 16.0, np.inf)
 POWERS = (0.0, 1.0)
@@ -93,7 +93,7 @@ class Table:
         self.train = np.flatnonzero(~held_out[v])
         self.u, self.v, self.stars = u, v, stars
         columns = {"kind": np.array(["a", "b", "c"])[self.kind], "year": year}
-        self.items = ct.FeatureTable.from_columns(np.arange(m), columns)
+        self.items = ct.NodeTable.from_columns(np.arange(m), columns)
 
     def errors(self) -> tuple[float, float, ct.Recommender]:
         """Return the RMSE of new items by features, and by the user's offset alone."""
@@ -133,9 +133,9 @@ def test_a_node_without_ratings_is_explained_by_features_and_placed_by_its_first
     total = sum(term.share for term in why.contributions)
     assert total == pytest.approx(rec.predict([5], [item])[0], abs=1e-9)
     number = int(rec.items_.numbers([item])[0])
-    assert rec.adapter_.item_side.is_cold(number)
+    assert rec.predictor_.item_side.is_cold(number)
     before = rec.predict([5], [item])[0]
     rated = ct.Ratings.from_arrays(np.arange(20, 60), np.full(40, item), np.ones(40))
     rec.fold_in(rated)
-    assert not rec.adapter_.item_side.is_cold(number)
+    assert not rec.predictor_.item_side.is_cold(number)
     assert rec.predict([5], [item])[0] < before - 0.3

@@ -34,7 +34,7 @@ CASES = {
     "exact": (RATINGS, lambda: ct.MMSBM(n_groups=3, max_iter=30, n_init=3, tol=0, rng=5)),
     "monte-carlo": (
         RATINGS,
-        lambda: ct.MCMMSBM(n_groups=3, samples=5, max_iter=30, n_init=3, tol=0, rng=5),
+        lambda: ct.MCMMSBM(n_groups=3, n_samples=5, max_iter=30, n_init=3, tol=0, rng=5),
     ),
     "held out": (
         RATINGS,
@@ -47,7 +47,7 @@ CASES = {
     "sampled graph": (
         GRAPH,
         lambda: ct.MCMMSBM(
-            n_groups=2, samples=5, absent="sampled", max_iter=30, n_init=3, tol=0, rng=5
+            n_groups=2, n_samples=5, absent="sampled", max_iter=30, n_init=3, tol=0, rng=5
         ),
     ),
 }

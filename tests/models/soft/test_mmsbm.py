@@ -15,7 +15,7 @@ from coterie.models.soft.em import has_converged
 
 MODELS = [
     pytest.param(lambda **given: ct.MMSBM(**given), id="exact"),
-    pytest.param(lambda **given: ct.MCMMSBM(samples=8, **given), id="monte-carlo"),
+    pytest.param(lambda **given: ct.MCMMSBM(n_samples=8, **given), id="monte-carlo"),
 ]
 
 
@@ -220,7 +220,7 @@ def test_ctrl_c_keeps_the_best_state_so_far(make, planted):
 
 
 def test_monte_carlo_result_is_the_best_state_with_its_exact_entropy(planted):
-    model = ct.MCMMSBM(n_groups=3, samples=3, max_iter=60, tol=0, rng=0).fit(planted[0])
+    model = ct.MCMMSBM(n_groups=3, n_samples=3, max_iter=60, tol=0, rng=0).fit(planted[0])
     entropies = [i.entropy for i in model.history_]
     assert (np.diff(entropies) > 0).any()  # the sampled update is noisy
     assert model.entropy_ <= min(entropies)
@@ -262,8 +262,8 @@ def test_invalid_data_are_rejected():
         ct.MMSBM(n_groups=2).fit(empty)
     with pytest.raises(InputError, match="list cannot be fitted"):
         ct.MMSBM(n_groups=2).fit([[1, 2, 3]])
-    with pytest.raises(InputError, match="samples"):
-        ct.MCMMSBM(n_groups=2, samples=0).fit(Ratings.from_arrays([0], [0], [1]))
+    with pytest.raises(InputError, match="invalid n_samples: 0"):
+        ct.MCMMSBM(n_groups=2, n_samples=0).fit(Ratings.from_arrays([0], [0], [1]))
     with pytest.raises(InputError, match="nan"):
         Ratings.from_arrays([0], [0], [float("nan")])
     broken = Ratings.from_arrays([0], [0], [1.0])
@@ -273,7 +273,7 @@ def test_invalid_data_are_rejected():
     graph = Graph.from_edges([0], [1])
     with pytest.raises(InputError, match="share one set"):
         ct.MMSBM(n_groups=(1, 2)).fit(graph)
-    with pytest.raises(InputError, match="absent='some'"):
+    with pytest.raises(InputError, match="invalid absent: 'some'; give one of auto, exact"):
         ct.MMSBM(n_groups=1, absent="some").fit(graph)
     with pytest.raises(InputError, match="looks the same"):
         ct.MMSBM(n_groups=1, absent="ignored").fit(graph)

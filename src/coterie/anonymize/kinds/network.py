@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coterie.data import Graph
-from coterie.data.attributes import Attributes
+from coterie.data.node_table import NodeTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,7 +15,7 @@ class Network:
     """A graph, possibly directed or weighted, and the attributes of its nodes."""
 
     graph: Graph
-    attributes: Attributes | None = None
+    attributes: NodeTable | None = None
     codes: np.ndarray | None = None  # int32[n, columns]: what a drawn table was made from
 
     def renumbered(self, identity: np.ndarray) -> Network:

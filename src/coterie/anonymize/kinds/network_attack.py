@@ -15,7 +15,7 @@ from numpy.random import Generator
 from coterie.anonymize.kinds.directions import in_degrees
 from coterie.anonymize.kinds.network import Network, skeleton_of
 from coterie.anonymize.kinds.weights import strengths
-from coterie.data.attributes import AttributeKind, Attributes
+from coterie.data.node_table import ColumnKind, NodeTable
 
 _MOST_GUESSES = 20_000
 _ATTRIBUTE_WEIGHT = 2.0  # one standard deviation, or another category; a factor e of degrees is 1
@@ -78,7 +78,7 @@ def attack_naive_copy(original: Network, label: np.ndarray, rng: Generator) -> N
     return attack_network(original, original.renumbered(identity), identity, label, rng)
 
 
-def _features(network: Network, scale: Attributes | None) -> np.ndarray:
+def _features(network: Network, scale: NodeTable | None) -> np.ndarray:
     """Return a vector per node; attributes are measured on the scale of the original."""
     graph = network.graph
     skeleton = skeleton_of(graph)
@@ -97,10 +97,10 @@ def _features(network: Network, scale: Attributes | None) -> np.ndarray:
 
 
 def _attribute_features(
-    kind: AttributeKind, known: np.ndarray, table: Attributes, name: str
+    kind: ColumnKind, known: np.ndarray, table: NodeTable, name: str
 ) -> list[np.ndarray]:
     values = table[name].values
-    if kind is AttributeKind.categorical:
+    if kind is ColumnKind.categorical:
         text = values.astype(str)
         return [
             _ATTRIBUTE_WEIGHT / np.sqrt(2) * (text == category)

@@ -9,16 +9,16 @@ from coterie.anonymize.published_graph import PublishedGraph
 
 SIDE_NAMES = ("first", "second")
 
-NodeTable = dict[str, np.ndarray]
+PublishedColumns = dict[str, np.ndarray]
 
 
 def published_node_tables(
     networks: list[Network], releases: list[PublishedGraph], sides: np.ndarray | None
-) -> list[NodeTable]:
+) -> list[PublishedColumns]:
     """Return one table per draw: node, side and attributes; empty if there is nothing to say."""
     tables = []
     for network, (_, identity) in zip(networks, releases, strict=True):
-        table: NodeTable = {}
+        table: PublishedColumns = {}
         if sides is not None:
             there = np.empty(len(sides), np.int64)
             there[identity] = sides

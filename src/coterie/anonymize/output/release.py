@@ -10,7 +10,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from coterie.anonymize.kinds.node_table import NodeTable
+from coterie.anonymize.kinds.node_table import PublishedColumns
 from coterie.anonymize.kinds.outcome import KindOutcome
 from coterie.anonymize.ledger import Ledger, LedgerEntry
 from coterie.anonymize.output.audit import AuditRecord, Publication, written_audit
@@ -120,7 +120,7 @@ class Release:
     ledger_entry: LedgerEntry | None = field(repr=False, default=None)
     owner_summary: OwnerSummary | None = field(repr=False, default=None)
     kind: KindOutcome | None = field(repr=False, default=None)
-    node_tables: list[NodeTable] = field(repr=False, default_factory=list)
+    node_tables: list[PublishedColumns] = field(repr=False, default_factory=list)
 
     @property
     def graph(self) -> Graph | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.data import Graph
-from coterie.data.ids import as_ids, written_integer
+from coterie.data.ids import IdLookup, as_ids, ids_from_text
+from coterie.data.table import read_id_list
+from coterie.data.text_layout import id_column
 
 NodeList = int | str | os.PathLike[str] | Iterable[Any]
 
@@ -19,8 +20,8 @@ NodeList = int | str | os.PathLike[str] | Iterable[Any]
 def declared_ids(nodes: NodeList) -> np.ndarray:
     """Return the ids of the declared nodes, in their order (int64 or str objects).
 
-    A number n stands for 0..n-1; a path is a file with one id per line, where empty lines and
-    lines that begin with # are skipped; anything else is a sequence of ids.
+    A number n stands for 0..n-1; a path is a file with one id per line, or a table with a column
+    of ids; anything else is a sequence of ids.
 
     >>> declared_ids(3), declared_ids(["ann", "bob"])
     (array([0, 1, 2]), array(['ann', 'bob'], dtype=object))
@@ -52,25 +53,13 @@ def declared_ids(nodes: NodeList) -> np.ndarray:
 
 
 def _read_ids(path: str | os.PathLike[str]) -> np.ndarray:
-    """Return the ids of a file: integers if every one reads back the same, else text."""
-    try:
-        rows = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"is not UTF-8 text ({error.reason})", path=path, remedy="save it as UTF-8"
-        ) from error
-    kept = [(row.strip(), line) for line, row in enumerate(rows, 1)]
-    kept = [(row, line) for row, line in kept if row and not row.startswith("#")]
-    names = [row for row, _ in kept]
-    lines = [line for _, line in kept]
-    try:
-        ids = np.array([written_integer(name) for name in names], np.int64)
-    except ValueError:
-        ids = np.empty(len(names), object)
-        ids[:] = names
-    _require_distinct(ids, path, lines)
+    """Return the ids of a file: integers if every one reads back the same, else text.
+
+    A first line that is a usual name of a column of ids, such as node, is a header.
+    """
+    table = read_id_list(path, lambda text: id_column([text]) is not None)
+    ids = ids_from_text([id_ for (id_,) in table.rows])
+    _require_distinct(ids, path, table.lines)
     return ids
 
 
@@ -108,7 +97,8 @@ def on_node_list(graph: Graph, ids: np.ndarray) -> Graph:
     if np.array_equal(graph.ids, ids):
         _require_simple(graph)
         return graph
-    place = _places(graph.ids, ids)
+    # "7" in the list and 7 in the graph are the same node, as a file would have it
+    place = IdLookup(ids).numbers(graph.ids)
     outside = np.flatnonzero((place < 0) & (graph.degrees > 0))
     if len(outside):
         who = (
@@ -140,14 +130,3 @@ def _require_simple(graph: Graph) -> None:
             "the graph has self-loops, repeated edges, or edges in one row only",
             remedy="build it with `Graph.from_edges`, which removes them",
         )
-
-
-def _places(wanted: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """Return the place of each wanted id in the list, -1 if it is not there (int64)."""
-    if wanted.dtype.kind == "i" and ids.dtype.kind == "i":
-        order = np.argsort(ids, kind="stable")
-        slot = np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)
-        return np.where(ids[order[slot]] == wanted, order[slot], -1)
-    # "7" in the list and 7 in the graph are the same node, as a file would have it
-    table = {str(id_): place for place, id_ in enumerate(ids.tolist())}
-    return np.array([table.get(str(id_), -1) for id_ in wanted.tolist()], np.int64)

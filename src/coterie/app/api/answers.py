@@ -75,7 +75,7 @@ def recommendations(
         *request.exclude,
     ]
     return {
-        "items": [{"item": item, "rating": rating} for item, rating in found],
+        "items": [{"item": item, "rating": rating} for item, _, rating in found],
         "unseen": not _has_ratings(who),
         "unknown_items": _unknown(recommender, named),
     }

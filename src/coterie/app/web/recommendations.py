@@ -102,7 +102,7 @@ def _popular(
 def _list(recommender: Recommender, user: Any, titles: Mapping[Any, str]) -> list[JsonObject]:
     """Return the best items of a user, each with an explanation."""
     rows: list[JsonObject] = []
-    for item, rating in recommender.recommend(user, _SHOWN):
+    for item, _, rating in recommender.recommend(user, _SHOWN):
         words = recommender.explain(user, item).words(titles)[1:]
         rows.append(
             {

@@ -31,6 +31,7 @@ from coterie.cli.recommend.options import (
     UserFeaturesOption,
     load_features,
     make_estimator,
+    say_coverage,
 )
 from coterie.cli.session import Session, command
 
@@ -131,7 +132,6 @@ def run(
     Example: coterie recommend evaluate ratings.csv --folds 5 --report report.html
     """
     from coterie.cli.input_options import load_ratings
-    from coterie.cli.recommend.title_coverage import say_coverage
     from coterie.data.titles import read_titles
     from coterie.recommend.evaluation import Evaluation, evaluate, evaluate_split
 

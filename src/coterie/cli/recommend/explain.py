@@ -13,6 +13,7 @@ from coterie.cli.recommend.options import (
     check_known,
     id_as_in_data,
     load_model,
+    say_coverage,
 )
 from coterie.cli.session import Session, command
 
@@ -34,7 +35,6 @@ def run(
     """
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
-    from coterie.cli.recommend.title_coverage import say_coverage
     from coterie.data.titles import Titles, read_titles
     from coterie.recommend.explanation import group_labels
 

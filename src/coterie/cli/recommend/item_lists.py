@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from pathlib import Path
 from typing import Any
 
 from coterie.base.errors import InputError
 from coterie.cli.session import Session
-from coterie.data.titles import is_id_name, read_text_table
-from coterie.recommend.id_lookup import IdLookup
+from coterie.data.ids import IdLookup
+from coterie.data.table import ReadOptions, read_id_list, read_table
+from coterie.data.text_layout import id_column
 
 _CONDITION = re.compile(r"(?P<column>.+?)\s*(?P<sign>!=|>=|<=|=)\s*(?P<value>.*)", re.DOTALL)
-_SEPARATORS = ("\t", ";", ",", "::")  # | separates the values of a cell
 
 
 def read_ids(path: Path, known: IdLookup) -> list[str]:
-    """Return the ids of a file, one per line; blank lines and comments (#) do not count.
+    """Return the ids of a file, one per line, or the column of ids of a table.
 
     A header is left out: a first line that the model does not know, and that is the name of a
     column of ids or, where the ids of the model are integers, not an integer.
     """
-    lines = [line.strip() for line in read_text_table(path).splitlines()]
-    ids = [line for line in lines if line and not line.startswith("#")]
-    if ids and known.numbers(ids[:1])[0] < 0 and _is_header(ids[0], known):
-        ids = ids[1:]
+
+    def is_header(text: str) -> bool:
+        if known.numbers([text])[0] >= 0:
+            return False
+        integers = known.ids.dtype.kind in "iu" and not text.removeprefix("-").isdecimal()
+        return integers or id_column([text]) is not None
+
+    ids = [str(id_) for (id_,) in read_id_list(path, is_header).rows]
     if not ids:
         raise InputError("lists no ids", path=path, remedy="write one id per line")
     return ids
-
-
-def _is_header(line: str, known: IdLookup) -> bool:
-    integers = known.ids.dtype.kind in "iu" and not line.removeprefix("-").isdecimal()
-    return integers or is_id_name(line)
 
 
 def items_to_exclude(session: Session, path: Path | None, known: IdLookup) -> list[str] | None:
@@ -91,27 +88,18 @@ def allowed_items(
 
 def items_with(path: Path, conditions: list[str]) -> list[str]:
     """Return the ids of the items whose features satisfy all conditions."""
-    text = read_text_table(path)
-    first = text.splitlines()[0] if text.strip() else ""
-    separator = next((mark for mark in _SEPARATORS if mark in first), "|")
-    if separator == "::":
-        rows = [line.split("::") for line in text.splitlines() if line.strip()]
-    else:
-        rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
-    header = [name.strip() for name in rows[0]] if rows else []
-    tests = [_parsed(condition, header, path) for condition in conditions]
-    found = []
-    for number, row in enumerate(rows[1:], 2):
-        if len(row) != len(header):
-            raise InputError(
-                f"{len(row)} fields, but the header has {len(header)}", path=path, line=number
-            )
-        if all(_holds(row[place], sign, value) for place, sign, value in tests):
-            found.append(row[0].strip())
-    return found
+    table = read_table(path, ReadOptions(header=True))
+    columns = table.columns()
+    tests = [_parsed(condition, list(columns), path) for condition in conditions]
+    ids = columns[list(columns)[id_column(table.header or []) or 0]]
+    return [
+        str(id_).strip()
+        for row, id_ in enumerate(ids)
+        if all(_holds(str(columns[name][row]), sign, value) for name, sign, value in tests)
+    ]
 
 
-def _parsed(condition: str, header: list[str], path: Path) -> tuple[int, str, str]:
+def _parsed(condition: str, header: list[str], path: Path) -> tuple[str, str, str]:
     """Return column, sign and value of a condition."""
     match = _CONDITION.fullmatch(condition.strip())
     if match is None:
@@ -126,7 +114,7 @@ def _parsed(condition: str, header: list[str], path: Path) -> tuple[int, str, st
         )
     if sign in (">=", "<=") and _number(value) is None:
         raise InputError(f"{value!r} in {condition!r} is not a number")
-    return header.index(column), sign, value
+    return column, sign, value
 
 
 def _holds(cell: str, sign: str, value: str) -> bool:

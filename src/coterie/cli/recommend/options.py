@@ -14,9 +14,12 @@ from coterie.cli.input_options import parse_groups
 from coterie.cli.session import Session
 
 if TYPE_CHECKING:
-    from coterie.data.features import FeatureTable
+    import numpy as np
+
+    from coterie.data.ids import IdLookup
+    from coterie.data.node_table import NodeTable
+    from coterie.data.titles import Titles
     from coterie.models.base import Estimator
-    from coterie.recommend.id_lookup import IdLookup
     from coterie.recommend.recommender import Recommender
 
 
@@ -169,9 +172,9 @@ def make_estimator(
 
 def load_features(
     session: Session, model: ModelName, user_features: Path | None, item_features: Path | None
-) -> dict[str, FeatureTable]:
+) -> dict[str, NodeTable]:
     """Read the feature tables that were given, and say how each column was read."""
-    from coterie.data.features import read_features
+    from coterie.data.node_table import read_features
 
     found = {}
     for name, file in (("user_features", user_features), ("item_features", item_features)):
@@ -218,3 +221,15 @@ def item_row(item: Any, titles: dict[Any, str], **figures: float) -> JsonObject:
     """Return one row of JSON about an item, with its title if it has one."""
     title = titles.get(item)
     return {"item": item, **figures, **({"title": title} if title else {})}
+
+
+def say_coverage(session: Session, titles: Titles, path: Path | None, items: np.ndarray) -> None:
+    """Say how many of a model's items have no title; nothing if all of them have one."""
+    if path is None:
+        return
+    found = sum(str(item) in titles for item in items.tolist())
+    if found < len(items):
+        session.say(
+            f"{path}: {found:,} of the {len(items):,} items of the model have a title",
+            important=found == 0,
+        )

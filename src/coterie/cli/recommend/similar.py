@@ -16,6 +16,7 @@ from coterie.cli.recommend.options import (
     id_as_in_data,
     item_row,
     load_model,
+    say_coverage,
 )
 from coterie.cli.session import Session, command
 
@@ -43,7 +44,6 @@ def run(
     from rich.table import Table
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
-    from coterie.cli.recommend.title_coverage import say_coverage
     from coterie.data.titles import Titles, read_titles
 
     if (item is None) == (user is None):

@@ -20,6 +20,7 @@ from coterie.cli.recommend.options import (
     id_as_in_data,
     item_row,
     load_model,
+    say_coverage,
 )
 from coterie.cli.session import Session, command, stopwatch
 
@@ -119,7 +120,6 @@ def run(
     Example: coterie recommend top films.model --user 42 -n 5
     """
     from coterie.cli.recommend.item_lists import allowed_items, items_to_exclude
-    from coterie.cli.recommend.title_coverage import say_coverage
     from coterie.data.titles import Titles, read_titles
 
     if users is not None:

@@ -3,7 +3,3 @@
 How a fit runs: `estimator.AdditiveBlockModel.fit` → `validation` (checks, number of chains and
 sweeps) → `chain_allocation` (which data each chain uses) → `sampling` (the chains) → samples.
 """
-
-from coterie.models.additive.estimator import AdditiveBlockModel
-
-__all__ = ["AdditiveBlockModel"]

@@ -14,8 +14,8 @@ from coterie.kernels.additive.factors import FactorSide, factor_posterior
 from coterie.kernels.additive.predict import Samples
 from coterie.kernels.additive.sweep import Edges
 from coterie.models.additive.node_features import NodeFeatures, node_features
+from coterie.models.additive.rating_scale import FAR
 
-FAR = 40.0  # the outer cutpoints, which stand for infinity
 _STYLES_FROM, _STYLES_EVERY, _EFFECTS_FROM, _CUT_SHRINKAGE = 15, 3, 10, 100.0
 _LINKS_FROM, _SCALES_FROM, _START_FACTOR, _START_PRECISION = 3, 15, 0.1, 10.0
 _POSITION = np.uint32  # of a rating: four billion are more than the memory of any machine holds

@@ -13,7 +13,8 @@ from coterie.base.array_checks import ArrayError, check_array
 from coterie.base.progress import Iteration
 from coterie.kernels.additive.chain import Chain
 from coterie.kernels.additive.predict import Samples
-from coterie.models.additive.chains import FAR, ChainInputs, ChainKind, sample_of
+from coterie.models.additive.chains import ChainInputs, ChainKind, sample_of
+from coterie.models.additive.rating_scale import check_cuts
 
 KIND = "additive block model"
 _LARGE = 1e15  # far above any number of a chain; larger ones would overflow
@@ -79,9 +80,3 @@ def _check_fields(given: NamedTuple, like: NamedTuple, groups: dict[str, int]) -
         check_array(name, array, pattern.dtype, pattern.shape, below=groups.get(name))
         if array.dtype.kind == "f" and array.size and np.abs(array).max() > _LARGE:
             raise ArrayError(f"{name}: a number is larger than {_LARGE:g}")
-
-
-def check_cuts(cuts: np.ndarray) -> None:
-    """Raise ArrayError unless the cutpoints of every style rise between the outer ones."""
-    if np.abs(cuts).max(initial=0.0) > FAR or (np.diff(cuts, axis=-1) < 0).any():
-        raise ArrayError("cuts: the cutpoints do not rise")

@@ -29,8 +29,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
-from coterie.data.features import FeatureColumn
 from coterie.kernels.additive.predict import Samples
+from coterie.models.additive.feature_encoding import FeatureColumn
 
 _POWERS = (0.0, 0.5, 1.0)  # of the number of ratings: the weight of a node
 _PENALTIES = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, np.inf)

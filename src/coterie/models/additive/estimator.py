@@ -12,7 +12,7 @@ from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Ratings
-from coterie.data.features import FeatureEncoding, FeatureTable
+from coterie.data.node_table import NodeTable
 from coterie.engine import Engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.resolve import running_engine
@@ -29,16 +29,30 @@ from coterie.models.additive.chains import (
 )
 from coterie.models.additive.checkpoint import KIND, AdditiveFitState
 from coterie.models.additive.cold_start import ColdStart, with_cold_nodes
+from coterie.models.additive.feature_encoding import FeatureEncoding
 from coterie.models.additive.node_features import NodeFeatures
 from coterie.models.additive.predict import own_level_probabilities, pair_distributions
+from coterie.models.additive.predictor import AdditivePredictor
 from coterie.models.additive.rating_scale import RatingScale
 from coterie.models.additive.sampling import sample_chains
+from coterie.models.additive.side_information import SideInformation
 from coterie.models.additive.validation import check, factor_count, group_counts, sampling_plan
-from coterie.models.base import Estimator
 from coterie.models.data_digest import digest
+from coterie.models.declaration import (
+    SEED,
+    Ability,
+    DataKind,
+    Declaration,
+    Flag,
+    Integer,
+    OrAuto,
+    Pair,
+    Real,
+)
+from coterie.models.rating_model import RatingModel
 
 
-class AdditiveBlockModel(Estimator):
+class AdditiveBlockModel(RatingModel):
     """Additive block model of ratings, sampled by Markov chains.
 
     There are several partitions; in each of them every user and every item belongs to one group.
@@ -171,6 +185,48 @@ class AdditiveBlockModel(Estimator):
     user_cold_start_: ColdStart | None
     item_cold_start_: ColdStart | None
 
+    declaration = Declaration(
+        name="best",
+        assumptions={
+            DataKind.RATINGS: "A rating is a sum of small effects, one per table of user groups by "
+            "item groups, plus noise; pairs without a rating carry no information.",
+        },
+        parameters={
+            "n_partitions": Integer(1, 1000),
+            "n_groups": Pair(Integer(1, 255)),
+            "n_factors": OrAuto(Integer(0, 256)),
+            "n_styles": Integer(1, 255),
+            "n_chains": OrAuto(Integer(1)),
+            "burn_in": OrAuto(Integer(0)),
+            "n_sweeps": OrAuto(Integer(1)),
+            "keep_every": Integer(1, 10**6),
+            "presence": Real(least=0),
+            "negatives_per_rating": Real(least=0),
+            "pilot": Flag(),
+            "rng": SEED,
+        },
+        abilities=frozenset(
+            {
+                Ability.PREDICT,
+                Ability.SAMPLE,
+                Ability.CHECKPOINT,
+                Ability.CLUSTER,
+                Ability.FEATURES,
+                Ability.NEGATIVES,
+            }
+        ),
+        option_names={
+            "n_groups": "groups",
+            "n_sweeps": "iterations",
+            "n_chains": "runs",
+            "negatives_per_rating": "negatives_per_rating",
+        },
+        renamed={
+            "absent_ratio": "negatives_per_rating",
+            "absent_share": "negatives_per_rating",
+        },
+    )
+
     def __init__(
         self,
         n_partitions: int = 5,
@@ -206,8 +262,8 @@ class AdditiveBlockModel(Estimator):
         engine: str | Engine = "local",
         callback: Callback = silent,
         *,
-        user_features: FeatureTable | None = None,
-        item_features: FeatureTable | None = None,
+        user_features: NodeTable | None = None,
+        item_features: NodeTable | None = None,
         checkpoint: str | PathLike[str] | None = None,
         checkpoint_every: int = 1,
         resume: bool = False,
@@ -225,7 +281,7 @@ class AdditiveBlockModel(Estimator):
             `LocalEngine` or `DaskEngine`.
         callback : callable, optional
             Called with a `Progress` after every round of `keep_every` sweeps.
-        user_features, item_features : FeatureTable, optional
+        user_features, item_features : NodeTable, optional
             Side information about users and items, such as age or genres. Offsets and factors are
             regressed on it, so that users and items with few or no ratings are predicted from it.
         checkpoint : str or path-like, optional
@@ -296,6 +352,32 @@ class AdditiveBlockModel(Estimator):
         few = Ratings.from_arrays([0, 1], [0, 1], [1.0, 2.0])
         AdditiveBlockModel(n_chains=1, n_sweeps=16, rng=0).fit(few, engine)
 
+    def predictor(self, ratings: Ratings) -> AdditivePredictor:
+        """Return what the model has learned, as a Recommender uses it.
+
+        Parameters
+        ----------
+        ratings : Ratings
+            The ratings that it was fitted to.
+
+        Returns
+        -------
+        AdditivePredictor
+            The samples of all chains, and the features of users and items.
+        """
+        features = self.features_
+        return AdditivePredictor.of_samples(
+            self.scale_,
+            self.samples_,
+            self.chain_of_sample_,
+            SideInformation(
+                features.user_map, self.user_encoding_, self.user_side_, self.user_cold_start_
+            ),
+            SideInformation(
+                features.item_map, self.item_encoding_, self.item_side_, self.item_cold_start_
+            ),
+        )
+
     def predict_proba(
         self, users: object, items: object, *, engine: str | Engine = "local"
     ) -> np.ndarray:
@@ -350,8 +432,8 @@ class AdditiveBlockModel(Estimator):
     def _chain_inputs(
         self,
         ratings: Ratings,
-        user_features: FeatureTable | None,
-        item_features: FeatureTable | None,
+        user_features: NodeTable | None,
+        item_features: NodeTable | None,
     ) -> ChainInputs:
         """Return the inputs that all chains share: sizes, ratings, features, use of presence."""
         self.user_encoding_ = FeatureEncoding.of(user_features, ratings.user_ids, "user")

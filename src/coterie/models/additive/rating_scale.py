@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.base.array_checks import ArrayError
 from coterie.base.errors import AssumptionWarning
 from coterie.data import Ratings
 
 MAX_LEVELS = 20
+FAR = 40.0  # the outer cutpoints, which stand for infinity
 _MAX_VALUES = 500  # distinct ratings that the search for the best cuts looks at
 
 
@@ -99,3 +101,9 @@ def cut_into_levels(values: np.ndarray, counts: np.ndarray, n_levels: int) -> np
     for level in range(k, 0, -1):
         cuts.append(int(came_from[level, cuts[-1]]))
     return np.append(starts, len(values))[cuts[::-1]]
+
+
+def check_cuts(cuts: np.ndarray) -> None:
+    """Raise ArrayError unless the cutpoints of every style rise between the outer ones."""
+    if np.abs(cuts).max(initial=0.0) > FAR or (np.diff(cuts, axis=-1) < 0).any():
+        raise ArrayError("cuts: the cutpoints do not rise")

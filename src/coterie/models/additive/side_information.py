@@ -10,9 +10,9 @@ from typing import Self
 import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
-from coterie.data.features import FeatureColumn, FeatureEncoding
 from coterie.data.ratings import NodeRatings
 from coterie.models.additive.cold_start import ColdStart
+from coterie.models.additive.feature_encoding import FeatureColumn, FeatureEncoding
 from coterie.models.additive.node_features import FeatureMap, PresenceBasis
 
 

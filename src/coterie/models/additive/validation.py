@@ -31,28 +31,13 @@ class SamplingPlan(NamedTuple):
 
 def check(model: AdditiveBlockModel, ratings: object) -> None:
     """Raise InputError for invalid parameters or data."""
+    model.check_parameters()
     if not isinstance(ratings, Ratings):
         raise InputError(
             f"a {type(ratings).__name__} cannot be fitted", remedy="give coterie.Ratings"
         )
     if not len(ratings):
         raise InputError("there are no ratings to learn from", remedy="give at least one rating")
-    user_groups, item_groups = group_counts(model)
-    for name, value, maximum in (
-        ("n_partitions", model.n_partitions, 1000),
-        ("n_groups[0]", user_groups, 255),
-        ("n_groups[1]", item_groups, 255),
-        ("n_styles", model.n_styles, 255),
-        ("keep_every", model.keep_every, 10**6),
-    ):
-        if not 1 <= value <= maximum:
-            raise InputError(f"{name}={value} is out of range", remedy=f"use 1 to {maximum}")
-    for name, weight in (
-        ("presence", model.presence),
-        ("negatives_per_rating", model.negatives_per_rating),
-    ):
-        if weight < 0:
-            raise InputError(f"{name}={weight} is negative", remedy="use a number >= 0")
 
 
 def group_counts(model: AdditiveBlockModel) -> tuple[int, int]:
@@ -66,26 +51,23 @@ def factor_count(model: AdditiveBlockModel, n_ratings: int) -> int:
 
     Multiples of eight fill the vector registers.
 
-    >>> from coterie.models.additive import AdditiveBlockModel
+    >>> from coterie.models.additive.estimator import AdditiveBlockModel
     >>> [factor_count(AdditiveBlockModel(), n) for n in (100, 20_000, 100_000, 10**6, 10**7)]
     [8, 8, 16, 64, 32]
     """
     grown = 8 * round(math.sqrt(n_ratings / 1000) / 4)
     most = _MAX_FACTORS if n_ratings <= _LARGE else _MAX_FACTORS_OF_LARGE
     automatic = min(max(grown, _MIN_FACTORS), most)
-    count = _resolved("n_factors", model.n_factors, automatic, least=0)
-    if count > 256:
-        raise InputError(f"n_factors={count} is out of range", remedy="use 0 to 256")
-    return count
+    return _resolved(model.n_factors, automatic)
 
 
 def sampling_plan(model: AdditiveBlockModel, ratings: Ratings) -> SamplingPlan:
     """Resolve "auto" and check the number of chains and sweeps."""
     shrink = math.sqrt(min(1.0, _FULL_WORK_UP_TO / max(len(ratings), 1)))
-    chains = _resolved("n_chains", model.n_chains, _CHAINS, least=1)
+    chains = _resolved(model.n_chains, _CHAINS)
     auto_sweeps = max(_MIN_SWEEPS, round(_SWEEPS * shrink))
-    sweeps = _resolved("n_sweeps", model.n_sweeps, auto_sweeps, least=1)
-    burn_in = _resolved("burn_in", model.burn_in, min(_BURN_IN, sweeps // 3), least=0)
+    sweeps = _resolved(model.n_sweeps, auto_sweeps)
+    burn_in = _resolved(model.burn_in, min(_BURN_IN, sweeps // 3))
     if burn_in >= sweeps:
         raise InputError(
             f"burn_in ({burn_in}) must be less than n_sweeps ({sweeps})",
@@ -99,10 +81,6 @@ def sampling_plan(model: AdditiveBlockModel, ratings: Ratings) -> SamplingPlan:
     return SamplingPlan(chains, burn_in, sweeps, keep_every, tolerance)
 
 
-def _resolved(name: str, given: int | str, automatic: int, *, least: int) -> int:
+def _resolved(given: int | str, automatic: int) -> int:
     """Return `automatic` for "auto", and otherwise the given integer."""
-    if given == "auto":
-        return automatic
-    if isinstance(given, str) or int(given) < least:
-        raise InputError(f"invalid {name}={given!r}", remedy=f'use an integer >= {least} or "auto"')
-    return int(given)
+    return automatic if given == "auto" else int(given)

@@ -23,6 +23,7 @@ from coterie.engine import Engine, LocalEngine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.data_digest import data_digest, digest
+from coterie.models.declaration import Ability, Declaration
 from coterie.models.foreign_data import as_graph, node_names
 from coterie.models.hard.checkpoint import (
     KIND,
@@ -60,11 +61,13 @@ from coterie.models.hard.objectives import (
     objective_for,
 )
 from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.predictor import HardPredictor
 from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult, auto_k, best, paper
 from coterie.models.hard.search.paper import PaperTrace
 from coterie.models.hard.validation import block_counts, check_request, given_labels
 from coterie.models.hard.weight_models import COUNTS, mean_weights, weight_model
+from coterie.models.rating_model import RatingModel
 from coterie.models.smallest_data import smallest_like
 
 _MAY_CHANGE_ON_RESUME = ("max_iter", "tol", "rng")  # the checkpoint stores rng separately
@@ -92,7 +95,7 @@ class _SearchArguments(TypedDict):
     callback: Callback
 
 
-class GeneralizedKMeans(GraphResults):
+class GeneralizedKMeans(GraphResults, RatingModel):
     """Hard clustering of graphs, ratings and points with stochastic block models.
 
     Every node is assigned to exactly one block such that the entropy S, the negative
@@ -257,6 +260,14 @@ class GeneralizedKMeans(GraphResults):
     entropy_: float
     samples_: PosteriorSamples  # set by the command line, for reports
     compared_models_: list[ComparedModel]
+
+    declaration = Declaration(
+        "hard",
+        {},
+        {},
+        frozenset({Ability.PREDICT}),
+        {"n_blocks": "groups", "max_iter": "iterations", "n_init": "runs"},
+    )
 
     def __init__(
         self,
@@ -615,6 +626,21 @@ class GeneralizedKMeans(GraphResults):
         tiny = type(self)(**{**self.get_params(), **_SMALLEST_FIT, "min_block_size": 0})
         tiny.n_blocks = self.n_blocks if self.n_blocks in ("auto", "nested") else 1
         tiny._fit(smallest_like(self._own_kind(data)), engine, silent, None, 10, False)
+
+    def predictor(self, ratings: Ratings) -> HardPredictor:
+        """Return what the model has learned from ratings, as a Recommender uses it.
+
+        Parameters
+        ----------
+        ratings : Ratings
+            The ratings that it was fitted to.
+
+        Returns
+        -------
+        HardPredictor
+            The blocks, and how often each rating occurs in each pair of blocks.
+        """
+        return HardPredictor.of_blocks(self.user_labels_, self.item_labels_, ratings)
 
     def fit_predict(self, data: Graph | Ratings | np.ndarray, **options: Any) -> np.ndarray:
         """Cluster the data and return the labels.

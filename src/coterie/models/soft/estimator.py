@@ -17,15 +17,16 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
-from coterie.models.base import Estimator
 from coterie.models.data_digest import data_digest
 from coterie.models.foreign_data import as_graph
+from coterie.models.rating_model import RatingModel
 from coterie.models.smallest_data import smallest_like
 from coterie.models.soft.checkpoint import KIND, SoftFitState, UnfinishedSoftRun
 from coterie.models.soft.em import WINDOW, EMTrace, StoppingRule, has_converged, run_em
 from coterie.models.soft.graph_problem import GraphSettings
 from coterie.models.soft.hard_start import compile_hard_start, hard_start
 from coterie.models.soft.predict import held_out_entropy
+from coterie.models.soft.predictor import SoftPredictor
 from coterie.models.soft.problems import (
     ProblemSetup,
     absent_mode,
@@ -47,7 +48,7 @@ _SMALLEST_FIT = {"n_groups": 1, "max_iter": 1, "n_init": 1, "init": "random", "r
 Data = Ratings | ShardedRatings | Graph | ShardedGraph
 
 
-class SoftModel(Estimator):
+class SoftModel(RatingModel):
     """Mixed membership by EM. `MMSBM` and `MCMMSBM` document parameters and attributes."""
 
     n_groups: int | tuple[int, int]
@@ -57,7 +58,7 @@ class SoftModel(Estimator):
     n_init: int
     init: Any
     absent: str
-    absent_samples: int
+    n_absent_samples: int
     negatives_per_rating: float
     validation: float
     patience: int
@@ -179,6 +180,26 @@ class SoftModel(Estimator):
         if self.init == "hard" and isinstance(data, Graph | Ratings):
             compile_hard_start(data, engine)
 
+    def predictor(self, ratings: Ratings) -> SoftPredictor:
+        """Return what the model has learned from ratings, as a Recommender uses it.
+
+        Parameters
+        ----------
+        ratings : Ratings
+            The ratings that it was fitted to.
+
+        Returns
+        -------
+        SoftPredictor
+            Memberships and theta of all runs, whose predictions are averaged.
+        """
+        return SoftPredictor.of_runs(self.values_, self.runs_, self.prior)
+
+    @property
+    def fits_rating_shards(self) -> bool:
+        """Whether `fit` learns from ratings in shards without loading all of them."""
+        return not (self.negatives_per_rating or self.validation)
+
     def _seeds(self) -> list[int]:
         """Draw one seed per run, and the seed that chooses the held-out ratings."""
         return [int(seed) for seed in stream_keys(as_generator(self.rng), self.n_init + 1)]
@@ -202,16 +223,15 @@ class SoftModel(Estimator):
 
     def _result_sizes(self, data: Data) -> tuple[tuple[int, int], tuple[int, int], int]:
         """Return the sizes of a result: nodes and groups of both sides, and levels."""
-        groups = self.n_groups if isinstance(self.n_groups, tuple | list) else (self.n_groups,) * 2
+        groups = self.group_pair
         if isinstance(data, Ratings | ShardedRatings):
-            pair = (int(groups[0]), int(groups[1]))
-            return (data.n_users, data.n_items), pair, len(data.values)
+            return (data.n_users, data.n_items), groups, len(data.values)
         values = graph_values(data, self._absent(data))
-        return (data.n_nodes,) * 2, (int(groups[0]),) * 2, len(values)
+        return (data.n_nodes,) * 2, groups, len(values)
 
     def _set_up(self, data: Data, engine: Engine, rng: Generator) -> ProblemSetup:
         """Turn the data into the problem that the EM loop solves."""
-        pair = self._group_pair()
+        pair = self.group_pair
         samples = self._samples_per_observation()
         if isinstance(data, ShardedRatings):
             return set_up_sharded_ratings(data, pair, engine, prior=self.prior, samples=samples)
@@ -225,11 +245,12 @@ class SoftModel(Estimator):
                 negatives_per_rating=self.negatives_per_rating,
                 rng=rng,
             )
-        settings = GraphSettings(self._absent(data), self.absent_samples, samples, self.prior)
+        settings = GraphSettings(self._absent(data), self.n_absent_samples, samples, self.prior)
         return set_up_graph(data, pair[0], engine, settings)
 
-    def _group_pair(self) -> tuple[int, int]:
-        """Return the number of groups of both sides."""
+    @property
+    def group_pair(self) -> tuple[int, int]:
+        """Return the number of groups of both sides; for a graph they are equal."""
         groups = self.n_groups if isinstance(self.n_groups, tuple | list) else (self.n_groups,) * 2
         return int(groups[0]), int(groups[1])
 
@@ -239,7 +260,7 @@ class SoftModel(Estimator):
             return self
         if not isinstance(self.init, str) or self.init != "hard":
             return self.init
-        groups = self._group_pair()
+        groups = self.group_pair
         # Weights of edges alone, or ratings with sampled negatives, are other observations.
         comparable = not self.negatives_per_rating and self._absent(data) != "ignored"
         start = hard_start(data, groups, seed, engine, callback, comparable=comparable)

@@ -1,10 +1,23 @@
-"""MMSBM: mixed membership by exact EM (Algorithm 8 of Prost & Yoon)."""
+"""MMSBM and MCMMSBM: mixed membership by EM, exact or with sampled groups."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from coterie.base.randomness import RandomState
+from coterie.models.declaration import (
+    SEED,
+    Ability,
+    Anything,
+    DataKind,
+    Declaration,
+    Flag,
+    Integer,
+    OneOf,
+    Pair,
+    Real,
+)
 from coterie.models.soft.estimator import SoftModel
 
 
@@ -39,9 +52,9 @@ class MMSBM(SoftModel):
         a fitted soft model of the same shape.
     absent : {"auto", "exact", "sampled", "ignored"}, default="auto"
         Graphs only: how pairs without an edge are used. "exact" visits all of them, "sampled"
-        estimates their sums without bias from `absent_samples` draws per node, "ignored" learns
+        estimates their sums without bias from `n_absent_samples` draws per node, "ignored" learns
         from the weights of edges alone, "auto" is "exact" up to 5,000 nodes and "sampled" above.
-    absent_samples : int, default=100
+    n_absent_samples : int, default=100
         Graphs only: number of draws per node if absent pairs are sampled.
     negatives_per_rating : float, default=0.0
         Ratings only: number of unrated pairs per rating that are used as observations of one more
@@ -122,6 +135,53 @@ class MMSBM(SoftModel):
     True
     """
 
+    declaration = Declaration(
+        name="mmsbm",
+        assumptions={
+            DataKind.GRAPH: "For each pair, a node acts as a member of one of its groups, drawn "
+            "according to its memberships; pairs without an edge count as observations too.",
+            DataKind.RATINGS: "For each rating, user and item act as members of one of their "
+            "groups, drawn according to their memberships; pairs without a rating carry no "
+            "information.",
+        },
+        parameters={
+            "n_groups": Pair(Integer(1)),
+            "max_iter": Integer(0),
+            "tol": Real(least=0),
+            "prior": Real(least=0),
+            "n_init": Integer(1),
+            "init": Anything('"random", "hard", labels, or a fitted clustering'),
+            "absent": OneOf("auto", "exact", "sampled", "ignored"),
+            "n_absent_samples": Integer(1),
+            "negatives_per_rating": Real(least=0),
+            "validation": Real(least=0, below=1),
+            "patience": Integer(1),
+            "warm_start": Flag(),
+            "rng": SEED,
+        },
+        abilities=frozenset(
+            {
+                Ability.PREDICT,
+                Ability.CHECKPOINT,
+                Ability.SHARDS,
+                Ability.CLUSTER,
+                Ability.NEGATIVES,
+            }
+        ),
+        option_names={
+            "n_groups": "groups",
+            "max_iter": "iterations",
+            "n_init": "runs",
+            "prior": "prior",
+            "negatives_per_rating": "negatives_per_rating",
+        },
+        renamed={
+            "absent_samples": "n_absent_samples",
+            "absent_ratio": "negatives_per_rating",
+            "absent_share": "negatives_per_rating",
+        },
+    )
+
     def __init__(
         self,
         n_groups: int | tuple[int, int] = 10,
@@ -132,7 +192,7 @@ class MMSBM(SoftModel):
         n_init: int = 1,
         init: Any = "random",
         absent: str = "auto",
-        absent_samples: int = 100,
+        n_absent_samples: int = 100,
         negatives_per_rating: float = 0.0,
         validation: float = 0.0,
         patience: int = 10,
@@ -146,9 +206,70 @@ class MMSBM(SoftModel):
         self.n_init = n_init
         self.init = init
         self.absent = absent
-        self.absent_samples = absent_samples
+        self.n_absent_samples = n_absent_samples
         self.negatives_per_rating = negatives_per_rating
         self.validation = validation
         self.patience = patience
         self.warm_start = warm_start
         self.rng = rng
+
+
+class MCMMSBM(MMSBM):
+    """Mixed-membership stochastic block model, fitted by Monte Carlo EM.
+
+    The model is that of `MMSBM`. Instead of summing over all pairs of groups, an iteration draws
+    `n_samples` pairs of groups per observation. The expected update equals the exact one up to
+    O(1 / n_samples). Prefer `MMSBM` unless there are many groups: its exact update is usually
+    faster.
+
+    Parameters
+    ----------
+    n_groups : int or (int, int), default=10
+        Number of user groups and of item groups, or one number for both. For a graph, the number
+        of groups of nodes.
+    n_samples : int, default=30
+        Number of draws per observation (s in the paper). More draws make the update more accurate
+        and slower.
+    **options : Any
+        The other parameters of `MMSBM`, with the same defaults. The attributes are the same too.
+
+    See Also
+    --------
+    MMSBM : The same model with the exact update.
+
+    Notes
+    -----
+    An iteration costs O(|X| s) for |X| observations and s draws, plus one exact pass that computes
+    the entropy for `history_`. The result is the state with the lowest exact entropy, because the
+    entropy of a sampled update may also rise.
+
+    References
+    ----------
+    .. [1] F. Prost and J. Yoon, "Parallel Clustering of Graphs for Anonymization and Recommender
+       Systems", Algorithm 3.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> ratings = ct.Ratings.from_arrays([0, 0, 1, 1, 2], [0, 1, 0, 1, 1], [5, 1, 5, 1, 4])
+    >>> model = ct.MCMMSBM(n_groups=2, n_samples=10, max_iter=50, rng=0).fit(ratings)
+    >>> model.theta_.shape
+    (2, 2, 3)
+    """
+
+    declaration = replace(
+        MMSBM.declaration,
+        name="mcmmsbm",
+        parameters={**MMSBM.declaration.parameters, "n_samples": Integer(1)},
+        option_names={**MMSBM.declaration.option_names, "n_samples": "samples"},
+        renamed={**MMSBM.declaration.renamed, "samples": "n_samples"},
+    )
+
+    def __init__(
+        self, n_groups: int | tuple[int, int] = 10, *, n_samples: int = 30, **options: Any
+    ) -> None:
+        super().__init__(n_groups, **options)
+        self.n_samples = n_samples
+
+    def _samples_per_observation(self) -> int:
+        return self.n_samples

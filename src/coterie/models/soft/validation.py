@@ -14,24 +14,10 @@ from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 if TYPE_CHECKING:
     from coterie.models.soft.estimator import SoftModel
 
-_LEAST = {"tol": 0, "prior": 0, "negatives_per_rating": 0, "validation": 0}
-_LEAST_INTEGER = {"max_iter": 0, "n_init": 1, "patience": 1, "absent_samples": 1, "samples": 1}
-
 
 def check(model: SoftModel, data: object) -> None:
     """Raise InputError for invalid parameters or data; warn about unusual ones."""
-    given = model.get_params()
-    for name, least in _LEAST.items():
-        if not _is_number(given.get(name, least), least):
-            raise InputError(f"invalid {name}={given[name]!r}", remedy=f"use a number >= {least}")
-    for name, least in _LEAST_INTEGER.items():
-        if not _is_integer(given.get(name, least), least):
-            raise InputError(f"invalid {name}={given[name]!r}", remedy=f"use an integer >= {least}")
-    if model.validation >= 1:
-        raise InputError(
-            f"validation={model.validation} leaves no ratings to learn from",
-            remedy="set `validation` to a share below 1, such as 0.1",
-        )
+    model.check_parameters()
     _check_groups(model, _nodes(model, data), one_set=isinstance(data, Graph | ShardedGraph))
 
 
@@ -70,12 +56,7 @@ def _reject_rating_parameters(model: SoftModel, why: str) -> None:
 
 
 def _check_groups(model: SoftModel, nodes: tuple[int, int], *, one_set: bool) -> None:
-    groups = model.n_groups if isinstance(model.n_groups, tuple | list) else (model.n_groups,) * 2
-    if len(groups) != 2 or not all(_is_integer(g, 1) for g in groups):
-        raise InputError(
-            f"invalid n_groups={model.n_groups!r}",
-            remedy="use an integer >= 1, or a pair (user groups, item groups)",
-        )
+    groups = model.group_pair
     if one_set and groups[0] != groups[1]:
         raise InputError(
             f"n_groups={model.n_groups!r}: the nodes of a graph share one set of groups",
@@ -88,18 +69,3 @@ def _check_groups(model: SoftModel, nodes: tuple[int, int], *, one_set: bool) ->
             AssumptionWarning,
             stacklevel=4,
         )
-
-
-def _is_integer(value: object, least: int) -> bool:
-    return (
-        isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
-    )
-
-
-def _is_number(value: object, least: float) -> bool:
-    return (
-        isinstance(value, int | float | np.number)
-        and not isinstance(value, bool)
-        and bool(np.isfinite(value))
-        and bool(value >= least)
-    )

@@ -5,13 +5,13 @@ Colours are CSS classes, so that one drawing works in light and dark mode and in
 without any script and which `templates/hover.js` replaces by a faster one.
 """
 
+from coterie.base.number_text import percent, short
 from coterie.report.charts.bars import bars, histogram
 from coterie.report.charts.drawing import Chart, ChartTable, standalone
 from coterie.report.charts.gauges import Gauge, gauges
 from coterie.report.charts.heatmap import heatmap
 from coterie.report.charts.network import block_graph
 from coterie.report.charts.network_drawing import network_drawing
-from coterie.report.charts.scales import percent, short
 from coterie.report.charts.xy import Axis, Reference, Series, xy
 
 __all__ = [

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from coterie.base.number_text import short
 from coterie.report.charts.drawing import (
     WIDTH,
     Cell,
@@ -20,7 +21,7 @@ from coterie.report.charts.drawing import (
     with_tooltip,
     wrap,
 )
-from coterie.report.charts.scales import Scale, short
+from coterie.report.charts.scales import Scale
 
 _LEFT = 150.0  # widest name that is written to the left of its bars
 _LINE = 18.0  # height of a line of a name above its bars

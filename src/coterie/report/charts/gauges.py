@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from coterie.base.number_text import short
 from coterie.report.charts.drawing import (
     WIDTH,
     Cell,
@@ -17,7 +18,7 @@ from coterie.report.charts.drawing import (
     tag,
     with_tooltip,
 )
-from coterie.report.charts.scales import Scale, short
+from coterie.report.charts.scales import Scale
 
 
 class Gauge(NamedTuple):

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from coterie.base.number_text import short
 from coterie.report.charts.drawing import (
     WIDTH,
     Cell,
@@ -21,7 +22,7 @@ from coterie.report.charts.drawing import (
     text_width,
     with_tooltip,
 )
-from coterie.report.charts.scales import extent, short
+from coterie.report.charts.scales import extent
 
 _LEVELS = 9
 _STRONG = 6  # from this level on, numbers are light on a dark cell

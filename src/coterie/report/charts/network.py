@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from coterie.base.number_text import short
 from coterie.report.charts.drawing import (
     WIDTH,
     Cell,
@@ -18,33 +18,12 @@ from coterie.report.charts.drawing import (
     tag,
     with_tooltip,
 )
-from coterie.report.charts.scales import short
 
 HEIGHT = 400.0
 _LINES_PER_BLOCK = 3
 _SMALLEST, _LARGEST = 9.5, 50.0  # radii; two digits are readable in the smallest
 _APART = 6.0  # distance between two circles
 _SEPARATION_STEPS = 150
-
-
-class BlockPicture(NamedTuple):
-    """Where the circles of blocks are, and which of them are connected by a line."""
-
-    place: np.ndarray  # (blocks, 2), y downwards, within WIDTH x HEIGHT
-    radius: np.ndarray
-    first: np.ndarray  # ends of the lines
-    second: np.ndarray
-    weight: np.ndarray  # density of each line
-    strength: np.ndarray  # 1..5 by rank of the density
-
-
-def block_picture(sizes: np.ndarray, density: np.ndarray) -> BlockPicture:
-    """Place blocks and choose the strongest connections of each."""
-    first, second = _strongest(density)
-    weight = density[first, second]
-    radius = _radii(sizes)
-    place = layout(len(sizes), first, second, weight, radius)
-    return BlockPicture(place, radius, first, second, weight, _ranks(weight))
 
 
 def block_graph(
@@ -59,7 +38,11 @@ def block_graph(
     sizes, density = np.asarray(sizes, np.float64), np.asarray(density, np.float64)
     if not len(sizes):
         return Chart(empty(description), ChartTable(["block", "block", measure], []))
-    place, radius, first, second, weight, strength = block_picture(sizes, density)
+    first, second = _strongest(density)
+    weight = density[first, second]
+    strength = _ranks(weight)
+    radius = _radii(sizes)
+    place = layout(len(sizes), first, second, weight, radius)
     lines = [
         with_tooltip(
             f"{names[a]} – {names[b]}\n{measure}: {short(float(w))}",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from coterie.data import Graph
+from coterie.report.block_matrix import density_between
 from coterie.report.charts.drawing import (
     WIDTH,
     Cell,
@@ -36,61 +35,9 @@ _BLOCKS = 30  # circles in the graph of blocks
 _STRAY = 0.004  # share of the nodes on each side that may be far outside without shrinking the rest
 
 
-@dataclass(frozen=True)
-class NetworkPicture:
-    """Where and how every node is drawn; for any drawing library."""
-
-    place: np.ndarray  # (n, 2), y upwards
-    style: np.ndarray  # per node, 0..STYLES-1: the colour is style % 7; a ring from 7 on
-    radius: np.ndarray  # per node, 1 for a node without edges
-    source: np.ndarray  # ends of the edges that are drawn
-    target: np.ndarray
-    hubs: np.ndarray  # nodes by degree, the largest first
-    degree: np.ndarray  # per node, both directions
-
-    @property
-    def left_out(self) -> int:
-        """The number of edges that are not drawn."""
-        return int(self.degree.sum()) // 2 - len(self.source)
-
-
-def picture_of(graph: Graph, labels: np.ndarray, *, seed: int = 0) -> NetworkPicture:
-    """Lay out a network and choose the colours of its blocks.
-
-    Parameters
-    ----------
-    graph : Graph
-        The network.
-    labels : ndarray of shape (n_nodes,)
-        The block of each node.
-    seed : int, default=0
-        Seed of the layout and of the choice of edges; the same seed gives the same picture.
-
-    Returns
-    -------
-    NetworkPicture
-        Positions, styles, sizes and edges.
-    """
-    labels = np.asarray(labels)
-    place = _without_strays(place_nodes(graph, seed=seed))
-    source, target = graph.edges()
-    degree = np.bincount(source, minlength=graph.n_nodes) + np.bincount(
-        target, minlength=graph.n_nodes
-    )
-    if len(source) > MOST_EDGES:
-        rng = np.random.default_rng(seed)
-        some = np.sort(rng.choice(len(source), MOST_EDGES, replace=False))
-        source, target = source[some], target[some]
-    hubs = np.argsort(-degree, kind="stable")
-    return NetworkPicture(
-        place,
-        _styles(labels, place)[labels] if len(labels) else labels,
-        1 + 2.4 * np.sqrt(degree / max(int(degree.max(initial=1)), 1)),
-        source,
-        target,
-        hubs[degree[hubs] > 0],
-        degree,
-    )
+def edges_left_out(graph: Graph) -> int:
+    """Return how many edges, chosen at random, the drawing of the nodes leaves out."""
+    return max(0, graph.n_edges - MOST_EDGES)
 
 
 def network_drawing(
@@ -99,7 +46,6 @@ def network_drawing(
     *,
     description: str = "",
     seed: int = 0,
-    picture: NetworkPicture | None = None,
 ) -> Chart:
     """Draw a network with the nodes in the colours of their blocks.
 
@@ -115,9 +61,7 @@ def network_drawing(
     description : str, default=""
         Text for screen readers; by default the numbers of nodes, edges and blocks.
     seed : int, default=0
-        Seed of the layout; the same seed gives the same drawing.
-    picture : NetworkPicture, optional
-        Positions and styles if they are known already; computed by default.
+        Seed of the layout and of the choice of edges; the same seed gives the same drawing.
 
     Returns
     -------
@@ -134,35 +78,42 @@ def network_drawing(
         return Chart(empty(description), ChartTable(columns, []))
     if graph.n_nodes > MOST_NODES:
         return _drawn_blocks(graph, labels, description)
-    if picture is None:
-        picture = picture_of(graph, labels, seed=seed)
+    place = _without_strays(place_nodes(graph, seed=seed))
+    style = styles_of_blocks(labels, place)[labels]
+    source, target = graph.edges()
+    degree = np.bincount(source, minlength=graph.n_nodes) + np.bincount(
+        target, minlength=graph.n_nodes
+    )
+    if edges_left_out(graph):
+        rng = np.random.default_rng(seed)
+        some = np.sort(rng.choice(len(source), MOST_EDGES, replace=False))
+        source, target = source[some], target[some]
+    order = np.argsort(-degree, kind="stable")
+    hubs = order[degree[order] > 0]
     names = [str(name) for name in graph.ids.tolist()]
-    x, y, height, unit = _to_page(picture.place)
-    radius = picture.radius * unit
+    x, y, height, unit = _to_page(place)
+    radius = (1 + 2.4 * np.sqrt(degree / max(int(degree.max(initial=1)), 1))) * unit
     lines = [
         f"M{x[a]:.1f} {y[a]:.1f}L{x[b]:.1f} {y[b]:.1f}"
-        for a, b in zip(picture.source.tolist(), picture.target.tolist(), strict=True)
+        for a, b in zip(source.tolist(), target.tolist(), strict=True)
     ]
     faint = 1 + min(3, len(lines) // 1_500)
     # Hubs first, leaves on top: a leaf would disappear behind a hub.
-    order = np.argsort(-picture.degree, kind="stable")
     circles = [
         with_tooltip(
-            f"{names[v]}\nblock {labels[v]}\n{picture.degree[v]:,} edges",
+            f"{names[v]}\nblock {labels[v]}\n{degree[v]:,} edges",
             f'<circle cx="{x[v]:.1f}" cy="{y[v]:.1f}" r="{radius[v]:.2g}" '
-            f'class="{_class(int(picture.style[v]))}"/>',
+            f'class="{_class(int(style[v]))}"/>',
         )
         for v in order.tolist()
     ]
-    rows: list[list[Cell]] = [
-        [names[v], int(labels[v]), int(picture.degree[v])] for v in picture.hubs[:_LISTED]
-    ]
+    rows: list[list[Cell]] = [[names[v], int(labels[v]), int(degree[v])] for v in hubs[:_LISTED]]
     svg = frame(
         height,
         description,
         tag("path", d="".join(lines), class_=f"link f{faint}") if lines else "",
         *circles,
-        *_hub_names(names, picture.hubs, x, y, radius, height),
+        *_hub_names(names, hubs, x, y, radius, height),
         class_="network nodes",
     )
     return Chart(svg, ChartTable(columns, rows))
@@ -194,7 +145,7 @@ def _to_page(place: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
     return WIDTH / 2 + at[:, 0], height / 2 - at[:, 1], height, unit
 
 
-def _styles(labels: np.ndarray, place: np.ndarray) -> np.ndarray:
+def styles_of_blocks(labels: np.ndarray, place: np.ndarray) -> np.ndarray:
     """Return a style per block: different ones while they last, then far from the same style."""
     count = np.bincount(labels)
     total = np.stack([np.bincount(labels, place[:, i]) for i in (0, 1)], 1)
@@ -270,16 +221,11 @@ def largest_blocks(graph: Graph, labels: np.ndarray) -> tuple[np.ndarray, np.nda
     ends = np.bincount(labels[source], minlength=k) + np.bincount(labels[target], minlength=k)
     chosen = np.lexsort((-sizes, -ends))[:_BLOCKS]
     chosen = chosen[sizes[chosen] > 0]
-    some = len(chosen)
     row = np.full(k, -1)
-    row[chosen] = np.arange(some)
+    row[chosen] = np.arange(len(chosen))
     a, b = row[labels[source]], row[labels[target]]
     both = (a >= 0) & (b >= 0)
-    edges = np.bincount(a[both] * some + b[both], minlength=some * some).reshape(some, some)
     shown = sizes[chosen].astype(np.float64)
-    pairs = np.outer(shown, shown)
-    np.fill_diagonal(pairs, shown * (shown - 1))
-    if graph.directed:
-        pairs = pairs * 2  # two directed edges per pair are possible
-    density = np.divide(edges + edges.T, pairs, out=np.zeros(pairs.shape), where=pairs > 0)
-    return chosen, shown, density
+    density = density_between(a[both], b[both], shown)
+    # Two directed edges per pair are possible
+    return chosen, shown, density / 2 if graph.directed else density

@@ -1,4 +1,4 @@
-"""Linear and logarithmic scales, round ticks, and short numbers for people."""
+"""Linear and logarithmic scales with round ticks."""
 
 from __future__ import annotations
 
@@ -8,50 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from coterie.base.number_text import power, short
+
 _LEAST = 1e-300  # smaller numbers and differences lose digits and are drawn as this one
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def short(value: float | int | None, digits: int = 3) -> str:
-    """Write a number for people: about three digits, k and M for thousands and millions.
-
-    >>> [short(v) for v in (0, 12, 0.31811, 1234, 275_700, 2_500_000, 0.00001234, None)]
-    ['0', '12', '0.318', '1,234', '276k', '2.5M', '1.23·10⁻⁵', '–']
-    """
-    if value is None or not math.isfinite(value):
-        return "–"
-    size = abs(value)
-    if size >= 999.5e6:
-        return _power(value, digits)
-    if size >= 999_500:
-        return f"{float(f'{value / 1e6:.{max(digits, 3)}g}'):g}M"
-    if size >= 10_000:
-        return f"{float(f'{value / 1e3:.{max(digits, 3)}g}'):g}k"
-    if size >= 1_000:
-        return f"{value:,.0f}"
-    if size >= 1e-4 or size == 0:
-        return _decimal(value, digits)
-    return _power(value, digits)
-
-
-def percent(share: float | int | None, digits: int = 3) -> str:
-    """Write a share as a percentage for people.
-
-    >>> [percent(v) for v in (0, 0.5, 5.3844e-05, 1 / 3, 1e-9, None)]
-    ['0 %', '50 %', '0.00538 %', '33.3 %', '< 0.001 %', '–']
-    """
-    if share is None or not math.isfinite(share):
-        return "–"
-    return "< 0.001 %" if 0 < share < 1e-5 else f"{_decimal(100 * share, digits)} %"
-
-
-def _decimal(value: float, digits: int) -> str:
-    """Write a number with this many digits and without an exponent."""
-    if value == 0:
-        return "0"
-    places = digits - 1 - math.floor(math.log10(abs(value)))
-    text = f"{value:,.{max(places, 0)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 class Scale:
@@ -114,7 +73,7 @@ def _decade_labels(values: list[float]) -> list[str]:
     (['0.01', '0.1', '1', '10'], ['10⁻⁵', '10⁻³', '10⁻¹'])
     """
     far = bool(values) and (min(values) < 1e-3 or max(values) >= 1e9)
-    texts = [_power(v) if far else short(v) for v in values]
+    texts = [power(v) if far else short(v) for v in values]
     return texts if len(set(texts)) == len(texts) else _labels(values)
 
 
@@ -127,7 +86,7 @@ def _labels(values: list[float]) -> list[str]:
     largest = max((abs(v) for v in values), default=0.0)
     smallest = min((abs(v) for v in values if v), default=0.0)
     if smallest and smallest < 1e-3:
-        return [_power(v) for v in values]
+        return [power(v) for v in values]
     if smallest and largest / smallest > 5e3:
         return [short(v) for v in values]
     unit, suffix = next(
@@ -144,15 +103,6 @@ def _labels(values: list[float]) -> list[str]:
         if exact:
             break
     return [t if v == 0 else t + suffix for t, v in zip(texts, values, strict=True)]
-
-
-def _power(value: float, digits: int = 2) -> str:
-    """Write a number with a power of ten: 2·10⁻⁵."""
-    if value == 0:
-        return "0"
-    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-    power = "10" + str(int(exponent)).translate(_SUPERSCRIPT)
-    return power if float(mantissa) == 1 else f"{float(mantissa):g}·{power}"
 
 
 def extent(parts: Iterable[np.ndarray], *, log: bool = False) -> tuple[float, float] | None:

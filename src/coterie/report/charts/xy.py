@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.base.number_text import short
 from coterie.report.charts.drawing import (
     WIDTH,
     Cell,
@@ -22,7 +23,7 @@ from coterie.report.charts.drawing import (
     text_width,
     with_tooltip,
 )
-from coterie.report.charts.scales import Scale, extent, short, thin
+from coterie.report.charts.scales import Scale, extent, thin
 
 _MOST_POINTS = 80
 _CLASSES = 7

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.base.errors import InputError
-from coterie.data.attributes import Attribute, AttributeKind, Attributes
+from coterie.data.node_table import ColumnKind, NodeColumn, NodeTable
 
 OTHER = "other"  # stands for all categories that few people have
 _MOST_RANGES = 24  # of a numeric column
@@ -19,7 +19,7 @@ class ColumnCoding:
     """The published values of a column, each of which stands for at least `min_size` people."""
 
     name: str
-    kind: AttributeKind
+    kind: ColumnKind
     integers: bool
     labels: np.ndarray  # categories: text; otherwise the mean of each range, in order
 
@@ -31,11 +31,11 @@ class ColumnCoding:
     @property
     def ordered(self) -> bool:
         """Whether codes are in the order of the values."""
-        return self.kind is not AttributeKind.categorical
+        return self.kind is not ColumnKind.categorical
 
     def values(self, codes: np.ndarray, rng: Generator) -> np.ndarray:
         """Return values to publish. Numbers are drawn between the ranges next to their own."""
-        if self.kind is not AttributeKind.numeric:
+        if self.kind is not ColumnKind.numeric:
             return np.asarray(self.labels[codes])
         mean = self.labels.astype(np.float64)
         if len(mean) == 1:
@@ -68,17 +68,18 @@ class CodedAttributes:
         """Number of codes per column."""
         return np.array([column.n_codes for column in self.columns], np.int64)
 
-    def table(self, codes: np.ndarray, rng: Generator) -> Attributes:
+    def table(self, codes: np.ndarray, rng: Generator) -> NodeTable:
         """Return the published table of rows of codes."""
-        return Attributes(
+        return NodeTable(
+            np.arange(len(codes)),
             [
-                Attribute(c.name, c.kind, c.values(codes[:, j], rng))
+                NodeColumn(c.name, c.kind, c.values(codes[:, j], rng))
                 for j, c in enumerate(self.columns)
-            ]
+            ],
         )
 
 
-def code_attributes(attributes: Attributes, min_size: int) -> CodedAttributes:
+def code_attributes(attributes: NodeTable, min_size: int) -> CodedAttributes:
     """Give every value a code that at least `min_size` people share."""
     columns, codes = [], []
     for attribute in attributes.columns:
@@ -88,8 +89,8 @@ def code_attributes(attributes: Attributes, min_size: int) -> CodedAttributes:
     return CodedAttributes(columns, np.stack(codes, axis=1).astype(np.int32))
 
 
-def _code_column(attribute: Attribute, min_size: int) -> tuple[ColumnCoding, np.ndarray]:
-    if attribute.kind is AttributeKind.categorical:
+def _code_column(attribute: NodeColumn, min_size: int) -> tuple[ColumnCoding, np.ndarray]:
+    if attribute.kind is ColumnKind.categorical:
         labels, code = _pool_rare(attribute, min_size)
     else:
         labels, code = _ranges(attribute, min_size)
@@ -97,7 +98,7 @@ def _code_column(attribute: Attribute, min_size: int) -> tuple[ColumnCoding, np.
     return column, code
 
 
-def _pool_rare(attribute: Attribute, min_size: int) -> tuple[np.ndarray, np.ndarray]:
+def _pool_rare(attribute: NodeColumn, min_size: int) -> tuple[np.ndarray, np.ndarray]:
     """Replace categories of fewer than `min_size` people by one for all of them."""
     distinct, code, counts = np.unique(
         attribute.values.astype(str), return_inverse=True, return_counts=True
@@ -118,11 +119,11 @@ def _pool_rare(attribute: Attribute, min_size: int) -> tuple[np.ndarray, np.ndar
     return np.array([*distinct[kept].tolist(), pooled], object), new[code]
 
 
-def _ranges(attribute: Attribute, min_size: int) -> tuple[np.ndarray, np.ndarray]:
+def _ranges(attribute: NodeColumn, min_size: int) -> tuple[np.ndarray, np.ndarray]:
     """Divide numbers into ranges of at least `min_size` people; equal numbers stay together."""
     distinct, code, counts = np.unique(attribute.values, return_inverse=True, return_counts=True)
     least = min_size
-    if attribute.kind is AttributeKind.numeric:
+    if attribute.kind is ColumnKind.numeric:
         least = max(min_size, -(-len(code) // _MOST_RANGES))
     group, size, current = np.empty(len(distinct), np.int64), 0, 0
     for i, count in enumerate(counts):
@@ -136,6 +137,6 @@ def _ranges(attribute: Attribute, min_size: int) -> tuple[np.ndarray, np.ndarray
     exact = np.zeros(len(mean))
     exact[group] = distinct
     labels = np.where(alone, exact, mean)
-    if attribute.integers and attribute.kind is AttributeKind.ordinal:
+    if attribute.integers and attribute.kind is ColumnKind.ordinal:
         return np.rint(labels).astype(np.int64), group[code]
     return labels, group[code]

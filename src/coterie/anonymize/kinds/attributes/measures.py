@@ -8,8 +8,8 @@ from coterie.anonymize.kinds.network import Network, skeleton_of
 from coterie.anonymize.kinds.outcome import DistanceMeasure, KindMeasure
 from coterie.base.errors import InputError
 from coterie.data import Graph
-from coterie.data.attributes import Attribute, AttributeKind, Attributes
 from coterie.data.ids import as_ids
+from coterie.data.node_table import ColumnKind, NodeColumn, NodeTable
 
 _RANGES = 10  # of a numeric column, in comparisons of combinations
 _TOLERANCE = 0.03
@@ -63,7 +63,7 @@ def attribute_measures(
     return measures, distances
 
 
-def _same_columns(table: Attributes, network: Network) -> Attributes:
+def _same_columns(table: NodeTable, network: Network) -> NodeTable:
     """Return the published columns, with the kinds of the original ones."""
     new = network.attributes
     if new is None or set(table.names) != set(new.names) - ({"side"} - set(table.names)):
@@ -72,7 +72,8 @@ def _same_columns(table: Attributes, network: Network) -> Attributes:
             f"the columns differ: {', '.join(table.names)} and {names}",
             remedy="compare tables with the same columns",
         )
-    return Attributes([Attribute(c.name, c.kind, new[c.name].values) for c in table.columns])
+    columns = [NodeColumn(c.name, c.kind, new[c.name].values) for c in table.columns]
+    return NodeTable(new.ids, columns)
 
 
 def _mean(values: list[float | None]) -> float | None:
@@ -80,12 +81,12 @@ def _mean(values: list[float | None]) -> float | None:
     return float(np.mean(defined)) if defined else None
 
 
-def distribution_distance(one: Attribute, other: Attribute) -> float:
+def distribution_distance(one: NodeColumn, other: NodeColumn) -> float:
     """Return total variation of categories and ordered values, or Kolmogorov-Smirnov of numbers.
 
     Categories that the other column pools are compared as one.
     """
-    if one.kind is AttributeKind.numeric:
+    if one.kind is ColumnKind.numeric:
         at = np.unique(np.concatenate([one.values, other.values]))
         shares = [
             np.searchsorted(np.sort(c.values), at, side="right") / max(len(c.values), 1)
@@ -102,7 +103,7 @@ def distribution_distance(one: Attribute, other: Attribute) -> float:
     )
 
 
-def assortativity(graph: Graph, column: Attribute) -> float | None:
+def assortativity(graph: Graph, column: NodeColumn) -> float | None:
     """Return Newman's assortativity: of categories, or the correlation over edges of numbers.
 
     None if all edges join equal values anyway, or there is no edge.
@@ -111,7 +112,7 @@ def assortativity(graph: Graph, column: Attribute) -> float | None:
     a, b = np.concatenate([source, target]), np.concatenate([target, source])
     if not len(a):
         return None
-    if column.kind is not AttributeKind.categorical:
+    if column.kind is not ColumnKind.categorical:
         x = column.values.astype(np.float64)
         if x[a].std() == 0:
             return None
@@ -124,7 +125,7 @@ def assortativity(graph: Graph, column: Attribute) -> float | None:
     return float((np.mean(code[a] == code[b]) - expected) / (1 - expected))
 
 
-def degree_dependence(graph: Graph, column: Attribute) -> float:
+def degree_dependence(graph: Graph, column: NodeColumn) -> float:
     """Return the share of the variance of log(1 + degree) between the values of a column."""
     y = np.log1p(graph.degrees)
     code = _codes(column)
@@ -134,21 +135,21 @@ def degree_dependence(graph: Graph, column: Attribute) -> float:
     return float((sizes * (mean - y.mean()) ** 2).sum() / total) if total else 0.0
 
 
-def _codes(column: Attribute) -> np.ndarray:
+def _codes(column: NodeColumn) -> np.ndarray:
     """Return values as numbers 0, 1, …; numeric columns as ranges of equal size."""
-    if column.kind is AttributeKind.numeric:
+    if column.kind is ColumnKind.numeric:
         rank = np.argsort(np.argsort(column.values, kind="stable"), kind="stable")
         return rank * _RANGES // max(len(rank), 1)
     return np.unique(column.values.astype(str), return_inverse=True)[1].ravel()
 
 
-def _shared_codes(one: Attribute, other: Attribute) -> tuple[np.ndarray, list[np.ndarray]]:
+def _shared_codes(one: NodeColumn, other: NodeColumn) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return the values of two columns as codes; values that the other lacks share one code."""
-    if one.kind is AttributeKind.numeric:
+    if one.kind is ColumnKind.numeric:
         cuts = np.quantile(one.values, np.arange(1, _RANGES) / _RANGES)
         codes = [np.searchsorted(cuts, c.values, side="right") for c in (one, other)]
         return np.arange(_RANGES), codes
-    if one.kind is AttributeKind.ordinal:  # each published number stands for the nearest ones
+    if one.kind is ColumnKind.ordinal:  # each published number stands for the nearest ones
         kept = np.unique(other.values)
         nearest = [np.abs(c.values[:, None] - kept).argmin(1) for c in (one, other)]
         return kept, nearest
@@ -162,7 +163,7 @@ def _shared_codes(one: Attribute, other: Attribute) -> tuple[np.ndarray, list[np
     return as_ids(np.array([*both, ""], object)), codes
 
 
-def _combination_distance(table: Attributes, new: Attributes, min_size: int) -> tuple[float, float]:
+def _combination_distance(table: NodeTable, new: NodeTable, min_size: int) -> tuple[float, float]:
     """Return the total variation over combinations that at least `min_size` people have.
 
     The second number is what a random sample of as many people would have.

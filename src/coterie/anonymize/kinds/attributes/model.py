@@ -19,7 +19,7 @@ from coterie.anonymize.kinds.attributes.combinations import ClassRows, class_row
 from coterie.anonymize.kinds.attributes.diversity import blend_sensitive
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
-from coterie.data.attributes import Attributes
+from coterie.data.node_table import NodeTable
 from coterie.kernels.anonymize.attribute_swaps import mixing, products, swap_towards
 
 _TRIES = 200  # swaps tried per person
@@ -43,7 +43,7 @@ class AttributeModel:
     def fit(
         cls,
         graph: Graph,
-        attributes: Attributes,
+        attributes: NodeTable,
         classes: Classes,
         *,
         min_size: int,

@@ -28,6 +28,7 @@ from coterie.app.web.tasks.page_parts import sections_json
 from coterie.app.web.tasks.reading import NETWORK, load
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
+from coterie.base.number_text import figure, percent
 from coterie.base.progress import Progress
 from coterie.data import Graph
 from coterie.report import release_report, sketch_report
@@ -138,7 +139,7 @@ def _outcome(release: Release) -> JsonObject:
 def _limits(decision: PolicyDecision) -> list[JsonObject]:
     rows: list[JsonObject] = []
     for limit in decision.limits:
-        shown = _percent if limit.percent else _figure
+        shown = percent if limit.percent else figure
         sign = "at least" if limit.at_least else "at most"
         rows.append(
             {
@@ -157,7 +158,7 @@ def _measures(utility: Utility) -> list[list[str]]:
     for key, name in MEASURE_NAMES.items():
         before, after = getattr(utility.original, key), getattr(utility.published, key)
         if before is not None and after is not None:
-            shown = _percent if key in SHARES else _figure
+            shown = percent if key in SHARES else figure
             rows.append([name, shown(before), shown(after)])
     return rows
 
@@ -178,14 +179,6 @@ def _risk(risk: Risk | None) -> JsonObject:
     ]
     worst = max(attacks, key=lambda row: row["found"] - row["luck"], default=None)
     return {"smallest": risk.class_size.smallest, "worst": worst, "attacks": attacks}
-
-
-def _figure(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.3g} %"
 
 
 def release(context: TaskContext) -> JsonObject:

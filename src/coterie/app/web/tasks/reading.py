@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,20 +12,18 @@ from coterie.app.web.tasks.page_parts import figure_json
 from coterie.base.errors import CoterieError, InputError
 from coterie.base.json_values import JsonObject
 from coterie.data import Graph, Ratings
-from coterie.data.file_format import GRAPHS, find_format
 from coterie.data.readers import read_graph, read_ratings
-from coterie.data.text_layout import find_separator, split
+from coterie.data.table import ReadOptions, first_rows, read_table
+from coterie.data.text_fields import is_quantity
+from coterie.data.text_layout import RATING_WORDS, ROLE_OF, plain_name
+from coterie.data.writers import write_table
 from coterie.report.charts import Chart, bars, histogram
 from coterie.report.page import Figure
 
 NETWORK, RATINGS = "network", "ratings"
-_SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 200
 _PREVIEW = 8
-_RATING_NAMES = {"rating", "ratings", "score", "stars"}
-_KNOWN_NAMES = {
-    "source", "target", "from", "to", "user", "item", "userid", "itemid", "movieid", *_RATING_NAMES
-}  # fmt: skip
+_KNOWN_NAMES = {name for name, role in ROLE_OF.items() if role != "time"}
 _MOST_VALUES = 40  # a third column with more distinct values is not a rating
 
 
@@ -80,23 +73,10 @@ def load(path: str | Path, kind: str) -> Graph | Ratings:
 def sample_of(path: Path) -> Sample | None:
     """Return the first rows; None if the file is not a table."""
     try:
-        kind = find_format(path, None, GRAPHS)
-        if kind in _BINARY_TABLES:
-            rows = list(islice(_BINARY_TABLES[kind](path), _SAMPLE_ROWS))
-            return _sample(rows, "") if rows else None
-        with _opened(path) as file:
-            content = file.read(_SAMPLE_BYTES)
-    except (CoterieError, ArithmeticError, OSError, EOFError, ValueError):
+        table = first_rows(path, _SAMPLE_ROWS)
+    except CoterieError:
         return None  # the reader says later what is wrong
-    if kind != "text" or b"\0" in content:
-        return None
-    whole = content if len(content) < _SAMPLE_BYTES else content.rpartition(b"\n")[0]
-    text = whole.decode("utf-8", errors="replace").lstrip("\ufeff")
-    lines = [line for line in text.splitlines() if line.strip() and line[0] not in "#%"]
-    if not lines:
-        return None
-    separator = find_separator(lines[:100], 2)
-    return _sample([split(line, separator) for line in lines[:_SAMPLE_ROWS]], separator)
+    return None if table is None else _sample(table.rows, table.separator)
 
 
 def _sample(rows: list[list[str]], separator: str) -> Sample:
@@ -106,36 +86,6 @@ def _sample(rows: list[list[str]], separator: str) -> Sample:
         rows[0][i] if header and i < len(rows[0]) else f"column {i + 1}" for i in range(width)
     ]
     return Sample(columns, rows[1:] if header else rows, separator, header)
-
-
-def _opened(path: Path) -> IO[bytes]:
-    """Open a text file, compressed or not."""
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return cast("IO[bytes]", gzip.open(path, "rb")) if packed else path.open("rb")
-
-
-def _parquet_rows(path: Path) -> Iterator[list[str]]:
-    """Yield the names of the columns of a Parquet file, then its rows, as text."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        yield list(file.schema_arrow.names)
-        for batch in file.iter_batches():
-            columns = [column.to_pylist() for column in batch.columns]
-            yield from (
-                ["" if value is None else str(value) for value in row]
-                for row in zip(*columns, strict=True)
-            )
-
-
-def _excel_rows(path: Path) -> Iterator[list[str]]:
-    from coterie.data.excel import read_sheet
-
-    yield from read_sheet(path)
-
-
-_BINARY_TABLES = {"parquet": _parquet_rows, "excel": _excel_rows}
 
 
 def _names_say_it(sample: Sample) -> bool:
@@ -150,7 +100,7 @@ def _names_say_it(sample: Sample) -> bool:
 
 
 def _plain(names: list[str]) -> set[str]:
-    return {name.lower().replace("_", "").replace(" ", "") for name in names}
+    return {plain_name(name) for name in names}
 
 
 def _looks_like_header(rows: list[list[str]]) -> bool:
@@ -158,17 +108,9 @@ def _looks_like_header(rows: list[list[str]]) -> bool:
     if _plain(rows[0]) & _KNOWN_NAMES:
         return True
     return any(
-        not _is_number(name) and all(_is_number(row[i]) for row in rows[1:] if i < len(row))
+        not is_quantity(name) and all(is_quantity(row[i]) for row in rows[1:] if i < len(row))
         for i, name in enumerate(rows[0])
     )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def guess_kind(path: Path, sample: Sample | None) -> str:
@@ -182,12 +124,12 @@ def guess_kind(path: Path, sample: Sample | None) -> str:
     if sample is None or len(sample.columns) < 3:
         return NETWORK
     names = {name.lower() for name in sample.columns}
-    if names & _RATING_NAMES or any("user" in name for name in names):
+    if names & RATING_WORDS or any("user" in name for name in names):
         return RATINGS
     if names & {"source", "target", "from", "to", "weight"}:
         return NETWORK
     third = [row[2] for row in sample.rows if len(row) > 2]
-    if len(third) < len(sample.rows) or not all(_is_number(value) for value in third):
+    if len(third) < len(sample.rows) or not all(is_quantity(value) for value in third):
         return NETWORK
     first, second = ({row[i] for row in sample.rows} for i in (0, 1))
     few = len(set(third)) <= min(_MOST_VALUES, max(2, len(third) // 2))
@@ -201,33 +143,19 @@ def _with_columns(
     if sample is None:
         raise InputError("the columns of this file cannot be chosen", remedy="give a text file")
     names = ["source", "target"] if kind == NETWORK else ["user", "item", "rating"][: len(chosen)]
+    separator = sample.separator or None
+    table = read_table(path, ReadOptions(separator=separator, header=sample.header))
+    for row, fields in enumerate(table.rows):
+        if max(chosen) >= len(fields):
+            problem = f"there is no column {max(chosen) + 1}"
+            raise table.error(problem, row, "correct the line or choose other columns")
+    columns = {
+        name: ["" if row[i] is None else str(row[i]) for row in table.rows]
+        for name, i in zip(names, chosen, strict=True)
+    }
     made = folder / "columns.csv"
-    with made.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(names)
-        rows = _numbered_rows(path, sample)
-        if sample.header:
-            next(rows, None)
-        for number, fields in rows:
-            if max(chosen) >= len(fields):
-                raise InputError(
-                    f"there is no column {max(chosen) + 1}", path=path, line=number,
-                    remedy="correct the line or choose other columns",
-                )  # fmt: skip
-            writer.writerow([fields[i] for i in chosen])
+    write_table(made, columns)
     return made
-
-
-def _numbered_rows(path: Path, sample: Sample) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and the fields of each row of a table."""
-    read_rows = _BINARY_TABLES.get(find_format(path, None, GRAPHS))
-    if read_rows is not None:
-        yield from enumerate(read_rows(path), 1)
-        return
-    with io.TextIOWrapper(_opened(path), encoding="utf-8", errors="replace", newline="") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip() and line.lstrip("\ufeff")[0] not in "#%":
-                yield number, split(line.rstrip("\r\n"), sample.separator)
 
 
 def _describe_graph(graph: Graph) -> JsonObject:

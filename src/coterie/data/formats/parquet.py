@@ -3,40 +3,57 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import IO, Any
-
-import numpy as np
-import pyarrow as pa
-from pyarrow import parquet
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
-from coterie.base.json_values import JsonObject
-from coterie.data.byte_source import PathLike, place_name, read_all
-from coterie.data.text_layout import WantedColumns, header_roles, make_layout
-from coterie.data.text_reader import Columns, max_nodes
+from coterie.data.byte_source import PathLike, max_nodes, place_name, read_all
+from coterie.data.formats.format import Cells, Format
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from coterie.base.json_values import JsonObject
+    from coterie.data.table import ReadOptions
+    from coterie.data.text_layout import WantedColumns
+    from coterie.data.text_reader import Columns
 
 _KEY = b"coterie"
 _ROWS = 1 << 18  # read at once
 
 
-class ParquetColumns(Columns):
-    """The columns of a Parquet file; its errors name rows instead of lines."""
+@contextmanager
+def _opened(path: PathLike) -> Iterator[Any]:
+    """Open a Parquet file; whatever is wrong with it is an InputError with its name."""
+    import pyarrow as pa
+    from pyarrow import parquet
 
-    unit = "row"
-
-    def line(self, row: int) -> int:
-        return row
+    try:
+        yield parquet.ParquetFile(read_all(path) if str(path) == "-" else _existing_file(path))
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            f"is not a Parquet file: {error}", path=place_name(path), remedy="check the file"
+        ) from error
 
 
 def read_parquet(
-    path: PathLike, wanted: WantedColumns, *, consume: Callable[[Columns], None] | None = None
+    path: PathLike,
+    wanted: WantedColumns,
+    _: object = None,
+    *,
+    consume: Callable[[Columns], None] | None = None,
 ) -> Columns:
     """Read columns of a Parquet file; with `consume`, some rows at a time, as `read_text` does."""
+    import numpy as np
+    import pyarrow as pa
+
+    from coterie.data.text_layout import header_roles, make_layout
+    from coterie.data.text_reader import Columns
+
     name = place_name(path)
-    try:
-        source: Any = read_all(path) if str(path) == "-" else _existing_file(path)
-        table = parquet.ParquetFile(source)
+    with _opened(path) as table:
         fields = table.schema_arrow.names
         layout = make_layout("", fields, header_roles(fields, len(wanted.ids)), wanted)
         if len(layout.slot) > len(fields):
@@ -46,7 +63,7 @@ def read_parquet(
                 remedy="add the missing columns",
             )
         places = [int(np.flatnonzero(layout.slot == i)[0]) for i in range(len(layout.names))]
-        columns = ParquetColumns(name, layout, len(fields))
+        columns = Columns(name, layout, len(fields), unit="row")
         columns.column_names, columns.format = fields, "parquet"
         _read_notes(columns, table.schema_arrow.metadata or {})
         names = [fields[place] for place in places]
@@ -56,15 +73,25 @@ def read_parquet(
             for batch in table.iter_batches(_ROWS, columns=names):
                 _add(columns, pa.Table.from_batches([batch]).select(names))
                 consume(columns)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            f"is not a Parquet file: {error}", path=name, remedy="check the file"
-        ) from error
     return columns
+
+
+def read_parquet_cells(path: PathLike, options: ReadOptions) -> Cells:
+    """Return the names of the columns and all rows, as typed values."""
+    with _opened(path) as table:
+        rows = [list(table.schema_arrow.names)]
+        for batch in table.iter_batches(_ROWS):
+            columns = [column.to_pylist() for column in batch.columns]
+            rows += map(list, zip(*columns, strict=True))
+            if options.most_rows is not None and len(rows) > options.most_rows:
+                break
+    return Cells(rows, list(range(-1, len(rows) - 1)), has_names=True)
 
 
 def _add(columns: Columns, data: pa.Table) -> None:
     """Add rows; a missing value is an error that names its row in the file."""
+    import numpy as np
+
     layout = columns.layout
     for number, name in enumerate(layout.names):
         column = data.column(number)
@@ -78,6 +105,9 @@ def _add(columns: Columns, data: pa.Table) -> None:
 
 def write_parquet(columns: Mapping[str, np.ndarray], file: IO[bytes], notes: JsonObject) -> None:
     """Write columns, and the notes of a graph (nodes, isolated) in the metadata."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
     arrays = {name: pa.array(column) for name, column in columns.items()}
     metadata = {_KEY: json.dumps(notes).encode()} if notes else None
     parquet.write_table(pa.table(arrays, metadata=metadata), file)
@@ -91,6 +121,8 @@ def _existing_file(path: PathLike) -> str:
 
 def _id_pieces(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
     """Return a column of integers, or of text as dictionary-encoded chunks."""
+    import pyarrow as pa
+
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
@@ -112,6 +144,9 @@ def _id_pieces(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any
 
 def _number_pieces(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any]:
     """Return a column of numbers; times as integers."""
+    import numpy as np
+    import pyarrow as pa
+
     if pa.types.is_integer(column.type) and name == "timestamp":
         return [column.cast(pa.int64()).to_numpy()]
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
@@ -141,3 +176,14 @@ def _read_notes(columns: Columns, metadata: dict[bytes, bytes]) -> None:
         columns.nodes = nodes
     if isinstance(isolated, list):
         columns.isolated = [str(name) for name in isolated]
+
+
+FORMAT = Format(
+    name="parquet",
+    title="Parquet",
+    suffixes=(".parquet", ".pq"),
+    starts=r"(?-i:PAR1)",
+    columns=read_parquet,
+    cells=read_parquet_cells,
+    in_pieces=True,
+)

@@ -7,8 +7,7 @@ from typing import Any
 
 from coterie.base.errors import InputError
 from coterie.data.byte_source import PathLike, place_name, read_all
-from coterie.data.edge_table import EdgeTable
-from coterie.data.file_format import decoded
+from coterie.data.formats.format import Cells, EdgeTable, Format, decoded, numbered
 
 _FORMS = (
     'node-link ({"nodes": [{"id": …}], "links": [{"source": …, "target": …}]}), a list of pairs '
@@ -32,11 +31,11 @@ def load_json(path: PathLike) -> Any:
         ) from None
 
 
-def read_json_graph(path: PathLike) -> EdgeTable | list[list[str]]:
+def read_json_graph(path: PathLike, _: object = None) -> EdgeTable | Cells:
     """Return the edges of a JSON file; a list of rows or objects as rows of text, with a header."""
     content = load_json(path)
     if isinstance(content, list):
-        return json_rows(content, path)
+        return numbered(json_rows(content, path))
     if not isinstance(content, dict):
         raise _unknown(path)
     if isinstance(content.get("graph"), dict) and "nodes" in content["graph"]:
@@ -144,3 +143,19 @@ def _cell(value: Any, path: PathLike) -> str:
             remedy="use text and numbers only",
         )
     return str(value)
+
+
+def read_json_table(path: PathLike, _: object = None) -> Cells:
+    """Return the rows of a list of rows, or of a list of objects."""
+    return numbered(json_rows(load_json(path), path))
+
+
+FORMAT = Format(
+    name="json",
+    title="JSON",
+    suffixes=(".json",),
+    aliases=("node-link",),
+    starts=r"[{\[]",
+    edges=read_json_graph,
+    cells=read_json_table,
+)

@@ -5,28 +5,28 @@ The expected rating is the estimate that Prost & Yoon evaluate by its RMSE.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
-from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
-from coterie.models.soft.mcmmsbm import MCMMSBM
-from coterie.models.soft.mmsbm import MMSBM
-from coterie.models.soft.predict import fold_in_rows, pair_distribution
-from coterie.recommend.adapter import (
+from coterie.models.rating_model import (
     Contribution,
     GroupPair,
+    RatingPredictor,
     Source,
     check_scale,
-    nearest_level,
     rating_offsets,
     with_rows,
 )
-from coterie.recommend.registry import register_adapter
+from coterie.models.soft.predict import fold_in_rows, pair_distribution
+
+if TYPE_CHECKING:
+    from coterie.models.soft.results import SoftRun
 
 # Adding a user iterates until it converges: 1000 iterations of 20 ratings take a millisecond.
 _MAX_ITER, _TOL = 1000, 1e-9
@@ -40,9 +40,8 @@ class RunArrays(NamedTuple):
     theta: np.ndarray
 
 
-@register_adapter(MMSBM, MCMMSBM)
 @dataclass(frozen=True)
-class SoftAdapter:
+class SoftPredictor(RatingPredictor):
     """Mixed memberships of one or more runs; predictions average over the runs."""
 
     values: np.ndarray
@@ -51,19 +50,17 @@ class SoftAdapter:
     kind: ClassVar[str] = "soft"
 
     @classmethod
-    def from_model(cls, model: Any, ratings: Ratings) -> Self:
-        runs = [
+    def of_runs(cls, values: np.ndarray, runs: Sequence[SoftRun], prior: float) -> Self:
+        """Build from the runs of a fitted model."""
+        arrays = [
             RunArrays(
                 np.ascontiguousarray(run.user_memberships),
                 np.ascontiguousarray(run.item_memberships),
                 np.ascontiguousarray(run.theta),
             )
-            for run in model.runs_
+            for run in runs
         ]
-        return cls(np.asarray(model.values_, np.float64), runs, float(model.prior))
-
-    def levels(self, ratings: np.ndarray) -> np.ndarray:
-        return nearest_level(self.values, ratings)
+        return cls(np.asarray(values, np.float64), arrays, float(prior))
 
     def distributions(
         self, users: np.ndarray, items: np.ndarray, engine: str | Engine

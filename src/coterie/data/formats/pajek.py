@@ -6,15 +6,13 @@ import re
 from collections.abc import Callable
 
 from coterie.base.errors import InputError
-from coterie.data.byte_source import PathLike, place_name, read_all
-from coterie.data.edge_table import EdgeTable
-from coterie.data.file_format import decoded
-from coterie.data.text_reader import max_nodes
+from coterie.data.byte_source import PathLike, max_nodes, place_name, read_all
+from coterie.data.formats.format import EdgeTable, Format, decoded
 
 _FIELDS = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')
 
 
-def read_pajek(path: PathLike) -> EdgeTable:
+def read_pajek(path: PathLike, _: object = None) -> EdgeTable:
     """Read a Pajek file: *Vertices, then *Edges, *Arcs, *Edgeslist, *Arcslist or *Matrix.
 
     Nodes are named by their labels if these are distinct, else by their numbers. A file with arcs
@@ -131,3 +129,13 @@ class _Reader:
             names,
             directed,
         )
+
+
+FORMAT = Format(
+    name="pajek",
+    title="Pajek",
+    suffixes=(".net", ".paj"),
+    aliases=("net",),
+    starts=r"((%|/\*)[^\n]*\s+)*\*(vertices|network|arcs|edges|arcslist|edgeslist|matrix)\b",
+    edges=read_pajek,
+)

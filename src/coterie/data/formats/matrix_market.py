@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
-from coterie.data.byte_source import PathLike, place_name, read_all
-from coterie.data.edge_table import EdgeTable
-from coterie.data.text_reader import max_nodes
+from coterie.data.byte_source import PathLike, max_nodes, place_name, read_all
+from coterie.data.formats.format import EdgeTable, Format
+
+if TYPE_CHECKING:
+    from coterie.data.text_layout import WantedColumns
+    from coterie.data.text_reader import Columns
 
 
-def read_matrix(path: PathLike) -> tuple[Any, bool]:
+def _read_matrix(path: PathLike) -> tuple[Any, bool]:
     """Return the matrix in coordinate form, and whether the file calls it symmetric."""
+    import numpy as np
     from scipy.io import mminfo, mmread
 
     content = read_all(path)
@@ -42,9 +44,11 @@ def read_matrix(path: PathLike) -> tuple[Any, bool]:
     return matrix, symmetry in ("symmetric", "skew-symmetric", "hermitian")
 
 
-def read_matrix_market(path: PathLike) -> EdgeTable:
+def read_matrix_graph(path: PathLike, _: object = None) -> EdgeTable:
     """Read a square matrix as a graph; nodes are 1..n, and zeros are not edges."""
-    matrix, symmetric = read_matrix(path)
+    import numpy as np
+
+    matrix, symmetric = _read_matrix(path)
     rows, columns = matrix.shape
     if rows != columns:
         raise InputError(
@@ -65,3 +69,35 @@ def read_matrix_market(path: PathLike) -> EdgeTable:
         [str(n) for n in range(1, rows + 1)],
         not symmetric,
     )
+
+
+def read_matrix_table(path: PathLike, wanted: WantedColumns, _: object) -> Columns:
+    """Read a matrix as a table: the number of the row, of the column, and the value."""
+    import numpy as np
+
+    from coterie.data.text_layout import make_layout
+    from coterie.data.text_reader import Columns
+
+    if len(wanted.ids) != 2:
+        raise InputError("a matrix cannot hold this table", path=place_name(path))
+    matrix, _symmetric = _read_matrix(path)
+    names = [*wanted.ids, *wanted.numbers]
+    layout = make_layout("", names, None, wanted._replace(times=(), chosen=()))
+    columns = Columns(place_name(path), layout, len(names), unit="edge")
+    columns.column_names, columns.rows = names, len(matrix.data)
+    for name, place in zip(wanted.ids, (matrix.row, matrix.col), strict=True):
+        columns.pieces[name] = [np.asarray(place).astype(np.int64) + 1]
+    for name in wanted.numbers:
+        columns.pieces[name] = [np.asarray(matrix.data, np.float64)]
+    return columns
+
+
+FORMAT = Format(
+    name="mtx",
+    title="Matrix Market",
+    suffixes=(".mtx",),
+    aliases=("matrixmarket",),
+    starts=r"%%MatrixMarket",
+    edges=read_matrix_graph,
+    columns=read_matrix_table,
+)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
-import numpy as np
-
 from coterie.base.errors import InputError
 from coterie.data.byte_source import PathLike, open_bytes, place_name
-from coterie.data.edge_table import EdgeTable
-from coterie.data.graph import Graph
+from coterie.data.formats.format import Cells, EdgeTable, Format, numbered
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from coterie.data.graph import Graph
 
 _REMEDY = "check the file, or export it again"
 
 
-def read_graphml(path: PathLike) -> EdgeTable:
+def read_graphml(path: PathLike, _: object = None) -> EdgeTable:
     """Read the first graph of a GraphML file; the attribute "weight" of its edges is the weight."""
     reader = _Reader(path)
     with open_bytes(path) as stream:
@@ -179,12 +181,13 @@ class _NodeReader(_XmlReader):
             self._inside_node = False
 
 
-def read_node_attributes(path: PathLike) -> tuple[list[str], dict[str, list[str | None]]]:
-    """Read the ids of the nodes of a GraphML file, and their attributes as text by name."""
+def read_node_cells(path: PathLike, _: object = None) -> Cells:
+    """Return the nodes of a GraphML file as a table: their ids, then their attributes as text."""
     reader = _NodeReader(path)
     with open_bytes(path) as stream:
         reader.parse(stream)
-    return reader.nodes, reader.columns
+    rows = zip(reader.nodes, *reader.columns.values(), strict=True)
+    return numbered([["node", *reader.columns], *map(list, rows)], has_names=True)
 
 
 def write_graphml(
@@ -240,3 +243,13 @@ def _xml_text(name: str) -> str:
                 remedy="write CSV or Parquet instead",
             )
     return name
+
+
+FORMAT = Format(
+    name="graphml",
+    title="GraphML",
+    suffixes=(".graphml",),
+    starts=r"<.*<(\w+:)?graphml\b|<(\w+:)?graphml\b",
+    edges=read_graphml,
+    node_cells=read_node_cells,
+)

@@ -1,20 +1,25 @@
-"""The interface between the Recommender and a family of models.
+"""What a model of ratings must be able to do, so that a Recommender can use it.
 
-An adapter holds what a fitted model has learned, as arrays, and works with user, item and level
-numbers instead of ids. It is immutable: adding users or items returns a new adapter.
+A model of ratings is an estimator (`RatingModel`), and after its fit it gives a `RatingPredictor`:
+what it has learned, as arrays. A predictor works with user, item and level numbers instead of ids.
+It is immutable: adding users or items returns a new one. A saved file holds the predictor, so that
+predictions load neither the estimator nor its search.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from enum import StrEnum
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
+from coterie.base.progress import Iteration
 from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
+from coterie.models.base import Estimator
 
 
 class Source(StrEnum):
@@ -53,77 +58,104 @@ class Contribution(NamedTuple):
         return self.weight * self.rating
 
 
-class Adapter(Protocol):
-    """The methods that each family of models implements."""
+class RatingPredictor(ABC):
+    """What a model has learned from ratings: predictions, new users and items, explanations."""
 
     kind: ClassVar[str]  # its name in saved files
-
-    @classmethod
-    def from_model(cls, model: Any, ratings: Ratings) -> Self:
-        """Build from a model that was fitted to these ratings."""
-        ...
-
-    @property
-    def values(self) -> np.ndarray:
-        """The possible ratings, in increasing order."""
-        ...
+    values: np.ndarray  # the possible ratings, in increasing order
 
     def levels(self, ratings: np.ndarray) -> np.ndarray:
         """Return the position of each rating in `values`; the nearest if it is not among them."""
-        ...
+        return np.searchsorted((self.values[1:] + self.values[:-1]) / 2, ratings)
 
+    @abstractmethod
     def distributions(
         self, users: np.ndarray, items: np.ndarray, engine: str | Engine
     ) -> np.ndarray:
         """Return P(value) of each pair: pairs x values."""
-        ...
 
+    @abstractmethod
     def scores(self, users: np.ndarray, engine: str | Engine) -> np.ndarray:
         """Return the expected rating of every item for these users: users x items."""
-        ...
 
+    def unknown_distributions(
+        self, users: np.ndarray, items: np.ndarray, engine: str | Engine
+    ) -> np.ndarray | None:
+        """Return P(value) of pairs with an unknown user, an unknown item (-1), or both.
+
+        None if the model cannot predict users and items of whom nothing is known.
+        """
+        return None
+
+    @property
+    def described_users(self) -> np.ndarray:
+        """Whether each of the first users has features; none without features."""
+        return np.zeros(0, bool)
+
+    @property
+    def described_items(self) -> np.ndarray:
+        """Whether each of the first items has features; none without features."""
+        return np.zeros(0, bool)
+
+    @abstractmethod
     def with_users(self, nodes: list[NodeRatings]) -> Self:
-        """Return an adapter with these users placed by their ratings, everything else fixed."""
-        ...
+        """Return a predictor with these users placed by their ratings, everything else fixed."""
 
+    @abstractmethod
     def only_users(self, nodes: list[NodeRatings]) -> Self:
-        """Return an adapter whose users are these alone, placed as by `with_users`.
+        """Return a predictor whose users are these alone, placed as by `with_users`.
 
         It copies nothing of the other users, so that a request of a server is quick.
         """
-        ...
 
+    @abstractmethod
     def with_items(self, nodes: list[NodeRatings]) -> Self:
-        """Return an adapter with these items placed by their ratings, everything else fixed."""
-        ...
+        """Return a predictor with these items placed by their ratings, everything else fixed."""
 
+    @abstractmethod
     def contributions(self, user: int, item: int) -> list[Contribution]:
         """Return the terms that add up to the expected rating."""
-        ...
 
+    @abstractmethod
     def item_membership(self, groups: GroupPair) -> np.ndarray:
         """Return how much each item belongs to the item group of this pair."""
-        ...
 
+    @abstractmethod
     def item_similarity(self, item: int) -> np.ndarray:
         """Return the similarity of every item to `item`; at most 1."""
-        ...
 
+    @abstractmethod
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return everything as arrays, to be saved."""
-        ...
 
     @classmethod
+    @abstractmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         """Build from what `to_arrays` returned."""
-        ...
 
+    @abstractmethod
     def check(self, n_users: int, n_items: int) -> None:
         """Raise ArrayError if an array does not have the type, shape and range that kernels need.
 
         Called for every file before its first use: what a file says must not index memory.
         """
-        ...
+
+
+class RatingModel(Estimator):
+    """An estimator that a Recommender can use, after a fit to `Ratings`."""
+
+    entropy_: float
+    history_: list[Iteration]
+    interrupted_: bool = False
+
+    @abstractmethod
+    def predictor(self, ratings: Ratings) -> RatingPredictor:
+        """Return what the model has learned from the ratings that it was fitted to."""
+
+    @property
+    def fits_rating_shards(self) -> bool:
+        """Whether `fit` learns from ratings in shards without loading all of them."""
+        return False
 
 
 def check_scale(values: np.ndarray) -> int:
@@ -132,15 +164,6 @@ def check_scale(values: np.ndarray) -> int:
     if not len(values) or (np.diff(values) <= 0).any():
         raise ArrayError("values: not in rising order")
     return len(values)
-
-
-def nearest_level(values: np.ndarray, ratings: np.ndarray) -> np.ndarray:
-    """Return the position in `values` that is nearest to each rating.
-
-    >>> nearest_level(np.array([1.0, 2.0, 5.0]), np.array([0.0, 2.0, 4.0]))
-    array([0, 1, 2])
-    """
-    return np.searchsorted((values[1:] + values[:-1]) / 2, ratings)
 
 
 def rating_offsets(nodes: list[NodeRatings]) -> np.ndarray:

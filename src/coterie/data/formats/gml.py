@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from coterie.base.errors import InputError
 from coterie.data.byte_source import PathLike, place_name, read_all
-from coterie.data.edge_table import EdgeTable
-from coterie.data.file_format import decoded
-from coterie.data.graph import Graph
+from coterie.data.formats.format import EdgeTable, Format, decoded
+
+if TYPE_CHECKING:
+    from coterie.data.graph import Graph
 
 _REMEDY = "check the file, or export it again"
 _TOKEN = re.compile(
@@ -26,7 +27,7 @@ class _Token(NamedTuple):
     line: int
 
 
-def read_gml(path: PathLike) -> EdgeTable:
+def read_gml(path: PathLike, _: object = None) -> EdgeTable:
     """Read the graph of a GML file; nodes are named by their labels if every node has one."""
     text = decoded(read_all(path), path)
     tokens = _tokens(text, path)
@@ -127,3 +128,12 @@ def write_gml(graph: Graph, file: IO[bytes]) -> None:
         lines.append("  ]")
     lines += ["]", ""]
     file.write("\n".join(lines).encode("ascii"))
+
+
+FORMAT = Format(
+    name="gml",
+    title="GML",
+    suffixes=(".gml",),
+    starts=r"((#|Creator|Version|comment)[^\n]*\s+)*graph\s*\[",
+    edges=read_gml,
+)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
-from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
 from coterie.kernels.additive.fold_in import factor_moments
 from coterie.kernels.additive.predict import Samples, explanations, item_similarities
-from coterie.models.additive import AdditiveBlockModel
-from coterie.models.additive.checkpoint import check_cuts
 from coterie.models.additive.predict import (
     only_users,
     pair_distributions,
@@ -23,11 +20,16 @@ from coterie.models.additive.predict import (
     with_items,
     with_users,
 )
-from coterie.models.additive.rating_scale import RatingScale
+from coterie.models.additive.rating_scale import RatingScale, check_cuts
 from coterie.models.additive.side_information import SideInformation
 from coterie.models.additive.unknown_nodes import unknown_item, unknown_user
-from coterie.recommend.adapter import Contribution, GroupPair, Source, check_scale
-from coterie.recommend.registry import register_adapter
+from coterie.models.rating_model import (
+    Contribution,
+    GroupPair,
+    RatingPredictor,
+    Source,
+    check_scale,
+)
 
 
 class FeatureShares(NamedTuple):
@@ -38,9 +40,8 @@ class FeatureShares(NamedTuple):
     terms: list[Contribution]
 
 
-@register_adapter(AdditiveBlockModel)
 @dataclass(frozen=True)
-class AdditiveAdapter:
+class AdditivePredictor(RatingPredictor):
     """Samples of several chains; a prediction averages over all of them."""
 
     scale: RatingScale
@@ -49,29 +50,24 @@ class AdditiveAdapter:
     user_side: SideInformation
     item_side: SideInformation
     nobody: Samples | None  # one unknown user and one unknown item; None: older files
+    values: np.ndarray = field(init=False)
     kind: ClassVar[str] = "additive"
 
     @classmethod
-    def from_model(cls, model: Any, ratings: Ratings) -> Self:
-        features = model.features_
-        user_side = SideInformation(
-            features.user_map, model.user_encoding_, model.user_side_, model.user_cold_start_
-        )
-        item_side = SideInformation(
-            features.item_map, model.item_encoding_, model.item_side_, model.item_cold_start_
-        )
-        return cls(
-            model.scale_,
-            model.samples_,
-            model.chain_of_sample_,
-            user_side,
-            item_side,
-            _nobody(model.samples_, user_side, item_side),
-        )
+    def of_samples(
+        cls,
+        scale: RatingScale,
+        samples: Samples,
+        chain_of_sample: np.ndarray,
+        user_side: SideInformation,
+        item_side: SideInformation,
+    ) -> Self:
+        """Build from the samples of a fitted model."""
+        nobody = _nobody(samples, user_side, item_side)
+        return cls(scale, samples, chain_of_sample, user_side, item_side, nobody)
 
-    @property
-    def values(self) -> np.ndarray:
-        return self.scale.values
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", self.scale.values)
 
     def levels(self, ratings: np.ndarray) -> np.ndarray:
         return self.scale.levels(ratings).astype(np.int64)
@@ -81,16 +77,11 @@ class AdditiveAdapter:
     ) -> np.ndarray:
         return pair_distributions(self.samples, users, items, engine)
 
-    @property
-    def predicts_unknown(self) -> bool:
-        """Whether the model can predict users and items of whom nothing is known."""
-        return self.nobody is not None
-
     def unknown_distributions(
         self, users: np.ndarray, items: np.ndarray, engine: str | Engine
-    ) -> np.ndarray:
-        """Return P(value) of pairs with an unknown user, an unknown item (-1), or both."""
-        assert self.nobody is not None  # the caller checks `predicts_unknown`
+    ) -> np.ndarray | None:
+        if self.nobody is None:
+            return None
         p = np.empty((len(users), len(self.values)))
         for fields, rows in (
             (_USER_FIELDS, (users < 0) & (items >= 0)),
@@ -212,12 +203,10 @@ class AdditiveAdapter:
 
     @property
     def described_users(self) -> np.ndarray:
-        """Whether each known user has side information."""
         return np.asarray(self.user_side.rows.any(axis=1))
 
     @property
     def described_items(self) -> np.ndarray:
-        """Whether each known item has side information."""
         return np.asarray(self.item_side.rows.any(axis=1))
 
     def item_membership(self, groups: GroupPair) -> np.ndarray:

@@ -7,11 +7,12 @@ from typing import Any
 
 from coterie.base.errors import InputError, MissingDependencyError
 from coterie.data.byte_source import PathLike, place_name, read_all
+from coterie.data.formats.format import Cells, Format, numbered
 
 _MAX_UNPACKED = 4 << 30  # bytes of XML; a workbook with all its million rows has less
 
 
-def read_sheet(path: PathLike) -> list[list[str]]:
+def read_sheet(path: PathLike, _: object = None) -> Cells:
     """Return the rows of the only sheet with content; several such sheets are ambiguous."""
     try:
         import openpyxl
@@ -41,7 +42,7 @@ def read_sheet(path: PathLike) -> list[list[str]]:
             path=place_name(path),
             remedy="keep one of them, or save the sheet as CSV",
         )
-    return next(iter(filled.values()), [])
+    return numbered(next(iter(filled.values()), []))
 
 
 def _check_size(content: Any, path: PathLike) -> None:
@@ -73,3 +74,12 @@ def _cell(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     return str(value).strip()
+
+
+FORMAT = Format(
+    name="excel",
+    title="Excel",
+    suffixes=(".xlsx", ".xlsm"),
+    aliases=("xlsx",),
+    cells=read_sheet,
+)

@@ -8,7 +8,7 @@ ratings.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -16,23 +16,20 @@ from coterie.base.array_checks import ArrayError, check_array
 from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
-from coterie.models.hard.estimator import GeneralizedKMeans
-from coterie.recommend.adapter import (
+from coterie.models.rating_model import (
     Contribution,
     GroupPair,
+    RatingPredictor,
     Source,
     check_scale,
-    nearest_level,
     with_rows,
 )
-from coterie.recommend.registry import register_adapter
 
 _SMOOTHING = 1.0  # ratings of the whole table added to each pair of blocks
 
 
-@register_adapter(GeneralizedKMeans)
 @dataclass(frozen=True)
-class HardAdapter:
+class HardPredictor(RatingPredictor):
     """One block per user and per item, and how often each rating occurs in each cell."""
 
     values: np.ndarray
@@ -42,8 +39,8 @@ class HardAdapter:
     kind: ClassVar[str] = "hard"
 
     @classmethod
-    def from_model(cls, model: Any, ratings: Ratings) -> Self:
-        users, items = np.asarray(model.user_labels_), np.asarray(model.item_labels_)
+    def of_blocks(cls, users: np.ndarray, items: np.ndarray, ratings: Ratings) -> Self:
+        """Build from the blocks of the users and items of these ratings."""
         k, l = int(users.max()) + 1, int(items.max()) + 1  # noqa: E741
         R = len(ratings.values)
         cell = (users[ratings.users] * l + items[ratings.items]).astype(np.int64) * R
@@ -57,9 +54,6 @@ class HardAdapter:
         whole = self.counts.sum(axis=(0, 1))
         p = self.counts + _SMOOTHING * whole / whole.sum()
         return np.asarray(p / p.sum(axis=2, keepdims=True))
-
-    def levels(self, ratings: np.ndarray) -> np.ndarray:
-        return nearest_level(self.values, ratings)
 
     def distributions(
         self, users: np.ndarray, items: np.ndarray, engine: str | Engine

@@ -1,0 +1,76 @@
+"""What an input format declares, and the forms in which its reader returns what a file holds."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from coterie.base.errors import InputError
+from coterie.data.byte_source import PathLike, place_name
+
+if TYPE_CHECKING:
+    from coterie.data.table import ReadOptions
+    from coterie.data.text_reader import Columns
+
+
+@dataclass
+class EdgeTable:
+    """Edges and nodes as a document lists them; `weights` is None if no edge has one."""
+
+    sources: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    weights: list[float] | None = None
+    nodes: list[str] = field(default_factory=list)  # all that are declared, in order
+    directed: bool | None = None  # None: the file does not say
+
+
+class Cells(NamedTuple):
+    """All rows of a table; a cell is text, or a value of a typed format (None: missing)."""
+
+    rows: list[list[Any]]
+    lines: list[int]  # of the rows, in the units of the format
+    unit: str = "row"
+    has_names: bool = False  # the format says that the first row has the names of the columns
+    separator: str = ""  # of text
+    is_unicode: bool = True  # False: text that was read as Latin-1
+
+
+def numbered(rows: list[list[Any]], *, has_names: bool = False) -> Cells:
+    """Return rows that are counted from 1."""
+    return Cells(rows, list(range(1, len(rows) + 1)), has_names=has_names)
+
+
+class Format(NamedTuple):
+    """An input format. A graph document needs `edges`, a table `cells` or `columns`.
+
+    Importing the module of a format must be quick: it imports NumPy, pyarrow and parsers inside
+    its functions, because every `--help` lists the formats.
+    """
+
+    name: str  # as in `format="gml"`
+    title: str  # as people call it
+    suffixes: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()  # other names for `format`
+    starts: str | None = None  # pattern of the first characters of such a file
+    edges: Callable[[PathLike, ReadOptions], EdgeTable | Cells] | None = None
+    cells: Callable[[PathLike, ReadOptions], Cells] | None = None
+    columns: Callable[..., Columns] | None = None  # of (path, WantedColumns, ReadOptions)
+    node_cells: Callable[[PathLike, ReadOptions], Cells] | None = None  # of a document of a graph
+    in_pieces: bool = False  # `columns` takes `consume`, for files larger than memory
+
+
+def decoded(content: io.BytesIO, path: PathLike) -> str:
+    """Return the text of a file that is read as a whole."""
+    raw = content.getvalue()
+    try:
+        if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return raw.decode("utf-16")
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"not UTF-8 ({error.reason} at byte {error.start})",
+            path=place_name(path),
+            remedy="save the file as UTF-8",
+        ) from None
