@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import SeparatorOption, TableFormatOption
-from coterie.cli.recommend.options import ModelArgument, load_model
+from coterie.cli.recommend.options import load_model
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -19,16 +16,11 @@ if TYPE_CHECKING:
 @command(unused=("seed",))
 def run(
     session: Session,
-    model: ModelArgument,
-    pairs: Annotated[
-        str, typer.Argument(metavar="PAIRS", help="Table of user and item; - reads stdin.")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File to write, .csv or .parquet (default: stdout)."),
-    ] = None,
-    format: TableFormatOption = None,
-    separator: SeparatorOption = None,
+    model: str,
+    pairs: str,
+    out: Path | None = None,
+    format: str | None = None,
+    separator: str | None = None,
 ) -> JsonObject:
     """Predict the rating of each pair in a table.
 
