@@ -13,7 +13,8 @@ import pytest
 from tests.support import fitted_stand_ins as stand_ins
 
 import coterie as ct
-from coterie.anonymize.output.public_summary import OwnerSummary, PublicMeasure, PublicSummary
+from coterie.anonymize.figures import FIGURES, FigureRow
+from coterie.anonymize.output.public_summary import OwnerSummary, PublicSummary
 from coterie.anonymize.utility.community_utility import PublicCommunities
 from coterie.base.progress import Iteration
 from coterie.data import Graph
@@ -238,9 +239,9 @@ def test_changes_smaller_than_the_rounding_of_the_original_are_not_shown() -> No
         ((60, 2080, 0.331), ["+200.0 %", "–", "+10.3 %"]),
     ):
         measures = [
-            PublicMeasure("isolates", 20, released[0], 10.0),
-            PublicMeasure("degree_max", None, released[1]),
-            PublicMeasure("global_clustering", 0.3, released[2], 0.005),
+            FigureRow(FIGURES["isolates"], 20, released[0], error=10.0),
+            FigureRow(FIGURES["degree_max"], None, released[1]),
+            FigureRow(FIGURES["global_clustering"], 0.3, released[2], error=0.005),
         ]
         table = measure_by_measure(replace(utility, measures=measures)).tables[0].table
         assert table.columns == ["measure", "original (rounded)", "release", "change"]

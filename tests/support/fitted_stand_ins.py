@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.figures import FIGURES, MEASURES, FigureRow
 from coterie.anonymize.output.public_summary import (
     Curve,
     CurvePair,
     Profiles,
     PublicAttack,
     PublicLimit,
-    PublicMeasure,
     PublicSummary,
     PublicUtility,
 )
@@ -23,8 +23,7 @@ from coterie.anonymize.private.answers import SketchAnswers, square_of
 from coterie.anonymize.private.budget import DAMPING_DEGREES, SHARES
 from coterie.anonymize.risk.assessment import PublicationLevel
 from coterie.anonymize.utility.community_utility import PublicCommunities
-from coterie.anonymize.utility.measures import MEASURE_NAMES, ScalarMeasures
-from coterie.anonymize.utility.public_further import PublicFurther
+from coterie.anonymize.utility.measures import ScalarMeasures
 from coterie.base.progress import Iteration
 from coterie.data import Graph, Ratings
 from coterie.data.generators import planted_partition
@@ -133,10 +132,6 @@ def evaluation() -> list[Metrics]:
     ]
 
 
-# Measures of the stand-in release and the rounding errors of the original's figures
-_ROUNDING = {key: 0.005 if "clustering" in key else 0.0 for key in MEASURE_NAMES}
-
-
 def release(refused: bool = False) -> PublicSummary:
     """The public summary of a release, or of a refusal."""
     degree = np.unique(np.logspace(0, 2.7, 40).astype(int))
@@ -175,15 +170,20 @@ def release(refused: bool = False) -> PublicSummary:
         blocks=60,
         utility=PublicUtility(
             [
-                PublicMeasure(key, *(getattr(m, key) for m in (original, published)), error)
-                for key, error in _ROUNDING.items()
+                FigureRow(
+                    figure,
+                    figure.of(original),
+                    figure.of(published),
+                    error=0.005 if "clustering" in figure.key else 0.0,
+                )
+                for figure in MEASURES
             ],
             0.0012,
             communities=PublicCommunities(0.642, 0.696, 0.293, 0.291, 0.812, False, False),
             further=[
-                PublicFurther("4-cliques", None, 9_100_000, 0.1, True, True),
-                PublicFurther("nodes in the innermost core", None, 80, 0.2, False, True),
-                PublicFurther("robustness, random failure", None, 0.311, 0.1, True, False),
+                FigureRow(FIGURES["graphlets.four_cliques"], None, 9_100_000),
+                FigureRow(FIGURES["cores.innermost_nodes"], None, 80, kept=False),
+                FigureRow(FIGURES["robustness.random_mean"], None, 0.311),
             ],
         ),
         profiles=Profiles(

@@ -13,6 +13,7 @@ Renderer = Callable[..., Any]
 
 NOTEBOOK = "notebook"  # a fitted model as an HTML fragment
 RELEASE = "release"  # the public summary of a release as a page
+RELEASE_NOTEBOOK = "release in a notebook"  # the same as an HTML fragment
 CLUSTER_REPORT = "cluster report"  # a clustering with its data as a page
 CLUSTER_PLOT = "cluster plot"  # a clustering with its graph as a picture
 

@@ -90,10 +90,10 @@ def _full_table(comparison: FullComparison) -> Table:
 
     table = Table("measure", "original", "published", "difference", "", title="further measures")
     for row in full_rows(comparison.original, [comparison.published]):
-        error = "–" if row.error is None else f"{100 * row.error:+.1f} %"
-        kept = "kept" if row.kept else f"not kept (± {100 * row.measure.tolerance:g} %)"
+        error = "–" if row.difference is None else f"{100 * row.difference:+.1f} %"
+        kept = "kept" if row.kept else f"not kept (± {100 * row.figure.tolerance:g} %)"
         figures = figure(row.original), figure(row.published)
-        table.add_row(row.measure.name, *figures, error, kept)
+        table.add_row(row.figure.label, *figures, error, kept)
     return table
 
 

@@ -22,14 +22,12 @@ def measures_table(
     """Return a table of the measures of two graphs."""
     from rich.table import Table
 
-    from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES
+    from coterie.anonymize.figures import measured
 
     table = Table("measure", "original", "published", title=title, title_justify="left")
-    for key, name in MEASURE_NAMES.items():
-        before, after = getattr(original, key), getattr(published, key)
-        if before is not None and after is not None:
-            shown = share_text if key in SHARES else counted
-            table.add_row(name, shown(before), shown(after))
+    for declared, before, after in measured(original, published):
+        shown = share_text if declared.percent else counted
+        table.add_row(declared.label, shown(before), shown(after))
     table.add_row("largest difference of degree shares (KS)", "", share_text(degree_ks))
     return table
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coterie.base.number_text import short
 from coterie.report.charts.drawing import Chart, template
 from coterie.report.shared_sections import convergence, yes_no
+
+if TYPE_CHECKING:
+    from coterie.anonymize.output.public_summary import PublicSummary
 
 _STYLE = """
 .coterie-card { max-width: 560px; font: 14px/1.45 system-ui, sans-serif; }
@@ -26,14 +29,28 @@ def fragment(model: Any) -> str | None:
     title, model = repr(model), getattr(model, "model_", model)
     if getattr(model, "entropy_", None) is None:
         return None
-    facts = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
-        for name, value in _facts(model)
+    return _card(title, _facts(model), _chart(model))
+
+
+def release_fragment(summary: PublicSummary) -> str:
+    """Render the public summary of a release as HTML for the output of a notebook cell."""
+    from coterie.report.release_report import compose
+
+    page = compose(summary)
+    facts = [(fact.name, fact.value) for fact in page.facts]
+    reasons = "".join(f"<li>{escape(text)}</li>" for text in page.verdict.reasons)
+    return _card(page.verdict.text, facts, f"<ul>{reasons}</ul>" if reasons else "")
+
+
+def _card(title: str, facts: list[tuple[str, str]], more: str) -> str:
+    """Return a box with a title, some figures and HTML below them."""
+    listed = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts
     )
     style = template("palette.css") + template("chart.css") + _STYLE
     return (
         f'<div class="coterie coterie-card"><style>{style}</style>'
-        f"<code>{escape(title)}</code><dl>{facts}</dl>{_chart(model)}</div>"
+        f"<code>{escape(title)}</code><dl>{listed}</dl>{more}</div>"
     )
 
 

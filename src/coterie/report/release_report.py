@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from coterie.anonymize.output.public_summary import OwnerSummary, PublicMeasure, PublicSummary
-from coterie.anonymize.utility.measures import MEASURE_NAMES
+from coterie.anonymize.figures import FigureRow
+from coterie.anonymize.output.public_summary import OwnerSummary, PublicSummary
 from coterie.report.charts import percent, short
 from coterie.report.kind_section import kind_section
 from coterie.report.page import Fact, Page, Section, Verdict, write
@@ -157,7 +157,7 @@ def _facts(summary: PublicSummary) -> list[Fact]:
             found = utility.measure(key)
             if found is not None:
                 note = _original(found)
-                facts.append(Fact(MEASURE_NAMES[key], short(found.published), note))
+                facts.append(Fact(found.figure.label, short(found.published), note))
         facts.append(
             Fact(
                 "degrees differ by",
@@ -171,10 +171,10 @@ def _facts(summary: PublicSummary) -> list[Fact]:
     return facts
 
 
-def _original(found: PublicMeasure) -> str:
+def _original(found: FigureRow) -> str:
     """Describe the original's figure; "" if both are equal."""
     if found.original is None or (found.original == found.published and not found.error):
         return ""
-    if found.key in ("nodes", "edges") and not found.error:
+    if found.figure.key in ("nodes", "edges") and not found.error:
         return f"original {found.original:,.0f}"
     return f"original {'about ' if found.error else ''}{short(found.original)}"

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.figures import MEASURES
 from coterie.anonymize.private.answers import SketchAnswers
-from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES, Measures, measure
+from coterie.anonymize.utility.measures import Measures, measure
 from coterie.base.number_text import SUPERSCRIPT, figure, percent, short
 from coterie.data import Graph
 from coterie.engine import Engine
@@ -318,12 +319,12 @@ def _measures(
     if not drawn or ladders is None:
         return Section("The drawn networks")
     rows: list[list[Cell]] = []
-    for key, name in MEASURE_NAMES.items():
-        values = [getattr(each.measures, key) for each in drawn]
+    for declared in MEASURES:
+        values = [declared.of(each.measures) for each in drawn]
         if values[0] is None:
             continue
-        shown = percent if key in SHARES else figure
-        row: list[Cell] = [name, shown(float(np.mean(values)))]
+        shown = percent if declared.percent else figure
+        row: list[Cell] = [declared.label, shown(float(np.mean(values)))]
         if len(drawn) > 1:
             low, high = shown(min(values)), shown(max(values))
             row.append("–" if low == high else f"{low} to {high}")

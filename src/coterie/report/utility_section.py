@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from coterie.anonymize.figures import AGREEMENT_SHARE, FOREIGN_SHARE, FigureRow
 from coterie.anonymize.output.public_summary import (
     CurvePair,
     Profiles,
-    PublicMeasure,
     PublicUtility,
 )
-from coterie.anonymize.utility.community_utility import AGREEMENT_SHARE, FOREIGN_SHARE
-from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES
-from coterie.anonymize.utility.public_further import PublicFurther
 from coterie.report.charts import Axis, ChartTable, Series, percent, short, xy
 from coterie.report.charts.drawing import Cell, Chart
 from coterie.report.page import Figure, Panel, Section
@@ -140,18 +137,18 @@ def measure_by_measure(utility: PublicUtility | None) -> Section:
     return section
 
 
-def _measure_row(found: PublicMeasure) -> list[Cell]:
+def _measure_row(found: FigureRow) -> list[Cell]:
     a, b, error = found.original, found.published, found.error
-    share = found.key in SHARES
+    share = found.figure.percent
     released: Cell = percent(b) if share else b
     if a is None:
-        return [MEASURE_NAMES[found.key], "–", released, "–"]
+        return [found.figure.label, "–", released, "–"]
     shown: Cell = percent(a) if share else a
     if error:
         spread = percent(error) if share else short(error)
         shown = f"{percent(a) if share else short(a)} ± {spread}"
     change = _change(a, b) if abs(b - a) > error else _unchanged(error)
-    return [MEASURE_NAMES[found.key], shown, released, change]
+    return [found.figure.label, shown, released, change]
 
 
 def communities(utility: PublicUtility | None) -> Section:
@@ -190,14 +187,14 @@ def _kept(kept: bool) -> str:
     return "✓ preserved" if kept else "✗ not preserved"
 
 
-def _further(rows: list[PublicFurther], hidden: bool) -> ChartTable:
+def _further(rows: list[FigureRow], hidden: bool) -> ChartTable:
     """List measures; the original's column is left out if it is not published."""
     columns = ["measure", "original", "release", "change", "preserved?"]
     table: list[list[Cell]] = []
     for row in rows:
         change = "–" if row.original is None else _change(row.original, row.published)
-        kept = f"{_kept(row.kept)} (within {percent(row.tolerance)})"
-        cells: list[Cell] = [row.name, row.original, row.published, change, kept]
+        kept = f"{_kept(row.kept)} (within {percent(row.figure.tolerance)})"
+        cells: list[Cell] = [row.figure.label, row.original, row.published, change, kept]
         table.append([cells[0], cells[2], cells[4]] if hidden else cells)
     return ChartTable([columns[0], columns[2], columns[4]] if hidden else columns, table)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -174,3 +176,31 @@ def test_a_release_without_graphs_cannot_be_forced(tmp_path: Path) -> None:
     nothing = Anonymizer(2).release(Graph.from_edges([0], [1]))
     with pytest.raises(PolicyRefusedError, match="too small"):
         nothing.write(tmp_path / "out", force=True)
+
+
+def test_a_release_prints_one_line_and_nothing_of_the_original(release: Release) -> None:
+    shown = repr(release)
+    assert len(shown) < 100 and "\n" not in shown
+    assert release.utility is not None and release.risk is not None
+    for part in (
+        release.utility,
+        release.utility.communities,
+        release.risk,
+        release.risk.attacks,
+        release.record,
+        release.owner_summary,
+    ):
+        assert len(repr(part)) < 100 and not re.search(r"\d", repr(part))
+
+
+def test_a_notebook_shows_the_public_summary_only(release: Release) -> None:
+    html = release._repr_html_()
+    assert html is not None and "nodes" in html
+    assert html == replace(release, utility=None, risk=None, record=None)._repr_html_()
+
+
+def test_a_release_and_its_parts_can_be_pickled(release: Release) -> None:
+    again = pickle.loads(pickle.dumps(release))
+    assert repr(again) == repr(release) and again.summary == release.summary
+    for part in (release.utility, release.risk, release.decision, release.summary):
+        assert pickle.loads(pickle.dumps(part)) == part

@@ -177,9 +177,9 @@ def test_a_renamed_copy_is_equal(graph: Graph) -> None:
     assert found.basic.communities is not None
     for row in full_rows(found.original, [found.published]):
         # Orders of removal and outbreaks are random, and differ between numberings
-        inexact = "robustness" in row.measure.name or "epidemic" in row.measure.name
+        inexact = "robustness" in row.figure.label or "epidemic" in row.figure.label
         assert row.published == pytest.approx(row.original, rel=0.2 if inexact else 1e-6), (
-            row.measure.name
+            row.figure.label
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
+from coterie.anonymize.figures import FURTHER_MEASURES, FigureRow, public_rows
 from coterie.anonymize.published_graph import assign_new_ids
 from coterie.anonymize.utility.community_utility import (
     CommunityDraw,
@@ -16,9 +17,7 @@ from coterie.anonymize.utility.community_utility import (
     CommunityUtility,
     assess_communities,
 )
-from coterie.anonymize.utility.full_measures import FURTHER_MEASURES, FullRow
 from coterie.anonymize.utility.measures import Measures, measure
-from coterie.anonymize.utility.public_further import owner_further, public_further
 from coterie.anonymize.utility.release_utility import assess_utility, mean_and_spread
 from coterie.anonymize.utility.tolerances import (
     communities_not_kept,
@@ -135,9 +134,9 @@ def test_thresholds_of_communities(
 # ---- further measures -----------------------------------------------------------------------
 
 
-def _row(name: str, original: float, published: float) -> FullRow:
-    (measure,) = (m for m in FURTHER_MEASURES if m.name == name)
-    return FullRow(measure, original, published)
+def _row(label: str, original: float, published: float) -> FigureRow:
+    (figure,) = (f for f in FURTHER_MEASURES if f.label == label)
+    return FigureRow(figure, original, published, figure.keeps(original, published))
 
 
 def test_lost_patterns_are_named_with_their_figures() -> None:
@@ -160,7 +159,6 @@ def test_figures_of_few_people_are_not_public() -> None:
         _row("largest eigenvalue", 50.0, 50.0),
         _row("mean core number", 3.14159, 3.2),
     ]
-    shown = public_further(rows, 10)
-    assert [row.name for row in shown] == ["articulation points", "mean core number"]
+    shown = public_rows(rows, 10)
+    assert [row.figure.label for row in shown] == ["articulation points", "mean core number"]
     assert all(row.original is None for row in shown)
-    assert [row.original for row in owner_further(rows)] == [9, 10, 120, 0.2, 50.0, 3.14159]

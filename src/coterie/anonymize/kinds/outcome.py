@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from coterie.anonymize.figures import Private
+
 
 @dataclass(frozen=True)
 class KindMeasure:
@@ -66,8 +68,8 @@ class SensitiveRisk:
     certain_people: int  # people whose class has a single value
 
 
-@dataclass(frozen=True)
-class KindOutcome:
+@dataclass(frozen=True, repr=False)
+class KindOutcome(Private):
     """The utility and risk of what a release contains besides undirected edges."""
 
     measures: list[KindMeasure] = field(default_factory=list)

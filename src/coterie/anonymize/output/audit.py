@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from coterie.anonymize.draw.rewiring import RewiringTargets
+from coterie.anonymize.figures import Private
 from coterie.anonymize.kinds.outcome import KindOutcome
 from coterie.anonymize.output.release_folder import make_private_folder
 from coterie.anonymize.policy import Limit, PolicyDecision
@@ -27,8 +28,8 @@ class PublishedStatistics(NamedTuple):
     targets: RewiringTargets
 
 
-@dataclass(frozen=True, eq=False)
-class AuditRecord:
+@dataclass(frozen=True, eq=False, repr=False)
+class AuditRecord(Private):
     """The settings, randomness and figures of a release."""
 
     model: str

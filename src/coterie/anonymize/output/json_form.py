@@ -15,7 +15,7 @@ from coterie.anonymize.output.audit import AuditRecord, Publication
 from coterie.anonymize.policy import PolicyDecision
 from coterie.anonymize.risk.assessment import Risk, publication_levels
 from coterie.anonymize.risk.attack_suite import AttackSuiteResult
-from coterie.anonymize.utility.full_measures import FullComparison, FurtherMeasure
+from coterie.anonymize.utility.full_measures import FullComparison
 from coterie.anonymize.utility.measures import Comparison
 from coterie.anonymize.utility.release_utility import Utility
 from coterie.base.json_values import JsonObject, json_value
@@ -109,8 +109,6 @@ def result_json(result: Any) -> Any:
     >>> result_json([DistanceMeasure("in-degrees", 0.01, 0.02)])
     [{'name': 'in-degrees', 'value': 0.01, 'tolerance': 0.02, 'kept': True}]
     """
-    if isinstance(result, FurtherMeasure):
-        return {key: value for key, value in result._asdict().items() if key != "value"}
     names = _attributes(result)
     if names:
         return {name: result_json(getattr(result, name)) for name in names}

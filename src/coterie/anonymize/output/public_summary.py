@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.figures import FigureRow, Private, measured, public_rows
 from coterie.anonymize.kinds.outcome import KindOutcome
 from coterie.anonymize.output.public_figures import (
     MIN_GROUP,
@@ -23,28 +24,11 @@ from coterie.anonymize.output.public_figures import (
 from coterie.anonymize.policy import Limit, PolicyDecision
 from coterie.anonymize.risk.assessment import PublicationLevel, Risk, publication_levels
 from coterie.anonymize.utility.community_utility import PublicCommunities, public_communities
-from coterie.anonymize.utility.measures import MEASURE_NAMES, Measures
-from coterie.anonymize.utility.public_further import (
-    PublicFurther,
-    owner_further,
-    public_further,
-)
+from coterie.anonymize.utility.measures import Measures
 from coterie.anonymize.utility.release_utility import Utility
 from coterie.data import Graph
 
 _COARSEST_CLUSTERING = 0.2  # a rounder figure says nothing
-
-# How each measure of the original is rounded; the others belong to single people or to few.
-_SHARES = {
-    "global_clustering",
-    "average_local_clustering",
-    "assortativity",
-    "largest_component",
-    "modularity",
-    "community_modularity",
-}
-_MEANS = {"average_path_length", "degree_mean", "edges"}
-_COUNTS = {"isolates"}
 
 _PUBLIC_REMARKS = [
     "This page may be published with the graph. It contains no name, id, seed or file of the "
@@ -96,15 +80,6 @@ class Profiles:
     spectrum: CurvePair  # eigenvalue by rank
 
 
-class PublicMeasure(NamedTuple):
-    """A measure of the original and of the release."""
-
-    key: str  # of MEASURE_NAMES
-    original: float | None  # None if it is not shown
-    published: float
-    error: float = 0.0  # of `original`, by rounding
-
-
 class PublicKindRow(NamedTuple):
     """A measure of directions, weights, sides or attributes."""
 
@@ -118,15 +93,15 @@ class PublicKindRow(NamedTuple):
 class PublicUtility:
     """The utility of a release, with rounded figures of the original."""
 
-    measures: list[PublicMeasure]
+    measures: list[FigureRow]
     degree_ks: float  # rounded up
     not_kept: list[str] = field(default_factory=list)
     communities: PublicCommunities | None = None
-    further: list[PublicFurther] = field(default_factory=list)
+    further: list[FigureRow] = field(default_factory=list)
 
-    def measure(self, key: str) -> PublicMeasure | None:
+    def measure(self, key: str) -> FigureRow | None:
         """Return one of the measures."""
-        return next((m for m in self.measures if m.key == key), None)
+        return next((row for row in self.measures if row.figure.key == key), None)
 
 
 class PublicLimit(NamedTuple):
@@ -180,13 +155,13 @@ class PublicSummary:
     kind: list[PublicKindRow] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class OwnerSummary(PublicSummary):
+@dataclass(frozen=True, repr=False)
+class OwnerSummary(Private, PublicSummary):
     """The same with exact figures, for the owner only."""
 
 
-@dataclass(frozen=True, eq=False)
-class ReleaseFigures:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleaseFigures(Private):
     """What is known of a release when its summaries are made. Private."""
 
     original: Graph
@@ -215,12 +190,12 @@ def summarize(figures: ReleaseFigures, min_class_size: int) -> PublicSummary:
         draws=figures.draws,
         group=rounding.group,
         utility=PublicUtility(
-            [_public_measure(key, utility, rounding) for key in _measured(utility)],
+            [_public_measure(row, utility, rounding) for row in _measured(utility)],
             rounding.at_most_share(max(utility.degree_ks, rounding.share_step / 2)),
             # The sentences contain exact figures; the table has the rounded ones.
             list(dict.fromkeys(sentence.split(":")[0] for sentence in utility.not_kept)),
             _public_communities(utility, rounding),
-            public_further(utility.further, rounding.group),
+            public_rows(utility.further, rounding.group),
         ),
         profiles=_public_profiles(figures, rounding),
         limits=[
@@ -259,14 +234,11 @@ def summarize_for_owner(figures: ReleaseFigures) -> OwnerSummary:
         blocks=figures.blocks,
         draws=figures.draws,
         utility=PublicUtility(
-            [
-                PublicMeasure(key, getattr(utility.original, key), getattr(utility.published, key))
-                for key in _measured(utility)
-            ],
+            _measured(utility),
             utility.degree_ks,
             utility.not_kept,
             public_communities(utility.communities),
-            owner_further(utility.further),
+            utility.further,
         ),
         profiles=_owner_profiles(figures),
         limits=[
@@ -308,32 +280,23 @@ def _kind_rows(kind: KindOutcome | None, rounding: PublicRounding | None) -> lis
 # --- measures --------------------------------------------------------------------------------
 
 
-def _measured(utility: Utility) -> list[str]:
-    """Return the measures that exist; without blocks there is no modularity."""
-    return [
-        key
-        for key in MEASURE_NAMES
-        if getattr(utility.original, key) is not None
-        and getattr(utility.published, key) is not None
-    ]
+def _measured(utility: Utility) -> list[FigureRow]:
+    """Return the measures that exist, exactly."""
+    return [FigureRow(*found) for found in measured(utility.original, utility.published)]
 
 
-def _public_measure(key: str, utility: Utility, rounding: PublicRounding) -> PublicMeasure:
-    exact, published = getattr(utility.original, key), getattr(utility.published, key)
+def _public_measure(row: FigureRow, utility: Utility, rounding: PublicRounding) -> FigureRow:
+    """Round the original's figure as its declaration says, or leave it out."""
+    figure, exact = row.figure, row.original
     # Every draw has as many nodes as the original, and often as many edges: both can be counted.
-    visible = {"nodes", "edges", "degree_mean"}
     counted = all(draw.edges == utility.original.edges for draw in utility.draws)
-    if key == "nodes" or (key in visible and counted):
-        return PublicMeasure(key, exact, published)
-    if key in _SHARES:
-        shown = rounding.share(exact)
-    elif key in _MEANS:
-        shown = rounding.mean(exact)
-    elif key in _COUNTS:
-        shown = rounding.count(exact)
-    else:
-        return PublicMeasure(key, None, published)
-    return PublicMeasure(key, shown.value, published, shown.error)
+    if figure.rounding == "exact" or (figure.countable and counted):
+        return row
+    if not figure.rounding or exact is None:
+        return row._replace(original=None)
+    round_figure = {"share": rounding.share, "mean": rounding.mean, "count": rounding.count}
+    shown = round_figure[figure.rounding](exact)
+    return row._replace(original=shown.value, error=shown.error)
 
 
 def _public_communities(utility: Utility, rounding: PublicRounding) -> PublicCommunities:

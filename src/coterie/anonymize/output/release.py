@@ -38,7 +38,7 @@ from coterie.data import Graph
 _UNNAMED = "unnamed"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """The result of `Anonymizer.release`.
 
@@ -114,13 +114,25 @@ class Release:
     decision: PolicyDecision
     suggestions: list[str]
     summary: PublicSummary
-    record: AuditRecord | None = field(repr=False, default=None)
-    identity_maps: list[IdentityMap] = field(repr=False, default_factory=list)
-    ledger: Ledger | None = field(repr=False, default=None)
-    ledger_entry: LedgerEntry | None = field(repr=False, default=None)
-    owner_summary: OwnerSummary | None = field(repr=False, default=None)
-    kind: KindOutcome | None = field(repr=False, default=None)
-    node_tables: list[PublishedColumns] = field(repr=False, default_factory=list)
+    record: AuditRecord | None = None
+    identity_maps: list[IdentityMap] = field(default_factory=list)
+    ledger: Ledger | None = None
+    ledger_entry: LedgerEntry | None = None
+    owner_summary: OwnerSummary | None = None
+    kind: KindOutcome | None = None
+    node_tables: list[PublishedColumns] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        decision = "refused" if self.refused else "within every limit of the policy"
+        if self.graph is None:
+            return f"<Release: {decision}, nothing drawn>"
+        count = f"{len(self.graphs)} graphs" if len(self.graphs) > 1 else "1 graph"
+        return f"<Release: {count} of {self.graph.n_nodes:,} nodes, {decision}>"
+
+    def _repr_html_(self) -> str | None:
+        """Show the public summary in a notebook, and nothing else."""
+        shown: str | None = renderers.render(renderers.RELEASE_NOTEBOOK, self.summary)
+        return shown
 
     @property
     def graph(self) -> Graph | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from coterie.anonymize.draw.models import ReleaseModel
+from coterie.anonymize.figures import Private
 from coterie.anonymize.published_graph import PublishedGraph
 from coterie.anonymize.risk.attack_suite import AttackSuite, Controls, GraphAttacks
 from coterie.anonymize.risk.attacks import AttackResult
@@ -45,8 +46,8 @@ class AttackComparison:
         return luck.same_class if self.guesses_everyone else luck.same_degree
 
 
-@dataclass(frozen=True)
-class AttackRisk:
+@dataclass(frozen=True, repr=False)
+class AttackRisk(Private):
     """A4: the people whom attacks identify in the release."""
 
     worst: GraphAttacks  # all attacks on the draw in which the seeded attack found the most
@@ -69,8 +70,8 @@ class AttackRisk:
         ]
 
 
-@dataclass(frozen=True)
-class Risk:
+@dataclass(frozen=True, repr=False)
+class Risk(Private):
     """The risk of a release: what attackers can find out from it.
 
     Attributes

@@ -12,6 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.figures import (
+    AGREEMENT_SHARE,
+    CLEAR_AGREEMENT,
+    FOREIGN_SHARE,
+    Private,
+)
 from coterie.anonymize.published_graph import PublishedGraph
 from coterie.anonymize.utility.communities import (
     community_agreement,
@@ -22,12 +28,6 @@ from coterie.anonymize.utility.communities import (
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine
 
-# Communities of the release, measured in the original: of the modularity of its own communities
-FOREIGN_SHARE = 0.85
-# Agreement of original and release: of the agreement of two searches on the original, if that is
-# above CLEAR_AGREEMENT. Below, communities are not clear enough to compare who is in which.
-AGREEMENT_SHARE = 0.75
-CLEAR_AGREEMENT = 0.8
 _SEED = 0  # fixed: the result depends on the graph alone
 # Two searches on one graph agree at 0.74 to 0.97 on a network with weak communities, so that one
 # pair is not enough. Large graphs are searched twice, to save time.
@@ -52,8 +52,8 @@ class CommunityDraw(NamedTuple):
     agreement: float  # normalized mutual information with the original's, mean over searches
 
 
-@dataclass(frozen=True)
-class CommunityUtility:
+@dataclass(frozen=True, repr=False)
+class CommunityUtility(Private):
     """How far the communities of a release agree with those of the original."""
 
     original: CommunityFigures

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
+from coterie.anonymize.figures import FURTHER_MEASURES, FigureRow
 from coterie.anonymize.utility.centrality import (
     BETWEENNESS_WORK,
     Betweenness,
@@ -24,7 +24,6 @@ from coterie.anonymize.utility.measures import (
     eigenvalue_tolerance,
 )
 from coterie.anonymize.utility.resilience import (
-    MULTIPLES,
     CutPoints,
     EpidemicSize,
     Robustness,
@@ -78,86 +77,13 @@ class FullComparison:
     published: FullMeasures
 
 
-class FurtherMeasure(NamedTuple):
-    """One number of the further measures, and the difference that counts as preserved."""
-
-    name: str
-    value: Callable[[FullMeasures], float]
-    tolerance: float = 0.1  # relative
-    # False for figures that one or few people determine, and for figures of the release that
-    # depend on the original: a reader could compute them for every guess about the original.
-    public: bool = True
-    headline: bool = False  # named at the top of a report if not preserved
-
-
-FURTHER_MEASURES = (
-    FurtherMeasure("open triples", lambda m: m.graphlets.open_triples),
-    FurtherMeasure("triangles", lambda m: m.graphlets.triangles),
-    FurtherMeasure("paths of 4 nodes", lambda m: m.graphlets.four_paths),
-    FurtherMeasure("stars of 4 nodes", lambda m: m.graphlets.four_stars, public=False),
-    FurtherMeasure("squares without a diagonal", lambda m: m.graphlets.four_cycles),
-    FurtherMeasure("triangles with a tail", lambda m: m.graphlets.tailed_triangles),
-    FurtherMeasure("diamonds (squares with one diagonal)", lambda m: m.graphlets.diamonds),
-    FurtherMeasure("4-cliques", lambda m: m.graphlets.four_cliques, headline=True),
-    FurtherMeasure(
-        "squares, with or without diagonals", lambda m: m.graphlets.squares, headline=True
-    ),
-    FurtherMeasure("mean core number", lambda m: m.cores.mean),
-    FurtherMeasure("innermost core", lambda m: m.cores.innermost),
-    FurtherMeasure(
-        "nodes in the innermost core",
-        lambda m: m.cores.innermost_nodes,
-        tolerance=0.2,
-        headline=True,
-    ),
-    FurtherMeasure("largest betweenness", lambda m: m.betweenness.largest, public=False),
-    FurtherMeasure("betweenness, Gini", lambda m: m.betweenness.gini),
-    FurtherMeasure("PageRank, Gini", lambda m: m.pagerank_gini),
-    FurtherMeasure("degree, second moment", lambda m: m.degree_second_moment, public=False),
-    FurtherMeasure("nodes with one edge", lambda m: m.pendants),
-    FurtherMeasure("effective diameter (90 %)", lambda m: m.effective_diameter),
-    FurtherMeasure("largest eigenvalue", lambda m: m.largest_eigenvalue, public=False),
-    FurtherMeasure("smallest eigenvalue", lambda m: m.smallest_eigenvalue, public=False),
-    FurtherMeasure("articulation points", lambda m: m.cut_points.articulation_points),
-    FurtherMeasure("bridges", lambda m: m.cut_points.bridges),
-    FurtherMeasure("robustness, random failure", lambda m: m.robustness.random_mean),
-    FurtherMeasure("robustness, largest degrees first", lambda m: m.robustness.targeted_mean),
-    *(
-        FurtherMeasure(
-            f"epidemic size at {multiple:g} × threshold",
-            lambda m, place=place: m.epidemic[place].share,  # type: ignore[misc]
-            public=False,  # measured at the threshold of the original
-        )
-        for place, multiple in enumerate(MULTIPLES)
-    ),
-)
-
-
-class FullRow(NamedTuple):
-    """One measure of the original and of a published graph (or the mean over several)."""
-
-    measure: FurtherMeasure
-    original: float
-    published: float
-
-    @property
-    def error(self) -> float | None:
-        """Relative difference from the original; None if the original is 0."""
-        return (self.published - self.original) / abs(self.original) if self.original else None
-
-    @property
-    def kept(self) -> bool:
-        """Whether the difference is within the tolerance."""
-        allowed = self.measure.tolerance * abs(self.original)
-        return abs(self.published - self.original) <= allowed + 1e-9
-
-
-def full_rows(original: FullMeasures, published: list[FullMeasures]) -> list[FullRow]:
+def full_rows(original: FullMeasures, published: list[FullMeasures]) -> list[FigureRow]:
     """List the further measures of the original next to those of the published graphs."""
-    return [
-        FullRow(measure, measure.value(original), _mean([measure.value(m) for m in published]))
-        for measure in FURTHER_MEASURES
-    ]
+    rows = []
+    for figure in FURTHER_MEASURES:
+        before, after = figure.of(original), _mean([figure.of(m) for m in published])
+        rows.append(FigureRow(figure, before, after, figure.keeps(before, after)))
+    return rows
 
 
 def _mean(values: list[float]) -> float:

@@ -35,29 +35,6 @@ _RESTARTS, _FEWEST_RESTARTS, _RESTART_WORK = 100, 10, 2_000_000
 _RESIDUALS = ((250_000, 1e-6), (2_000_000, 1e-3), (math.inf, 1e-2))
 
 
-# Names of the measures in tables and reports, in their order
-MEASURE_NAMES = {
-    "nodes": "nodes",
-    "edges": "edges",
-    "average_path_length": "average path length",
-    "diameter": "diameter",
-    "global_clustering": "global clustering",
-    "average_local_clustering": "mean local clustering",
-    "degree_mean": "mean degree",
-    "degree_max": "largest degree",
-    "assortativity": "assortativity",
-    "isolates": "nodes without an edge",
-    "largest_component": "nodes in the largest component",
-    "core_max": "largest core number",
-    "modularity": "modularity of the blocks",
-    "community_modularity": "modularity of communities",
-    "communities": "communities",
-    "communities_for_half": "communities with half of the nodes",
-    "largest_community": "nodes in the largest community",
-}
-SHARES = {"largest_component", "largest_community"}  # measures that are shown in percent
-
-
 class DegreeBin(NamedTuple):
     """Clustering of the nodes whose degree is at least `degree_from` and less than twice that."""
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from coterie.anonymize.figures import FigureRow, Private
 from coterie.anonymize.published_graph import PublishedGraph, per_published_node
 from coterie.anonymize.utility.communities import modularity
 from coterie.anonymize.utility.community_utility import CommunityUtility, assess_communities
-from coterie.anonymize.utility.full_measures import FullRow, full_rows, measure_fully
+from coterie.anonymize.utility.full_measures import full_rows, measure_fully
 from coterie.anonymize.utility.measures import (
     Measures,
     ScalarMeasures,
@@ -29,8 +30,8 @@ _BETWEENNESS_WORK = 1 << 27  # an eighth of `compare --full`, to save time
 _SCALARS = tuple(f.name for f in fields(ScalarMeasures))
 
 
-@dataclass(frozen=True)
-class Utility:
+@dataclass(frozen=True, repr=False)
+class Utility(Private):
     """The similarity of the published graphs to the original."""
 
     original: Measures
@@ -39,7 +40,7 @@ class Utility:
     draws: list[Measures]
     degree_ks: float  # Kolmogorov-Smirnov distance of the degrees, mean over the draws
     communities: CommunityUtility  # of the release, compared with those of the original
-    further: list[FullRow]  # measures that the draw is not fitted to
+    further: list[FigureRow]  # measures that the draw is not fitted to
     not_kept: list[str]  # one sentence per property outside its tolerance
 
 

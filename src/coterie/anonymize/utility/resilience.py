@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.figures import EPIDEMIC_MULTIPLES
 from coterie.base.randomness import as_generator, stream_keys
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine
@@ -13,7 +14,6 @@ from coterie.kernels.graphs.cut_points import cut_points_and_bridges
 from coterie.kernels.graphs.percolation import largest_after_removal, largest_outbreak
 
 REMOVED = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # shares of the nodes
-MULTIPLES = (1.5, 3.0, 6.0)  # of the epidemic threshold
 _ORDERS = 8  # random orders of removal
 _OUTBREAKS = 16  # simulated outbreaks per transmission probability
 _SEED = 0  # fixed: the result depends on the graph alone
@@ -94,7 +94,7 @@ def epidemic_sizes(
     disease.
     """
     n = graph.n_nodes
-    chances = [min(multiple * threshold, 1.0) for multiple in MULTIPLES]
+    chances = [min(multiple * threshold, 1.0) for multiple in EPIDEMIC_MULTIPLES]
     keys = stream_keys(as_generator(_SEED), _OUTBREAKS * len(chances))
 
     def outbreak(chance: float, key: np.uint64) -> int:
@@ -104,7 +104,7 @@ def epidemic_sizes(
     means = np.reshape(found, (len(chances), _OUTBREAKS)).mean(axis=1) / max(n, 1)
     return [
         EpidemicSize(multiple, chance, float(mean), _OUTBREAKS)
-        for multiple, chance, mean in zip(MULTIPLES, chances, means, strict=True)
+        for multiple, chance, mean in zip(EPIDEMIC_MULTIPLES, chances, means, strict=True)
     ]
 
 

@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from coterie.anonymize.utility.community_utility import (
+from coterie.anonymize.figures import (
     AGREEMENT_SHARE,
     CLEAR_AGREEMENT,
+    DEGREE_DISTANCE,
+    EIGENVALUES,
     FOREIGN_SHARE,
-    CommunityUtility,
+    ISOLATES,
+    MEASURES,
+    FigureRow,
+    shown,
 )
-from coterie.anonymize.utility.full_measures import FullRow
+from coterie.anonymize.utility.community_utility import CommunityUtility
 from coterie.anonymize.utility.measures import Measures
-
-
-class Tolerance(NamedTuple):
-    """The largest difference from the original's figure that counts as preserved."""
-
-    name: str
-    relative: float | None = None
-    absolute: float | None = None
-
-
-TOLERANCES = {
-    "global_clustering": Tolerance("global clustering", relative=0.15),
-    "average_local_clustering": Tolerance("mean local clustering", relative=0.21),
-    "average_path_length": Tolerance("average path length", relative=0.04),
-    "degree_max": Tolerance("largest degree", relative=0.15),
-    "assortativity": Tolerance("assortativity", absolute=0.05),
-    "largest_component": Tolerance("size of the largest component", absolute=0.02),
-    "modularity": Tolerance("modularity of the blocks", absolute=0.1),
-}
-_ISOLATES = 0.01  # of the nodes
-_KS = 0.02
-_EIGENVALUES = 0.15  # of each of the three largest
 
 
 def properties_not_kept(
@@ -44,56 +26,44 @@ def properties_not_kept(
     draws: list[Measures],
     degree_distance: float,
     communities: CommunityUtility | None = None,
-    further: Sequence[FullRow] = (),
+    further: Sequence[FigureRow] = (),
 ) -> list[str]:
     """Describe each property whose mean over the draws is outside its tolerance.
 
     The sentences are for the owner. A published report shows only what precedes the colon.
     """
     lost = []
-    for key, tolerance in TOLERANCES.items():
-        before = getattr(original, key)
-        if before is None:
+    for figure in MEASURES:
+        before = figure.of(original)
+        if before is None or not figure.tolerance:
             continue
-        after = float(np.mean([getattr(m, key) for m in draws]))
-        allowed = tolerance.absolute
-        if allowed is None:
-            allowed = abs(before) * (tolerance.relative or 0.0)
-        if abs(after - before) > allowed + 1e-9:
-            lost.append(f"{tolerance.name}: {_shown(before)} became {_shown(after)}")
+        after = float(np.mean([figure.of(m) for m in draws]))
+        if not figure.keeps(before, after):
+            lost.append(figure.lost(before, after))
     isolates = float(np.mean([m.isolates for m in draws])) - original.isolates
-    if isolates > _ISOLATES * original.nodes:
+    if isolates > ISOLATES * original.nodes:
         lost.append(f"connection: {isolates:.0f} more nodes without an edge")
-    if degree_distance > _KS:
+    if degree_distance > DEGREE_DISTANCE:
         lost.append(
             f"degree distribution: it differs for up to {100 * degree_distance:.1f} % of the nodes "
             "(Kolmogorov-Smirnov distance)"
         )
     first = np.array(original.spectrum[:3])
     then = np.mean([m.spectrum[:3] for m in draws], axis=0)
-    if (np.abs(then - first) > _EIGENVALUES * np.abs(first) + 1e-9).any():
-        shown_values = (", ".join(map(_shown, values)) for values in (first, then))
+    if (np.abs(then - first) > EIGENVALUES * np.abs(first) + 1e-9).any():
+        shown_values = (", ".join(map(shown, values)) for values in (first, then))
         lost.append("largest eigenvalues: {} became {}".format(*shown_values))
     if communities is not None:
         lost += communities_not_kept(communities)
     return [*lost, *further_not_kept(further)]
 
 
-def _shown(value: float) -> str:
-    """Return a number with three digits, or all digits before the point.
-
-    >>> [_shown(x) for x in (0.03456, 12.34, 1127.4)]
-    ['0.0346', '12.3', '1,127']
-    """
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def further_not_kept(rows: Sequence[FullRow]) -> list[str]:
+def further_not_kept(rows: Sequence[FigureRow]) -> list[str]:
     """Describe the headline measures among the further ones that are outside their tolerance."""
     return [
-        f"{row.measure.name}: {row.original:,.0f} became {row.published:,.0f}"
+        f"{row.figure.label}: {row.original:,.0f} became {row.published:,.0f}"
         for row in rows
-        if row.measure.headline and not row.kept
+        if row.figure.headline and not row.kept
     ]
 
 

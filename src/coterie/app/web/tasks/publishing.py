@@ -9,6 +9,7 @@ from pathlib import Path
 
 from coterie.anonymize.anonymizer import Anonymizer
 from coterie.anonymize.draw.clustering import default_n_blocks
+from coterie.anonymize.figures import measured
 from coterie.anonymize.ledger import exact_text
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.output.release_folder import (
@@ -21,7 +22,6 @@ from coterie.anonymize.private.draw import draw_graphs
 from coterie.anonymize.private.node_list import declared_ids, on_node_list
 from coterie.anonymize.private.sketch import PrivateSketch
 from coterie.anonymize.risk.assessment import Risk
-from coterie.anonymize.utility.measures import MEASURE_NAMES, SHARES
 from coterie.anonymize.utility.release_utility import Utility
 from coterie.app.web.tasks.context import TaskContext
 from coterie.app.web.tasks.page_parts import sections_json
@@ -155,11 +155,9 @@ def _limits(decision: PolicyDecision) -> list[JsonObject]:
 
 def _measures(utility: Utility) -> list[list[str]]:
     rows = []
-    for key, name in MEASURE_NAMES.items():
-        before, after = getattr(utility.original, key), getattr(utility.published, key)
-        if before is not None and after is not None:
-            shown = percent if key in SHARES else figure
-            rows.append([name, shown(before), shown(after)])
+    for declared, before, after in measured(utility.original, utility.published):
+        shown = percent if declared.percent else figure
+        rows.append([declared.label, shown(before), shown(after)])
     return rows
 
 

@@ -1,0 +1,195 @@
+"""Every figure that compares a release with its original, declared once.
+
+JSON, the published page, the private page, the printed tables and the application show these lists.
+What a figure is called, whether it is shown in percent, which difference counts as preserved, and
+whether and how rounded the original's figure is published are said here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of a graph, and how it is shown."""
+
+    key: str  # attribute of the measures; parts are separated by points
+    label: str
+    percent: bool = False  # a share, shown in percent
+    # The largest difference from the original's figure that counts as preserved
+    relative: float | None = None
+    absolute: float | None = None
+    # How the original's figure is rounded in public: "exact" (everybody can count it), "share",
+    # "mean", "count"; "" if it is not shown, because it belongs to single people or to few
+    rounding: str = ""
+    countable: bool = False  # exact in public if every draw has as many edges as the original
+    name_in_sentences: str = ""  # about what is lost, if it is not the label
+    # Whether the release's figure, and whether it is preserved, may be published. Not for figures
+    # that one or few people determine, nor for figures of the release that depend on the original:
+    # a reader could compute them for every guess about the original.
+    public: bool = True
+    headline: bool = False  # named at the top of a report if not preserved
+
+    def of(self, measures: Any) -> Any:
+        """Return this figure of the measures of a graph; None if it was not measured."""
+        for part in self.key.split("."):
+            measures = measures[int(part)] if part.isdigit() else getattr(measures, part)
+        return measures
+
+    @property
+    def tolerance(self) -> float:
+        """The tolerance, relative or absolute."""
+        return (self.relative or 0.0) if self.absolute is None else self.absolute
+
+    def keeps(self, original: float, published: float) -> bool:
+        """Return whether the difference is within the tolerance."""
+        allowed = self.absolute
+        if allowed is None:
+            allowed = abs(original) * (self.relative or 0.0)
+        return abs(published - original) <= allowed + 1e-9
+
+    def lost(self, original: float, published: float) -> str:
+        """Return the sentence that says that the figure is not preserved, for the owner."""
+        name = self.name_in_sentences or self.label
+        return f"{name}: {shown(original)} became {shown(published)}"
+
+
+class FigureRow(NamedTuple):
+    """A figure of the original and of the release (mean over the draws)."""
+
+    figure: Figure
+    original: float | None  # None if it is not shown
+    published: float
+    kept: bool = True
+    error: float = 0.0  # of `original`, by rounding
+
+    @property
+    def difference(self) -> float | None:
+        """Relative difference from the original; None if the original is 0 or not shown."""
+        if not self.original:
+            return None
+        return (self.published - self.original) / abs(self.original)
+
+
+# Measures of a graph, in the order of tables and reports
+MEASURES = (
+    Figure("nodes", "nodes", rounding="exact"),
+    Figure("edges", "edges", rounding="mean", countable=True),
+    Figure("average_path_length", "average path length", relative=0.04, rounding="mean"),
+    Figure("diameter", "diameter"),
+    Figure("global_clustering", "global clustering", relative=0.15, rounding="share"),
+    Figure("average_local_clustering", "mean local clustering", relative=0.21, rounding="share"),
+    Figure("degree_mean", "mean degree", rounding="mean", countable=True),
+    Figure("degree_max", "largest degree", relative=0.15),
+    Figure("assortativity", "assortativity", absolute=0.05, rounding="share"),
+    Figure("isolates", "nodes without an edge", rounding="count"),
+    Figure(
+        "largest_component",
+        "nodes in the largest component",
+        percent=True,
+        absolute=0.02,
+        rounding="share",
+        name_in_sentences="size of the largest component",
+    ),
+    Figure("core_max", "largest core number"),
+    Figure("modularity", "modularity of the blocks", absolute=0.1, rounding="share"),
+    Figure("community_modularity", "modularity of communities", rounding="share"),
+    Figure("communities", "communities"),
+    Figure("communities_for_half", "communities with half of the nodes"),
+    Figure("largest_community", "nodes in the largest community", percent=True),
+)
+
+EPIDEMIC_MULTIPLES = (1.5, 3.0, 6.0)  # of the epidemic threshold of the original
+
+
+def _further(key: str, label: str, **more: Any) -> Figure:
+    return Figure(key, label, **{"relative": 0.1, **more})
+
+
+# What a release is not fitted to. In public, figures of the original are not shown.
+FURTHER_MEASURES = (
+    _further("graphlets.open_triples", "open triples"),
+    _further("graphlets.triangles", "triangles"),
+    _further("graphlets.four_paths", "paths of 4 nodes"),
+    _further("graphlets.four_stars", "stars of 4 nodes", public=False),
+    _further("graphlets.four_cycles", "squares without a diagonal"),
+    _further("graphlets.tailed_triangles", "triangles with a tail"),
+    _further("graphlets.diamonds", "diamonds (squares with one diagonal)"),
+    _further("graphlets.four_cliques", "4-cliques", headline=True),
+    _further("graphlets.squares", "squares, with or without diagonals", headline=True),
+    _further("cores.mean", "mean core number"),
+    _further("cores.innermost", "innermost core"),
+    _further("cores.innermost_nodes", "nodes in the innermost core", relative=0.2, headline=True),
+    _further("betweenness.largest", "largest betweenness", public=False),
+    _further("betweenness.gini", "betweenness, Gini"),
+    _further("pagerank_gini", "PageRank, Gini"),
+    _further("degree_second_moment", "degree, second moment", public=False),
+    _further("pendants", "nodes with one edge"),
+    _further("effective_diameter", "effective diameter (90 %)"),
+    _further("largest_eigenvalue", "largest eigenvalue", public=False),
+    _further("smallest_eigenvalue", "smallest eigenvalue", public=False),
+    _further("cut_points.articulation_points", "articulation points"),
+    _further("cut_points.bridges", "bridges"),
+    _further("robustness.random_mean", "robustness, random failure"),
+    _further("robustness.targeted_mean", "robustness, largest degrees first"),
+    *(
+        # Not public: measured at the threshold of the original
+        _further(
+            f"epidemic.{place}.share", f"epidemic size at {multiple:g} × threshold", public=False
+        )
+        for place, multiple in enumerate(EPIDEMIC_MULTIPLES)
+    ),
+)
+FIGURES = {figure.key: figure for figure in (*MEASURES, *FURTHER_MEASURES)}
+
+# Tolerances of what is not one number
+ISOLATES = 0.01  # more nodes without an edge, of all nodes
+DEGREE_DISTANCE = 0.02  # Kolmogorov-Smirnov distance of the degrees
+EIGENVALUES = 0.15  # of each of the three largest
+# Communities of the release, measured in the original: of the modularity of its own communities
+FOREIGN_SHARE = 0.85
+# Agreement of original and release: of the agreement of two searches on the original, if that is
+# above CLEAR_AGREEMENT. Below, communities are not clear enough to compare who is in which.
+AGREEMENT_SHARE = 0.75
+CLEAR_AGREEMENT = 0.8
+
+
+def measured(original: Any, published: Any) -> list[tuple[Figure, float, float]]:
+    """Return the figures that both measures have; without blocks there is no modularity."""
+    found = [(figure, figure.of(original), figure.of(published)) for figure in MEASURES]
+    return [row for row in found if row[1] is not None and row[2] is not None]
+
+
+def public_rows(rows: list[FigureRow], group: int) -> list[FigureRow]:
+    """Select the further measures that do not depend on few people; hide the original's figures.
+
+    That a measure is preserved says that the original's figure is within the tolerance of the
+    published one. For a count, at least `group` numbers must be within it on each side.
+    """
+    return [
+        row._replace(original=None)
+        for row in rows
+        if row.figure.public
+        and (
+            not isinstance(row.original, int)
+            or row.figure.tolerance * min(row.original, row.published) >= group
+        )
+    ]
+
+
+class Private:
+    """A result that holds figures of the original: it is never printed by accident."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: figures of the original, private>"
+
+
+def shown(value: float) -> str:
+    """Return a number with three digits, or all digits before the point.
+
+    >>> [shown(x) for x in (0.03456, 12.34, 1127.4)]
+    ['0.0346', '12.3', '1,127']
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
