@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import load_graph
 from coterie.cli.options import Option
+from coterie.cli.reading import GRAPH, load_graph
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -37,14 +37,12 @@ def _group() -> None:
 
 
 @app.command("anonymize")
-@command
+@command(reads=GRAPH)
 def anonymize(
     session: Session,
     graph: str,
     blocks: int | None = None,
     min_class_size: int = 10,
-    format: str | None = None,
-    separator: str | None = None,
 ) -> JsonObject:
     """Compare nine ways to publish a graph: utility and risk.
 
@@ -54,7 +52,7 @@ def anonymize(
     """
     from .benchmark import benchmark, benchmark_json
 
-    original = load_graph(session, graph, format=format, separator=separator)
+    original = load_graph(session, graph)
     with stopwatch() as seconds, session.progress("benchmark") as callback:
         rows = benchmark(
             original,
@@ -112,6 +110,7 @@ def _table(rows: list[BenchmarkRow]) -> Table:
 
 @app.command("private")
 @command(
+    reads=GRAPH,
     options={
         "seed": Option(
             "Seed of the draws and of the order of the nodes. The noise of the private answers "
@@ -128,15 +127,13 @@ def _table(rows: list[BenchmarkRow]) -> Table:
             metavar="N",
             least=1,
         ),
-    }
+    },
 )
 def private(
     session: Session,
     graph: str,
     epsilon: str = "0.5,1,2",
     draws: int = 10,
-    format: str | None = None,
-    separator: str | None = None,
 ) -> JsonObject:
     """Compare private graph generators on the 15 queries of PGB.
 
@@ -153,7 +150,7 @@ def private(
     from .private_benchmark import private_benchmark, private_benchmark_json
 
     values = [parse_epsilon(part) for part in epsilon.split(",")]
-    original = load_graph(session, graph, format=format, separator=separator)
+    original = load_graph(session, graph)
     session.say("A benchmark compares with the original: its figures are not private.")
     with stopwatch() as seconds, session.progress("benchmark") as callback:
         rows = private_benchmark(

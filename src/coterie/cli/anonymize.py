@@ -10,6 +10,7 @@ from coterie.base.errors import InputError, PolicyRefusedError
 from coterie.base.json_values import JsonObject, as_json
 from coterie.cli.measure_tables import counted, kind_table, measures_table, share_text
 from coterie.cli.network_input import load_network
+from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, spell_options, stopwatch
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from coterie.anonymize.policy import PolicyDecision
 
 
-@command
+@command(reads=ANYTHING)
 def run(
     session: Session,
     graph: str,
@@ -41,8 +42,6 @@ def run(
     overwrite: bool = False,
     research_truth: Path | None = None,
     output_format: str = "csv",
-    format: str | None = None,
-    separator: str | None = None,
 ) -> JsonObject:
     """Make a similar graph that may be published, or say why not.
 
@@ -93,9 +92,7 @@ def run(
         rng=session.seed,
     )
     with stopwatch() as seconds:
-        network = load_network(
-            session, graph, objective, attributes, format=format, separator=separator
-        )
+        network = load_network(session, graph, objective, attributes)
         with session.progress("anonymize") as callback:
             release = anonymizer.release(
                 network.graph,

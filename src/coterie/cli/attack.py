@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from coterie.base.json_values import JsonObject, json_value
 from coterie.cli.network_input import attack_kinds, load_both
+from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from coterie.anonymize.risk.attack_suite import AttackSuiteResult
 
 
-@command
+@command(reads=ANYTHING)
 def run(
     session: Session,
     original: str,
@@ -24,8 +25,6 @@ def run(
     objective: str = "simple",
     attributes: Path | None = None,
     published_attributes: Path | None = None,
-    format: str | None = None,
-    separator: str | None = None,
 ) -> JsonObject:
     """Try to identify people in a published graph.
 
@@ -45,8 +44,6 @@ def run(
         (original, attributes),
         (published, published_attributes),
         objective,
-        format=format,
-        separator=separator,
     )
     known, other = (skeleton_of(network.graph) for network in networks)
     target = PublishedGraph(other, read_identity_map(truth, known, other))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from coterie.base.json_values import JsonObject
 from coterie.cli.measure_tables import kind_table, measures_table
 from coterie.cli.network_input import compare_kinds, load_both
+from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from coterie.anonymize.utility.full_measures import FullComparison
 
 
-@command(unused=("seed",))
+@command(unused=("seed",), reads=ANYTHING)
 def run(
     session: Session,
     original: str,
@@ -27,8 +28,6 @@ def run(
     objective: str = "simple",
     attributes: Path | None = None,
     published_attributes: Path | None = None,
-    format: str | None = None,
-    separator: str | None = None,
 ) -> JsonObject:
     """Compare two graphs, measure by measure.
 
@@ -52,8 +51,6 @@ def run(
         (original, attributes),
         (published, published_attributes),
         objective,
-        format=format,
-        separator=separator,
     )
     first, second = (skeleton_of(network.graph) for network in networks)
     identity = None if truth is None else read_identity_map(truth, first, second)

@@ -19,6 +19,11 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from coterie.data.formats import FORMATS, TABLES, listed
+
+_GRAPH_FILE = f"Graph as a {listed(FORMATS)} file, also as .gz"
+_FORMAT_DEFAULT = "default: from the first bytes, then from the file name"
+
 
 class File(Enum):
     """What a command does with a file or folder that an option names."""
@@ -228,30 +233,21 @@ CATALOGUE = {
         "Allow an epsilon above 10.",
     ),
     "format": Option(
-        "File format: text, parquet, excel, graphml, gml, pajek, mtx (Matrix Market), json or "
-        "matrix (adjacency matrix); default: from the first bytes, then from the file name.",
-        metavar="FORMAT",
+        f"File format: {listed(FORMATS, titles=False)}; {_FORMAT_DEFAULT}.", metavar="FORMAT"
     ),
     "format@recommend": Option(
-        "File format: text, parquet, excel, json or mtx (default: from the first bytes, then from "
-        "the file name).",
-        metavar="FORMAT",
+        f"File format: {listed(TABLES, titles=False)}; {_FORMAT_DEFAULT}.", metavar="FORMAT"
     ),
     "full": Option(
         "Measure more: patterns of 3 and 4 nodes, cores, betweenness, robustness, epidemic size, "
         "bridges.",
     ),
     "graph": Option(
-        "Edge list (text, Excel or Parquet), adjacency matrix, GraphML, GML, Pajek, Matrix Market "
-        "or JSON file, also as .gz; - reads stdin.",
-        argument=True,
-        metavar="GRAPH",
-        file=File.READ,
+        f"{_GRAPH_FILE}; - reads stdin.", argument=True, metavar="GRAPH", file=File.READ
     ),
     "graph@cluster|soft": Option(
-        "Edge list (text, Excel or Parquet), adjacency matrix, GraphML, GML, Pajek, Matrix Market "
-        "or JSON file, also as .gz; a table of user, item and rating with --objective ratings; or "
-        "a folder made by `coterie shard`. - reads stdin.",
+        f"{_GRAPH_FILE}; a table of user, item and rating with --objective ratings; or a folder "
+        "made by `coterie shard`. - reads stdin.",
         argument=True,
         metavar="GRAPH",
         file=File.READ,
@@ -576,8 +572,8 @@ CATALOGUE = {
         "Include items that the user has rated already.",
     ),
     "ratings": Option(
-        "Table of user, item, rating and optionally timestamp (text, .gz, Parquet, Excel or "
-        "JSON), or a folder made by `coterie shard`; - reads stdin.",
+        f"Table of user, item, rating and optionally timestamp as a {listed(TABLES)} file, also as "
+        ".gz, or a folder made by `coterie shard`; - reads stdin.",
         argument=True,
         metavar="RATINGS",
         file=File.READ,

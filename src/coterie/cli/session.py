@@ -37,11 +37,7 @@ from coterie.base.progress import Progress
 from coterie.cli.dry_run import preview
 from coterie.cli.file_arguments import check_outputs
 from coterie.cli.options import Option, option_name, option_of, plain_value, typer_parameter
-from coterie.cli.reading_options import (
-    ReadingOptions,
-    reading_parameters,
-    take_reading_options,
-)
+from coterie.cli.reading import Reading
 from coterie.kernels.numba.cache import watch_compilations
 
 if TYPE_CHECKING:
@@ -70,6 +66,7 @@ _SHARED: dict[str, tuple[Any, Any]] = {
     "quiet": (bool, False),
     "debug": (bool, False),
 }
+_READ: dict[str, Any] = {"header": bool | None}
 _NONE: Mapping[str, Option] = MappingProxyType({})
 
 
@@ -82,7 +79,7 @@ class Session:
     json: bool = False
     quiet: bool = False
     debug: bool = False
-    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    reading: Reading = field(default_factory=Reading)
     interrupted: bool = False  # set by a command that stopped early but kept its results
     assumed: list[str] = field(default_factory=list)  # remarks of the library, for reports
     _said: set[str] = field(default_factory=set)
@@ -164,33 +161,39 @@ Body = Callable[..., Any]  # run(session, ...) -> what --json prints
 
 
 def command(
-    run: Body | None = None, *, unused: Sequence[str] = (), options: Mapping[str, Option] = _NONE
+    run: Body | None = None,
+    *,
+    unused: Sequence[str] = (),
+    reads: Sequence[str] = (),
+    options: Mapping[str, Option] = _NONE,
 ) -> Callable[..., Any]:
     """Make a command of `run(session, ...)`: add shared options, exit codes and JSON output.
 
     The catalogue (`options.py`) describes the parameters, or `options` those that only this
     command has. Shared options in `unused` ("seed", "threads") are accepted but not shown in
-    --help.
+    --help. `reads` are the options about the input (`reading.py`); with them comes --dry-run.
     """
     if run is None:
-        return functools.partial(command, unused=unused, options=options)
+        return functools.partial(command, unused=unused, reads=reads, options=options)
     name = _command_name(run)
     own = list(inspect.signature(run, eval_str=True).parameters.values())[1:]
-    added = reading_parameters(own)
-    shared = [
+    types = {key: (_READ.get(key, str | None), None) for key in reads} | _SHARED
+    if reads:
+        types["dry_run"] = (bool, False)
+    added = [
         inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-        for key, (kind, default) in _SHARED.items()
+        for key, (kind, default) in types.items()
     ]
     described = {p.name for p in own if hasattr(p.annotation, "__metadata__")}
-    found = {p.name: options.get(p.name) or option_of(name, p.name) for p in own + added + shared}
+    found = {p.name: options.get(p.name) or option_of(name, p.name) for p in own + added}
     required: list[str] = []
-    if any(p.name == "dry_run" for p in added):  # which needs the input, and nothing else
+    if reads:  # --dry-run needs the input, and nothing else
         required = [p.name for p in own if p.default is p.empty and not found[p.name].argument]
     parameters = [
         typer_parameter(
             found[p.name], p, hidden=p.name in unused, required_later=p.name in required
         )
-        for p in own + added + shared
+        for p in own + added
     ]
 
     @functools.wraps(run)
@@ -199,7 +202,12 @@ def command(
             key: value if key in described else plain_value(value) for key, value in given.items()
         }
         taken = {key.strip("_"): given.pop(key) for key in _SHARED}
-        session = Session(**taken, reading=take_reading_options(given, added))
+        chosen = {key: given.pop(key) for key in reads}
+        reading = Reading(
+            {key: value for key, value in chosen.items() if value is not None},
+            given.pop("dry_run", False),
+        )
+        session = Session(**taken, reading=reading)
         with (
             exit_codes(session),
             remarks(session),

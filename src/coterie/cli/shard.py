@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from coterie.base.json_values import JsonObject
-from coterie.base.progress import Callback
-from coterie.cli.reading_options import GraphColumns, RatingColumns
+from coterie.cli.reading import ANYTHING, TEXT
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -21,24 +20,16 @@ Examples:
 """
 
 
-class _ShardOptions(TypedDict):
-    """Keyword arguments of both functions that shard."""
-
-    shards: int | None
-    separator: str | None
-    header: bool | None
-    threads: int | None
-    callback: Callback
+_READS = tuple(name for name in ANYTHING if name != "format")
 
 
-@command(unused=("seed",))
+@command(unused=("seed",), reads=_READS)
 def run(
     session: Session,
     data: Path,
     out: Path,
     objective: str = "simple",
     shards: int | None = None,
-    separator: str | None = None,
 ) -> JsonObject:
     """Split an input larger than memory into shards.
 
@@ -48,13 +39,13 @@ def run(
     from coterie.engine.sharding import shard_graph, shard_ratings
 
     with session.progress("sharding") as callback, stopwatch() as seconds:
-        options = _ShardOptions(
-            shards=shards,
-            separator=separator,
-            header=session.reading.header,
-            threads=session.threads,
-            callback=callback,
-        )
+        options: dict[str, Any] = {
+            "shards": shards,
+            "separator": session.reading.given.get("separator"),
+            "header": session.reading.given.get("header"),
+            "threads": session.threads,
+            "callback": callback,
+        }
         made: GraphSharding | RatingSharding
         if objective == "ratings":
             chosen = _columns_by_name(session.reading.for_ratings())
@@ -81,12 +72,12 @@ def run(
     return made._asdict() | {"seconds": seconds()}
 
 
-def _columns_by_name(columns: GraphColumns | RatingColumns) -> dict[str, str]:
+def _columns_by_name(reading: dict[str, Any]) -> dict[str, str]:
     """Return the columns that were chosen by name, under the names that sharding uses."""
     return {
-        "timestamp" if role == "time" else role: str(name)
-        for role, name in columns.items()
-        if role != "header" and name is not None
+        "timestamp" if role == "time" else role: name
+        for role, name in reading.items()
+        if role not in TEXT
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import load_graph_for_sketch
+from coterie.cli.reading import GRAPH, load_graph_for_sketch
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Examples:
 """
 
 
-@command(unused=("seed", "threads"))
+@command(unused=("seed", "threads"), reads=GRAPH)
 def run(
     session: Session,
     graph: str | None = None,
@@ -38,8 +38,6 @@ def run(
     force: bool = False,
     overwrite: bool = False,
     show: Path | None = None,
-    format: str | None = None,
-    separator: str | None = None,
 ) -> JsonObject:
     """Make a differentially private sketch of a network.
 
@@ -67,7 +65,7 @@ def run(
     parse_epsilon(epsilon, force=force)  # before the graph is read
     parse_decimal(cap, "cap")
     ids = declared_ids(int(nodes) if nodes.isascii() and nodes.isdigit() else nodes)
-    data = load_graph_for_sketch(session, graph, format=format, separator=separator)
+    data = load_graph_for_sketch(session, graph)
     sketch = PrivateSketch(epsilon=epsilon, dataset=dataset, cap=cap, force=force)
     with session.progress("sketch") as callback:
         sketch.fit(data, nodes=ids, path=out, callback=callback)

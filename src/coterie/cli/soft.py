@@ -16,7 +16,8 @@ from coterie.cli.checkpoint_options import (
 )
 from coterie.cli.engine_options import engine_of
 from coterie.cli.fit_output import Counts, FitOutcome, show_fit, write_page
-from coterie.cli.input_options import (
+from coterie.cli.reading import (
+    ANYTHING,
     load_data,
     parse_groups,
     refuse_report_of_shards,
@@ -39,7 +40,7 @@ Examples:
 _SAMPLES = 30  # default of --samples
 
 
-@command
+@command(reads=ANYTHING)
 def run(
     session: Session,
     graph: str,
@@ -59,8 +60,6 @@ def run(
     resume: bool = False,
     engine: str = "local",
     scheduler: str | None = None,
-    format: str | None = None,
-    separator: str | None = None,
 ) -> JsonObject:
     """Give every node a share of each group (soft clustering).
 
@@ -74,7 +73,7 @@ def run(
         raise InputError(
             "--samples has no effect on the exact method", remedy="add --method monte-carlo"
         )
-    data = load_data(session, graph, objective, format=format, separator=separator)
+    data = load_data(session, graph, objective)
     refuse_report_of_shards(report, graph)
     make: Callable[..., SoftModel] = (
         MMSBM if method == "exact" else partial(MCMMSBM, n_samples=samples or _SAMPLES)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.cli.fit_output import write_page
+from coterie.cli.reading import RATINGS, load_ratings
 from coterie.cli.recommend.options import (
     load_features,
     make_estimator,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from coterie.recommend.evaluation import Evaluation
 
 
-@command
+@command(reads=RATINGS)
 def run(
     session: Session,
     ratings: str | None = None,
@@ -46,8 +47,6 @@ def run(
     item_features: Path | None = None,
     report: Path | None = None,
     titles: Path | None = None,
-    format: str | None = None,
-    separator: str | None = None,
 ) -> JsonObject:
     """Measure how well a model predicts unseen ratings.
 
@@ -56,7 +55,6 @@ def run(
 
     Example: coterie recommend evaluate ratings.csv --folds 5 --report report.html
     """
-    from coterie.cli.input_options import load_ratings
     from coterie.data.titles import read_titles
     from coterie.recommend.evaluation import Evaluation, evaluate, evaluate_split
 
@@ -78,7 +76,7 @@ def run(
         return type(estimator)(**estimator.get_params())
 
     def read(path: str) -> Ratings:
-        return load_ratings(session, path, likes=bool(likes), format=format, separator=separator)
+        return load_ratings(session, path, likes=bool(likes))
 
     with session.engine() as engine, session.progress("evaluate") as callback:
         if ratings is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from coterie.base.json_values import JsonObject
 from coterie.cli.checkpoint_options import checkpoint_arguments
 from coterie.cli.engine_options import engine_of
-from coterie.cli.reading_options import TextReading
+from coterie.cli.reading import RATINGS, load_ratings, load_shards
 from coterie.cli.recommend.options import (
     load_features,
     make_estimator,
@@ -16,7 +16,7 @@ from coterie.cli.recommend.options import (
 from coterie.cli.session import Session, command, stopwatch
 
 
-@command
+@command(reads=RATINGS)
 def run(
     session: Session,
     ratings: str,
@@ -35,24 +35,20 @@ def run(
     resume: bool = False,
     engine: str = "local",
     scheduler: str | None = None,
-    format: str | None = None,
-    separator: str | None = None,
 ) -> JsonObject:
     """Fit a model to ratings and write it to a file.
 
     Example: coterie recommend fit ratings.csv --out films.model
     """
-    from coterie.cli.input_options import load_ratings, load_shards
     from coterie.recommend.recommender import Recommender
 
     saving = checkpoint_arguments(checkpoint, resume)
     estimator = make_estimator(session, model, groups, samples, iterations, runs, prior, negatives)
     features = load_features(session, model, user_features, item_features)
-    reading = TextReading(format=format, separator=separator)
     if Path(ratings).is_dir():
-        data = load_shards(ratings, reading, holds="ratings")
+        data = load_shards(session, ratings, holds="ratings")
     else:
-        data = load_ratings(session, ratings, likes=bool(likes), **reading)
+        data = load_ratings(session, ratings, likes=bool(likes))
     with (
         engine_of(session, engine, scheduler) as worker,
         session.progress("recommend") as callback,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import parse_groups
+from coterie.cli.reading import parse_groups
 from coterie.cli.session import Session
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coterie.base.json_values import JsonObject
+from coterie.cli.reading import TEXT
 from coterie.cli.recommend.options import load_model
 from coterie.cli.session import Session, command
 
@@ -13,14 +14,12 @@ if TYPE_CHECKING:
     from coterie.data.dataframes import TableColumns
 
 
-@command(unused=("seed",))
+@command(unused=("seed",), reads=TEXT)
 def run(
     session: Session,
     model: str,
     pairs: str,
     out: Path | None = None,
-    format: str | None = None,
-    separator: str | None = None,
 ) -> JsonObject:
     """Predict the rating of each pair in a table.
 
@@ -37,8 +36,7 @@ def run(
     given = read_columns(
         pairs,
         ("user", "item"),
-        format=format,
-        separator=separator,
+        **session.reading.given,
         threads=session.threads,
     )
     users, items = given["user"], given["item"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
+from coterie.cli.reading import TEXT
 from coterie.cli.recommend.options import (
     check_known,
     id_as_in_data,
@@ -31,7 +32,7 @@ class RankingArguments(TypedDict):
     exclude_seen: bool
 
 
-@command(unused=("seed",))
+@command(unused=("seed",), reads=TEXT)
 def run(
     session: Session,
     model: str,
@@ -47,8 +48,6 @@ def run(
     ratings: str | None = None,
     titles: Path | None = None,
     rated: bool = False,
-    format: str | None = None,
-    separator: str | None = None,
 ) -> JsonObject:
     """Rank items for a user, or for all users.
 
@@ -87,7 +86,7 @@ def run(
         return _write_lists(session, recommender, wanted, n, out, title_of, choice)
     who: Any = id_as_in_data(recommender.users_, user) if user is not None else _NEW_USER
     if ratings is not None:
-        _fold_in(session, recommender, who, ratings, format, separator)
+        _fold_in(session, recommender, who, ratings)
     else:
         check_known(recommender, user=user)
     with session.engine() as engine:
@@ -180,8 +179,6 @@ def _fold_in(
     recommender: Recommender,
     who: Any,
     path: str,
-    format: str | None,
-    separator: str | None,
 ) -> None:
     """Add a user's ratings from a file of item and rating (of likes: item alone)."""
     import numpy as np
@@ -191,7 +188,7 @@ def _fold_in(
 
     numbers = () if recommender.likes_ else ("rating",)
     given = read_columns(
-        path, ("item",), numbers, format=format, separator=separator, threads=session.threads
+        path, ("item",), numbers, threads=session.threads, **session.reading.given
     )
     items = given["item"]
     values = np.ones(len(items)) if recommender.likes_ else given["rating"]
