@@ -18,8 +18,8 @@ from pyarrow import parquet
 from coterie.base.errors import InputError
 from coterie.base.progress import Progress
 from coterie.data.readers import read_graph, read_ratings
+from coterie.engine import id_numbering as names
 from coterie.engine import id_numbering as numbering
-from coterie.engine import text_ids as names
 from coterie.engine.id_numbering import IdCounter, IdNumbers
 from coterie.engine.shard_storage import load_shard
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings, open_shards

@@ -434,7 +434,7 @@ def read_table(
     if options.header is not None or cells.has_names:
         named = cells.has_names or bool(options.header)
     else:
-        named = (is_header or _looks_like_names)(first)
+        named = bool((is_header or _looks_like_names)(first))
     header = first if named else None
     return Table(
         place_name(path), header, rows[named:], cells.lines[named:], cells.unit, cells.separator

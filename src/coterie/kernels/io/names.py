@@ -1,6 +1,6 @@
 """Number text ids 0, 1, … in order of first appearance: an open hash table of byte strings.
 
-Used by `engine/text_ids.py`.
+Used by `engine/id_numbering.py`.
 
     data, offsets    uint8 and int64: name i is data[offsets[i] : offsets[i + 1]]
     hashes           uint64, one per name
