@@ -39,7 +39,18 @@ def options(run: Any) -> dict[str, Option]:
 
 
 def takes_a_file(option: Option) -> bool:
-    words = ("FILE", "DIR", "GRAPH", "RATINGS", "SKETCH", "MODEL", "INPUT", "ORIGINAL", "PUBLISHED", "PAIRS")
+    words = [
+        "FILE",
+        "DIR",
+        "GRAPH",
+        "RATINGS",
+        "SKETCH",
+        "MODEL",
+        "INPUT",
+        "ORIGINAL",
+        "PUBLISHED",
+        "PAIRS",
+    ]
     return any(word in str(option.metavar) for word in words)
 
 

@@ -495,7 +495,7 @@ CATALOGUE = {
     ),
     "plot": Option(
         "Draw the network (above 3,000 nodes its blocks), the convergence and the block matrix as "
-        "a picture.",
+        "a picture: FILE.svg or FILE.png.",
         metavar="FILE.svg",
         file=File.WRITE,
     ),
@@ -834,8 +834,6 @@ def typer_parameter(
 
     `required_later`: the command checks itself whether it is given; the help says [required].
     """
-    if hasattr(parameter.annotation, "__metadata__"):
-        return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
     kind: Any = parameter.annotation
     if option.choices:
         names = [(choice.replace("-", "_"), choice) for choice in option.choices]

@@ -184,7 +184,6 @@ def command(
         inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
         for key, (kind, default) in types.items()
     ]
-    described = {p.name for p in own if hasattr(p.annotation, "__metadata__")}
     found = {p.name: options.get(p.name) or option_of(name, p.name) for p in own + added}
     required: list[str] = []
     if reads:  # --dry-run needs the input, and nothing else
@@ -198,11 +197,9 @@ def command(
 
     @functools.wraps(run)
     def wrapper(**given: Any) -> None:
-        given = {
-            key: value if key in described else plain_value(value) for key, value in given.items()
-        }
+        given = {key: plain_value(value) for key, value in given.items()}
         taken = {key.strip("_"): given.pop(key) for key in _SHARED}
-        chosen = {key: given.pop(key) for key in reads}
+        chosen = {key: given.pop(key, None) for key in reads}
         reading = Reading(
             {key: value for key, value in chosen.items() if value is not None},
             given.pop("dry_run", False),

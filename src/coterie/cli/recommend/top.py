@@ -187,9 +187,7 @@ def _fold_in(
     from coterie.data.readers import read_columns
 
     numbers = () if recommender.likes_ else ("rating",)
-    given = read_columns(
-        path, ("item",), numbers, threads=session.threads, **session.reading.given
-    )
+    given = read_columns(path, ("item",), numbers, threads=session.threads, **session.reading.given)
     items = given["item"]
     values = np.ones(len(items)) if recommender.likes_ else given["rating"]
     unknown = int((recommender.items_.numbers(items) < 0).sum())
