@@ -178,7 +178,7 @@ def paper(record: Recorder, count: int) -> None:
     for name, (k, iterations, theirs) in GRAPHS.items():
         graph = read(name)
         for score in ("exact", "fixed"):
-            m = fit(graph, k, count, search="paper", max_iter=iterations, tol=0, score=score)
+            m = fit(graph, k, count, search="paper", max_iter=iterations, tol=0, move_score=score)
             rows.append(
                 {
                     "graph": name,

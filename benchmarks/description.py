@@ -160,7 +160,10 @@ def fit(graph: ct.Graph, k: int | str, objective: str) -> tuple[ct.GeneralizedKM
     with LocalEngine(1) as engine, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         began = time.process_time()
-        model = ct.GeneralizedKMeans(k, objective=objective, rng=0).fit(graph, engine=engine)
+        model = ct.BlockModel(objective, nested=k == "nested", rng=0)
+        if not isinstance(k, str):
+            model = ct.GeneralizedKMeans(k, objective=objective, rng=0)
+        model.fit(graph, engine=engine)
         return model, time.process_time() - began
 
 
@@ -233,16 +236,16 @@ def record_descriptions(
 ) -> None:
     """Write the rows so far, so that a run that is stopped is kept."""
     section = "nested" if nested else "description"
-    asked, search, scored = "auto", "minimize_blockmodel_dl", "BlockState"
+    asked, search, scored = "", "minimize_blockmodel_dl", "BlockState"
     if nested:
-        asked, search, scored = "nested", "minimize_nested_blockmodel_dl", "NestedBlockState"
+        asked, search, scored = ", nested=True", "minimize_nested_blockmodel_dl", "NestedBlockState"
     record.add(
         section,
         kept(record, section, rows, "graph"),
         title=f"Shortest descriptions ({asked}), degree-corrected, any number of blocks",
         data="networks of graph-tool's collection, without directions, weights, loops and repeated "
         "edges",
-        asked=f'coterie: GeneralizedKMeans("{asked}", objective="degree-corrected", rng=0). '
+        asked=f'coterie: BlockModel("degree-corrected"{asked}, rng=0). '
         f"graph-tool: {search}, seeds 0 and 1 (where it ran twice): the shorter description, the "
         "mean of the CPU seconds. Both minimise the description length of the same model; both are "
         f"scored by graph-tool's {scored}.entropy(). CPU seconds of the search, in separate "
@@ -356,7 +359,7 @@ def planted(record: Recorder, sizes: list[int], kinds: list[str]) -> None:
         title="Planted graphs of four kinds",
         data="generated: n^0.35 blocks of unequal size, in- and out-degrees between 10 and 100, "
         "exponent 2.5, directions dropped (challenge_graph, seed 0)",
-        asked='GeneralizedKMeans("auto", objective="degree-corrected", rng=0); pairwise precision '
+        asked='BlockModel("degree-corrected", rng=0); pairwise precision '
         "and recall of the blocks; CPU seconds",
         threads="1",
     )

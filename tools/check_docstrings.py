@@ -41,7 +41,17 @@ def public_names() -> Iterator[str]:
             for member, found in inspect.getmembers(value):
                 ours = (getattr(found, "__module__", None) or "").startswith("coterie")
                 if not member.startswith("_") and inspect.isroutine(found) and ours:
-                    yield f"coterie.{name}.{member}"
+                    yield f"{documented_class(value, member)}.{member}"
+
+
+def documented_class(kind: type, member: str) -> str:
+    """Return the name of the class whose docstring of a method `help` shows."""
+    for base in kind.__mro__[1:]:
+        if vars(kind).get(member) is not None and vars(kind)[member].__doc__:
+            break
+        if getattr(vars(base).get(member), "__doc__", None):
+            return f"{base.__module__}.{base.__name__}"
+    return f"coterie.{kind.__name__}"
 
 
 def problems(name: str) -> Iterator[str]:

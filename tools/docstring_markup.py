@@ -1,4 +1,4 @@
-"""Griffe extension: show the reStructuredText marks of NumPy docstrings as Markdown.
+"""Griffe extension: NumPy docstrings as Markdown; overriding methods inherit theirs.
 
 mkdocstrings reads the sections of a docstring but leaves roles, citations and references as they
 are. mkdocs.yml loads this file.
@@ -7,6 +7,7 @@ are. mkdocs.yml loads this file.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import griffe
@@ -44,3 +45,24 @@ class DocstringMarkup(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:
             obj.docstring.value = as_markdown(obj.docstring.value)
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Give every method without a docstring that of the base class, as `help` does."""
+        for module in (pkg, *_modules(pkg)):
+            for kind in module.classes.values():
+                if not kind.is_alias:
+                    _inherit_docstrings(kind)
+
+
+def _modules(parent: griffe.Module) -> Iterator[griffe.Module]:
+    for module in parent.modules.values():
+        if not module.is_alias:
+            yield module
+            yield from _modules(module)
+
+
+def _inherit_docstrings(kind: griffe.Class) -> None:
+    for name, method in kind.functions.items():
+        if method.docstring is None:
+            found = (base.members[name].docstring for base in kind.mro() if name in base.members)
+            method.docstring = next((text for text in found if text is not None), None)

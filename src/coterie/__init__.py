@@ -64,10 +64,13 @@ if TYPE_CHECKING:
     from coterie.engine.dask import DaskEngine as DaskEngine
     from coterie.models.additive.estimator import AdditiveBlockModel as AdditiveBlockModel
     from coterie.models.align import align as align
+    from coterie.models.hard.block_model import BlockModel as BlockModel
     from coterie.models.hard.description.comparison import compare_models as compare_models
-    from coterie.models.hard.estimator import GeneralizedKMeans as GeneralizedKMeans
+    from coterie.models.hard.k_means import GeneralizedKMeans as GeneralizedKMeans
     from coterie.models.soft.mmsbm import MCMMSBM as MCMMSBM
     from coterie.models.soft.mmsbm import MMSBM as MMSBM
+    from coterie.recommend import metrics as metrics
+    from coterie.recommend.evaluation import evaluate as evaluate
     from coterie.recommend.model_file import load_recommender as load_recommender
     from coterie.recommend.recommender import Recommender as Recommender
 
@@ -76,9 +79,11 @@ _MODULES = {
     "AdditiveBlockModel": "coterie.models.additive.estimator",
     "Anonymizer": "coterie.anonymize.anonymizer",
     "AssumptionWarning": "coterie.base.errors",
+    "BlockModel": "coterie.models.hard.block_model",
     "CoterieError": "coterie.base.errors",
     "DaskEngine": "coterie.engine.dask",
-    "GeneralizedKMeans": "coterie.models.hard.estimator",
+    "GeneralizedKMeans": "coterie.models.hard.k_means",
+    "evaluate": "coterie.recommend.evaluation",
     "compare_models": "coterie.models.hard.description.comparison",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
@@ -111,6 +116,7 @@ _MODULES = {
 _PUBLIC_MODULES = {
     "datasets": "coterie.data.datasets",
     "generators": "coterie.data.generators",
+    "metrics": "coterie.recommend.metrics",
 }
 
 # Old public name -> the present one

@@ -115,7 +115,7 @@ def test_a_short_additive_fit_is_saved(tmp_path: Path) -> None:
 
 def test_the_dask_dashboard_listens_on_this_machine_only() -> None:
     pytest.importorskip("distributed")
-    from coterie.engine.dask_cluster import local_cluster
+    from coterie.engine.dask import local_cluster
 
     with local_cluster(1) as cluster:
         sockets = cluster.scheduler.http_server._sockets.values()

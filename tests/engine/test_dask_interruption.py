@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from coterie.engine import dask_cluster
+from coterie.engine import dask
 
 pytest.importorskip("distributed")
 
@@ -38,8 +38,8 @@ def test_a_cluster_that_was_interrupted_is_not_closed_again_at_exit(
         raise KeyboardInterrupt
 
     package = SimpleNamespace(LocalCluster=start, SpecCluster=SimpleNamespace(_instances=instances))
-    monkeypatch.setattr(dask_cluster, "distributed", lambda: package)
+    monkeypatch.setattr(dask, "distributed", lambda: package)
     with pytest.raises(KeyboardInterrupt):
-        dask_cluster.local_cluster(1)
+        dask.local_cluster(1)
     assert (new.closed, new.shutdown_on_close) == (1, False)
     assert (earlier.closed, earlier.shutdown_on_close) == (0, True)

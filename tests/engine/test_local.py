@@ -1,7 +1,8 @@
-"""The local engine keeps the order of results and passes errors on; shards depend on data only."""
+"""The local engine: order of results, errors, background tasks; shards depend on data only."""
 
 from __future__ import annotations
 
+import threading
 import time
 
 import numpy as np
@@ -10,9 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.base.errors import InputError
-from coterie.engine import LocalEngine, cut_rows, merge_tree, resolve_engine, shard_count
+from coterie.base.progress import Callback, Progress
+from coterie.engine import (
+    BackgroundTask,
+    Engine,
+    LocalEngine,
+    cut_rows,
+    merge_tree,
+    resolve_engine,
+    shard_count,
+)
 from coterie.engine.local import reduce_run
-from coterie.engine.shard_layout import merge_runs, spans
+from coterie.engine.shard_layout import Reduction, merge_runs, spans
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -74,8 +84,46 @@ def test_any_runs_of_neighbours_merge_to_the_same_tree(
     calls = [(leaf,) for leaf in range(leaves)]
     with LocalEngine(threads) as engine:
         forests = [
-            reduce_run(engine, str, [calls[i] for i in run], merge, run, leaves, False)[1]
+            reduce_run(engine, str, [calls[i] for i in run], Reduction(merge, run, leaves))[1]
             for run in spans(leaves, runs)
         ]
         assert engine.reduce(str, merge, range(leaves)).total == tree
     assert list(merge_runs(reversed(forests), leaves, merge).values()) == [tree]
+
+
+def test_leaving_the_block_stops_the_task() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def endless(engine: Engine, callback: Callback) -> None:
+        try:
+            while True:
+                begun.set()
+                callback(Progress("working", 0))
+        finally:
+            ended.set()
+
+    with BackgroundTask(endless, LocalEngine(2)):
+        assert begun.wait(timeout=30)
+    assert ended.wait(timeout=30)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_in_the_task_is_raised_with_its_result(threads: int) -> None:
+    def broken(engine: Engine, callback: Callback) -> int:
+        return 1 // (engine.threads - 1)
+
+    with BackgroundTask(broken, LocalEngine(threads)) as answer, pytest.raises(ZeroDivisionError):
+        answer.result()
+
+
+def test_with_a_single_thread_the_task_runs_when_its_result_is_asked_for() -> None:
+    calls: list[int] = []
+
+    def counted(engine: Engine, callback: Callback) -> int:
+        calls.append(1)
+        return len(calls)
+
+    with BackgroundTask(counted, LocalEngine(1)) as answer:
+        assert calls == []
+        assert answer.result() == 1
+        assert answer.result() == 1

@@ -17,7 +17,7 @@ WEIGHTED = ct.Graph.from_edges([0, 1, 2], [1, 2, 0], weights=[1.0, 2.0, 2.0])
     ("model", "data"),
     [
         (ct.GeneralizedKMeans(3), GRAPH),
-        (ct.GeneralizedKMeans("auto"), GRAPH),
+        (ct.BlockModel("simple"), GRAPH),
         (ct.GeneralizedKMeans(3, objective="directed", search="paper"), DIRECTED),
         (ct.GeneralizedKMeans(2, objective="weighted", min_block_size=2), WEIGHTED),
         (ct.GeneralizedKMeans((2, 2), objective="ratings"), RATINGS),

@@ -62,9 +62,7 @@ class Case(NamedTuple):
 
 
 def labels_of(model: Any) -> tuple[np.ndarray, ...]:
-    if hasattr(model, "labels_"):
-        return (model.labels_,)
-    return (model.user_labels_, model.item_labels_)
+    return model.labels_ if isinstance(model.labels_, tuple) else (model.labels_,)
 
 
 def memberships_of(model: Any) -> tuple[np.ndarray, ...]:
@@ -122,7 +120,7 @@ def recommender(name: str, **own: Any) -> Case:
 
 CASES = {
     "simple": hard("simple", graph),
-    "simple fixed": hard("simple", graph, score="fixed"),
+    "simple fixed": hard("simple", graph, move_score="fixed"),
     "simple best": hard("simple", graph, search="best"),
     "degree-corrected": hard("degree-corrected", graph),
     "directed": hard("directed", lambda: graph(directed=True)),
@@ -399,7 +397,7 @@ def test_entropy_of_a_soft_model_equals_the_reference(name):
 def hard_entropy(objective: str, model: Any, data: Any) -> float:
     """Return the entropy of a fitted clustering by the reference."""
     if objective in ("ratings", "likes"):
-        rows, cols = model.user_labels_, model.item_labels_
+        rows, cols = model.labels_[0], model.labels_[1]
         rated = list(zip(data.users, data.items, data.codes, strict=True))
         if objective == "ratings":
             return ref.entropy_ratings(rated, rows, cols, 3, 3, len(data.values))
@@ -442,9 +440,11 @@ def test_locally_optimal_is_correct(case):
 
 def _with(model: Any, side: int, labels: Any) -> SimpleNamespace:
     """Return a stand-in for the model with other labels on one side."""
-    names = ["labels_"] if hasattr(model, "labels_") else ["user_labels_", "item_labels_"]
-    given = {name: getattr(model, name) for name in names}
-    return SimpleNamespace(**{**given, names[side]: np.asarray(labels)})
+    if not isinstance(model.labels_, tuple):
+        return SimpleNamespace(labels_=np.asarray(labels))
+    sides = list(model.labels_)
+    sides[side] = np.asarray(labels)
+    return SimpleNamespace(labels_=tuple(sides))
 
 
 # --- results do not depend on node numbers ------------------------------------------------------

@@ -25,7 +25,8 @@ from coterie.engine.sharded_data import open_shards
 from coterie.engine.sharding import shard_graph, shard_ratings
 from coterie.kernels.soft.em import Shard
 from coterie.models.additive.estimator import AdditiveBlockModel
-from coterie.models.hard.estimator import GeneralizedKMeans
+from coterie.models.hard.block_model import BlockModel
+from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.objectives.sharded import ShardedObjective, row_block
 from coterie.models.soft.column_blocked_problem import narrow, take
@@ -97,8 +98,8 @@ def test_hard_clustering_of_ratings_on_dask_equals_local(dask: DaskEngine) -> No
         )
         for engine in ("local", dask)
     )
-    assert np.array_equal(here.user_labels_, there.user_labels_)
-    assert np.array_equal(here.item_labels_, there.item_labels_)
+    assert np.array_equal(here.labels_[0], there.labels_[0])
+    assert np.array_equal(here.labels_[1], there.labels_[1])
 
 
 def test_killed_worker_does_not_change_the_result(dask: DaskEngine) -> None:
@@ -167,8 +168,8 @@ def test_best_search_of_ratings_on_dask_equals_local(dask: DaskEngine) -> None:
         GeneralizedKMeans((3, 4), objective="ratings", max_iter=4).fit(ratings, engine=engine)
         for engine in ("local", dask)
     )
-    assert np.array_equal(here.user_labels_, there.user_labels_)
-    assert np.array_equal(here.item_labels_, there.item_labels_)
+    assert np.array_equal(here.labels_[0], there.labels_[0])
+    assert np.array_equal(here.labels_[1], there.labels_[1])
 
 
 def test_best_search_survives_a_killed_worker(dask: DaskEngine) -> None:
@@ -188,8 +189,8 @@ def test_what_needs_one_machine_is_rejected_on_dask(dask: DaskEngine) -> None:
         GeneralizedKMeans(2, search="paper", objective="gaussian").fit(
             np.arange(8.0)[:, None], engine=dask
         )
-    with pytest.raises(InputError, match=r'n_blocks="auto".*does not support the Dask engine'):
-        GeneralizedKMeans("auto").fit(graph_of("simple"), engine=dask)
+    with pytest.raises(InputError, match="does not support the Dask engine"):
+        BlockModel("simple").fit(graph_of("simple"), engine=dask)
 
 
 def test_soft_model_of_sharded_ratings_equals_local(dask: DaskEngine, tmp_path: Path) -> None:

@@ -239,8 +239,8 @@ def test_distribution_of_mmsbm_equals_the_reference(fitted) -> None:
 def test_distribution_of_hard_is_that_of_the_cell(fitted, ratings) -> None:
     rec = fitted["hard"]
     model = rec.model_
-    inside = (model.user_labels_[ratings.users] == model.user_labels_[3]) & (
-        model.item_labels_[ratings.items] == model.item_labels_[4]
+    inside = (model.labels_[0][ratings.users] == model.labels_[0][3]) & (
+        model.labels_[1][ratings.items] == model.labels_[1][4]
     )
     counts = np.bincount(ratings.codes[inside], minlength=5)
     whole = np.bincount(ratings.codes, minlength=5) / len(ratings)

@@ -59,7 +59,7 @@ def _soft() -> str:
 
 def _two_sides() -> str:
     ratings = stand_ins.ratings()
-    return cluster.render(stand_ins.CoClustered((15, 15)).fit(ratings), ratings)
+    return cluster.render(stand_ins.co_clustered(ratings, (15, 15)), ratings)
 
 
 def _reproduction() -> str:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.fitted_stand_ins import Clustered
+from tests.support.fitted_stand_ins import with_labels
 
 from coterie.data import Graph
 from coterie.data.generators import planted_partition
 from coterie.report.charts import network_drawing
-from coterie.report.charts.network_drawing import (
+from coterie.report.charts.network import (
     MOST_EDGES,
     MOST_NODES,
     STYLES,
@@ -111,7 +111,7 @@ def test_edges_above_the_limit_are_left_out_and_counted() -> None:
     drawn = network_drawing(graph, np.zeros(400, np.int64)).svg
     left_out = graph.n_edges - MOST_EDGES
     assert left_out > 0 and len(re.findall(r"M[\d.]+ [\d.]+L", drawn)) == MOST_EDGES
-    model = Clustered(1).fit(graph, np.zeros(400, np.int64))
+    model = with_labels(graph, np.zeros(400, np.int64), 1)
     text = render(model, graph)
     assert f"{left_out:,} of the {graph.n_edges:,} edges" in text
 
@@ -134,9 +134,9 @@ def test_large_networks_are_drawn_by_their_blocks(directed: bool) -> None:
 
 def test_report_shows_the_network_and_leaves_out_a_large_one() -> None:
     graph, labels = planted(3, 20)
-    html = render(Clustered(3).fit(graph, labels), graph)
+    html = render(with_labels(graph, labels, 3), graph)
     assert html.count('class="chart network nodes"') == 1
     n = MOST_NODES + 1
     large = Graph.from_edges(np.arange(n - 1), np.arange(1, n))
-    html = render(Clustered(1).fit(large, np.zeros(n, np.int64)), large)
+    html = render(with_labels(large, np.zeros(n, np.int64), 1), large)
     assert 'class="chart network nodes"' not in html

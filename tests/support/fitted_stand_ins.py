@@ -27,39 +27,22 @@ from coterie.anonymize.utility.measures import ScalarMeasures
 from coterie.base.progress import Iteration
 from coterie.data import Graph, Ratings
 from coterie.data.generators import planted_partition
+from coterie.models.additive.estimator import AdditiveBlockModel
 from coterie.models.base import Estimator
+from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.recommend.metrics import METRIC_NAMES, Metrics
 
 
-class Clustered(Estimator):
-    """A fitted hard clustering with the true labels, counted by NumPy."""
-
-    def __init__(self, n_blocks: int = 3, objective: str = "simple") -> None:
-        self.n_blocks = n_blocks
-        self.objective = objective
-
-    def fit(self, graph: Graph, labels: np.ndarray) -> Clustered:
-        k = self.n_blocks
-        source, target = graph.edges()
-        edges = np.zeros((k, k), np.int64)
-        np.add.at(edges, (labels[source], labels[target]), 1)
-        sizes = np.bincount(labels, minlength=k)
-        self.labels_ = labels
-        self.block_edges_ = edges + edges.T - np.diag(np.diag(edges))
-        self.block_pairs_ = np.outer(sizes, sizes)
-        np.fill_diagonal(self.block_pairs_, sizes * (sizes - 1) // 2)
-        self.history_ = [
-            Iteration(i, 0.01 * i, 5_000 + 40_000 * 0.95**i, int(200 * 0.9**i)) for i in range(150)
-        ]
-        self.entropy_ = self.history_[-1].entropy
-        self.converged_ = True
-        self.locally_optimal_ = False
-        return self
+def with_labels(graph: Graph, labels: np.ndarray, n_blocks: int) -> GeneralizedKMeans:
+    """A hard clustering with exactly these blocks."""
+    return GeneralizedKMeans(n_blocks, search="paper", init=labels, max_iter=0).fit(graph)
 
 
-def clustered(n_nodes: int = 600, n_blocks: int = 12) -> tuple[Clustered, Graph]:
+def clustered(n_nodes: int = 600, n_blocks: int = 12) -> tuple[GeneralizedKMeans, Graph]:
+    """A hard clustering that began with planted blocks, and its graph."""
     graph, labels = planted_partition(n_nodes, n_blocks, mean_degree=12, rng=0)
-    return Clustered(n_blocks).fit(graph, labels), graph
+    model = GeneralizedKMeans(n_blocks, search="paper", init=labels, max_iter=1, rng=0)
+    return model.fit(graph), graph
 
 
 def ratings(rows: int = 4000) -> Ratings:
@@ -69,20 +52,14 @@ def ratings(rows: int = 4000) -> Ratings:
     return Ratings.from_arrays(users, items, np.clip(np.round(liking), 1, 5))
 
 
-class CoClustered(Estimator):
-    """A fitted hard clustering of users and items."""
-
-    def __init__(self, n_blocks: tuple[int, int] = (4, 3)) -> None:
-        self.n_blocks = n_blocks
-
-    def fit(self, data: Ratings) -> CoClustered:
-        self.user_labels_ = np.arange(data.n_users) % self.n_blocks[0]
-        self.item_labels_ = np.arange(data.n_items) % self.n_blocks[1]
-        self.history_ = [Iteration(i, 0.01 * i, 5_000 - 10 * i, 3) for i in range(20)]
-        self.entropy_ = self.history_[-1].entropy
-        self.converged_ = True
-        self.locally_optimal_ = True
-        return self
+def co_clustered(
+    data: Ratings, n_blocks: tuple[int, int] = (4, 3), max_iter: int = 20
+) -> GeneralizedKMeans:
+    """A hard clustering of users and items that began with their numbers modulo the blocks."""
+    start = (np.arange(data.n_users) % n_blocks[0], np.arange(data.n_items) % n_blocks[1])
+    return GeneralizedKMeans(
+        n_blocks, objective="ratings", search="paper", init=start, max_iter=max_iter, rng=0
+    ).fit(data)
 
 
 class Samples(NamedTuple):
@@ -95,6 +72,8 @@ class Samples(NamedTuple):
 
 class Additive(Estimator):
     """A fitted additive block model: three partitions of 4 × 6 groups."""
+
+    declaration = AdditiveBlockModel.declaration
 
     def __init__(self, n_partitions: int = 3) -> None:
         self.n_partitions = n_partitions

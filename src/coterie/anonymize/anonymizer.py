@@ -58,8 +58,7 @@ from coterie.base.randomness import RandomState, as_generator
 from coterie.base.version import __version__
 from coterie.data import Graph
 from coterie.data.node_table import NodeTable
-from coterie.engine import Engine, running_engine
-from coterie.engine.background import BackgroundTask
+from coterie.engine import BackgroundTask, Engine, running_engine
 from coterie.models.base import Estimator
 
 OBJECTIVES = ("simple", "directed", "weighted", "bipartite")

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
+from coterie.anonymize.figures import Private
 from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack, SensitiveRisk
 from coterie.anonymize.risk.assessment import AttackComparison, Risk
 from coterie.anonymize.risk.disclosure import DegreeDisclosure
@@ -49,8 +50,8 @@ class WeakerLimit(NamedTuple):
         return f"{self.label}: {self.value:g}{off} (default {self.default:g})"
 
 
-@dataclass(frozen=True)
-class PolicyDecision:
+@dataclass(frozen=True, repr=False)
+class PolicyDecision(Private):
     """Whether a release may be published, and why not.
 
     Attributes

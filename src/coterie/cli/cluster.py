@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from coterie.data.dataframes import TableColumns
+    from coterie.models.hard.clustering import HardClustering
     from coterie.models.hard.description.comparison import ComparedModel
-    from coterie.models.hard.estimator import GeneralizedKMeans
+    from coterie.models.hard.description.sampling import PosteriorSamples
 
 _LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
 
@@ -87,8 +88,7 @@ def run(
     Prints the number of blocks and the entropy (lower is better).
     """
     from coterie.engine.sharded_data import ShardedGraph
-    from coterie.models.hard.estimator import GeneralizedKMeans
-    from coterie.models.hard.validation import check_request
+    from coterie.models.hard.description.sampling import sample_partitions
     from coterie.report.picture import check_picture_path
 
     if plot is not None:
@@ -100,21 +100,21 @@ def run(
             f"--samples does not support --blocks {blocks} with --objective {objective}",
             remedy=f"use --blocks auto or a number, and one of {', '.join(_SAMPLED)}",
         )
-    model = GeneralizedKMeans(
+    model = _make_model(
         count,
-        objective=objective,
+        objective,
+        weights,
         search=search,
-        score=score,
+        move_score=score,
         alpha=alpha,
         max_iter=iterations,
         tol=tol,
         n_init=runs,
         min_block_size=min_block_size,
         connected=connected,
-        weight_model=weights,
         rng=session.seed,
     )
-    check_request(model, engine=engine, **saving)
+    model.check_request(engine=engine, **saving)
     data = load_data(session, graph, objective, weights=weights)
     loaded = search == "best" and isinstance(data, ShardedGraph)  # by the fit
     if not loaded:
@@ -130,21 +130,54 @@ def run(
         if loaded:
             data = model.graph_
         here = running if engine == "local" else "local"
+        further = Further()
         if samples:
-            model.samples_ = model.sample(
-                data, n_samples=samples, rng=session.seed, engine=here, callback=callback
+            further.samples = sample_partitions(
+                data,
+                model.labels_,
+                model.facts().model,
+                n_samples=samples,
+                rng=session.seed,
+                engine=here,
+                callback=callback,
             )
         if compare_models:
-            model.compared_models_ = _compare(data, session.seed, here, callback)
+            further.compared = _compare(data, session.seed, here, callback)
     session.interrupted = model.interrupted_
-    links = []
     if predict_links is not None:
-        links = model.predict_links(predict_links, samples=getattr(model, "samples_", None))
-    result = _result(model, data, known, links=links)
+        further.links = model.predict_links(predict_links, samples=further.samples)
+    result = _result(model, data, known, further)
     files = OutputFiles(out, plot, report)
-    _write_files(model, data, files, name=Path(graph).name, assumed=session.assumed)
+    _write_files(model, data, further, files, name=Path(graph).name, assumed=session.assumed)
     _show(session, result, files)
     return result.as_json()
+
+
+def _make_model(
+    blocks: int | tuple[int, int] | str, objective: str, weights: str, **settings: Any
+) -> HardClustering:
+    """Return the model: with a given number of blocks, or chosen by description length."""
+    from coterie.models.hard.block_model import SearchedBlockModel
+    from coterie.models.hard.k_means import GeneralizedKMeans
+
+    if not isinstance(blocks, str) and weights == "counts":
+        return GeneralizedKMeans(blocks, objective=objective, **settings)
+    return SearchedBlockModel(
+        objective,
+        n_blocks=None if isinstance(blocks, str) else blocks,  # type: ignore[arg-type]
+        nested=blocks == "nested",
+        weight_model=weights,
+        **settings,
+    )
+
+
+@dataclass
+class Further:
+    """What was computed after the fit."""
+
+    samples: PosteriorSamples | None = None
+    compared: list[ComparedModel] = field(default_factory=list)
+    links: list[tuple[Any, Any, float]] = field(default_factory=list)
 
 
 class OutputFiles(NamedTuple):
@@ -156,13 +189,19 @@ class OutputFiles(NamedTuple):
 
 
 def _write_files(
-    model: GeneralizedKMeans, data: Any, files: OutputFiles, *, name: str, assumed: list[str]
+    model: HardClustering,
+    data: Any,
+    further: Further,
+    files: OutputFiles,
+    *,
+    name: str,
+    assumed: list[str],
 ) -> None:
     """Write the labels, the picture and the report that were requested."""
     if files.labels is not None:
         from coterie.data.writers import write_table
 
-        write_table(files.labels, _labels_table(model, data))
+        write_table(files.labels, _labels_table(model, data, further.samples))
     if files.picture is not None:
         from coterie.report.cluster_report import draw
 
@@ -170,7 +209,15 @@ def _write_files(
     if files.report is not None:
         from coterie.report.cluster_report import render
 
-        page = render(model, data, name=name, assumed=assumed, spell=spell_options)
+        page = render(
+            model,
+            data,
+            name=name,
+            assumed=assumed,
+            spell=spell_options,
+            samples=further.samples,
+            compared=further.compared,
+        )
         write_page(files.report, page)
 
 
@@ -328,21 +375,18 @@ class ClusterResult:
 
 
 def _result(
-    model: GeneralizedKMeans,
-    data: Any,
-    known: Truth | None,
-    *,
-    links: list[tuple[Any, Any, float]],
+    model: HardClustering, data: Any, known: Truth | None, further: Further
 ) -> ClusterResult:
-    one_set = hasattr(model, "labels_")
+    one_set = not isinstance(model.labels_, tuple)
+    facts = model.facts()
     return ClusterResult(
         counts={
             "nodes": data.n_nodes if one_set else [data.n_users, data.n_items],
             "edges": data.n_edges if one_set else len(data),
             "blocks": model.n_blocks_,
         },
-        objective=model.objective_,
-        objective_chosen=model.objective == "auto",
+        objective=facts.model,
+        objective_chosen=facts.model_chosen,
         outcome=FitOutcome(
             entropy=model.entropy_,
             history=model.history_,
@@ -353,28 +397,20 @@ def _result(
             hard=True,
             locally_optimal=model.locally_optimal_,
             connected=model.connected,
-            description_length=getattr(model, "description_length_", None),
-            blocks_given=model.n_blocks not in ("auto", "nested"),
+            description_length=facts.description_length,
+            blocks_given=not facts.blocks_chosen,
         ),
         agreement=None if known is None else _agreement(model, known),
         explanation=[] if model.graph_ is None else model.explain(),
-        links=links,
-        levels=_blocks_per_level(model),
-        samples=_sampled(model),
-        compared=getattr(model, "compared_models_", []),
+        links=further.links,
+        levels=[int(z.max(initial=-1)) + 1 for z in facts.levels] or None,
+        samples=_sampled(further.samples),
+        compared=further.compared,
     )
 
 
-def _blocks_per_level(model: GeneralizedKMeans) -> list[int] | None:
-    """Return the number of blocks per level; None if there is no hierarchy."""
-    if not hasattr(model, "levels_"):
-        return None
-    return [int(z.max(initial=-1)) + 1 for z in model.levels_]
-
-
-def _sampled(model: GeneralizedKMeans) -> SampledPartitions | None:
+def _sampled(drawn: PosteriorSamples | None) -> SampledPartitions | None:
     """Summarize the samples from the posterior; None if none were drawn."""
-    drawn = getattr(model, "samples_", None)
     if drawn is None:
         return None
     return SampledPartitions(
@@ -437,7 +473,7 @@ def _places(ids: np.ndarray, names: np.ndarray) -> np.ndarray:
     return np.array([place.get(str(name), -1) for name in names.tolist()], np.int64)
 
 
-def _agreement(model: GeneralizedKMeans, known: Truth) -> Agreement:
+def _agreement(model: HardClustering, known: Truth) -> Agreement:
     from coterie.models.agreement import adjusted_mutual_information, adjusted_rand
 
     found = model.labels_[known.nodes]
@@ -448,19 +484,21 @@ def _agreement(model: GeneralizedKMeans, known: Truth) -> Agreement:
     )
 
 
-def _labels_table(model: GeneralizedKMeans, data: Any) -> TableColumns:
+def _labels_table(
+    model: HardClustering, data: Any, samples: PosteriorSamples | None
+) -> TableColumns:
     """Make the columns of the labels file: one row per node; users and items get a side."""
     import numpy as np
 
-    if hasattr(model, "labels_"):
+    if not isinstance(model.labels_, tuple):
         table = {"node": data.ids, "block": model.labels_}
-        for level, labels in enumerate(getattr(model, "levels_", [])[1:], 1):
+        for level, labels in enumerate(model.facts().levels[1:], 1):
             table[f"level_{level}"] = labels
-        if hasattr(model, "samples_"):
-            table["confidence"] = model.samples_.confidence_
+        if samples is not None:
+            table["confidence"] = samples.confidence_
         return table
     return {
         "side": np.repeat(["user", "item"], [data.n_users, data.n_items]),
         "node": [*data.user_ids.tolist(), *data.item_ids.tolist()],
-        "block": np.concatenate([model.user_labels_, model.item_labels_]),
+        "block": np.concatenate(model.labels_),
     }

@@ -10,7 +10,7 @@ from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
     from coterie.data import Graph
-    from coterie.models.hard.estimator import GeneralizedKMeans
+    from coterie.models.hard.block_model import BlockModel
 
 _NEWCOMER = "you"
 
@@ -44,16 +44,16 @@ def run(
 def _cluster(session: Session) -> JsonObject:
     from coterie.data.demo_data import COMMUNITIES, social_network
     from coterie.models.agreement import adjusted_rand
-    from coterie.models.hard.estimator import GeneralizedKMeans
+    from coterie.models.hard.block_model import BlockModel
 
     people, clubs = social_network(rng=session.seed)
     _headline(
         session, f"1. Who belongs together? {people.n_nodes:,} people, {people.n_edges:,} ties"
     )
     with session.progress("clustering") as callback, stopwatch() as seconds:
-        model = GeneralizedKMeans(
-            n_blocks="auto", objective="degree-corrected", search="best", rng=session.seed
-        ).fit(people, engine=session.engine(), callback=callback)
+        model = BlockModel("degree-corrected", rng=session.seed).fit(
+            people, engine=session.engine(), callback=callback
+        )
     agreement = adjusted_rand(model.labels_, clubs)
     session.show(_block_table(people, model))
     session.show(
@@ -69,7 +69,7 @@ def _cluster(session: Session) -> JsonObject:
     }
 
 
-def _block_table(people: Graph, model: GeneralizedKMeans) -> Any:
+def _block_table(people: Graph, model: BlockModel) -> Any:
     import numpy as np
     from rich.table import Table
 

@@ -799,6 +799,7 @@ _OTHER_NAMES = {
     "n_samples": "samples",
     "n_sweeps": "iterations",
     "negatives_per_rating": "negatives",
+    "nested": "blocks nested",
     "rng": "seed",
     "weight_model": "weights",
     "weighted": "objective weighted",

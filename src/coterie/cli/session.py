@@ -52,6 +52,8 @@ BAD_INPUT = 2
 REFUSED = 3
 
 _PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
+_BLOCK_MODEL = re.compile(r'`BlockModel\("([a-z-]+)"(, nested=True)?\)`')
+_K_MEANS = re.compile(r'`GeneralizedKMeans\((\d+)(?:, objective="([a-z-]+)")?\)`')
 
 _ADDRESS_SPACE = 1_000_000_000  # bytes; with 0.7 GB, loading and compiling fail
 _COMPILING = "compiling (slow only the first time)"
@@ -302,7 +304,17 @@ def spell_options(message: str) -> str:
     'use fewer blocks, for example --blocks 20, or set --force'
     >>> spell_options("set `weighted=True` to read column 3")
     'set --objective weighted to read column 3'
+    >>> spell_options('try `BlockModel("communities")`')
+    'try --objective communities with --blocks auto'
     """
+    message = _BLOCK_MODEL.sub(
+        lambda call: f"--objective {call[1]} with --blocks {'nested' if call[2] else 'auto'}",
+        message,
+    )
+    message = _K_MEANS.sub(
+        lambda call: f"--blocks {call[1]}" + (f" with --objective {call[2]}" if call[2] else ""),
+        message,
+    )
 
     def option(match: re.Match[str]) -> str:
         name = option_name(match[1])

@@ -1,20 +1,19 @@
 """Engines run the work: they map pure functions over shards and merge the results.
 
-interface.py      the methods of an engine
-local.py          threads of this process
-dask.py           workers of a Dask cluster (dask_tasks.py, dask_cluster.py)
+interface.py      what an engine does, and what all of them share
+local.py          threads of this process, and a task that runs next to the main one
+dask.py           workers of a Dask cluster (dask_tasks.py: what a worker does)
 shard_layout.py   how data are cut into shards, and in which order results are merged
 shard_storage.py  shards as files; sharding.py writes them, sharded_data.py opens them
 checkpoint.py     the state of a fit as a file
-background.py     a task that runs next to the main one
 """
 
 from coterie.engine.interface import Engine, EngineError
-from coterie.engine.local import LocalEngine
-from coterie.engine.resolve import resolve_engine, running_engine
+from coterie.engine.local import BackgroundTask, LocalEngine, resolve_engine, running_engine
 from coterie.engine.shard_layout import cut_rows, merge_tree, shard_count
 
 __all__ = [
+    "BackgroundTask",
     "Engine",
     "EngineError",
     "LocalEngine",

@@ -8,6 +8,7 @@ detects that no worker is left, and reports it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import tempfile
 import time
@@ -19,13 +20,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from coterie.base.errors import InputError
+from coterie.base.errors import InputError, MissingDependencyError
 from coterie.base.machine import available_cores
-from coterie.engine.dask_cluster import distributed, local_cluster
 from coterie.engine.dask_tasks import (
     Entry,
     Group,
-    Reduction,
     ShardHandle,
     ShardSet,
     Total,
@@ -38,8 +37,8 @@ from coterie.engine.dask_tasks import (
     reduce_group,
     run_group,
 )
-from coterie.engine.interface import ContextManaged, EngineError, Reduced
-from coterie.engine.shard_layout import spans
+from coterie.engine.interface import Engine, EngineError, Reduced
+from coterie.engine.shard_layout import Merge, Reduction, spans
 from coterie.engine.shard_storage import ShardRef, write_shard
 
 _POLL_SECONDS = 1.0
@@ -47,9 +46,18 @@ _WORKERS_VALID_SECONDS = 0.05  # how long the list of workers is reused
 _SMALL = 1 << 17  # broadcast values up to this size are sent with every task
 _FAN_IN = 8  # sums that one task merges
 _GONE = (OSError, CancelledError)  # what a call raises if the scheduler is gone
+# By default Dask's workers return freed memory to the system and receive it again page by page and
+# zeroed, which takes up to a fifth of an iteration. Its profiler interrupts every worker a hundred
+# times per second.
+_SETTINGS = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 28,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
+    "distributed.worker.profile.enabled": False,
+}
+_CLOSING_SECONDS = 3.0
 
 
-class DaskEngine(ContextManaged):
+class DaskEngine(Engine):
     """Run tasks on the workers of a Dask cluster.
 
     Results are the same as on one machine, bit for bit. If a worker dies, the others do its
@@ -141,18 +149,6 @@ class DaskEngine(ContextManaged):
         return str(self._client.dashboard_link)
 
     def scatter(self, parts: Sequence[Any]) -> list[Any]:
-        """Store the shards of a data set where tasks can load them.
-
-        Parameters
-        ----------
-        parts : sequence of named tuples
-            The shards, or references to stored shards.
-
-        Returns
-        -------
-        list
-            One handle per shard.
-        """
         refs = list(parts)
         if not all(isinstance(part, ShardRef) for part in parts):
             folder = Path(tempfile.mkdtemp(prefix="coterie-shards-", dir=self._storage))
@@ -162,18 +158,6 @@ class DaskEngine(ContextManaged):
         return [ShardHandle(shards, place) for place in range(len(refs))]
 
     def broadcast(self, value: Any) -> Any:
-        """Store one value that every task of an iteration reads.
-
-        Parameters
-        ----------
-        value : object
-            The value.
-
-        Returns
-        -------
-        object
-            Its handle.
-        """
         if self._dask.sizeof.safe_sizeof(value) <= _SMALL:
             return value  # it is sent with the tasks
         # A task that returns the value: the scheduler can run it again if its worker dies.
@@ -182,22 +166,6 @@ class DaskEngine(ContextManaged):
     def submit(
         self, task: Callable[..., Any], *arguments: Iterable[Any], one_task_each: bool = False
     ) -> list[Any]:
-        """Call a task for each tuple of arguments.
-
-        Parameters
-        ----------
-        task : callable
-            A pure function at the top level of a module.
-        *arguments : iterables
-            One iterable of values or handles per argument of the task.
-        one_task_each : bool, default=False
-            Whether every call is a separate task, so that its result can be sent separately.
-
-        Returns
-        -------
-        list
-            One handle per call.
-        """
         handles: list[Any] = []
         calls = self._calls(arguments)
         for span, group, futures in self._groups(task, calls, len(calls) if one_task_each else 0):
@@ -205,50 +173,24 @@ class DaskEngine(ContextManaged):
             handles += [Entry(done, (place,)) for place in range(len(span))]
         return handles
 
-    def reduce(
-        self,
-        task: Callable[..., Any],
-        merge: Callable[[Any, Any], Any],
-        *arguments: Iterable[Any],
-        keep: bool = False,
-        n_totals: int = 0,
+    def _reduce(
+        self, task: Callable[..., Any], calls: Sequence[tuple[Any, ...]], how: Reduction
     ) -> Reduced:
-        """Call a task for each tuple of arguments and merge the results in a fixed order.
-
-        Parameters
-        ----------
-        task : callable
-            A pure function at the top level of a module.
-        merge : callable
-            Merges two results.
-        *arguments : iterables
-            One iterable of values or handles per argument of the task.
-        keep : bool, default=False
-            Whether the task returns a result to keep in addition to the part that is merged.
-        n_totals : int, default=0
-            If positive, the part is a tuple of that length and each entry has its own total.
-
-        Returns
-        -------
-        Reduced
-            Handles of the kept results and of the total or totals.
-        """
-        calls = self._calls(arguments)
         kept: list[Any] = []
-        forests: list[list[Any]] = [[] for _ in range(max(n_totals, 1))]
+        forests: list[list[Any]] = [[] for _ in range(max(how.n_totals, 1))]
         for span, group, futures in self._groups(task, calls):
-            how = Reduction(merge, span, len(calls), keep, n_totals)
-            done = self._submit_one(reduce_group, group, how, *futures, name=_name(task))
-            if keep:
+            part = how._replace(run=span)
+            done = self._submit_one(reduce_group, group, part, *futures, name=_name(task))
+            if how.keep:
                 kept += [Entry(done, (0, place)) for place in range(len(span))]
             for number, partial in enumerate(forests):  # separate results are sent separately
                 partial.append(
                     done if how.parts_only else self._submit_one(entry, done, 1 + number)
                 )
-        totals = [self._total(partial, merge, len(calls)) for partial in forests]
-        return Reduced(kept, totals if n_totals else totals[0])
+        totals = [self._total(partial, how.merge, how.leaves) for partial in forests]
+        return Reduced(kept, totals if how.n_totals else totals[0])
 
-    def _total(self, forests: list[Any], merge: Callable[[Any, Any], Any], leaves: int) -> Total:
+    def _total(self, forests: list[Any], merge: Merge, leaves: int) -> Total:
         """Merge the partial sums of groups until few are left."""
         while len(forests) > _FAN_IN:
             forests = [
@@ -258,35 +200,9 @@ class DaskEngine(ContextManaged):
         return Total(tuple(forests), merge, leaves)
 
     def select(self, handles: Sequence[Any], place: int) -> list[Any]:
-        """Return handles of one entry of each result, for tasks that return tuples.
-
-        Parameters
-        ----------
-        handles : sequence
-            Handles of results.
-        place : int
-            Index of the entry.
-
-        Returns
-        -------
-        list
-            One handle per result.
-        """
         return [handle._replace(path=(*handle.path, place)) for handle in handles]
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
-        """Return the values of handles.
-
-        Parameters
-        ----------
-        handles : sequence
-            Handles of any kind.
-
-        Returns
-        -------
-        list
-            One value per handle.
-        """
         paths: dict[Any, list[tuple[int, ...]]] = {}
         for handle in handles:
             if isinstance(handle, Entry):
@@ -306,20 +222,6 @@ class DaskEngine(ContextManaged):
         return [value(handle) for handle in handles]
 
     def map(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
-        """Call a task for each tuple of arguments and return the results.
-
-        Parameters
-        ----------
-        task : callable
-            A pure function at the top level of a module.
-        *arguments : iterables
-            One iterable of values or handles per argument of the task.
-
-        Returns
-        -------
-        list
-            One result per call.
-        """
         handles = self.submit(task, *arguments)
         groups = list(dict.fromkeys(handle.future for handle in handles))
         return [result for group in self._gather(groups) for result in group]
@@ -341,8 +243,7 @@ class DaskEngine(ContextManaged):
 
     def _calls(self, arguments: Sequence[Iterable[Any]]) -> list[tuple[Any, ...]]:
         """Return the arguments of each call, with shards where they are loaded."""
-        calls = list(zip(*arguments, strict=False))
-        return [tuple(map(self._located, call)) for call in calls]
+        return [tuple(map(self._located, call)) for call in super()._calls(arguments)]
 
     def _located(self, argument: Any) -> Any:
         """Return the entry where a shard is loaded; distribute shards again if workers changed."""
@@ -455,3 +356,51 @@ class DaskEngine(ContextManaged):
 def _name(function: Callable[..., Any]) -> str:
     """Return the name of a function for Dask's statistics."""
     return str(getattr(function, "__name__", "task"))
+
+
+def distributed() -> Any:
+    """Return the package, or raise an error that says how to install it."""
+    try:
+        import distributed
+    except ModuleNotFoundError:
+        raise MissingDependencyError(
+            "engine 'dask' needs dask.distributed", remedy="pip install 'coterie[dask]'"
+        ) from None
+    return distributed
+
+
+def local_cluster(workers: int) -> Any:
+    """Start a cluster of single-threaded processes on this machine."""
+    package = distributed()
+    from dask import config
+
+    before = _clusters(package)
+    try:
+        with config.set(_SETTINGS):
+            return package.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=0,
+                host="127.0.0.1",  # the dashboard has no password: nothing listens to the network
+                dashboard_address="127.0.0.1:0",
+                silence_logs="ERROR",
+            )
+    except KeyboardInterrupt:
+        for cluster in _clusters(package) - before:
+            _abandon(cluster)
+        raise
+
+
+def _clusters(package: Any) -> set[Any]:
+    """Return the clusters that Dask would close at the end of the process."""
+    return set(getattr(package.SpecCluster, "_instances", ()))
+
+
+def _abandon(cluster: Any) -> None:
+    """Close a cluster that was interrupted while it started; at the end, Dask would fail to."""
+    with contextlib.suppress(Exception):
+        # Workers that do not start any more are no news
+        cluster.loop.asyncio_loop.set_exception_handler(lambda *_: None)
+        cluster.close(timeout=_CLOSING_SECONDS)
+    cluster.shutdown_on_close = False

@@ -12,10 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from coterie.engine.local import LocalEngine, reduce_run
-from coterie.engine.shard_layout import Forest, merge_each, merge_runs
+from coterie.engine.shard_layout import Forest, Merge, Reduction, merge_runs
 from coterie.engine.shard_storage import ShardRef, read_shard
-
-Merge = Callable[[Any, Any], Any]
 
 
 class Entry(NamedTuple):
@@ -123,31 +121,13 @@ def run_group(group: Group, *futures: Any) -> list[Any]:
         return threads.submit(group.task, *zip(*group.resolved(futures), strict=True))
 
 
-class Reduction(NamedTuple):
-    """The way in which the parts of a group are merged."""
-
-    merge: Merge
-    run: range  # the group's calls among all
-    leaves: int  # all calls
-    keep: bool
-    n_totals: int
-
-    @property
-    def parts_only(self) -> bool:
-        """Whether a group returns nothing but the merged parts."""
-        return not (self.keep or self.n_totals)
-
-
 def reduce_group(group: Group, how: Reduction, *futures: Any) -> Any:
     """Run the calls of a group and merge the parts of neighbours (a task).
 
     Return the merged parts; with `keep` or `n_totals` a tuple of what the calls keep and the
     merged parts, one per entry."""
-    merge = merge_each(how.merge) if how.n_totals else how.merge
     with _threads_of_worker() as threads:
-        kept, forest = reduce_run(
-            threads, group.task, group.resolved(futures), merge, how.run, how.leaves, how.keep
-        )
+        kept, forest = reduce_run(threads, group.task, group.resolved(futures), how)
     if not how.n_totals:
         return forest if how.parts_only else (kept, forest)
     return kept, *({node: part[i] for node, part in forest.items()} for i in range(how.n_totals))

@@ -1,23 +1,29 @@
-"""Run tasks on the threads of one process. Kernels release the GIL, so Python threads suffice."""
+"""Run tasks on the threads of one process, and choose the engine that a user requested.
+
+Kernels release the GIL, so Python threads suffice.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from coterie.base.errors import InputError
 from coterie.base.machine import available_cores
-from coterie.engine.interface import ContextManaged, Reduced
-from coterie.engine.shard_layout import Forest, merge_each, merge_run, merge_runs, spans
+from coterie.base.progress import Callback, Progress
+from coterie.engine.interface import Engine, Reduced
+from coterie.engine.shard_layout import Forest, Reduction, merge_runs, spans
 from coterie.engine.shard_storage import ShardRef, load_shard
 
+Result = TypeVar("Result")
 _RUNS_PER_THREAD = 4  # enough to balance the work
 
 
-class LocalEngine(ContextManaged):
+class LocalEngine(Engine):
     """Run tasks on the threads of this process.
 
     Pass it as `engine` to any `fit` to set the number of threads. Results do not depend on that
@@ -51,144 +57,38 @@ class LocalEngine(ContextManaged):
     def __init__(self, threads: int | None = None) -> None:
         if threads is not None and threads < 1:
             raise InputError(f"invalid number of threads: {threads}", remedy="give 1 or more")
-        self.threads = threads or available_cores()
-        self.max_broadcast_bytes = math.inf  # threads share memory
+        self._threads = threads or available_cores()
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
+    @property
+    def threads(self) -> int:
+        """Number of threads."""
+        return self._threads
+
     def scatter(self, parts: Sequence[Any]) -> list[Any]:
-        """Store the shards of a data set where tasks can load them.
-
-        Parameters
-        ----------
-        parts : sequence of named tuples
-            The shards, or references to stored shards.
-
-        Returns
-        -------
-        list
-            One handle per shard.
-        """
         return [load_shard(part) if isinstance(part, ShardRef) else part for part in parts]
 
     def broadcast(self, value: Any) -> Any:
-        """Store one value that every task of an iteration reads.
-
-        Parameters
-        ----------
-        value : object
-            The value.
-
-        Returns
-        -------
-        object
-            Its handle.
-        """
         return value
 
     def submit(
         self, task: Callable[..., Any], *arguments: Iterable[Any], one_task_each: bool = False
     ) -> list[Any]:
-        """Call a task for each tuple of arguments.
-
-        Parameters
-        ----------
-        task : callable
-            A pure function at the top level of a module.
-        *arguments : iterables
-            One iterable of values or handles per argument of the task.
-        one_task_each : bool, default=False
-            Whether every call is a separate task, so that its result can be sent separately.
-
-        Returns
-        -------
-        list
-            One handle per call.
-        """
         runner = map if self._pool is None else self._pool.map
         return list(runner(task, *arguments))
 
     def select(self, handles: Sequence[Any], place: int) -> list[Any]:
-        """Return handles of one entry of each result, for tasks that return tuples.
-
-        Parameters
-        ----------
-        handles : sequence
-            Handles of results.
-        place : int
-            Index of the entry.
-
-        Returns
-        -------
-        list
-            One handle per result.
-        """
         return [handle[place] for handle in handles]
 
-    def reduce(
-        self,
-        task: Callable[..., Any],
-        merge: Callable[[Any, Any], Any],
-        *arguments: Iterable[Any],
-        keep: bool = False,
-        n_totals: int = 0,
+    def _reduce(
+        self, task: Callable[..., Any], calls: Sequence[tuple[Any, ...]], how: Reduction
     ) -> Reduced:
-        """Call a task for each tuple of arguments and merge the results in a fixed order.
-
-        Parameters
-        ----------
-        task : callable
-            A pure function at the top level of a module.
-        merge : callable
-            Merges two results.
-        *arguments : iterables
-            One iterable of values or handles per argument of the task.
-        keep : bool, default=False
-            Whether the task returns a result to keep in addition to the part that is merged.
-        n_totals : int, default=0
-            If positive, the part is a tuple of that length and each entry has its own total.
-
-        Returns
-        -------
-        Reduced
-            Handles of the kept results and of the total or totals.
-        """
-        calls = list(zip(*arguments, strict=False))
-        merge = merge_each(merge) if n_totals else merge
-        kept, forest = reduce_run(self, task, calls, merge, range(len(calls)), len(calls), keep)
+        kept, forest = reduce_run(self, task, calls, how)
         (total,) = forest.values()
         return Reduced(kept, total)
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
-        """Return the values of handles.
-
-        Parameters
-        ----------
-        handles : sequence
-            Handles of any kind.
-
-        Returns
-        -------
-        list
-            One value per handle.
-        """
         return list(handles)
-
-    def map(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
-        """Call a task for each tuple of arguments and return the results.
-
-        Parameters
-        ----------
-        task : callable
-            A pure function at the top level of a module.
-        *arguments : iterables
-            One iterable of values or handles per argument of the task.
-
-        Returns
-        -------
-        list
-            One result per call.
-        """
-        return self.submit(task, *arguments)
 
     def __exit__(
         self,
@@ -212,20 +112,100 @@ def reduce_run(
     engine: LocalEngine,
     task: Callable[..., Any],
     calls: Sequence[tuple[Any, ...]],
-    merge: Callable[[Any, Any], Any],
-    run: range,
-    leaves: int,
-    keep: bool,
+    how: Reduction,
 ) -> tuple[list[Any], Forest[Any]]:
-    """Call `task` for a run of neighbouring shards among `leaves`.
+    """Call `task` for a run of neighbouring shards.
 
     Return what each call keeps, and the merged parts of neighbours. Each thread merges its own
     results."""
 
     def part(span: range) -> tuple[list[Any], Forest[Any]]:
-        results = (task(*calls[place]) for place in span)
-        return merge_run(results, run.start + span.start, leaves, merge, keep)
+        return how.merged((task(*calls[place]) for place in span), span.start)
 
     done = engine.submit(part, spans(len(calls), _RUNS_PER_THREAD * engine.threads))
     kept = [result for results, _ in done for result in results]
-    return kept, merge_runs((forest for _, forest in done), leaves, merge)
+    return kept, merge_runs((forest for _, forest in done), how.leaves, how.merge_parts)
+
+
+def resolve_engine(engine: str | Engine, threads: int | None = None) -> Engine:
+    """Return the engine for the name "local" or "dask"; return an engine object unchanged.
+
+    "local" uses the threads of this process, "dask" starts a cluster on this machine.
+    """
+    if engine == "local":
+        return LocalEngine(threads)
+    if engine == "dask":
+        from coterie.engine.dask import DaskEngine
+
+        return DaskEngine(workers=threads)
+    if isinstance(engine, str):
+        raise InputError(
+            f"unknown engine: {engine!r}", remedy='use "local", "dask" or an engine object'
+        )
+    return engine
+
+
+@contextmanager
+def running_engine(engine: str | Engine, threads: int | None = None) -> Iterator[Engine]:
+    """Provide the engine for a `with` block; close it afterwards unless the caller created it."""
+    running = resolve_engine(engine, threads)
+    try:
+        yield running
+    finally:
+        if running is not engine:
+            running.close()
+
+
+class _Stopped(Exception):  # noqa: N818 - never leaves the thread that it ends
+    """The result is no longer needed."""
+
+
+class BackgroundTask(Generic[Result]):
+    """A task that starts immediately; its result is collected later.
+
+    The task gets an engine of one thread and a callback. Leaving the `with` block stops the task
+    at its next call of the callback. If the given engine has a single thread, the task runs when
+    `result` is called.
+
+    >>> with BackgroundTask(lambda engine, callback: 6 * 7, LocalEngine(2)) as answer:
+    ...     answer.result()
+    42
+    """
+
+    def __init__(self, task: Callable[[Engine, Callback], Result], engine: Engine) -> None:
+        self._task = task
+        self._stop = threading.Event()
+        self._outcome: list[Result] = []
+        self._error: BaseException | None = None
+        self._thread: threading.Thread | None = None
+        if engine.threads > 1:
+            # A daemon thread, so that an interrupted command does not wait for it.
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
+
+    def result(self) -> Result:
+        """Wait for the task and return its result, or raise its error."""
+        if self._thread is None:
+            if not self._outcome:
+                self._run()
+        else:
+            self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._outcome[0]
+
+    def __enter__(self) -> BackgroundTask[Result]:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._stop.set()
+
+    def _run(self) -> None:
+        try:
+            self._outcome.append(self._task(LocalEngine(1), self._stop_if_asked))
+        except BaseException as error:
+            self._error = error
+
+    def _stop_if_asked(self, progress: Progress) -> None:
+        if self._stop.is_set():
+            raise _Stopped

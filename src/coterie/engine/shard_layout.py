@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 T = TypeVar("T")
 Forest = dict[tuple[int, int], T]  # (level, place on that level) -> the merged parts below it
+Merge = Callable[[Any, Any], Any]
 
 _EDGES_PER_SHARD = 1 << 15
 _MAX_SHARDS = 64
@@ -85,20 +86,36 @@ def spans(count: int, groups: int) -> list[range]:
     return [range(first, last) for first, last in pairwise(cuts) if last > first]
 
 
-def merge_run(
-    results: Iterable[Any], first: int, leaves: int, merge: Callable[[Any, Any], Any], keep: bool
-) -> tuple[list[Any], Forest[Any]]:
-    """Merge the results of neighbouring shards as they arrive; return (kept, forest).
+class Reduction(NamedTuple):
+    """The way in which the results of a run of neighbouring calls are merged."""
 
-    With `keep` a result is a pair: the first entry is kept, the second is merged."""
-    kept: list[Any] = []
-    forest: Forest[Any] = {}
-    for number, result in enumerate(results, first):
-        if keep:
-            kept.append(result[0])
-        forest[0, number] = result[1] if keep else result
-        merge_forest(forest, leaves, merge)
-    return kept, forest
+    merge: Merge
+    run: range  # the calls among all
+    leaves: int  # all calls
+    keep: bool = False  # a result is a pair: the first entry is kept, the second is merged
+    n_totals: int = 0  # if positive, parts are tuples of that length, merged entry by entry
+
+    @property
+    def parts_only(self) -> bool:
+        """Whether a run returns nothing but the merged parts."""
+        return not (self.keep or self.n_totals)
+
+    def merged(self, results: Iterable[Any], first: int) -> tuple[list[Any], Forest[Any]]:
+        """Merge results as they arrive; `first` counts from the start of the run.
+
+        Return what is kept, and the merged parts."""
+        kept: list[Any] = []
+        forest: Forest[Any] = {}
+        for number, result in enumerate(results, self.run.start + first):
+            if self.keep:
+                kept.append(result[0])
+            forest[0, number] = result[1] if self.keep else result
+            merge_forest(forest, self.leaves, self.merge_parts)
+        return kept, forest
+
+    def merge_parts(self, a: Any, b: Any) -> Any:
+        """Merge two parts."""
+        return tuple(map(self.merge, a, b)) if self.n_totals else self.merge(a, b)
 
 
 def merge_runs(forests: Iterable[Forest[T]], leaves: int, merge: Callable[[T, T], T]) -> Forest[T]:
@@ -106,12 +123,3 @@ def merge_runs(forests: Iterable[Forest[T]], leaves: int, merge: Callable[[T, T]
     whole = {node: part for forest in forests for node, part in forest.items()}
     merge_forest(whole, leaves, merge)
     return whole
-
-
-def merge_each(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return a function that merges tuples entry by entry.
-
-    >>> merge_each(max)((1, 5), (2, 3))
-    (2, 5)
-    """
-    return lambda a, b: tuple(map(merge, a, b))

@@ -32,12 +32,24 @@ _BYTES_PER_RATING = 40  # in memory, including what a recommender needs
 
 
 @dataclass(frozen=True, eq=False)
-class ShardedGraph:
-    """A graph that is stored in a folder; `shards` are blocks of rows, cut at `cuts`."""
+class _Sharded:
+    """Data that are stored in a folder; `shards` are blocks of rows, cut at `cuts`."""
 
     folder: Path
     shards: list[ShardRef]
     cuts: np.ndarray
+
+    def _blocks(self) -> list[RowBlock]:
+        """Load all shards into the memory of this process."""
+        blocks = [load_shard(ref) for ref in self.shards]
+        load_shard.cache_clear()  # otherwise they would stay in memory twice
+        return blocks
+
+
+@dataclass(frozen=True, eq=False)
+class ShardedGraph(_Sharded):
+    """A graph that is stored in a folder, in blocks of nodes."""
+
     n_nodes: int
     n_edges: int
     directed: bool
@@ -59,8 +71,7 @@ class ShardedGraph:
                 path=self.folder,
                 remedy='use `search="paper"`, which does not load all shards',
             )
-        blocks = [load_shard(ref) for ref in self.shards]
-        load_shard.cache_clear()  # otherwise they would stay in memory twice
+        blocks = self._blocks()
         if self.directed:  # a row has the edges in both directions; keep those that go out
             blocks = [_outward(block) for block in blocks]
         degrees = [np.diff(block.indptr) for block in blocks]
@@ -91,12 +102,9 @@ def _outward(block: RowBlock) -> RowBlock:
 
 
 @dataclass(frozen=True, eq=False)
-class ShardedRatings:
+class ShardedRatings(_Sharded):
     """Ratings that are stored in a folder, in blocks of users; channels are indices of `values`."""
 
-    folder: Path
-    shards: list[ShardRef]
-    cuts: np.ndarray
     n_users: int
     n_items: int
     n_ratings: int
@@ -125,8 +133,7 @@ class ShardedRatings:
                 path=self.folder,
                 remedy="use MMSBM or the command 'coterie soft', which do not load all shards",
             )
-        blocks = [load_shard(ref) for ref in self.shards]
-        load_shard.cache_clear()  # otherwise they would stay in memory twice
+        blocks = self._blocks()
         degrees = np.concatenate([np.diff(block.indptr) for block in blocks])
         return Ratings(
             np.repeat(np.arange(self.n_users, dtype=np.int32), degrees),

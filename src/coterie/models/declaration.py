@@ -187,6 +187,24 @@ class OrAuto:
 
 
 @dataclass(frozen=True)
+class Optional:
+    """A value, or None.
+
+    >>> Optional(Integer(1)).accepts(None), str(Optional(Integer(1)))
+    (True, 'an integer of at least 1, or None')
+    """
+
+    value: Constraint
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether it is None or an accepted value."""
+        return value is None or self.value.accepts(value)
+
+    def __str__(self) -> str:
+        return f"{self.value}, or None"
+
+
+@dataclass(frozen=True)
 class Anything:
     """Values that the model checks itself, because what is allowed depends on the data."""
 
@@ -215,6 +233,7 @@ class Declaration:
     option_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     # Earlier names of parameters, in older programs and model files, and the present ones
     renamed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    removed: frozenset[str] = frozenset()  # parameters that only older model files have
 
     @property
     def data(self) -> frozenset[DataKind]:

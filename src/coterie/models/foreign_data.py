@@ -48,6 +48,18 @@ def node_names(data: Any) -> list[Any]:
     return list(as_graph(data).ids.tolist())
 
 
+def is_sparse(data: Any) -> bool:
+    """Return whether data are a sparse matrix of scipy."""
+    return _package(data) == "scipy"
+
+
+def networkx_copy(data: Any) -> Any:
+    """Return a graph as a networkx graph: a copy of one, with its attributes, or a new one."""
+    if _package(data) == "networkx":
+        return data.copy()
+    return as_graph(data).to_networkx()
+
+
 def _package(data: Any) -> str:
     """Return the library that defines the type of the data, or a type that it inherits from."""
     for kind in type(data).__mro__:

@@ -19,8 +19,8 @@ from coterie.base.array_checks import ArrayError, check_array, file_errors
 from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
+from coterie.data.atomic_files import atomic_write
 from coterie.data.ids import IdLookup
-from coterie.data.writers import atomic_write
 from coterie.models.interaction.estimator import FittedInteractions
 from coterie.recommend.fitted_state import FittedState, liked_level
 from coterie.recommend.rating_table import RatingTable

@@ -60,10 +60,17 @@ MODELS = (
     ),
     RatingModelEntry(
         "hard",
-        "coterie.models.hard.estimator:GeneralizedKMeans",
+        "coterie.models.hard.k_means:GeneralizedKMeans",
         "coterie.models.hard.predictor:HardPredictor",
         "hard",
         settings={"n_blocks": (15, 15), "objective": "ratings", "search": "paper"},
+    ),
+    RatingModelEntry(
+        "block-model",
+        "coterie.models.hard.block_model:BlockModel",
+        "coterie.models.hard.predictor:HardPredictor",
+        "hard",
+        settings={"model": "ratings"},
     ),
 )
 
@@ -84,6 +91,7 @@ class SavedModel:
         parameters = {
             renamed.get(name, name): tuple(value) if isinstance(value, list) else value
             for name, value in self.parameters.items()
+            if name not in model.declaration.removed
         }
         if unknown := set(parameters) - set(model.get_params()):
             raise InputError(

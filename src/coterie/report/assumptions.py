@@ -6,34 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from coterie.data import Graph, Ratings
+from coterie.models.base import Estimator
+from coterie.models.declaration import DataKind
+from coterie.models.hard.clustering import HardClustering
 
-_HARD = {
-    "simple": "The probability of an edge depends only on the blocks of its two nodes. Pairs are "
-    "independent; edges have no direction and no weight.",
-    "degree-corrected": "Every node keeps its own number of edges; the blocks decide only whom it "
-    "is connected to (the degree-corrected model of Karrer and Newman).",
-    "directed": "The probability of an edge from one node to another depends only on their two "
-    "blocks; the two directions of a pair are independent.",
-    "weighted": "The weight of a pair is a count (Poisson) whose mean depends only on the two "
-    "blocks; a pair that is not in the file has weight 0.",
-    "ratings": "The distribution of a rating depends only on the block of the user and the block "
-    "of the item; pairs without a rating carry no information.",
-    "binomial": "A rating is a number of successes whose probability depends only on the two "
-    "blocks; pairs without a rating carry no information.",
-    "likes": "Every pair that is not in the file counts as not liked.",
-}
-_SOFT_GRAPH = (
-    "For each pair, a node acts as a member of one of its groups, drawn according to its "
-    "memberships; pairs without an edge count as observations too."
-)
-_SOFT_RATINGS = (
-    "For each rating, user and item act as members of one of their groups, drawn according to "
-    "their memberships; pairs without a rating carry no information."
-)
-_ADDITIVE = (
-    "A rating is a sum of small effects, one per table of user groups by item groups, plus noise; "
-    "pairs without a rating carry no information."
-)
 FOLDS = (
     "Rows were assigned to the folds at random: neither later ratings nor new users and items are "
     "tested separately."
@@ -50,16 +26,19 @@ def model_assumptions(model: Any, data: Graph | Ratings, remarks: Sequence[str] 
         cleaned = str(data.cleaned)
         if not any(cleaned in sentence for sentence in sentences):
             sentences.append(f"Cleaned while reading: {cleaned}.")
-    sentences += [_model_assumption(model, data), _start_assumption(model)]
+    if isinstance(model, HardClustering):
+        sentences += model.assumptions(data)
+    else:
+        sentences += [_model_assumption(model, data), _start_assumption(model)]
     return [_sentence(text) for text in dict.fromkeys(sentences) if text]
 
 
 def _model_assumption(model: Any, data: Graph | Ratings) -> str:
-    if hasattr(model, "memberships_") or hasattr(model, "user_memberships_"):
-        return _SOFT_GRAPH if isinstance(data, Graph) else _SOFT_RATINGS
-    if hasattr(model, "samples_"):
-        return _ADDITIVE
-    return _HARD.get(str(getattr(model, "objective", "")), "")
+    """Return what the declaration of the model says about this kind of data."""
+    if not isinstance(model, Estimator):
+        return ""
+    kind = DataKind.GRAPH if isinstance(data, Graph) else DataKind.RATINGS
+    return model.declaration.assumptions.get(kind, "")
 
 
 def _start_assumption(model: Any) -> str:

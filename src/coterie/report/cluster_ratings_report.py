@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from coterie.data import Ratings
+from coterie.models.hard.clustering import HardClustering
 from coterie.report.charts import ChartTable, bars, heatmap
 from coterie.report.fit_summary import FitSummary, summarize_fit
 from coterie.report.page import Figure, Page, Panel, Section, Verdict
@@ -64,26 +64,26 @@ class RatingClusterSummary:
 
 
 def summarize(
-    model: Any,
+    model: HardClustering,
     data: Ratings,
     *,
     name: str,
     titles: Mapping[str, str] | None = None,
     assumed: Sequence[str] = (),
 ) -> RatingClusterSummary:
-    """Summarize a fitted GeneralizedKMeans and the ratings that it was fitted to."""
+    """Summarize a fitted hard clustering and the ratings that it was fitted to."""
     return RatingClusterSummary(
-        fit=summarize_fit(model, data, name=name, assumed=assumed),
+        fit=summarize_fit(model, data, name=name, assumed=assumed, facts=model.facts()),
         observations=len(data),
         blocks=summarize_blocks(model, data, titles),
     )
 
 
 def summarize_blocks(
-    model: Any, data: Ratings, titles: Mapping[str, str] | None = None
+    model: HardClustering, data: Ratings, titles: Mapping[str, str] | None = None
 ) -> RatingBlocks:
     """Count the ratings between blocks and list the most active members of each block."""
-    users, items = np.asarray(model.user_labels_), np.asarray(model.item_labels_)
+    users, items = map(np.asarray, model.labels_)
     k, m = int(users.max(initial=-1)) + 1, int(items.max(initial=-1)) + 1
     levels = len(data.values)
     cell = (users[data.users].astype(np.int64) * m + items[data.items]) * levels + data.codes

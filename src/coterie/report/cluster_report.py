@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from coterie.data import Graph, Ratings
+from coterie.models.hard.clustering import HardClustering
+from coterie.models.hard.description.comparison import ComparedModel
+from coterie.models.hard.description.sampling import PosteriorSamples
 from coterie.report import cluster_ratings_report
 from coterie.report.block_matrix import MOST_CELLS, share
 from coterie.report.charts import (
@@ -22,7 +25,7 @@ from coterie.report.charts import (
     short,
     xy,
 )
-from coterie.report.charts.network_drawing import STYLES
+from coterie.report.charts.network import STYLES
 from coterie.report.cluster_summary import ClusterSummary, summarize
 from coterie.report.description_sections import description_sections
 from coterie.report.fit_summary import minimised_description
@@ -34,19 +37,21 @@ _FEW_BLOCKS = 25  # up to here each block has its own bar
 
 
 def render(
-    model: Any,
+    model: HardClustering,
     data: Graph | Ratings,
     *,
     name: str = "the graph",
     titles: Mapping[str, str] | None = None,
     assumed: Sequence[str] = (),
     spell: Callable[[str], str] | None = None,
+    samples: PosteriorSamples | None = None,
+    compared: Sequence[ComparedModel] = (),
 ) -> str:
-    """Render the report of a fitted GeneralizedKMeans as one HTML file.
+    """Render the report of a fitted hard clustering as one HTML file.
 
     Parameters
     ----------
-    model : GeneralizedKMeans
+    model : GeneralizedKMeans or BlockModel
         The fitted model.
     data : Graph or Ratings
         The data that it was fitted to.
@@ -59,6 +64,10 @@ def render(
     spell : callable, optional
         Rewrites sentences that name parameters between backticks, for example as options of the
         command line. By default, only the backticks are removed.
+    samples : PosteriorSamples, optional
+        Partitions from the posterior, to show how certain the blocks are.
+    compared : sequence of ComparedModel, default=()
+        A comparison of models of the same graph.
 
     Returns
     -------
@@ -74,15 +83,15 @@ def render(
     if spell is not None:
         said = tuple(map(spell, summary_of_graph.explanation))
         summary_of_graph = replace(summary_of_graph, explanation=said)
-    return write(compose(summary_of_graph, description_sections(model, data)))
+    return write(compose(summary_of_graph, description_sections(model, data, samples, compared)))
 
 
-def draw(model: Any, data: Any, *, title: str = "") -> Picture:
+def draw(model: HardClustering, data: Any, *, title: str = "") -> Picture:
     """Draw the main charts of the report: network, block matrix and convergence.
 
     Parameters
     ----------
-    model : GeneralizedKMeans
+    model : GeneralizedKMeans or BlockModel
         The fitted model.
     data : Graph, Ratings or shards
         The data that it was fitted to. Above 3,000 nodes the blocks are drawn instead of the
@@ -100,12 +109,12 @@ def draw(model: Any, data: Any, *, title: str = "") -> Picture:
         return draw_figures(cluster_ratings_report.compose(ratings).sections, title)
     if isinstance(data, Graph):
         return draw_figures(compose(summarize(model, data, name=title)).sections, title)
-    described = minimised_description(model) is not None
+    described = minimised_description(model.facts()) is not None
     history = convergence(model.history_, described=described)
     return draw_figures([_matrix_of_shards(model), history], title)
 
 
-def _matrix_of_shards(model: Any) -> Section:
+def _matrix_of_shards(model: HardClustering) -> Section:
     """Draw the block matrix of a model of sharded data: edges per pair, or the mean level."""
     edges, pairs = np.asarray(model.block_edges_), np.asarray(model.block_pairs_)
     value = "density"

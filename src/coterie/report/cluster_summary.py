@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from coterie.data import Graph
-from coterie.models.hard.explanation import explain
+from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.label_tools import x_log_x
 from coterie.report.block_matrix import BlockMatrix, arrange, share
 from coterie.report.charts import Chart, network_drawing
-from coterie.report.charts.network_drawing import MOST_NODES, edges_left_out
+from coterie.report.charts.network import MOST_NODES, edges_left_out
 from coterie.report.fit_summary import FitSummary, summarize_fit
 
 _DRAWN = 30  # blocks in the drawing of the block graph
@@ -90,35 +89,28 @@ class ClusterSummary:
 
 
 def summarize(
-    model: Any, graph: Graph, *, name: str = "the graph", assumed: Sequence[str] = ()
+    model: HardClustering, graph: Graph, *, name: str = "the graph", assumed: Sequence[str] = ()
 ) -> ClusterSummary:
-    """Summarize a fitted GeneralizedKMeans and the graph that it was fitted to."""
+    """Summarize a fitted hard clustering and the graph that it was fitted to."""
+    facts = model.facts()
     labels = np.asarray(model.labels_)
     edges, pairs = np.asarray(model.block_edges_), np.asarray(model.block_pairs_)
     sizes = np.bincount(labels, minlength=len(edges))
     return ClusterSummary(
-        fit=summarize_fit(model, graph, name=name, assumed=assumed),
+        fit=summarize_fit(model, graph, name=name, assumed=assumed, facts=facts),
         nodes=graph.n_nodes,
         edges=graph.n_edges,
         directed=graph.directed,
-        weighted=getattr(model, "objective", "") == "weighted",
+        weighted=facts.counts_weights,
         blocks=int((sizes > 0).sum()),
         requested_blocks=len(edges),
-        entropy_without_blocks=_one_block(model, edges, pairs, graph.directed),
+        entropy_without_blocks=_one_block(facts.model, edges, pairs, graph.directed),
         sizes=np.sort(sizes[sizes > 0])[::-1],
         closedness=_closedness(edges, sizes, graph.directed),
         matrix=arrange(edges, pairs, sizes, directed=graph.directed),
         drawn=_most_connected(edges, pairs, sizes),
         listed=_largest(graph, labels, sizes, edges, pairs),
-        explanation=tuple(
-            explain(
-                graph,
-                labels,
-                getattr(model, "objective_", getattr(model, "objective", "simple")),
-                chosen=not isinstance(getattr(model, "n_blocks", None), int),
-                nested=getattr(model, "n_blocks", None) == "nested",
-            )
-        ),
+        explanation=tuple(model.explain()),
         network=_network(graph, labels),
     )
 
@@ -130,9 +122,9 @@ def _network(graph: Graph, labels: np.ndarray) -> NetworkSection | None:
     return NetworkSection(network_drawing(graph, labels), edges_left_out(graph))
 
 
-def _one_block(model: Any, edges: np.ndarray, pairs: np.ndarray, directed: bool) -> float | None:
+def _one_block(model: str, edges: np.ndarray, pairs: np.ndarray, directed: bool) -> float | None:
     """Compute S of the same graph with all nodes in one block, for Bernoulli objectives."""
-    if getattr(model, "objective", "simple") not in ("simple", "directed"):
+    if model not in ("simple", "directed"):
         return None
     once = np.ones_like(pairs, bool) if directed else np.triu(np.ones_like(pairs, bool))
     m, d = float(edges[once].sum()), float(pairs[once].sum())

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from coterie.base.number_text import short
 from coterie.data import Graph
+from coterie.models.hard.clustering import HardClustering
+from coterie.models.hard.description.comparison import ComparedModel
+from coterie.models.hard.description.sampling import PosteriorSamples
 from coterie.report.block_matrix import density_between, similarity_order
 from coterie.report.charts import Chart, ChartTable, bars, heatmap, histogram
+from coterie.report.charts.drawing import Cell
 from coterie.report.charts.sunburst import sunburst
 from coterie.report.page import Figure, Panel, Section
 
@@ -17,20 +21,25 @@ _MOST_BLOCKS = 60  # rows of the block matrix of a level
 _LISTED = 20  # uncertain nodes in the table
 
 
-def description_sections(model: Any, graph: Graph) -> list[Section]:
-    """Return the sections that this model has something for."""
+def description_sections(
+    model: HardClustering,
+    graph: Graph,
+    samples: PosteriorSamples | None = None,
+    compared: Sequence[ComparedModel] = (),
+) -> list[Section]:
+    """Return the sections that there is something for."""
     sections = []
-    if hasattr(model, "levels_"):
-        sections.append(_hierarchy(model, graph))
-    if getattr(model, "samples_", None) is not None:
-        sections.append(_confidence(model, graph))
-    if getattr(model, "compared_models_", None):
-        sections.append(_comparison(model))
+    levels = model.facts().levels
+    if levels:
+        sections.append(_hierarchy(levels, graph))
+    if samples is not None:
+        sections.append(_confidence(samples, model.labels_, graph))
+    if compared:
+        sections.append(_comparison(compared))
     return sections
 
 
-def _hierarchy(model: Any, graph: Graph) -> Section:
-    levels = model.levels_
+def _hierarchy(levels: Sequence[np.ndarray], graph: Graph) -> Section:
     counts = [int(z.max(initial=-1)) + 1 for z in levels]
     figures = [
         Figure(
@@ -85,8 +94,8 @@ def _matrix(labels: np.ndarray, k: int, graph: Graph) -> Chart:
     )
 
 
-def _comparison(model: Any) -> Section:
-    rows = [
+def _comparison(compared: Sequence[ComparedModel]) -> Section:
+    rows: list[list[Cell]] = [
         [
             row.model,
             row.n_blocks,
@@ -94,9 +103,9 @@ def _comparison(model: Any) -> Section:
             float(row.difference),
             row.printed_odds,
         ]
-        for row in model.compared_models_
+        for row in compared
     ]
-    best = model.compared_models_[0]
+    best = compared[0]
     return Section(
         "Which model describes the network best",
         lead=f"The shortest description is that of the model “{best.model}” with "
@@ -112,8 +121,7 @@ def _comparison(model: Any) -> Section:
     )
 
 
-def _confidence(model: Any, graph: Graph) -> Section:
-    samples = model.samples_
+def _confidence(samples: PosteriorSamples, labels: np.ndarray, graph: Graph) -> Section:
     sure = samples.confidence_
     least = np.argsort(sure, kind="stable")[:_LISTED]
     counts = sorted(samples.block_counts_.items())
@@ -155,7 +163,7 @@ def _confidence(model: Any, graph: Graph) -> Section:
                 "The least certain nodes",
                 ChartTable(
                     ["node", "block", "confidence"],
-                    [[str(graph.ids[v]), int(model.labels_[v]), float(sure[v])] for v in least],
+                    [[str(graph.ids[v]), int(labels[v]), float(sure[v])] for v in least],
                 ),
             )
         ],

@@ -9,8 +9,7 @@ from typing import Any
 from coterie.base.number_text import short
 from coterie.base.progress import Iteration
 from coterie.data import Graph, Ratings
-from coterie.models.hard.description.choice import is_described
-from coterie.models.hard.weight_models import COUNTS
+from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.report.assumptions import model_assumptions
 from coterie.report.page import Fact, Section
 from coterie.report.shared_sections import (
@@ -36,20 +35,16 @@ class FitSummary:
     locally_optimal: bool | None
     assumed: tuple[str, ...]
     description_length: float | None = None  # if the search minimised it; `history` has it then
+    merges_first: bool = False  # the search began by merging many small blocks
 
     @property
     def seconds(self) -> float:
         """Duration of the fit, without compiling."""
         return self.history[-1].seconds if self.history else 0.0
 
-    @property
-    def searched_best(self) -> bool:
-        """Whether the search was `best`, which merges many small blocks at first."""
-        return self.parameters.get("search") == "best"
-
     def next_steps(self) -> list[str]:
         """Suggestions to improve the result, in sentences."""
-        return next_steps(self.converged, self.locally_optimal, searched_best=self.searched_best)
+        return next_steps(self.converged, self.locally_optimal, searched_best=self.merges_first)
 
     def facts(self) -> list[Fact]:
         """Entropy, iterations, time and convergence as figures on top of the page."""
@@ -78,7 +73,7 @@ class FitSummary:
         return [
             convergence(
                 self.history,
-                merges_first=self.searched_best,
+                merges_first=self.merges_first,
                 described=self.description_length is not None,
             ),
             assumptions(self.assumed),
@@ -86,24 +81,24 @@ class FitSummary:
         ]
 
 
-def minimised_description(model: Any) -> float | None:
+def minimised_description(facts: ClusteringFacts) -> float | None:
     """Return the description length of a fitted model if its search minimised it, else None.
 
     The history of such a model has description lengths, not entropies."""
-    graph = getattr(model, "graph_", None)
-    if graph is None or getattr(model, "search", "") != "best":
-        return None
-    real = getattr(model, "weight_model", COUNTS) != COUNTS
-    free = model.n_blocks in ("auto", "nested")
-    if real or (free and is_described(model.objective, graph)):
-        return float(model.description_length_)
-    return None
+    return facts.description_length if facts.minimised_length else None
 
 
 def summarize_fit(
-    model: Any, data: Graph | Ratings, *, name: str, assumed: Sequence[str] = ()
+    model: Any,
+    data: Graph | Ratings,
+    *,
+    name: str,
+    assumed: Sequence[str] = (),
+    facts: ClusteringFacts | None = None,
 ) -> FitSummary:
-    """Summarize a fitted model; `assumed` are remarks made while the data were read."""
+    """Summarize a fitted model; `assumed` are remarks made while the data were read.
+
+    `facts`: of a hard clustering."""
     return FitSummary(
         name=name,
         method=type(model).__name__,
@@ -113,5 +108,6 @@ def summarize_fit(
         converged=getattr(model, "converged_", None),
         locally_optimal=getattr(model, "locally_optimal_", None),
         assumed=tuple(model_assumptions(model, data, assumed)),
-        description_length=minimised_description(model),
+        description_length=None if facts is None else minimised_description(facts),
+        merges_first=facts is not None and facts.merges_first,
     )

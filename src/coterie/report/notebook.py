@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coterie.base.number_text import short
+from coterie.models.hard.clustering import HardClustering
 from coterie.report.charts.drawing import Chart, template
 from coterie.report.shared_sections import convergence, yes_no
 
@@ -56,11 +57,11 @@ def _card(title: str, facts: list[tuple[str, str]], more: str) -> str:
 
 def _facts(model: Any) -> list[tuple[str, str]]:
     facts = [("entropy", f"{float(model.entropy_):,.1f} nats")]
-    for name in ("labels_", "user_labels_", "item_labels_"):
-        labels = getattr(model, name, None)
-        if labels is not None:
-            side = name.removesuffix("labels_").strip("_")
-            facts.append((f"{side} blocks".strip(), f"{len(np.unique(labels)):,}"))
+    if isinstance(model, HardClustering):
+        labels = model.labels_
+        sides = zip(("user ", "item "), labels, strict=True) if isinstance(labels, tuple) else None
+        for side, blocks in sides or [("", labels)]:
+            facts.append((f"{side}blocks", f"{len(np.unique(blocks)):,}"))
     for name in ("memberships_", "user_memberships_", "item_memberships_"):
         memberships = getattr(model, name, None)
         if memberships is not None:

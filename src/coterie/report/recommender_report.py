@@ -10,6 +10,7 @@ import numpy as np
 
 from coterie.base.progress import Iteration
 from coterie.data import Ratings
+from coterie.models.hard.clustering import HardClustering
 from coterie.recommend.metrics import Metrics
 from coterie.report.additive_partitions import (
     PartitionSummary,
@@ -175,7 +176,7 @@ def _summarize_groups(
         return summarize_ratings(model, ratings, titles)
     if hasattr(model, "samples_"):  # before labels: an additive model has those too
         return summarize_partitions(model, ratings, titles)
-    if hasattr(model, "user_labels_"):
+    if isinstance(model, HardClustering):
         return summarize_blocks(model, ratings, titles)
     return None
 

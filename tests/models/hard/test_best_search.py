@@ -19,7 +19,8 @@ from coterie.data.generators import (
     stochastic_block_model,
 )
 from coterie.engine import LocalEngine
-from coterie.models.hard.estimator import GeneralizedKMeans
+from coterie.models.hard.block_model import SearchedBlockModel
+from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.search import agglomerate as agglomeration
 from coterie.models.hard.search import auto_k, best, checked_moves
@@ -308,8 +309,10 @@ def test_large_data_are_grouped_into_similar_blocks(kind, monkeypatch):
 
 
 def test_fixed_scores_are_rejected():
-    with pytest.raises(InputError, match='does not support `score="fixed"`; use `search="paper"`'):
-        GeneralizedKMeans(2, score="fixed").fit(karate())
+    with pytest.raises(
+        InputError, match='does not support `move_score="fixed"`; use `search="paper"`'
+    ):
+        GeneralizedKMeans(2, move_score="fixed").fit(karate())
 
 
 def test_interrupt_keeps_the_best_result_so_far():
@@ -446,15 +449,10 @@ def test_description_length_of_wirings_counts_possibilities():
 @pytest.mark.parametrize("search", ["paper", "best"])
 def test_estimator_reports_the_numbers_of_blocks_it_tried(search):
     graph, truth = planted_partition(400, 4, mean_degree=20, mixing=0.1, rng=0)
-    model = GeneralizedKMeans("auto", search=search, n_init=3, rng=0).fit(graph)
+    model = SearchedBlockModel("simple", search=search, n_init=3, rng=0).fit(graph)
     assert model.n_blocks_ == 4
     assert min(model.description_lengths_, key=model.description_lengths_.get) == (4,)
     assert reference.adjusted_rand_index(model.labels_, truth) >= 0.99
-
-
-def test_auto_does_not_accept_given_labels():
-    with pytest.raises(InputError, match="auto"):
-        GeneralizedKMeans("auto", init=np.zeros(34, np.int32)).fit(karate())
 
 
 def test_best_search_of_the_estimator_is_locally_optimal():

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import reference as ref
+from tests.support.hard_models import hard_model
 
 import coterie as ct
 from coterie.base.errors import AssumptionWarning, InputError
@@ -115,7 +116,7 @@ def test_connected_models_have_connected_blocks(n_blocks) -> None:
     """Two stars: the simple model has a block of hubs and one of leaves, both disconnected."""
     G = nx.disjoint_union(nx.star_graph(12), nx.star_graph(12))
     G.add_edge(0, 13)
-    model = ct.GeneralizedKMeans(n_blocks, connected=True).fit(G)
+    model = hard_model(n_blocks, connected=True).fit(G)
     assert are_connected(model.graph_, model.labels_)
     assert model.block_edges_.shape[0] >= model.n_blocks_
     assert model.block_edges_[np.triu_indices(len(model.block_edges_))].sum() == 25
@@ -125,8 +126,8 @@ def test_connected_models_have_connected_blocks(n_blocks) -> None:
 
 def test_connected_auto_keeps_planted_communities() -> None:
     G = nx.planted_partition_graph(4, 25, 0.5, 0.02, seed=1)
-    plain = ct.GeneralizedKMeans("auto").fit(G)
-    model = ct.GeneralizedKMeans("auto", connected=True).fit(G)
+    plain = ct.BlockModel("simple").fit(G)
+    model = ct.BlockModel("simple", connected=True).fit(G)
     assert plain.n_blocks_ == model.n_blocks_ == 4
     assert {frozenset(c) for c in plain.communities()} == {
         frozenset(c) for c in model.communities()
@@ -158,10 +159,14 @@ def test_karate_club_is_explained() -> None:
     """The graph that newcomers try first: one block, roles and communities, each in words."""
     G = nx.karate_club_graph()
     with pytest.warns(AssumptionWarning, match="No grouping describes this network better than"):
-        one = ct.GeneralizedKMeans("auto", objective="degree-corrected").fit(G)
+        one = ct.BlockModel("degree-corrected").fit(G)
     assert one.n_blocks_ == 1
     (sentence,) = one.explain()
-    assert "degrees alone" in sentence and "`n_blocks=2`" in sentence and "communities" in sentence
+    assert (
+        "degrees alone" in sentence
+        and "`GeneralizedKMeans(2)`" in sentence
+        and "communities" in sentence
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error", AssumptionWarning)
         roles = ct.GeneralizedKMeans(4).fit(G)

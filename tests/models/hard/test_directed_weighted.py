@@ -15,6 +15,7 @@ from tests.reference import (
     weighted_description_length,
 )
 from tests.support.command_line import coterie
+from tests.support.hard_models import hard_model
 
 import coterie as ct
 from coterie.base.errors import InputError
@@ -45,7 +46,7 @@ def weighted_graph(model: str, seed: int = 0) -> tuple[ct.Graph, np.ndarray]:
 def test_groups_that_differ_in_their_weights_only_are_found(model):
     graph, truth = weighted_graph(model)
     for n_blocks in ("auto", 3):
-        found = ct.GeneralizedKMeans(n_blocks, objective="weighted", weight_model=model).fit(graph)
+        found = hard_model(n_blocks, objective="weighted", weight_model=model).fit(graph)
         assert found.n_blocks_ == 3
         assert adjusted_rand(found.labels_, truth) > 0.95
         edges = [
@@ -60,10 +61,7 @@ def test_groups_that_differ_in_their_weights_only_are_found(model):
 def test_unit_of_the_weights_does_not_matter():
     graph, _ = weighted_graph("exponential")
     longer = ct.Graph.from_edges(*graph.edges(), weights=1000 * graph.edge_weights(), n_nodes=90)
-    a, b = (
-        ct.GeneralizedKMeans("auto", objective="weighted", weight_model="exponential").fit(g)
-        for g in (graph, longer)
-    )
+    a, b = (ct.BlockModel("weighted", weight_model="exponential").fit(g) for g in (graph, longer))
     assert np.array_equal(a.labels_, b.labels_)
     assert math.isclose(
         b.description_length_ - a.description_length_, graph.n_edges * math.log(1000), rel_tol=1e-9
@@ -73,13 +71,13 @@ def test_unit_of_the_weights_does_not_matter():
 def test_small_graphs_get_the_shortest_of_all_partitions():
     edges = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)]
     graph = ct.Graph.from_edges(*zip(*edges, strict=True), directed=True)
-    found = ct.GeneralizedKMeans("auto", objective="directed").fit(graph)
+    found = ct.BlockModel("directed").fit(graph)
     shortest = min(directed_description_length(edges, list(z)) for z in set_partitions(6))
     assert math.isclose(found.description_length_, shortest, abs_tol=1e-8)
     weights = [1.0, 1.1, 0.9, 9.0, 9.1, 8.9, 5.0, 5.1, 4.9]
     triples = [(u, v, w) for (u, v), w in zip(edges, weights, strict=True)]
     measured = ct.Graph.from_edges(*zip(*edges, strict=True), weights=weights)
-    found = ct.GeneralizedKMeans("auto", objective="weighted", weight_model="normal").fit(measured)
+    found = ct.BlockModel("weighted", weight_model="normal").fit(measured)
     shortest = min(
         weighted_description_length(triples, list(z), "normal") for z in set_partitions(6)
     )
@@ -99,9 +97,9 @@ def directed_blocks(seed: int = 3) -> tuple[ct.Graph, np.ndarray]:
 @pytest.mark.parametrize("objective", ["directed", "directed-degree-corrected"])
 def test_directed_groups_and_their_number_are_found(objective):
     graph, truth = directed_blocks()
-    model = ct.GeneralizedKMeans("auto", objective=objective).fit(graph)
+    model = ct.BlockModel(objective).fit(graph)
     assert model.n_blocks_ == 3 and adjusted_rand(model.labels_, truth) == 1.0
-    assert model.locally_optimal_ and model.objective_ == objective
+    assert model.locally_optimal_ and model.model_ == objective
     assert model.description_lengths_[3,] == model.description_length_
     assert model.predict_links(3)
 
@@ -124,7 +122,7 @@ def test_whole_weights_are_numbers_of_edges():
     counts = np.random.default_rng(0).poisson(rate)
     kept = counts > 0
     graph = ct.Graph.from_edges(u[kept], v[kept], weights=counts[kept], n_nodes=60)
-    model = ct.GeneralizedKMeans("auto", objective="weighted").fit(graph)
+    model = ct.BlockModel("weighted").fit(graph)
     assert model.n_blocks_ == 3 and adjusted_rand(model.labels_, truth) == 1.0
     assert model.locally_optimal_
     total = int(counts.sum())
@@ -144,7 +142,7 @@ def test_search_is_continued_to_the_same_bits(n_blocks, tmp_path, monkeypatch):
     graph, _ = weighted_graph("normal")
 
     def make():
-        return ct.GeneralizedKMeans(n_blocks, objective="weighted", weight_model="normal", rng=4)
+        return hard_model(n_blocks, objective="weighted", weight_model="normal", rng=4)
 
     whole = make().fit(graph)
     for stop_at in (2, 6, 12):
@@ -167,20 +165,20 @@ def test_search_is_continued_to_the_same_bits(n_blocks, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"weight_model": "gamma"}, "unknown weight_model"),
+        ({"weight_model": "gamma"}, "invalid weight_model"),
         ({"weight_model": "normal", "search": "paper"}, "paper"),
         ({"weight_model": "normal", "n_blocks": "nested"}, "nested"),
         ({"weight_model": "normal", "connected": True}, "connected"),
         ({"weight_model": "exponential"}, r"invalid weight of edge \(.*\): -"),
         ({"weight_model": "lognormal"}, "invalid weight"),
         ({"weight_model": "counts"}, "invalid weight"),
-        ({"objective": "directed-degree-corrected"}, "auto"),
+        ({"objective": "directed-degree-corrected"}, "BlockModel"),
     ],
 )
 def test_requests_that_cannot_work_are_refused(options, message):
     graph, _ = weighted_graph("normal")
     with pytest.raises(InputError, match=message):
-        ct.GeneralizedKMeans(**{"n_blocks": 3, "objective": "weighted", **options}).fit(graph)
+        hard_model(**{"n_blocks": 3, "objective": "weighted", **options}).fit(graph)
 
 
 def test_command_line_reads_negative_weights(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from tests import reference as ref
+from tests.support.hard_models import hard_model
 
 import coterie as ct
 from coterie.base.errors import AssumptionWarning, InputError
@@ -47,7 +48,7 @@ def test_planted_blocks_are_found(objective):
 @pytest.mark.parametrize("score", ["exact", "fixed"])
 def test_both_scores_lower_the_entropy(score):
     graph, _ = planted()
-    model = ct.GeneralizedKMeans(4, search="paper", score=score, rng=1).fit(graph)
+    model = ct.GeneralizedKMeans(4, search="paper", move_score=score, rng=1).fit(graph)
     first, last = model.history_[0].entropy, model.entropy_
     assert last < 0.95 * first
 
@@ -77,7 +78,7 @@ def test_lloyd_equals_scikit_learn():
     constant = points.size / 2 * np.log(2 * np.pi)
     assert fitted.entropy_ - constant == pytest.approx(expected.inertia_ / 2)
     exact = ct.GeneralizedKMeans(
-        3, search="paper", objective="gaussian", score="exact", init=start
+        3, search="paper", objective="gaussian", move_score="exact", init=start
     ).fit(points)
     assert exact.entropy_ == pytest.approx(ref.entropy_gaussian(points, exact.labels_, 3))
 
@@ -102,7 +103,7 @@ def test_ratings_have_two_label_sets_and_one_distribution_per_cell():
     model = ct.GeneralizedKMeans((2, 2), search="paper", objective="ratings", n_init=4, rng=0).fit(
         ratings
     )
-    assert model.user_labels_.shape == (40,) and model.item_labels_.shape == (30,)
+    assert model.labels_[0].shape == (40,) and model.labels_[1].shape == (30,)
     assert model.entropy_ == pytest.approx(0.0, abs=1e-9)
     np.testing.assert_allclose(model.block_probabilities_.sum(axis=2), 1.0)
     assert model.block_edges_.sum() == len(ratings)
@@ -116,9 +117,9 @@ def test_ratings_have_two_label_sets_and_one_distribution_per_cell():
 def test_no_block_is_smaller_than_min_block_size():
     graph, _ = planted(n=100, k=4)
     for score in ("exact", "fixed"):
-        model = ct.GeneralizedKMeans(8, search="paper", min_block_size=9, score=score, rng=0).fit(
-            graph
-        )
+        model = ct.GeneralizedKMeans(
+            8, search="paper", min_block_size=9, move_score=score, rng=0
+        ).fit(graph)
         assert np.bincount(model.labels_, minlength=8).min() >= 9
     with pytest.raises(InputError, match="at most `min_block_size=12`"):
         ct.GeneralizedKMeans(8, search="paper", min_block_size=13).fit(graph)
@@ -130,6 +131,8 @@ def test_no_block_is_smaller_than_min_block_size():
         {"n_blocks": 0},
         {"n_blocks": 241},
         {"n_blocks": 2.5},
+        {"n_blocks": "auto"},
+        {"n_blocks": "nested"},
         {"n_blocks": (2, 2)},
         {"alpha": 0.0},
         {"alpha": 1.5},
@@ -142,7 +145,7 @@ def test_no_block_is_smaller_than_min_block_size():
         {"objective": "ratings"},
         {"objective": "weighted"},
         {"search": "no such"},
-        {"score": "no such"},
+        {"move_score": "no such"},
         {"init": "no such"},
         {"init": np.zeros(3, int)},
         {"init": np.full(240, 4)},
@@ -262,20 +265,20 @@ class _OtherEngine:
 @pytest.mark.parametrize(
     ("parameters", "options", "message"),
     [
-        ({"weight_model": "normal"}, {"engine": "dask"}, "does not support the Dask engine"),
-        ({"n_blocks": "auto"}, {"engine": _OtherEngine()}, "does not support the Dask engine"),
-        ({"n_blocks": "auto"}, {"engine": "dask"}, 'n_blocks="auto".*Dask'),
+        ({"model": "weighted", "weight_model": "normal"}, {"engine": "dask"}, "the Dask engine"),
+        ({}, {"engine": _OtherEngine()}, "does not support the Dask engine"),
+        ({"model": "simple"}, {"engine": "dask"}, "does not support the Dask engine"),
     ],
 )
-def test_default_search_rejects_what_it_does_not_support_before_any_work(
+def test_description_lengths_are_refused_on_a_cluster_before_any_work(
     parameters, options, message, monkeypatch
 ):
     def work(*arguments):
         raise AssertionError("work has started")
 
-    monkeypatch.setattr("coterie.models.hard.estimator.running_engine", work)
+    monkeypatch.setattr("coterie.models.hard.clustering.running_engine", work)
     with pytest.raises(InputError, match=f'{message}.*use `engine="local"`'):
-        ct.GeneralizedKMeans(**{"n_blocks": 2, **parameters}).fit(karate(), **options)
+        ct.BlockModel(**parameters).fit(karate(), **options)
 
 
 @pytest.mark.parametrize("objective", ["simple", "directed", "weighted"])
@@ -295,9 +298,9 @@ def test_default_search_loads_shards(objective, n_blocks, tmp_path):
     order = [graph.ids.tolist().index(name) for name in loaded.ids.tolist()]
     expected = graph.csr.toarray()[np.ix_(order, order)]
     np.testing.assert_array_equal(loaded.csr.toarray(), expected)
-    from_shards = ct.GeneralizedKMeans(n_blocks, objective=objective)
+    from_shards = hard_model(n_blocks, objective=objective)
     from_shards.fit(open_shards(tmp_path / "shards"))
-    in_memory = ct.GeneralizedKMeans(n_blocks, objective=objective).fit(loaded)
+    in_memory = hard_model(n_blocks, objective=objective).fit(loaded)
     np.testing.assert_array_equal(from_shards.labels_, in_memory.labels_)
 
 

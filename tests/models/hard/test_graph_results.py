@@ -16,6 +16,7 @@ from tests import reference as ref
 import coterie as ct
 from coterie.base.errors import InputError
 from coterie.kernels.graphs.common_neighbours import best_two_steps, shared_weight
+from coterie.models.hard.description.sampling import sample_partitions
 from coterie.models.hard.link_scores import _logistic
 from coterie.models.hard.new_nodes import _by_building, join_costs
 
@@ -223,7 +224,7 @@ def test_scores_are_averaged_over_samples() -> None:
         for z in parts
     ]
     model = fitted(graph, parts[0].astype(np.int32), "simple")
-    samples = model.sample(graph, n_samples=2, n_chains=1)
+    samples = sample_partitions(graph, model.labels_, "simple", n_samples=2, n_chains=1)
     samples = replace(samples, labels_=np.array(parts, np.int32))
     averaged = model.score_pairs([0, 1], [5, 8], closure=False, samples=samples)
     np.testing.assert_allclose(averaged, np.mean(each, axis=0))

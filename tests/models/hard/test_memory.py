@@ -41,7 +41,7 @@ def test_estimate_grows_with_the_square_and_with_directions() -> None:
 @pytest.mark.parametrize("search", ["best", "paper"])
 def test_too_many_blocks_are_refused_before_work(monkeypatch, search: str) -> None:
     monkeypatch.setattr(memory, "free_memory", lambda: 2**30)
-    monkeypatch.setattr(ct.GeneralizedKMeans, "_compile", lambda *_: pytest.fail("work began"))
+    monkeypatch.setattr(ct.GeneralizedKMeans, "_search", lambda *_: pytest.fail("work began"))
     model = ct.GeneralizedKMeans(20_000, search=search)
     with pytest.raises(InputError, match=r"20,000 blocks need tables of about .* GB") as error:
         model.fit(path(30_000))

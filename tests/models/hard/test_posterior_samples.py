@@ -64,7 +64,7 @@ def test_chains_have_the_exact_distribution(model, kind):
 
 def test_two_clear_communities_are_certain_and_chains_agree():
     graph, truth = planted_partition(60, 2, p_in=0.5, p_out=0.02, rng=1)
-    model = ct.GeneralizedKMeans("auto", objective="degree-corrected").fit(graph)
+    model = ct.BlockModel("degree-corrected").fit(graph)
     samples = model.sample(graph, n_samples=40, n_chains=2)
     assert samples.labels_.shape == (80, 60)
     assert np.allclose(samples.marginals_.sum(axis=1), 1.0)

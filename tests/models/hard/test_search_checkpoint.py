@@ -1,4 +1,4 @@
-"""`search="best"` and `n_blocks="auto" | "nested"` that were stopped continue to the same bits."""
+"""Searches that were stopped continue to the same bits."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.hard_models import hard_model
 
 import coterie as ct
 from coterie.base.errors import InputError
@@ -17,6 +18,7 @@ from coterie.data.generators import degree_corrected_sbm, mmsbm_ratings, planted
 from coterie.engine.checkpoint import load_checkpoint, save_checkpoint
 from coterie.models.hard import checkpoint as hard_checkpoint
 from coterie.models.hard.checkpoint import KIND
+from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.search import best
 
 GRAPH = planted_partition(150, 4, mean_degree=9, rng=0)[0]
@@ -59,15 +61,15 @@ def treat_some_as_large(request, monkeypatch):
         monkeypatch.setattr(best, "_WORK", 0)
 
 
-def make(case: str) -> tuple[ct.GeneralizedKMeans, object]:
+def make(case: str) -> tuple[HardClustering, object]:
     data, given = CASES[case]
-    return ct.GeneralizedKMeans(rng=5, **given), data
+    return hard_model(rng=5, **given), data
 
 
-def facts(model: ct.GeneralizedKMeans) -> tuple:
-    labels = model.labels_ if hasattr(model, "labels_") else model.user_labels_
+def facts(model: HardClustering) -> tuple:
+    labels = model.labels_ if isinstance(model.labels_, tuple) else (model.labels_,)
     return (
-        labels.tobytes(),
+        [z.tobytes() for z in labels],
         model.entropy_,
         getattr(model, "description_length_", None),
         getattr(model, "description_lengths_", None),
@@ -75,7 +77,7 @@ def facts(model: ct.GeneralizedKMeans) -> tuple:
         model.run_entropies_,
         model.locally_optimal_,
         [z.tobytes() for z in getattr(model, "levels_", [])],
-        getattr(model, "objective_", None),
+        model.facts().model,
     )
 
 
@@ -90,7 +92,11 @@ def saves(monkeypatch, stop_at: int | None) -> list[int]:
         if count[0] == stop_at:
             raise PowerCutError
 
-    for place in ("coterie.models.hard.checkpoint", "coterie.models.hard.estimator"):
+    for place in (
+        "coterie.models.hard.checkpoint",
+        "coterie.models.hard.search.runs",
+        "coterie.models.hard.block_model",
+    ):
         monkeypatch.setattr(f"{place}.save_fit", counted)
     return count
 
@@ -129,7 +135,9 @@ def callback(progress):
         if left[0] == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 graph = planted_partition(150, 4, mean_degree=9, rng=0)[0]
-model = ct.GeneralizedKMeans(int(n_blocks) if n_blocks.isdigit() else n_blocks, rng=5, max_iter=8)
+model = ct.GeneralizedKMeans(int(n_blocks), rng=5, max_iter=8) if n_blocks.isdigit() else (
+    ct.BlockModel("simple", nested=n_blocks == "nested", rng=5)
+)
 model.fit(graph, checkpoint=file, resume=True, callback=callback)
 print(model.entropy_.hex(), model.labels_.tolist())
 """
@@ -148,8 +156,8 @@ def test_killed_process_is_continued_by_another(n_blocks, tmp_path):
     assert file.exists()
     done = fit(-1)
     assert done.returncode == 0, done.stderr
-    whole = ct.GeneralizedKMeans(int(n_blocks) if n_blocks == "5" else n_blocks, rng=5, max_iter=8)
-    whole.fit(GRAPH)
+    given = {"n_blocks": 5, "max_iter": 8} if n_blocks == "5" else {"n_blocks": n_blocks}
+    whole = hard_model(rng=5, **given).fit(GRAPH)
     assert done.stdout.strip() == f"{whole.entropy_.hex()} {whole.labels_.tolist()}"
 
 
@@ -224,11 +232,11 @@ def test_checkpoint_that_was_altered_on_purpose_is_refused(case, change, tmp_pat
 
 def test_other_settings_are_refused(tmp_path):
     file = tmp_path / "run.ckpt"
-    ct.GeneralizedKMeans("auto", rng=5).fit(GRAPH, checkpoint=file)
-    with pytest.raises(InputError, match="max_iter"):
-        ct.GeneralizedKMeans("auto", rng=5, max_iter=7).fit(GRAPH, checkpoint=file, resume=True)
-    with pytest.raises(InputError, match="n_blocks"):
-        ct.GeneralizedKMeans("nested", rng=5).fit(GRAPH, checkpoint=file, resume=True)
+    ct.BlockModel("simple", rng=5).fit(GRAPH, checkpoint=file)
+    with pytest.raises(InputError, match="n_init"):
+        ct.BlockModel("simple", rng=5, n_init=7).fit(GRAPH, checkpoint=file, resume=True)
+    with pytest.raises(InputError, match="nested"):
+        ct.BlockModel("simple", nested=True, rng=5).fit(GRAPH, checkpoint=file, resume=True)
 
 
 def test_saving_takes_a_small_share_of_the_time(tmp_path, monkeypatch):

@@ -244,7 +244,7 @@ def _cluster(
     max_iter: int = 300,
 ) -> np.ndarray:
     """Return the blocks that `search="best"` finds."""
-    from coterie.models.hard.estimator import GeneralizedKMeans
+    from coterie.models.hard.k_means import GeneralizedKMeans
 
     model = GeneralizedKMeans(
         n_blocks,

@@ -108,7 +108,7 @@ def run(
                 **features,
             )
             found = Evaluation.from_folds([tested.metrics], [tested.rankings], tested)
-    if title_of is not None:
+    if titles is not None and title_of is not None:
         say_coverage(session, title_of, titles, found.last.recommender.items_.ids)
     if report is not None:
         name = Path(str(ratings or train)).name

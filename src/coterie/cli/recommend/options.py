@@ -96,10 +96,19 @@ def item_row(item: Any, titles: dict[Any, str], **figures: float) -> JsonObject:
     return {"item": item, **figures, **({"title": title} if title else {})}
 
 
-def say_coverage(session: Session, titles: Titles, path: Path | None, items: np.ndarray) -> None:
-    """Say how many of a model's items have no title; nothing if all of them have one."""
+def load_titles(session: Session, path: Path | None, items: np.ndarray) -> dict[Any, str]:
+    """Read the titles of a model's items, if a file is given; say how many items have one."""
     if path is None:
-        return
+        return {}
+    from coterie.data.titles import read_titles
+
+    titles = read_titles(path)
+    say_coverage(session, titles, path, items)
+    return titles
+
+
+def say_coverage(session: Session, titles: Titles, path: Path, items: np.ndarray) -> None:
+    """Say how many of a model's items have no title; nothing if all of them have one."""
     found = sum(str(item) in titles for item in items.tolist())
     if found < len(items):
         session.say(

@@ -11,7 +11,7 @@ from coterie.cli.recommend.options import (
     id_as_in_data,
     item_row,
     load_model,
-    say_coverage,
+    load_titles,
 )
 from coterie.cli.session import Session, command
 
@@ -35,13 +35,10 @@ def run(
     from rich.table import Table
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
-    from coterie.data.titles import Titles, read_titles
-
     if (item is None) == (user is None):
         raise InputError("give either --item ID or --user ID")
     recommender = load_model(model)
-    title_of = read_titles(titles) if titles is not None else Titles()
-    say_coverage(session, title_of, titles, recommender.items_.ids)
+    title_of = load_titles(session, titles, recommender.items_.ids)
     check_known(recommender, user=user, item=item)
     if user is not None:
         wanted = id_as_in_data(recommender.users_, user)

@@ -13,7 +13,7 @@ from coterie.cli.recommend.options import (
     id_as_in_data,
     item_row,
     load_model,
-    say_coverage,
+    load_titles,
 )
 from coterie.cli.session import Session, command, stopwatch
 
@@ -57,8 +57,6 @@ def run(
 
     Example: coterie recommend top films.model --user 42 -n 5
     """
-    from coterie.cli.recommend.item_lists import allowed_items, items_to_exclude
-    from coterie.data.titles import Titles, read_titles
 
     if users is not None:
         if user is not None or ratings is not None:
@@ -71,15 +69,19 @@ def run(
             remedy="add --user ID, --ratings FILE with ratings of a new user, or --users all",
         )
     recommender = load_model(model)
-    title_of = read_titles(titles) if titles is not None else Titles()
-    say_coverage(session, title_of, titles, recommender.items_.ids)
-    allowed = allowed_items(session, candidates, items, where or [], recommender.items_)
+    title_of = load_titles(session, titles, recommender.items_.ids)
     choice: RankingArguments = {
         "order": order,
-        "candidates": allowed,
-        "exclude": items_to_exclude(session, exclude, recommender.items_),
+        "candidates": None,
+        "exclude": None,
         "exclude_seen": not rated,
     }
+    if candidates or exclude or items or where:
+        from coterie.cli.recommend.item_lists import allowed_items, items_to_exclude
+
+        known = recommender.items_
+        choice["candidates"] = allowed_items(session, candidates, items, where or [], known)
+        choice["exclude"] = items_to_exclude(session, exclude, known)
     if users is not None:
         assert out is not None
         wanted = None if users == "all" else _known_users(session, recommender, users)

@@ -13,9 +13,8 @@ from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Ratings
 from coterie.data.node_table import NodeTable
-from coterie.engine import Engine
+from coterie.engine import Engine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
-from coterie.engine.resolve import running_engine
 from coterie.kernels.additive.predict import Samples
 from coterie.models.additive.chain_allocation import choose_kinds
 from coterie.models.additive.chains import (

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from coterie.data.ratings import NodeRatings
-from coterie.engine import Engine
-from coterie.engine.resolve import running_engine
+from coterie.engine import Engine, running_engine
 from coterie.kernels.additive.fold_in import (
     Newcomers,
     OtherSide,

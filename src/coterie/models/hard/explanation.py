@@ -15,10 +15,7 @@ from coterie.data import Graph
 from coterie.models.hard.connected import disconnected_blocks
 
 _CLEAR = 0.1  # modularity below which blocks are roles
-_COMMUNITIES = (
-    'for groups that are connected densely inside, try `objective="communities"` with '
-    '`n_blocks="auto"`'
-)
+_COMMUNITIES = 'for groups that are connected densely inside, try `BlockModel("communities")`'
 
 
 class InsideEdges(NamedTuple):
@@ -98,11 +95,13 @@ def _one_block(objective: str) -> str:
     than = (
         "one density alone" if objective in ("simple", "directed", "weighted") else "degrees alone"
     )
-    anyway = "For the best two groups anyway, set `n_blocks=2`"
+    anyway = "For the best two groups anyway, use"
     if objective == "communities":
-        anyway += ' with `objective="degree-corrected"`.'
+        anyway += ' `GeneralizedKMeans(2, objective="degree-corrected")`.'
     else:
-        anyway += f"; a model with fewer parameters may find more: {_COMMUNITIES}."
+        anyway += (
+            f" `GeneralizedKMeans(2)`; a model with fewer parameters may find more: {_COMMUNITIES}."
+        )
     return (
         f"No grouping describes this network better than {than}, so all nodes are in one block. "
         + anyway

@@ -1,11 +1,14 @@
-"""What a clustering of a graph offers besides its labels: communities, scores, pictures.
+"""What a clustering offers besides its labels: communities, scores, explanations, pictures.
 
-`GeneralizedKMeans` inherits these methods. They work on the graph of the last fit, `graph_`.
+`GeneralizedKMeans` and `BlockModel` inherit these methods. They work on the graph of the last fit,
+`graph_`.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +19,11 @@ from coterie.base import renderers
 from coterie.base.errors import InputError
 from coterie.data import Graph, Ratings
 from coterie.models.base import Estimator
-from coterie.models.foreign_data import as_graph, node_names
-from coterie.models.hard.description.choice import graph_objective
+from coterie.models.foreign_data import networkx_copy, node_names
 from coterie.models.hard.explanation import explain
 from coterie.models.hard.link_scores import LinkScores
 from coterie.models.hard.new_nodes import join_costs
-from coterie.models.hard.weight_models import COUNTS
+from coterie.models.hard.objectives.gaussian import nearest_centre
 
 if TYPE_CHECKING:
     import networkx
@@ -32,12 +34,25 @@ if TYPE_CHECKING:
 _AVERAGED = 50  # sampled partitions over which link scores are averaged, at most
 
 
+@dataclass(frozen=True)
+class ClusteringFacts:
+    """What a report and the command line show of a fitted clustering, whatever its class."""
+
+    model: str  # of the result: "simple", "communities", …
+    model_chosen: bool  # by the fit
+    blocks_chosen: bool  # their number, by the fit
+    description_length: float | None  # in nats, if it was computed
+    minimised_length: bool  # the search minimised the description length: `history_` has it
+    levels: tuple[np.ndarray, ...]  # of a hierarchy: the labels per level
+    counts_weights: bool  # a cell of the block matrix has the total weight, not a number of edges
+    merges_first: bool  # the search begins by merging many small blocks
+
+
 class GraphResults(Estimator):
     """Methods of a fitted hard clustering that need the graph."""
 
-    objective: str
     graph_: Graph | None
-    labels_: np.ndarray
+    labels_: Any
     block_edges_: np.ndarray
     centers_: np.ndarray
 
@@ -103,12 +118,7 @@ class GraphResults(Estimator):
         {'ann': 0, 'bob': 0}
         """
         names = self._names(graph)
-        if graph is None:
-            copy = self._graph().to_networkx()
-        elif hasattr(graph, "nodes"):
-            copy = graph.copy()
-        else:
-            copy = as_graph(graph).to_networkx()
+        copy = networkx_copy(self._graph() if graph is None else graph)
         for name, block in zip(names, self.labels_.tolist(), strict=True):
             copy.nodes[name]["block"] = block
         if samples is not None:
@@ -151,10 +161,9 @@ class GraphResults(Estimator):
         >>> bool(m.predict([[3, 4]])[0] == m.labels_[5])
         True
         """
-        if hasattr(self, "centers_"):
-            points = np.atleast_2d(np.asarray(neighbours, np.float64))
-            distance = ((points[:, None, :] - self.centers_) ** 2).sum(2)
-            return np.asarray(distance.argmin(1), np.int32)
+        self._require_fit()
+        if self._data_type() is np.ndarray:
+            return nearest_centre(self._points(neighbours), self.centers_)[0]
         graph = self._graph()
         place = _places(graph)
         if predecessors is not None and not graph.directed:
@@ -282,13 +291,40 @@ class GraphResults(Estimator):
         >>> print(ct.GeneralizedKMeans(2).fit(star).explain()[0][:42])
         These blocks are roles, not communities: n
         """
+        facts = self.facts()
         return explain(
             self._graph(),
             self.labels_,
-            getattr(self, "objective_", self.objective),
-            chosen=not isinstance(getattr(self, "n_blocks", None), int),
-            nested=getattr(self, "n_blocks", None) == "nested",
+            facts.model,
+            chosen=facts.blocks_chosen,
+            nested=bool(facts.levels),
         )
+
+    @abstractmethod
+    def facts(self) -> ClusteringFacts:
+        """Return what a report shows of the fitted model.
+
+        Returns
+        -------
+        ClusteringFacts
+            The model of the result, what was chosen, and what the search minimised.
+        """
+
+    @abstractmethod
+    def _data_type(self) -> type:
+        """Return the type of data that the model requires."""
+
+    @abstractmethod
+    def _edge_model(self) -> str:
+        """Return the objective that says which pairs have an edge."""
+
+    @abstractmethod
+    def _require_fit(self) -> None:
+        """Raise an error for a model that is not fitted."""
+
+    @abstractmethod
+    def _points(self, data: Any) -> np.ndarray:
+        """Return points with the features of the fit, checked."""
 
     def plot(self, path: str | PathLike[str] | None = None, *, title: str = "") -> Picture:
         """Draw the network in the colours of the blocks, the convergence and the block matrix.
@@ -307,10 +343,8 @@ class GraphResults(Estimator):
             The drawing, which a notebook shows; `save` writes it to a file. Above 3,000 nodes the
             blocks are drawn instead of the nodes; for ratings there is no drawing of the network.
         """
-        data = getattr(self, "ratings_", None)
-        picture: Picture = renderers.render(
-            renderers.CLUSTER_PLOT, self, data=data or self._graph(), title=title
-        )
+        data = vars(self).get("ratings_") or self._graph()
+        picture: Picture = renderers.render(renderers.CLUSTER_PLOT, self, data=data, title=title)
         if path is not None:
             picture.save(path)
         return picture
@@ -330,17 +364,15 @@ class GraphResults(Estimator):
         str
             The page; it fetches nothing from the network.
         """
-        data = getattr(self, "ratings_", None)
-        html: str = renderers.render(
-            renderers.CLUSTER_REPORT, self, data=data or self._graph(), name=name
-        )
+        data = vars(self).get("ratings_") or self._graph()
+        html: str = renderers.render(renderers.CLUSTER_REPORT, self, data=data, name=name)
         if path is not None:
             Path(path).write_text(html, encoding="utf-8")
         return html
 
     def _graph(self) -> Graph:
         """Return the graph of the last fit."""
-        graph: Graph | None = getattr(self, "graph_", None)
+        graph: Graph | None = vars(self).get("graph_")
         if graph is None:
             raise InputError(
                 "this needs a clustering of a graph in memory",
@@ -348,14 +380,10 @@ class GraphResults(Estimator):
             )
         return graph
 
-    def _edge_model(self) -> str:
-        """Return the objective that says which pairs have an edge."""
-        name = getattr(self, "objective_", self.objective)
-        return graph_objective(name, getattr(self, "weight_model", COUNTS))
-
     def _names(self, graph: Any) -> list[Any]:
         """Return the nodes of the given graph, or of the one of the last fit."""
-        if isinstance(graph, Ratings) or not hasattr(self, "labels_"):
+        self._require_fit()
+        if isinstance(graph, Ratings) or isinstance(self.labels_, tuple):
             raise InputError(
                 "users and items are not the nodes of one graph", remedy="use `labels_by_id`"
             )

@@ -18,8 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from coterie.base.errors import InputError
-from coterie.engine import Engine
-from coterie.engine.resolve import running_engine
+from coterie.engine import Engine, running_engine
 from coterie.kernels.interaction.factors import solve_rows
 
 _PAIRS_PER_TASK = 50_000

@@ -8,7 +8,7 @@ from coterie.base.errors import InputError
 from coterie.base.progress import Callback, silent
 from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine
-from coterie.models.hard.estimator import GeneralizedKMeans
+from coterie.models.hard.k_means import GeneralizedKMeans
 
 
 class HardStart(NamedTuple):
@@ -42,11 +42,7 @@ def hard_start(
     running = engine if isinstance(engine, LocalEngine) else "local"
     model = _model(data, groups, seed)
     model.fit(data, engine=running, callback=callback)
-    if isinstance(data, Ratings):
-        labels: Any = (model.user_labels_, model.item_labels_)
-    else:
-        labels = model.labels_
-    return HardStart(labels, float(model.entropy_), comparable)
+    return HardStart(model.labels_, float(model.entropy_), comparable)
 
 
 def compile_hard_start(data: Any, engine: Engine | str = "local") -> None:

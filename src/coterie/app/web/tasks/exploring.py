@@ -13,9 +13,11 @@ from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.data import Graph
-from coterie.models.hard.estimator import GeneralizedKMeans
+from coterie.models.hard.block_model import BlockModel
+from coterie.models.hard.clustering import HardClustering
+from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.report.charts import standalone
-from coterie.report.charts.network_drawing import network_drawing
+from coterie.report.charts.network import network_drawing
 from coterie.report.cluster_report import compose, render
 from coterie.report.cluster_summary import summarize
 
@@ -37,9 +39,10 @@ def explore(context: TaskContext) -> JsonObject:
     if graph.n_edges == 0:
         raise InputError("the network has no connection, so there is nothing to group")
     blocks = settings["blocks"]
-    model = GeneralizedKMeans(
-        n_blocks="auto" if blocks == "auto" else int(blocks), objective=settings["objective"], rng=0
-    ).fit(graph, callback=context.progress_of_fit)
+    model: HardClustering = BlockModel(settings["objective"], rng=0)
+    if blocks != "auto":
+        model = GeneralizedKMeans(int(blocks), objective=settings["objective"], rng=0)
+    model.fit(graph, callback=context.progress_of_fit)
     context.stage("drawing")
     name = settings["name"]
     labels = np.asarray(model.labels_)
@@ -70,7 +73,7 @@ def explore(context: TaskContext) -> JsonObject:
         "blocks": [[block["block"], block["size"]] for block in listed],
         "sections": sections[:2],
         "more": sections[2:],
-        "interrupted": bool(getattr(model, "interrupted_", False)),
+        "interrupted": bool(model.interrupted_),
     }
 
 

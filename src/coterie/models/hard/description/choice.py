@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
@@ -25,7 +26,7 @@ from coterie.models.hard.description.fit import (
     shortest_description,
 )
 from coterie.models.hard.label_tools import renumber, renumber_sides
-from coterie.models.hard.objectives import make_objective
+from coterie.models.hard.objectives import OBJECTIVES, make_objective
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels
 from coterie.models.hard.saved_search import SavedSearch, SearchSaver
@@ -36,6 +37,20 @@ from coterie.models.hard.weight_models import COUNTS
 MODELS = ("degree-corrected", "simple", "communities")  # what `objective="auto"` chooses from
 NESTED = ("degree-corrected", "simple")  # models that can have levels
 DESCRIBED = (*MODELS, *DIRECTED, "auto")  # objectives whose search minimises the description
+# what a `BlockModel` can be asked for: points have no description length without a scale
+CHOICES = tuple(
+    dict.fromkeys(
+        (*DESCRIBED, *(name for name, kind in OBJECTIVES.items() if kind.data is not np.ndarray))
+    )
+)
+_ASSUMPTIONS = {
+    "auto": "Of the models simple, degree-corrected and communities, the result has the one with "
+    "the shortest description.",
+    "communities": "Every node keeps its own number of edges; all blocks have the same density "
+    "inside, and all pairs of blocks the same density between them.",
+    "directed-degree-corrected": "Every node keeps its own numbers of outgoing and of incoming "
+    "edges; the blocks decide only whom it is connected to.",
+}
 _AT_FIXED_NUMBER = {
     "communities": "degree-corrected",
     "auto": "degree-corrected",
@@ -53,6 +68,21 @@ def graph_objective(name: str, weights: str = COUNTS) -> str:
     if name == "weighted" and weights != COUNTS:
         return "simple"
     return _AT_FIXED_NUMBER.get(name, name)
+
+
+def model_assumption(name: str, weights: str = COUNTS) -> str:
+    """Return what a model assumes, in words.
+
+    >>> model_assumption("weighted", "normal").partition(" The weights")[2]
+    ' of the edges between two blocks have one normal distribution.'
+    """
+    if weights != COUNTS:
+        edges = model_assumption("simple" if name == "weighted" else name)
+        edges = edges.replace("; edges have no direction and no weight", "")
+        return (
+            f"{edges} The weights of the edges between two blocks have one {weights} distribution."
+        )
+    return _ASSUMPTIONS.get(name) or OBJECTIVES[name].assumption
 
 
 def is_described(name: str, data: Any, weights: str = COUNTS) -> bool:
@@ -185,11 +215,23 @@ def _with_minimum_size(
     k = max(1, min(int((sizes >= min_size).sum()), len(found.labels) // min_size))
     labels = enlarge_small(objective, (found.labels,), (k,), min_size, rng, engine)[0]
     labels = renumber(labels)
-    if found.objective in DIRECTED:
-        length = cell_description_length(cell_data(graph, found.objective), labels)
-    else:
-        length = description_length_of(found.objective, objective.sides[0], labels)
+    length = description_length_by(found.objective, objective, graph)(labels)
     return Described(found.objective, labels, length, found.history, False, found.interrupted)
+
+
+def description_length_by(
+    name: str, objective: BlockObjective, graph: Graph
+) -> Callable[[np.ndarray], float]:
+    """Return the function that computes the description length of labels by a model."""
+
+    def length(labels: np.ndarray) -> float:
+        if name in MODELS:  # "communities" has a length of its own
+            return description_length_of(name, objective.sides[0], labels)
+        if name in DIRECTED:
+            return cell_description_length(cell_data(graph, name), labels)
+        return description_length_of_result(objective, (labels,))
+
+    return length
 
 
 def description_length_of_result(objective: BlockObjective, labels: Labels) -> float:

@@ -12,8 +12,7 @@ from coterie.base.errors import InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Graph
-from coterie.engine import Engine, LocalEngine
-from coterie.engine.resolve import running_engine
+from coterie.engine import Engine, LocalEngine, running_engine
 from coterie.models.hard.description.choice import MODELS, choose_description, graph_objective
 from coterie.models.hard.description.directed_weighted import (
     DIRECTED,

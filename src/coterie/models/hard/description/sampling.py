@@ -13,14 +13,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from coterie.base.errors import InputError
 from coterie.base.lazy_modules import scipy_optimize, scipy_sparse
 from coterie.base.progress import Callback, Progress, silent
-from coterie.base.randomness import stream_keys
-from coterie.engine import Engine
+from coterie.base.randomness import RandomState, as_generator, stream_keys
+from coterie.data import Graph
+from coterie.engine import Engine, running_engine
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description import Multigraph
-from coterie.models.hard.description.state import DescriptionState, start_state
+from coterie.kernels.hard.description_state import Multigraph
+from coterie.models.hard.description.choice import graph_objective
+from coterie.models.hard.description.state import (
+    KINDS,
+    DescriptionState,
+    ModelKind,
+    multigraph,
+    start_state,
+)
 from coterie.models.hard.label_tools import renumber
+from coterie.models.hard.objectives import make_objective
 
 _STEPS_PER_BLOCK = 1  # merge-split steps per block and sweep
 
@@ -78,8 +88,45 @@ class PosteriorSamples:
         return np.asarray((self.labels_[:, a] == self.labels_[:, b]).mean(axis=0))
 
 
+def sample_partitions(
+    graph: Graph,
+    labels: np.ndarray,
+    model: str,
+    *,
+    n_samples: int = 100,
+    n_chains: int = 2,
+    thin: int = 2,
+    burn_in: int = 20,
+    rng: RandomState = 0,
+    engine: str | Engine = "local",
+    callback: Callback = silent,
+) -> PosteriorSamples:
+    """Draw partitions of a graph from the posterior of a model; every chain starts at `labels`."""
+    for name, value in (("n_samples", n_samples), ("n_chains", n_chains), ("thin", thin)):
+        if value < 1:
+            raise InputError(f"invalid {name}: {value}", remedy="give at least 1")
+    if model not in KINDS:
+        raise InputError(
+            f'the model "{model}" cannot be sampled', remedy=f"use one of {', '.join(KINDS)}"
+        )
+    side = make_objective(graph_objective(model), graph).sides[0]
+    with running_engine(engine) as running:
+        return draw_samples(
+            KINDS[model],
+            multigraph(side.indptr, side.indices),
+            labels,
+            n_samples=n_samples,
+            n_chains=n_chains,
+            thin=thin,
+            burn_in=burn_in,
+            rng=as_generator(rng),
+            engine=running,
+            callback=callback,
+        )
+
+
 def draw_samples(
-    kind: int,
+    kind: ModelKind,
     graph: Multigraph,
     best: np.ndarray,
     *,
@@ -110,7 +157,7 @@ def draw_samples(
 class _Chain:
     """One Markov chain of partitions."""
 
-    def __init__(self, kind: int, graph: Multigraph, labels: np.ndarray, key: int) -> None:
+    def __init__(self, kind: ModelKind, graph: Multigraph, labels: np.ndarray, key: int) -> None:
         self.kind, self.graph = kind, graph
         self.rng = np.random.default_rng(key)
         self.state = self._started(labels)

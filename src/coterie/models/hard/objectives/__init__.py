@@ -34,7 +34,7 @@ from coterie.base.errors import InputError
 from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine
 from coterie.engine.sharded_data import ShardedGraph
-from coterie.models.foreign_data import conversion, type_name
+from coterie.models.foreign_data import conversion, is_sparse, type_name
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.gaussian import GaussianObjective
 from coterie.models.hard.objectives.graphs import degree_corrected, directed, simple, weighted
@@ -64,21 +64,59 @@ __all__ = [
 
 
 class ObjectiveKind(NamedTuple):
-    """The data type that an objective is fitted to, and the function that builds it."""
+    """What an objective is: its data, the function that builds it, and its assumption in words."""
 
     data: type
     build: Callable[[Any], Any]
+    assumption: str
 
 
 OBJECTIVES = {
-    "simple": ObjectiveKind(Graph, simple),
-    "degree-corrected": ObjectiveKind(Graph, degree_corrected),
-    "directed": ObjectiveKind(Graph, directed),
-    "weighted": ObjectiveKind(Graph, weighted),
-    "ratings": ObjectiveKind(Ratings, multinomial),
-    "binomial": ObjectiveKind(Ratings, binomial),
-    "likes": ObjectiveKind(Ratings, likes),
-    "gaussian": ObjectiveKind(np.ndarray, GaussianObjective),
+    "simple": ObjectiveKind(
+        Graph,
+        simple,
+        "The probability of an edge depends only on the blocks of its two nodes. Pairs are "
+        "independent; edges have no direction and no weight.",
+    ),
+    "degree-corrected": ObjectiveKind(
+        Graph,
+        degree_corrected,
+        "Every node keeps its own number of edges; the blocks decide only whom it is connected to "
+        "(the degree-corrected model of Karrer and Newman).",
+    ),
+    "directed": ObjectiveKind(
+        Graph,
+        directed,
+        "The probability of an edge from one node to another depends only on their two blocks; the "
+        "two directions of a pair are independent.",
+    ),
+    "weighted": ObjectiveKind(
+        Graph,
+        weighted,
+        "The weight of a pair is a count (Poisson) whose mean depends only on the two blocks; a "
+        "pair that is not in the file has weight 0.",
+    ),
+    "ratings": ObjectiveKind(
+        Ratings,
+        multinomial,
+        "The distribution of a rating depends only on the block of the user and the block of the "
+        "item; pairs without a rating carry no information.",
+    ),
+    "binomial": ObjectiveKind(
+        Ratings,
+        binomial,
+        "A rating is a number of successes whose probability depends only on the two blocks; pairs "
+        "without a rating carry no information.",
+    ),
+    "likes": ObjectiveKind(
+        Ratings, likes, "Every pair that is not in the file counts as not liked."
+    ),
+    "gaussian": ObjectiveKind(
+        np.ndarray,
+        GaussianObjective,
+        "The points of a block are scattered around its centre, equally far in all directions and "
+        "in all blocks (normal distributions with the same variance).",
+    ),
 }
 
 
@@ -120,10 +158,12 @@ def make_objective(name: str, data: Any, score: str = "auto") -> Any:
         raise InputError(
             f"unknown objective: {name!r}", remedy=f"choose one of {', '.join(OBJECTIVES)}"
         )
-    if score not in ("auto", "exact", "fixed"):
-        raise InputError(f"unknown score: {score!r}", remedy="choose exact, fixed or auto")
     kind = OBJECTIVES[name]
     if kind.data is np.ndarray:
+        if is_sparse(data):
+            raise InputError(
+                f"objective {name!r} does not support sparse data", remedy="use X.toarray()"
+            )
         data = np.asarray(data)
     if not isinstance(data, kind.data):
         raise InputError(

@@ -52,11 +52,18 @@ class GaussianObjective:
     name = "gaussian"
 
     def __init__(self, points: np.ndarray, score: str = "fixed") -> None:
+        if np.iscomplexobj(points):
+            raise InputError("Complex data not supported", remedy="give real numbers")
         self.points = np.ascontiguousarray(points, np.float64)
         if self.points.ndim != 2:
             raise InputError(
                 f"points must be a 2-d array, got shape {np.shape(points)}",
-                remedy="give one row per point and one column per feature",
+                remedy="Reshape your data: one row per point and one column per feature",
+            )
+        if self.points.shape[1] == 0:
+            raise InputError(
+                f"0 feature(s) (shape={self.points.shape}) while a minimum of 1 is required.",
+                remedy="give one column per feature",
             )
         bad = np.argwhere(~np.isfinite(self.points))
         if len(bad):
@@ -64,6 +71,7 @@ class GaussianObjective:
                 f"point {bad[0][0]}, feature {bad[0][1]} is not finite",
                 remedy="remove or replace NaN and infinite values",
             )
+        self.given = self.points
         self.origin = self.points.mean(axis=0) if len(self.points) else 0.0
         self.points = self.points - self.origin  # avoids cancellation in sums of squares
         self.score = score
@@ -144,3 +152,15 @@ class GaussianObjective:
         min_size = float(min_block_size)
         moved, gained = sweep_points(self.points, state.sums, sizes, z, order, min_size)
         return int(moved), float(gained)
+
+
+def nearest_centre(points: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of the nearest centre of each point, and its squared distance.
+
+    >>> nearest_centre(np.array([[0.0], [4.0]]), np.array([[1.0], [4.5]]))
+    (array([0, 1], dtype=int32), array([1.  , 0.25]))
+    """
+    squares = ((points[:, None, :] - centers) ** 2).sum(2)
+    squares[np.isnan(squares)] = np.inf  # the centre of an empty block
+    chosen = squares.argmin(1)
+    return chosen.astype(np.int32), squares[np.arange(len(points)), chosen]

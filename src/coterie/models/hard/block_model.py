@@ -1,0 +1,572 @@
+"""BlockModel: blocks, their number, a hierarchy or the model, chosen by description length."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from coterie.base.errors import InputError
+from coterie.base.progress import Callback, silent
+from coterie.base.randomness import RandomState
+from coterie.data import Graph, Ratings
+from coterie.engine import Engine
+from coterie.engine.sharded_data import ShardedGraph
+from coterie.models.declaration import (
+    SEED,
+    Ability,
+    Constraint,
+    DataKind,
+    Declaration,
+    Flag,
+    Integer,
+    OneOf,
+    Optional,
+    Real,
+)
+from coterie.models.foreign_data import as_graph
+from coterie.models.hard.checkpoint import ChosenBlocks, save_fit, search_saver
+from coterie.models.hard.clustering import FitJob, HardClustering
+from coterie.models.hard.description.choice import (
+    CHOICES,
+    choose_description,
+    description_length_of_result,
+    graph_objective,
+    is_described,
+    model_assumption,
+)
+from coterie.models.hard.description.comparison import ComparedModel, compare_models
+from coterie.models.hard.description.directed_weighted import (
+    DIRECTED,
+    cell_data,
+    cell_description_length,
+)
+from coterie.models.hard.description.sampling import PosteriorSamples, sample_partitions
+from coterie.models.hard.graph_results import ClusteringFacts
+from coterie.models.hard.k_means import merging_start
+from coterie.models.hard.memory import check_memory
+from coterie.models.hard.objectives import OBJECTIVES, BlockObjective, objective_for
+from coterie.models.hard.objectives.interface import Labels
+from coterie.models.hard.search import SearchResult, auto_k
+from coterie.models.hard.search.runs import SearchSettings, SearchTask
+from coterie.models.hard.validation import check_block_model
+from coterie.models.hard.weight_models import COUNTS, WEIGHT_MODELS, mean_weights, weight_model
+
+_PARAMETERS: dict[str, Constraint] = {
+    "model": OneOf(*CHOICES),
+    "n_blocks": Optional(Integer(1)),
+    "nested": Flag(),
+    "n_init": Integer(1),
+    "min_block_size": Integer(0),
+    "connected": Flag(),
+    "weight_model": OneOf(*WEIGHT_MODELS),
+    "rng": SEED,
+}
+
+
+class BlockModel(HardClustering):
+    """Inference of a stochastic block model by its description length.
+
+    Finds the blocks that describe the data in the fewest nats, whatever their number: the number of
+    blocks is not a parameter. Every move and merge is judged by the description length; for
+    ratings, likes and fractional weights the numbers of blocks are compared after a search at each.
+    The whole data must fit into the memory of one machine.
+
+    Parameters
+    ----------
+    model : str, default="auto"
+        The model of the data. For a `Graph`: ``"simple"`` (undirected, unweighted),
+        ``"degree-corrected"`` (Karrer & Newman, 2011), ``"communities"`` (degree-corrected, with
+        one density inside blocks and one between them; Zhang & Peixoto, 2020), ``"auto"``
+        (whichever of these three has the shortest description), ``"directed"``,
+        ``"directed-degree-corrected"`` or ``"weighted"``. For `Ratings`: ``"ratings"``,
+        ``"binomial"`` or ``"likes"``.
+    nested : bool, default=False
+        Whether to find a hierarchy, blocks of blocks, which can tell apart more and smaller blocks
+        (Peixoto, 2014). For the models ``"simple"``, ``"degree-corrected"`` and ``"auto"`` (of
+        these two).
+    n_blocks : int, optional
+        Number of blocks, for real-valued weights (see `weight_model`). By default it is chosen. For
+        a given number of blocks without them, use `GeneralizedKMeans`.
+    n_init : int, default=1
+        Number of runs per model; the shortest description is kept.
+    min_block_size : int, default=0
+        Minimum number of nodes per block.
+    connected : bool, default=False
+        Whether every block must be connected (graphs only). Blocks that fall apart are split, and
+        adjacent parts are merged again to the shortest description.
+    weight_model : {"counts", "normal", "lognormal", "exponential"}, default="counts"
+        What weights are. ``"counts"``: numbers of events; ``model="weighted"`` has Poisson cells,
+        and a pair without an edge has weight 0. The others are for measured values on the edges
+        that exist: which pairs have an edge is described by `model` (``"weighted"`` means
+        ``"simple"``; also ``"degree-corrected"``, ``"directed"``,
+        ``"directed-degree-corrected"``), and the weights of a cell have one normal, log-normal or
+        exponential distribution, integrated over a conjugate prior (Peixoto, 2018). ``"normal"``
+        allows negative weights.
+    rng : int, numpy.random.Generator or None, default=0
+        Seed. The same seed gives the same result for any number of threads. None uses fresh
+        entropy from the operating system.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,), int32, or a pair of them
+        Block of each node; for ratings the blocks of the users and those of the items.
+    n_blocks_ : int or tuple of int
+        Number of blocks.
+    model_ : str
+        The model of the result: the one that was chosen for ``model="auto"``, else `model`.
+    description_length_ : float
+        Description length of the result in nats. Graphs are described as multigraphs, so the
+        lengths of the models ``"simple"``, ``"degree-corrected"`` and ``"communities"`` on one
+        graph can be compared.
+    description_lengths_ : dict of tuple to float
+        The shortest description length in nats of every number of blocks that was tried.
+    levels_ : list of ndarray of shape (n,), int32
+        The hierarchy (``nested=True``): the block of each node per level, from the smallest blocks,
+        which are also `labels_`, to the largest. The level with one block is left out.
+    entropy_ : float
+        Entropy S of the result in nats.
+    block_edges_, block_pairs_, block_probabilities_ : ndarray
+        The block matrix; see `GeneralizedKMeans`.
+    block_weights_ : ndarray of shape (k, k)
+        Mean weight of the edges of each cell, NaN without edges; for `weight_model` other than
+        ``"counts"``. `block_edges_` then has numbers of edges.
+    history_ : list of Iteration
+        ``iteration``, ``seconds``, ``entropy`` and ``moved`` of each iteration of the best run. For
+        graphs ``entropy`` is the description length.
+    run_entropies_ : list of float
+        Entropy of each run.
+    converged_ : bool
+        Whether the search stopped by itself.
+    locally_optimal_ : bool
+        Whether no single move to any block, or to a block of its own, shortens the description; for
+        ratings and fractional weights whether none lowers S.
+    interrupted_ : bool
+        Whether Ctrl-C ended the search; the other attributes describe the best result so far.
+    seconds_ : float
+        Time of the search, without compiling.
+    graph_ : Graph or None
+        The graph that the model was fitted to; None for ratings.
+    ratings_ : Ratings
+        The ratings that the model was fitted to.
+
+    See Also
+    --------
+    GeneralizedKMeans : The lowest entropy with a given number of blocks.
+    compare_models : Describe a graph by every model.
+
+    References
+    ----------
+    T. P. Peixoto. Hierarchical block structures and high-resolution model selection in large
+    networks. Physical Review X 4, 011047, 2014.
+
+    T. P. Peixoto. Nonparametric Bayesian inference of the microcanonical stochastic block model.
+    Physical Review E 95, 012317, 2017.
+
+    T. P. Peixoto. Nonparametric weighted stochastic block models. Physical Review E 97, 012306,
+    2018.
+
+    L. Zhang and T. P. Peixoto. Statistical inference of assortative community structures. Physical
+    Review Research 2, 043271, 2020.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> import coterie as ct
+    >>> m = ct.BlockModel(rng=0).fit(networkx.karate_club_graph())
+    >>> m.model_, m.n_blocks_, round(m.description_length_, 1)
+    ('simple', 2, 214.7)
+    """
+
+    declaration = Declaration(
+        name="block-model",
+        assumptions={
+            DataKind.GRAPH: model_assumption("auto"),
+            DataKind.RATINGS: model_assumption("ratings"),
+        },
+        parameters=_PARAMETERS,
+        abilities=frozenset({Ability.PREDICT, Ability.SAMPLE, Ability.CHECKPOINT, Ability.LEVELS}),
+    )
+    _SMALLEST: ClassVar[dict[str, Any]] = {"n_init": 1, "min_block_size": 0, "rng": 0}
+
+    model_: str
+    description_length_: float
+    description_lengths_: dict[tuple[int, ...], float]
+    levels_: list[np.ndarray]
+
+    def __init__(
+        self,
+        model: str = "auto",
+        *,
+        n_blocks: int | None = None,
+        nested: bool = False,
+        n_init: int = 1,
+        min_block_size: int = 0,
+        connected: bool = False,
+        weight_model: str = COUNTS,
+        rng: RandomState = 0,
+    ) -> None:
+        self.model = model
+        self.n_blocks = n_blocks
+        self.nested = nested
+        self.n_init = n_init
+        self.min_block_size = min_block_size
+        self.connected = connected
+        self.weight_model = weight_model
+        self.rng = rng
+
+    def check_parameters(self) -> None:
+        """Raise InputError for a parameter that is invalid or does not fit the others."""
+        super().check_parameters()
+        check_block_model(self)
+
+    def sample(
+        self,
+        data: Graph | None = None,
+        *,
+        n_samples: int = 100,
+        n_chains: int = 2,
+        thin: int = 2,
+        burn_in: int = 20,
+        rng: RandomState = 0,
+        engine: str | Engine = "local",
+        callback: Callback = silent,
+    ) -> PosteriorSamples:
+        """Draw partitions from the posterior, to see how certain the blocks are.
+
+        Each chain starts at the fitted blocks. Moves of single nodes and merges and splits of
+        blocks are drawn with the probabilities of the model, exp(-description length); the number
+        of blocks may change. Hierarchies cannot be sampled.
+
+        Parameters
+        ----------
+        data : Graph, optional
+            The graph that the model was fitted to. By default, the one that it holds.
+        n_samples : int, default=100
+            Number of samples per chain.
+        n_chains : int, default=2
+            Number of independent chains.
+        thin : int, default=2
+            Sweeps over all nodes between two samples.
+        burn_in : int, default=20
+            Sweeps before the first sample.
+        rng : int, numpy.random.Generator or None, default=0
+            Seed. The same seed gives the same samples for any number of threads.
+        engine : str or Engine, default="local"
+            Where the chains run: "local" or a `LocalEngine`.
+        callback : callable, optional
+            Called with a `Progress` after each sample.
+
+        Returns
+        -------
+        PosteriorSamples
+            The samples, with `marginals_`, `confidence_`, `block_counts_` and `r_hat_`.
+
+        Raises
+        ------
+        InputError
+            If the model is not fitted to this graph, or it has no posterior here.
+        """
+        self._require_fit()
+        data = as_graph(self.graph_ if data is None else data)
+        if data is None or isinstance(self.labels_, tuple) or len(self.labels_) != data.n_nodes:
+            raise InputError(
+                "the model was not fitted to this graph", remedy="call fit with the same graph"
+            )
+        if self.nested:
+            raise InputError("a hierarchy cannot be sampled", remedy="fit it with `nested=False`")
+        return sample_partitions(
+            data,
+            self.labels_,
+            self.model_,
+            n_samples=n_samples,
+            n_chains=n_chains,
+            thin=thin,
+            burn_in=burn_in,
+            rng=rng,
+            engine=engine,
+            callback=callback,
+        )
+
+    def compare(
+        self, *, engine: str | Engine = "local", callback: Callback = silent
+    ) -> list[ComparedModel]:
+        """Describe the graph by every model, the shortest description first.
+
+        Parameters
+        ----------
+        engine : str or Engine, default="local"
+            Where the work runs; "local" or a `LocalEngine`.
+        callback : callable, optional
+            Called with a `Progress` after each step.
+
+        Returns
+        -------
+        list of ComparedModel
+            What `compare_models` returns for the graph of the fit, with the seed of the model.
+        """
+        return compare_models(self._graph(), rng=self.rng, engine=engine, callback=callback)
+
+    def assumptions(self, data: Graph | Ratings) -> list[str]:
+        """Say in sentences what the model assumes about the data, and where the search started."""
+        sentences = [model_assumption(self._fitted_model(), self.weight_model)]
+        if self.model == "auto":
+            sentences.append(model_assumption("auto"))
+        if self.nested:
+            sentences.append(
+                "The blocks are grouped into larger blocks, level by level; each level describes "
+                "the numbers of edges between the blocks of the one below."
+            )
+        if self._blocks_chosen:
+            sentences.append("The number of blocks is the one with the shortest description.")
+        sentences.append(self._start_sentence())
+        return sentences
+
+    def facts(self) -> ClusteringFacts:
+        """Return what a report shows of the fitted model."""
+        return ClusteringFacts(
+            model=self.model_,
+            model_chosen=self.model == "auto",
+            blocks_chosen=self._blocks_chosen,
+            description_length=self.description_length_,
+            minimised_length=self._minimised,
+            levels=tuple(self.levels_) if self.nested else (),
+            counts_weights=self._edge_model() == "weighted",
+            merges_first=self._settings().is_best,
+        )
+
+    def _start_sentence(self) -> str:
+        return f"{merging_start(self.n_init)}; another seed can give a slightly different result."
+
+    @property
+    def _blocks_chosen(self) -> bool:
+        return self.n_blocks is None
+
+    def _settings(self) -> SearchSettings:
+        return SearchSettings(n_init=self.n_init, min_block_size=self.min_block_size)
+
+    def _data_type(self) -> type:
+        known = OBJECTIVES.get(self.model)
+        return Graph if known is None else known.data
+
+    def _fitted_model(self) -> str:
+        return str(vars(self).get("model_", self.model))
+
+    def _edge_model(self) -> str:
+        return graph_objective(self._fitted_model(), self.weight_model)
+
+    def _reads_weights(self) -> bool:
+        return self.model == "weighted" or self.weight_model != COUNTS
+
+    def _remarks(self) -> list[str]:
+        chosen = self._blocks_chosen and not self.nested and self.graph_ is not None
+        return self.explain() if chosen and self.n_blocks_ == 1 else []
+
+    def _check_cluster(self) -> None:
+        raise InputError(
+            "description lengths are minimised in one process, which does not support the Dask "
+            "engine",
+            remedy='use `engine="local"`, which also takes shards, or `search="paper"` with a '
+            "number of blocks",
+        )
+
+    def _take_data(self, data: Any) -> tuple[Any, ShardedGraph | None]:
+        vars(self).pop("model_", None)  # of an earlier fit
+        data, shards = super()._take_data(data)
+        self.model_ = self.model
+        if self.weight_model != COUNTS:
+            self._require_weights(data)
+        return data, shards
+
+    def _require_weights(self, data: Any) -> None:
+        """Raise an error if the weights cannot have the model that was chosen."""
+        if not isinstance(data, Graph):
+            raise InputError(
+                f"`weight_model={self.weight_model!r}` needs a graph in memory",
+                remedy="leave it out for ratings and points",
+            )
+        weight_model(self.weight_model, data)  # raises if the weights are not possible
+        if data.directed and self.model not in DIRECTED:
+            raise InputError(
+                f"the model {self.model!r} requires an undirected graph and this one is directed",
+                remedy='use `BlockModel("directed")`',
+            )
+
+    def _describes(self, data: Any) -> bool:
+        """Return whether the search minimises the description length itself."""
+        if self.weight_model != COUNTS:
+            return True
+        return self._settings().is_best and is_described(self.model, data)
+
+    def _prepare(self, job: FitJob) -> None:
+        if self.n_blocks is not None:
+            job.set_blocks(self.n_blocks, "random", self.min_block_size)
+            check_memory(job.objective, job.n_blocks, "best", job.engine.threads)
+
+    def _search(self, job: FitJob) -> None:
+        self._minimised = self._describes(job.data)
+        if self._minimised:
+            self._describe(job)
+            return
+        n_blocks, labels = self._choose_number(job)
+        self._minimise_entropy(job, n_blocks, labels if self._settings().is_best else None)
+        assert isinstance(job.objective, BlockObjective)
+        self.description_length_ = description_length_of_result(job.objective, self._sides())
+
+    def _choose_number(self, job: FitJob) -> tuple[tuple[int, ...], Labels]:
+        """Return the numbers of blocks with the shortest description, and labels to start from."""
+        fit = job.state
+        if fit.chosen is None:
+            tried = auto_k.choose(
+                job.objective,
+                rng=fit.rng,
+                engine=job.engine,
+                min_block_size=self.min_block_size,
+                callback=job.callback,
+            )
+            lengths = {c.n_blocks: c.description_length for c in tried}
+            fit.chosen = ChosenBlocks(tried[0].n_blocks, tried[0].labels, lengths)
+            save_fit(job.file, fit)
+        self.description_lengths_ = fit.chosen.lengths
+        return fit.chosen.n_blocks, fit.chosen.labels
+
+    def _describe(self, job: FitJob) -> None:
+        """Find the shortest description and set the fitted attributes."""
+        assert isinstance(job.objective, BlockObjective)
+        found, lengths = choose_description(
+            self.model,
+            job.objective,
+            job.data,
+            rng=job.state.rng,
+            engine=job.engine,
+            callback=job.callback,
+            n_init=self.n_init,
+            min_block_size=self.min_block_size,
+            nested=self.nested,
+            weights=self.weight_model,
+            n_blocks=self.n_blocks,
+            saver=search_saver(job.file, job.state),
+        )
+        if self.nested:
+            self.levels_ = list(found.levels)
+        self.model_, self.interrupted_ = found.objective, found.interrupted
+        self.description_lengths_ = {(k,): length for k, length in lengths.items()}
+        self.description_length_ = found.length
+        score = self._settings().move_score
+        final = objective_for(self._edge_model(), job.data, score, job.engine)
+        n_blocks = (max(found.n_blocks, 1),)
+        self.seconds_ = job.seconds
+        entropy = final.entropy(final.start((found.labels,), n_blocks))
+        self._set_results(
+            SearchTask(final, n_blocks, None, job.engine, job.callback),
+            SearchResult(
+                (found.labels,), entropy, found.history, not found.interrupted, found.interrupted
+            ),
+            optimal=found.locally_optimal,
+        )
+        if self.weight_model != COUNTS:
+            topology = cell_data(job.data, found.objective)
+            entropy += found.length - cell_description_length(topology, found.labels)
+            self.entropy_ = entropy
+            self.block_weights_ = mean_weights(job.data, found.labels)
+        self.run_entropies_ = [entropy]
+
+
+class SearchedBlockModel(BlockModel):
+    """A `BlockModel` whose search for the lowest entropy has the settings of `GeneralizedKMeans`.
+
+    `coterie cluster --blocks auto` has options for it, such as ``--search paper``: the number of
+    blocks is chosen by description length, and Generalized k-means then finds the blocks from
+    random labels.
+
+    Parameters
+    ----------
+    model, nested, n_blocks, n_init, min_block_size, connected, weight_model, rng
+        See `BlockModel`.
+    search, move_score, alpha, max_iter, tol
+        See `GeneralizedKMeans`. They have no effect where the description length itself is
+        minimised, which only ``search="best"`` does.
+    """
+
+    declaration = replace(
+        BlockModel.declaration,
+        parameters={
+            **_PARAMETERS,
+            "search": OneOf("best", "paper"),
+            "move_score": OneOf("auto", "exact", "fixed"),
+            "alpha": Real(above=0, most=1),
+            "max_iter": Integer(0),
+            "tol": Real(least=0),
+        },
+    )
+
+    def __init__(
+        self,
+        model: str = "auto",
+        *,
+        search: str = "best",
+        move_score: str = "auto",
+        alpha: float = 0.1,
+        max_iter: int = 300,
+        tol: float = 1e-6,
+        n_blocks: int | None = None,
+        nested: bool = False,
+        n_init: int = 1,
+        min_block_size: int = 0,
+        connected: bool = False,
+        weight_model: str = COUNTS,
+        rng: RandomState = 0,
+    ) -> None:
+        super().__init__(
+            model,
+            n_blocks=n_blocks,
+            nested=nested,
+            n_init=n_init,
+            min_block_size=min_block_size,
+            connected=connected,
+            weight_model=weight_model,
+            rng=rng,
+        )
+        self.search = search
+        self.move_score = move_score
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def check_parameters(self) -> None:
+        """Raise InputError for a parameter that is invalid or does not fit the others."""
+        super().check_parameters()
+        if self.search == "best" and self.move_score == "fixed":
+            raise InputError(
+                '`search="best"`, the default, does not support `move_score="fixed"`',
+                remedy='use `search="paper"`',
+            )
+        only_described = self.model not in OBJECTIVES or self.nested or self.weight_model != COUNTS
+        if self.search == "paper" and only_described:
+            raise InputError(
+                f'`search="paper"` does not support {self._kind_of_description()}',
+                remedy='use `search="best"`',
+            )
+
+    def _kind_of_description(self) -> str:
+        """Name what has a description length and no entropy of its own."""
+        if self.nested:
+            return "`nested=True`"
+        return f'`objective="{self.model}"`' if self.weight_model == COUNTS else "`weight_model`"
+
+    def _start_sentence(self) -> str:
+        if self.search == "best":
+            return super()._start_sentence()
+        return "The blocks come from a random start; another seed can give slightly different ones."
+
+    def _settings(self) -> SearchSettings:
+        return SearchSettings(
+            search=self.search,
+            move_score=self.move_score,
+            alpha=self.alpha,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_init=self.n_init,
+            min_block_size=self.min_block_size,
+        )
