@@ -64,10 +64,7 @@ def anonymize(
         )
         result = {"rows": benchmark_json(rows), "seconds": seconds()}
     session.show(_table(rows))
-    session.show(
-        "The last columns count the people whom attacks guess right: by the degrees of all "
-        "neighbours, with a guess for everyone, and by the seeded attack that knows some people."
-    )
+    session.show("The last columns count the people whom each attack guesses right.")
     return result
 
 
@@ -77,7 +74,7 @@ def _table(rows: list[BenchmarkRow]) -> Table:
 
     table = Table(box=None, padding=(0, 1))
     table.add_column("technique", no_wrap=True)
-    seeded = rows[-1].risk.seeded if rows[-1].risk else []
+    found = rows[-1].risk.found if rows[-1].risk else {}
     for name in (
         "global clustering",
         "local clustering",
@@ -86,9 +83,7 @@ def _table(rows: list[BenchmarkRow]) -> Table:
         "max degree",
         "isolates",
         "true edges",
-        "neighbour degrees",
-        "guess everyone",
-        *(f"{found.seeds} known" for found in seeded),
+        *found,
     ):
         table.add_column(name, justify="right")
     for row in rows:
@@ -102,8 +97,7 @@ def _table(rows: list[BenchmarkRow]) -> Table:
             m.isolates,
         ]
         if risk is not None:
-            figures += [risk.true_edges, risk.unique_by_neighbour_degrees, risk.guess_everyone]
-            figures += [found.correct for found in risk.seeded]
+            figures += [risk.true_edges, *risk.found.values()]
         table.add_row(row.technique, *(f"{x:.3g}" if x < 1000 else f"{x:.0f}" for x in figures))
     return table
 

@@ -13,7 +13,7 @@ from coterie.cli.session import Session, command, stopwatch
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from coterie.anonymize.risk.attack_suite import AttackSuiteResult
+    from coterie.anonymize.attacks.suite import AttackSuiteResult
 
 
 @command(reads=ANYTHING)
@@ -33,11 +33,11 @@ def run(
 
     Example: coterie attack friends.csv release/graph.csv --truth who.csv
     """
+    from coterie.anonymize.attacks.suite import attack
     from coterie.anonymize.kinds.network import skeleton_of
     from coterie.anonymize.output.identity_map import read_identity_map
     from coterie.anonymize.output.json_form import attack_json
     from coterie.anonymize.published_graph import PublishedGraph
-    from coterie.anonymize.risk.attack_suite import attack
 
     networks = load_both(
         session,
@@ -86,21 +86,11 @@ def _table(found: AttackSuiteResult) -> Table:
         "in a copy without names",
         "10 % of edges deleted",
     )
-    graphs = (found.target, *found.controls)
-    rows = [
-        *zip(*(g.seeded for g in graphs), strict=True),
-        *zip(*(g.guess_everyone for g in graphs), strict=True),
-    ]
-    for target, naive, deleted in rows:
-        luck = "–" if target.same_degree is None else f"{target.same_degree:,.1f}"
-        precision = f"{100 * target.precision:.3g} %"
-        people = (f"{result.correct:,}" for result in (naive, deleted))
-        table.add_row(target.label, f"{target.correct:,}", luck, precision, *people)
-    for label, counts in (
-        ("exact degree known", [g.degree_known.unique for g in graphs]),
-        ("degrees of all neighbours known", [g.neighbour_degrees_known.unique for g in graphs]),
-        ("rank by degree", [g.degree_rank.correct for g in graphs]),
-    ):
-        published, *controls = (f"{count:,}" for count in counts)
-        table.add_row(label, published, "–", "–", *controls)
+    for row in found.comparisons():
+        luck = precision = "–"
+        if row.expected is not None:
+            luck = f"{row.result.same_degree:,.1f}"
+            precision = f"{100 * row.result.precision:.3g} %"
+        people = (f"{count:,}" for count in (row.naive, row.deleted_10))
+        table.add_row(row.label, f"{row.found:,}", luck, precision, *people)
     return table
