@@ -27,8 +27,8 @@ from coterie.report.charts import (
     xy,
 )
 from coterie.report.charts.drawing import WIDTH, template, text_width
-from coterie.report.charts.network import layout
 from coterie.report.charts.scales import Scale
+from coterie.report.network_layout import place_blocks
 
 finite = st.floats(-1e12, 1e12, allow_nan=False)
 anything = st.floats(allow_nan=True, allow_infinity=True)
@@ -171,9 +171,9 @@ def test_the_picture_of_two_blocks_is_not_mostly_empty() -> None:
 
 def test_layout_is_deterministic() -> None:
     first, second = np.array([0, 1]), np.array([1, 2])
-    weight, radius = np.array([0.5, 0.1]), np.full(3, 10.0)
-    one = layout(3, first, second, weight, radius)
-    assert np.array_equal(one, layout(3, first, second, weight, radius))
+    strength, radius = np.array([5, 1]), np.full(3, 10.0)
+    one = place_blocks(first, second, strength, radius)
+    assert np.array_equal(one, place_blocks(first, second, strength, radius))
 
 
 @given(finite, finite, st.booleans())

@@ -14,7 +14,7 @@ from tests.support.fitted_stand_ins import with_labels
 from coterie.data import Graph
 from coterie.data.generators import planted_partition
 from coterie.report.charts import network_drawing
-from coterie.report.charts.network_drawing import (
+from coterie.report.charts.network import (
     MOST_EDGES,
     MOST_NODES,
     STYLES,

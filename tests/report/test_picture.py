@@ -13,7 +13,7 @@ from tests.support.command_line import coterie
 import coterie as ct
 from coterie.base.errors import InputError
 from coterie.report import picture as module
-from coterie.report.charts.network_drawing import MOST_NODES
+from coterie.report.charts.network import MOST_NODES
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -38,7 +38,8 @@ def words(html: str) -> str:
 
 
 def test_cluster_report_shows_sizes_entropy_and_what_to_try() -> None:
-    model, graph = stand_ins.clustered()
+    _, graph = stand_ins.clustered()
+    model = stand_ins.with_labels(graph, np.arange(600) % 12, 12)
     text = words(cluster.render(model, graph, name="a <graph>"))
     assert "12 blocks in a <graph>" in text
     assert f"The 600 nodes with {graph.n_edges:,} edges form 12 blocks" in text

@@ -27,6 +27,7 @@ from coterie.anonymize.utility.measures import ScalarMeasures
 from coterie.base.progress import Iteration
 from coterie.data import Graph, Ratings
 from coterie.data.generators import planted_partition
+from coterie.models.additive.estimator import AdditiveBlockModel
 from coterie.models.base import Estimator
 from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.recommend.metrics import METRIC_NAMES, Metrics
@@ -71,6 +72,8 @@ class Samples(NamedTuple):
 
 class Additive(Estimator):
     """A fitted additive block model: three partitions of 4 × 6 groups."""
+
+    declaration = AdditiveBlockModel.declaration
 
     def __init__(self, n_partitions: int = 3) -> None:
         self.n_partitions = n_partitions

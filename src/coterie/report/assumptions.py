@@ -6,20 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from coterie.data import Graph, Ratings
+from coterie.models.base import Estimator
+from coterie.models.declaration import DataKind
 from coterie.models.hard.clustering import HardClustering
 
-_SOFT_GRAPH = (
-    "For each pair, a node acts as a member of one of its groups, drawn according to its "
-    "memberships; pairs without an edge count as observations too."
-)
-_SOFT_RATINGS = (
-    "For each rating, user and item act as members of one of their groups, drawn according to "
-    "their memberships; pairs without a rating carry no information."
-)
-_ADDITIVE = (
-    "A rating is a sum of small effects, one per table of user groups by item groups, plus noise; "
-    "pairs without a rating carry no information."
-)
 FOLDS = (
     "Rows were assigned to the folds at random: neither later ratings nor new users and items are "
     "tested separately."
@@ -44,11 +34,11 @@ def model_assumptions(model: Any, data: Graph | Ratings, remarks: Sequence[str] 
 
 
 def _model_assumption(model: Any, data: Graph | Ratings) -> str:
-    if hasattr(model, "memberships_") or hasattr(model, "user_memberships_"):
-        return _SOFT_GRAPH if isinstance(data, Graph) else _SOFT_RATINGS
-    if hasattr(model, "samples_"):
-        return _ADDITIVE
-    return ""
+    """Return what the declaration of the model says about this kind of data."""
+    if not isinstance(model, Estimator):
+        return ""
+    kind = DataKind.GRAPH if isinstance(data, Graph) else DataKind.RATINGS
+    return model.declaration.assumptions.get(kind, "")
 
 
 def _start_assumption(model: Any) -> str:

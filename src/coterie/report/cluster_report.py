@@ -25,7 +25,7 @@ from coterie.report.charts import (
     short,
     xy,
 )
-from coterie.report.charts.network_drawing import STYLES
+from coterie.report.charts.network import STYLES
 from coterie.report.cluster_summary import ClusterSummary, summarize
 from coterie.report.description_sections import description_sections
 from coterie.report.fit_summary import minimised_description

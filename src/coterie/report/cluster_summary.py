@@ -12,7 +12,7 @@ from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.label_tools import x_log_x
 from coterie.report.block_matrix import BlockMatrix, arrange, share
 from coterie.report.charts import Chart, network_drawing
-from coterie.report.charts.network_drawing import MOST_NODES, edges_left_out
+from coterie.report.charts.network import MOST_NODES, edges_left_out
 from coterie.report.fit_summary import FitSummary, summarize_fit
 
 _DRAWN = 30  # blocks in the drawing of the block graph

@@ -1,4 +1,4 @@
-"""Positions of the nodes of a network for a drawing: near each other if they are connected."""
+"""Positions of nodes and of blocks for a drawing: near each other if they are connected."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from scipy.sparse.csgraph import connected_components
 
 from coterie.data import Graph
 from coterie.kernels.graphs.layout import force_layout, pivot_distances
+from coterie.report.charts.drawing import WIDTH
+
+BLOCKS_HEIGHT = 400.0  # of the drawing of the blocks
 
 _PIVOTS = 32
 _ITERATIONS = 400
 _SCALING = 4.0  # of the repulsion
 _GRAVITY = 1.0
 _THETA = 0.9
+_APART = 6.0  # distance between the circles of two blocks
+_SEPARATION_STEPS = 150
 _GAP = 0.08  # between two components, in radii of the largest
 
 
@@ -136,3 +141,53 @@ def _pack(components: list[np.ndarray]) -> np.ndarray:
         shift[c] = ring * np.cos(angle), ring * np.sin(angle)
         filled += wide
     return shift
+
+
+def place_blocks(
+    first: np.ndarray, second: np.ndarray, strength: np.ndarray, radius: np.ndarray
+) -> np.ndarray:
+    """Compute positions of circles by springs along lines and repulsion between all of them.
+
+    `strength`, 1 to 5, is that of each line. The start is a circle in the order of the numbers, so
+    that the result is deterministic.
+    """
+    count = len(radius)
+    angle = 2 * np.pi * np.arange(count) / count
+    place = np.column_stack([np.cos(angle), np.sin(angle)]) * 150
+    pull = np.zeros((count, count))
+    pull[first, second] = pull[second, first] = 0.4 + 0.6 * strength / 5
+    wanted = 90 + radius[:, None] + radius[None, :]
+    gap = radius[:, None] + radius[None, :] + 6
+    for step in range(300):
+        between = place[:, None, :] - place[None, :, :]
+        far = np.sqrt((between**2).sum(2)) + 1e-6
+        push = wanted**2 / far**2 * 0.9 - pull * far / wanted * 3
+        push += np.where(far < gap, (gap - far) * 1.5, 0)
+        np.fill_diagonal(push, 0)
+        force = (between / far[:, :, None] * push[:, :, None]).sum(1) - 0.03 * place
+        most = np.linalg.norm(force, axis=1, keepdims=True) + 1e-9
+        place += force / most * np.minimum(most, 12 * (1 - step / 300) + 0.5)
+    return _fit(place, radius)
+
+
+def _fit(place: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """Stretch the positions to fill the picture, then separate circles that overlap."""
+    box = np.array([WIDTH, BLOCKS_HEIGHT])
+    margin = np.column_stack([radius, radius]) + 3
+    if len(place) == 1:
+        return np.asarray(box[None, :] / 2)
+    least, most = place.argmin(0), place.argmax(0)
+    low, high = place.min(0), place.max(0)
+    first = radius[least] + 3
+    room = box - radius[most] - 3 - first
+    place = np.clip(first + (place - low) / (high - low + 1e-9) * room, margin, box - margin)
+    for _ in range(_SEPARATION_STEPS):
+        between = place[:, None, :] - place[None, :, :]
+        far = np.sqrt((between**2).sum(2)) + 1e-6
+        short_by = radius[:, None] + radius[None, :] + _APART - far
+        np.fill_diagonal(short_by, 0)
+        if (short_by <= 0).all():
+            break
+        move = np.maximum(short_by, 0)[:, :, None] * between / far[:, :, None] * 0.5
+        place = np.clip(place + move.sum(1), margin, box - margin)
+    return place

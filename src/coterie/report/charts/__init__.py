@@ -6,13 +6,11 @@ without any script and which `templates/hover.js` replaces by a faster one.
 """
 
 from coterie.base.number_text import percent, short
-from coterie.report.charts.bars import bars, histogram
+from coterie.report.charts.bars import Gauge, bars, gauges
 from coterie.report.charts.drawing import Chart, ChartTable, standalone
-from coterie.report.charts.gauges import Gauge, gauges
 from coterie.report.charts.heatmap import heatmap
-from coterie.report.charts.network import block_graph
-from coterie.report.charts.network_drawing import network_drawing
-from coterie.report.charts.xy import Axis, Reference, Series, xy
+from coterie.report.charts.network import block_graph, network_drawing
+from coterie.report.charts.xy import Axis, Reference, Series, histogram, xy
 
 __all__ = [
     "Axis",

@@ -1,8 +1,9 @@
-"""Horizontal bars for named things, and histograms."""
+"""Horizontal bars for named things, and values with their limits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +13,13 @@ from coterie.report.charts.drawing import (
     Cell,
     Chart,
     ChartTable,
+    clip,
     empty,
     frame,
     label,
     legend,
-    tag,
+    line,
+    rect,
     text_width,
     with_tooltip,
     wrap,
@@ -46,7 +49,7 @@ def bars(
         [[name, *(float(values[i]) for values in groups.values())] for i, name in enumerate(names)],
     )
     if not names or not groups:
-        return Chart(empty(description), table)
+        return empty(description, table)
     classes = [f"s{g}" for g in range(len(groups))]
     key, top = legend(list(groups), classes, WIDTH) if len(groups) > 1 else ("", 0.0)
     widest = max(text_width(name) for name in names)
@@ -63,9 +66,9 @@ def bars(
     y = top + 4
     for i, name in enumerate(names):
         if above:
-            for line in wrap(name, WIDTH):
+            for words in wrap(name, WIDTH):
                 y += _LINE
-                parts.append(label(line, 0, y - 5, "tick"))
+                parts.append(label(words, 0, y - 5, "tick"))
         else:
             middle = y + thick * len(groups) / 2 + 3.5
             parts.append(label(name, left - 6, middle, "tick", "end"))
@@ -82,69 +85,80 @@ def _bar(
     end = scale(value)
     return with_tooltip(
         f"{name}\n{group}: {short(value, 4)}",
-        tag("rect", x=scale.start, y=y, width=WIDTH - scale.start, height=thick, class_="spot"),
-        tag(
-            "rect",
-            x=scale.start,
-            y=y,
-            width=max(0.8, end - scale.start),
-            height=thick - 2,
-            rx=2,
-            class_=f"bar s{place}",
-        ),
+        rect(scale.start, y, WIDTH - scale.start, thick, "spot"),
+        rect(scale.start, y, max(0.8, end - scale.start), thick - 2, f"bar s{place}", 2),
         label(short(value), end + 5, y + thick - 4, "value"),
     )
 
 
-def histogram(
-    edges: Sequence[float] | np.ndarray,
-    counts: Sequence[float] | np.ndarray,
-    *,
-    x_title: str,
-    y_title: str,
-    description: str,
-    height: float = 250,
-) -> Chart:
-    """Draw vertical bars from 0 between `edges` (one more than counts)."""
-    edges, counts = np.asarray(edges, np.float64), np.asarray(counts, np.float64)
+class Gauge(NamedTuple):
+    """A value that may be at most (or at least) a limit; without a limit it is only shown."""
+
+    name: str
+    value: float
+    limit: float | None = None
+    at_least: bool = False
+    percent: bool = False
+    note: str = ""
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the value is within its limit; None without a limit."""
+        if self.limit is None:
+            return None
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+    def text(self, value: float) -> str:
+        """Write a value in the unit of this gauge."""
+        return f"{short(100 * value)} %" if self.percent else short(value)
+
+    @property
+    def verdict(self) -> str:
+        """The comparison with the limit in words."""
+        return {None: "no limit", True: "within the limit", False: "limit exceeded"}[self.holds]
+
+
+def gauges(figures: Sequence[Gauge], *, description: str) -> Chart:
+    """Draw one bar per value with a mark at its limit; words repeat what colours show."""
     rows: list[list[Cell]] = [
-        [f"{short(a)} to {short(b)}", float(c)]
-        for a, b, c in zip(edges[:-1], edges[1:], counts, strict=True)
+        [
+            g.name,
+            g.text(g.value),
+            "–" if g.limit is None else ("≥ " if g.at_least else "≤ ") + g.text(g.limit),
+            g.verdict,
+        ]
+        for g in figures
     ]
-    table = ChartTable([x_title, y_title], rows)
-    if not len(counts) or counts.max() <= 0:
-        return Chart(empty(description), table)
-    y_scale = Scale(0, float(counts.max()) * 1.05, height - 40, 26)
-    ticks = y_scale.ticks(4)
-    left = max(text_width(text) for _, text in ticks) + 10
-    x_scale = Scale(float(edges[0]), float(edges[-1]), left, WIDTH - 14)
-    parts = [label(y_title, 0, 13, "axis")]
-    for value, text in ticks:
-        at = y_scale(value)
-        parts.append(tag("line", x1=left, x2=WIDTH - 14.0, y1=at, y2=at, class_="grid"))
-        parts.append(label(text, left - 6, at + 4, "tick", "end"))
-    for i, (a, b, count) in enumerate(zip(edges[:-1], edges[1:], counts, strict=True)):
-        x, wide = x_scale(float(a)), x_scale(float(b)) - x_scale(float(a))
-        gap = 1.0 if wide > 4 else 0.0
-        at = y_scale(float(count))
-        parts.append(
-            with_tooltip(
-                f"{x_title} {rows[i][0]}\n{y_title}: {short(float(count), 5)}",
-                tag("rect", x=x, y=26.0, width=wide, height=y_scale.start - 26, class_="spot"),
-                tag(
-                    "rect",
-                    x=x,
-                    y=at,
-                    width=max(0.6, wide - gap),
-                    height=y_scale.start - at,
-                    class_="bar s0",
-                ),
-            )
-        )
-    base = y_scale.start
-    parts.append(tag("line", x1=left, x2=WIDTH - 14.0, y1=base, y2=base, class_="base"))
-    for value, text in x_scale.ticks(6):
-        at = min(x_scale(value), WIDTH - text_width(text) / 2)
-        parts.append(label(text, at, base + 18, "tick", "middle"))
-    parts.append(label(x_title, WIDTH - 14, height - 5, "axis", "end"))
-    return Chart(frame(height, description, *parts, class_="histogram"), table)
+    table = ChartTable(["measure", "value", "limit", "result"], rows)
+    if not figures:
+        return empty(description, table)
+    step = 76.0
+    parts = [_gauge(g, i * step) for i, g in enumerate(figures)]
+    return Chart(frame(len(figures) * step, description, *parts, class_="gauges"), table)
+
+
+def _gauge(gauge: Gauge, top: float) -> str:
+    whole = 1.0 if gauge.limit is None and gauge.value <= 1 else 0.0  # a share of all
+    top_value = max(gauge.value * 1.1 * (not whole), (gauge.limit or 0.0) * 1.6, whole, 1e-12)
+    scale = Scale(0, top_value, 0, WIDTH - 2.0)
+    tone = {None: "plain", True: "good", False: "bad"}[gauge.holds]
+    sign = {None: "", True: "✓ ", False: "✗ "}[gauge.holds]
+    value = sign + gauge.text(gauge.value)
+    marks = [
+        label(clip(gauge.name, WIDTH), 0, top + 15, "name"),
+        label(value, 0, top + 32, f"name {tone}"),
+        rect(0, top + 39, WIDTH - 2, 9, "track", 4),
+        rect(0, top + 39, max(3.0, scale(gauge.value)), 9, f"fill {tone}", 4),
+    ]
+    if gauge.limit is None:
+        marks.append(label("no limit", 0, top + 63, "tick"))
+    else:
+        at = scale(gauge.limit)
+        text = ("at least " if gauge.at_least else "at most ") + gauge.text(gauge.limit)
+        anchor = "end" if at > WIDTH / 2 else "start"
+        marks += [
+            line(at, at, top + 35, top + 53, "limit"),
+            label(text, at + (3 if anchor == "start" else -3), top + 63, "tick", anchor),
+        ]
+    tip = f"{gauge.name}\n{gauge.text(gauge.value)}, {gauge.verdict}"
+    return with_tooltip(tip + (f"\n{gauge.note}" if gauge.note else ""), *marks)

@@ -49,6 +49,23 @@ def _attribute(value: object) -> str:
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
 
 
+def rect(
+    x: float, y: float, width: float, height: float, class_: str, rx: float | None = None
+) -> str:
+    """Write a rectangle; `rx` is the radius of its corners."""
+    return tag("rect", x=x, y=y, width=width, height=height, rx=rx, class_=class_)
+
+
+def line(x1: float, x2: float, y1: float, y2: float, class_: str | None = None) -> str:
+    """Write a straight line."""
+    return tag("line", x1=x1, x2=x2, y1=y1, y2=y2, class_=class_)
+
+
+def circle(cx: float, cy: float, r: float, class_: str | None = None) -> str:
+    """Write a circle."""
+    return tag("circle", cx=cx, cy=cy, r=r, class_=class_)
+
+
 def label(content: str, x: float, y: float, class_: str = "", anchor: str | None = None) -> str:
     """Write an escaped text at a position."""
     return tag(
@@ -116,9 +133,9 @@ def legend(
         if x > 0 and x + wide - 14 > width:
             x, y = 0.0, y + 18
         if dot:
-            parts.append(tag("circle", cx=x + 8, cy=y - 4, r=4.0, class_=f"dot {class_}"))
+            parts.append(circle(x + 8, y - 4, 4.0, f"dot {class_}"))
         else:
-            parts.append(tag("line", x1=x, x2=x + 16, y1=y - 4, y2=y - 4, class_=f"key {class_}"))
+            parts.append(line(x, x + 16, y - 4, y - 4, f"key {class_}"))
         parts.append(label(shown, x + 22, y, "tick"))
         x += wide
     return tag("g", *parts, class_="legend"), y + 8
@@ -138,9 +155,10 @@ def frame(
     )
 
 
-def empty(description: str) -> str:
+def empty(description: str, table: ChartTable) -> Chart:
     """Draw a placeholder for a chart without data."""
-    return frame(60, description, label("no data", WIDTH / 2, 34, "tick", "middle"))
+    svg = frame(60, description, label("no data", WIDTH / 2, 34, "tick", "middle"))
+    return Chart(svg, table)
 
 
 @cache
@@ -157,9 +175,7 @@ def standalone(svg: str, title: str = "") -> str:
     width, height = (float(side) for side in box.split()[2:])
     above = 40.0 if title else 12.0
     frame_box = f"-14 {-above:g} {width + 28:g} {height + above + 12:g}"
-    ground = tag(
-        "rect", x=-14, y=-above, width=width + 28, height=height + above + 12, class_="ground"
-    )
+    ground = rect(-14, -above, width + 28, height + above + 12, "ground")
     heading = label(clip(title, width), 0, 22 - above, "heading") if title else ""
     return (
         f'{head.replace(box, frame_box)} xmlns="http://www.w3.org/2000/svg" '

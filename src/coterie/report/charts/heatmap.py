@@ -18,7 +18,7 @@ from coterie.report.charts.drawing import (
     empty,
     frame,
     label,
-    tag,
+    rect,
     text_width,
     with_tooltip,
 )
@@ -51,7 +51,7 @@ def heatmap(
     table = table or _matrix(values, rows, columns, row_title, column_title, value)
     span = extent([values], log=log)
     if span is None:
-        return Chart(empty(description), table)
+        return empty(description, table)
     named = any(rows)
     left = min(130.0, max(text_width(r) for r in rows) + 8) if named else 14.0
     above = (16.0 if column_title else 0.0) + (18.0 if len(columns) <= _READABLE else 6.0)
@@ -84,14 +84,7 @@ def heatmap(
                 place = (left + j * size, above + i * tall, size, tall)
                 parts.append(_cell(text, numbers[i][j], level, side, *place))
     bottom = above + len(rows) * tall
-    outline = tag(
-        "rect",
-        x=left,
-        y=above,
-        width=size * len(columns),
-        height=tall * len(rows),
-        class_="outline",
-    )
+    outline = rect(left, above, size * len(columns), tall * len(rows), "outline")
     parts += [outline, _key(span, value, log, left, bottom + 12)]
     return Chart(frame(bottom + 52, description, *parts, class_="heat"), table)
 
@@ -123,7 +116,7 @@ def _cell(
     tip: str, text: str, level: int, side: str, x: float, y: float, wide: float, tall: float
 ) -> str:
     class_ = f"cell {side}q{level}"
-    marks = [tag("rect", x=x, y=y, width=float(wide), height=float(tall), class_=class_)]
+    marks = [rect(x, y, float(wide), float(tall), class_)]
     if text:
         strong = "value on" if level >= _STRONG else "value"
         marks.append(label(text, x + wide / 2, y + tall / 2 + 4, strong, "middle"))
@@ -139,8 +132,7 @@ def _key(span: tuple[float, float], value: str, log: bool, left: float, y: float
         else [f"q{q}" for q in range(1, _LEVELS + 1)]
     )
     swatches = [
-        tag("rect", x=left + i * wide, y=y, width=wide, height=9, class_=f"cell {class_}")
-        for i, class_ in enumerate(classes)
+        rect(left + i * wide, y, wide, 9, f"cell {class_}") for i, class_ in enumerate(classes)
     ]
     end = left + len(classes) * wide
     return "".join(swatches) + "".join(

@@ -1,4 +1,4 @@
-"""The graph of blocks: circles by size, lines by how densely two blocks are connected."""
+"""Drawings of a network: its nodes in the colours of their blocks, or the graph of its blocks."""
 
 from __future__ import annotations
 
@@ -7,23 +7,233 @@ from collections.abc import Sequence
 import numpy as np
 
 from coterie.base.number_text import short
+from coterie.data import Graph
+from coterie.report.block_matrix import density_between
 from coterie.report.charts.drawing import (
     WIDTH,
     Cell,
     Chart,
     ChartTable,
+    circle,
+    clip,
     empty,
     frame,
     label,
     tag,
+    text_width,
     with_tooltip,
 )
+from coterie.report.network_layout import BLOCKS_HEIGHT, place_blocks, place_nodes
 
-HEIGHT = 400.0
+MOST_NODES = 3_000  # above, the blocks are drawn instead of the nodes
+MOST_EDGES = 10_000  # of these, a random choice is drawn above this number
+STYLES = 14  # seven colours, full or as rings
+_LOWEST, _TALLEST = 170.0, 340.0  # height of the picture, by the form of the layout
+_MARGIN = 8.0
+_MAIN_NAMES, _NAMES = 6, 24  # nodes named on a narrow screen, and on a wide one
+_LISTED = 30  # nodes in the table
+_FONT, _SMALL_FONT = 12.5, 6.5  # on a narrow and on a wide screen; see chart.css
+_LONGEST_NAME = 120.0
+_BLOCKS = 30  # circles in the graph of blocks
 _LINES_PER_BLOCK = 3
-_SMALLEST, _LARGEST = 9.5, 50.0  # radii; two digits are readable in the smallest
-_APART = 6.0  # distance between two circles
-_SEPARATION_STEPS = 150
+_SMALLEST, _LARGEST = 9.5, 50.0  # radii of blocks; two digits are readable in the smallest
+_STRAY = 0.004  # share of the nodes on each side that may be far outside without shrinking the rest
+
+
+def edges_left_out(graph: Graph) -> int:
+    """Return how many edges, chosen at random, the drawing of the nodes leaves out."""
+    return max(0, graph.n_edges - MOST_EDGES)
+
+
+def network_drawing(
+    graph: Graph,
+    labels: np.ndarray,
+    *,
+    description: str = "",
+    seed: int = 0,
+) -> Chart:
+    """Draw a network with the nodes in the colours of their blocks.
+
+    Above `MOST_NODES` nodes, the graph of the largest blocks is drawn instead. The table of the
+    chart lists the nodes with the most edges (or the connections of the blocks).
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    labels : ndarray of shape (n_nodes,)
+        The block of each node.
+    description : str, default=""
+        Text for screen readers; by default the numbers of nodes, edges and blocks.
+    seed : int, default=0
+        Seed of the layout and of the choice of edges; the same seed gives the same drawing.
+
+    Returns
+    -------
+    Chart
+        The SVG text and the table.
+    """
+    labels = np.asarray(labels)
+    blocks = len(np.unique(labels))
+    description = description or (
+        f"The network: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {blocks:,} blocks."
+    )
+    columns = ["node", "block", "edges"]
+    if not graph.n_nodes:
+        return empty(description, ChartTable(columns, []))
+    if graph.n_nodes > MOST_NODES:
+        return _drawn_blocks(graph, labels, description)
+    place = _without_strays(place_nodes(graph, seed=seed))
+    style = styles_of_blocks(labels, place)[labels]
+    source, target = graph.edges()
+    degree = np.bincount(source, minlength=graph.n_nodes) + np.bincount(
+        target, minlength=graph.n_nodes
+    )
+    if edges_left_out(graph):
+        rng = np.random.default_rng(seed)
+        some = np.sort(rng.choice(len(source), MOST_EDGES, replace=False))
+        source, target = source[some], target[some]
+    order = np.argsort(-degree, kind="stable")
+    hubs = order[degree[order] > 0]
+    names = [str(name) for name in graph.ids.tolist()]
+    x, y, height, unit = _to_page(place)
+    radius = (1 + 2.4 * np.sqrt(degree / max(int(degree.max(initial=1)), 1))) * unit
+    lines = [
+        f"M{x[a]:.1f} {y[a]:.1f}L{x[b]:.1f} {y[b]:.1f}"
+        for a, b in zip(source.tolist(), target.tolist(), strict=True)
+    ]
+    faint = 1 + min(3, len(lines) // 1_500)
+    # Hubs first, leaves on top: a leaf would disappear behind a hub.
+    circles = [
+        with_tooltip(
+            f"{names[v]}\nblock {labels[v]}\n{degree[v]:,} edges",
+            f'<circle cx="{x[v]:.1f}" cy="{y[v]:.1f}" r="{radius[v]:.2g}" '
+            f'class="{_class(int(style[v]))}"/>',
+        )
+        for v in order.tolist()
+    ]
+    rows: list[list[Cell]] = [[names[v], int(labels[v]), int(degree[v])] for v in hubs[:_LISTED]]
+    svg = frame(
+        height,
+        description,
+        tag("path", d="".join(lines), class_=f"link f{faint}") if lines else "",
+        *circles,
+        *_hub_names(names, hubs, x, y, radius, height),
+        class_="network nodes",
+    )
+    return Chart(svg, ChartTable(columns, rows))
+
+
+def _class(style: int) -> str:
+    return f"{'dot' if style < 7 else 'ring'} s{style % 7}"
+
+
+def _without_strays(place: np.ndarray) -> np.ndarray:
+    """Move the few nodes that are far outside to the margin, so that the rest has more room."""
+    if len(place) < 3:
+        return place
+    low, high = np.quantile(place, [_STRAY, 1 - _STRAY], axis=0)
+    room = 0.15 * np.maximum(high - low, 1e-9)
+    return np.asarray(np.clip(place, low - room, high + room))
+
+
+def _to_page(place: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Return x and y on the page with one scale, the height of the page, and the unit of radii."""
+    low, high = place.min(0), place.max(0)
+    extent = np.maximum(high - low, 1e-9)
+    wide = WIDTH - 2 * _MARGIN
+    height = float(np.clip(wide * extent[1] / extent[0] + 2 * _MARGIN, _LOWEST, _TALLEST))
+    scale = min(wide / extent[0], (height - 2 * _MARGIN) / extent[1]) if len(place) > 1 else 1.0
+    at = (place - (low + high) / 2) * scale
+    # Radii such that all circles together cover at most about an eighth of the picture.
+    unit = float(np.clip(np.sqrt(wide * height / 8 / np.pi / (4.0 * len(place))), 0.6, 2.2))
+    return WIDTH / 2 + at[:, 0], height / 2 - at[:, 1], height, unit
+
+
+def styles_of_blocks(labels: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Return a style per block: different ones while they last, then far from the same style."""
+    count = np.bincount(labels)
+    total = np.stack([np.bincount(labels, place[:, i]) for i in (0, 1)], 1)
+    centre = total / np.maximum(count, 1)[:, None]
+    style = np.zeros(len(count), np.int64)
+    nearest = np.full((STYLES, len(count)), np.inf)  # to a block of this style
+    for block in np.argsort(-count, kind="stable"):
+        chosen = int(nearest[:, block].argmax())
+        style[block] = chosen
+        distance = np.hypot(*(centre - centre[block]).T)
+        nearest[chosen] = np.minimum(nearest[chosen], distance)
+    return style
+
+
+def _hub_names(
+    names: list[str],
+    hubs: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    radius: np.ndarray,
+    height: float,
+) -> list[str]:
+    """Write the names of hubs next to them where they do not cover another name."""
+    taken: list[tuple[float, float, float, float]] = []  # in the size of a wide screen
+    large: list[tuple[float, float, float, float]] = []  # of the main names, on a narrow screen
+    written = []
+    for v in hubs[: 4 * _NAMES].tolist():
+        name = clip(names[v], _LONGEST_NAME)
+        main = len(large) < _MAIN_NAMES
+        wide = text_width(name)
+        font = _FONT if main else _SMALL_FONT
+        wide *= font / _FONT
+        right = x[v] + radius[v] + 1.5
+        fits = right + wide < WIDTH
+        left = right if fits else x[v] - radius[v] - 1.5 - wide
+        box = (left, y[v] - font / 2, left + wide, y[v] + font / 2)
+        if left < 0 or box[1] < 0 or box[3] > height or _covers(box, large if main else taken):
+            continue
+        if main:
+            large.append(box)
+            shrunk = wide * _SMALL_FONT / _FONT
+            left = left if fits else left + wide - shrunk
+            box = (left, y[v] - _SMALL_FONT / 2, left + shrunk, y[v] + _SMALL_FONT / 2)
+        taken.append(box)
+        at = right if fits else x[v] - radius[v] - 1.5
+        class_ = "hub" if main else "hub minor"
+        written.append(label(name, at, y[v] + 2.2, class_, None if fits else "end"))
+        if len(written) == _NAMES:
+            break
+    return written
+
+
+def _covers(
+    box: tuple[float, float, float, float], others: list[tuple[float, float, float, float]]
+) -> bool:
+    return any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in others)
+
+
+def _drawn_blocks(graph: Graph, labels: np.ndarray, description: str) -> Chart:
+    """Draw the blocks with the most edges as circles, and their connections by density."""
+    blocks, sizes, density = largest_blocks(graph, labels)
+    return block_graph([f"block {b}" for b in blocks], sizes, density, description=description)
+
+
+def largest_blocks(graph: Graph, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the blocks with the most edges, their sizes, and the density between them.
+
+    Only these blocks get a row of the matrix: all k x k cells may not fit into memory.
+    """
+    sizes = np.bincount(labels)
+    k = len(sizes)
+    source, target = graph.edges()
+    ends = np.bincount(labels[source], minlength=k) + np.bincount(labels[target], minlength=k)
+    chosen = np.lexsort((-sizes, -ends))[:_BLOCKS]
+    chosen = chosen[sizes[chosen] > 0]
+    row = np.full(k, -1)
+    row[chosen] = np.arange(len(chosen))
+    a, b = row[labels[source]], row[labels[target]]
+    both = (a >= 0) & (b >= 0)
+    shown = sizes[chosen].astype(np.float64)
+    density = density_between(a[both], b[both], shown)
+    # Two directed edges per pair are possible
+    return chosen, shown, density / 2 if graph.directed else density
 
 
 def block_graph(
@@ -37,12 +247,12 @@ def block_graph(
     """Draw blocks (sizes in nodes) and the strongest connections of each."""
     sizes, density = np.asarray(sizes, np.float64), np.asarray(density, np.float64)
     if not len(sizes):
-        return Chart(empty(description), ChartTable(["block", "block", measure], []))
+        return empty(description, ChartTable(["block", "block", measure], []))
     first, second = _strongest(density)
     weight = density[first, second]
     strength = _ranks(weight)
     radius = _radii(sizes)
-    place = layout(len(sizes), first, second, weight, radius)
+    place = place_blocks(first, second, strength, radius)
     lines = [
         with_tooltip(
             f"{names[a]} – {names[b]}\n{measure}: {short(float(w))}",
@@ -55,8 +265,8 @@ def block_graph(
     circles = [
         with_tooltip(
             f"{names[i]}\n{short(sizes[i], 6)} nodes\n{measure} inside: {short(density[i, i])}",
-            tag("circle", cx=place[i, 0], cy=place[i, 1], r=radius[i], class_="under"),
-            tag("circle", cx=place[i, 0], cy=place[i, 1], r=radius[i], class_=f"block b{inner[i]}"),
+            circle(place[i, 0], place[i, 1], radius[i], "under"),
+            circle(place[i, 0], place[i, 1], radius[i], f"block b{inner[i]}"),
             label(
                 names[i].removeprefix("block "), place[i, 0], place[i, 1] + 4, "inside", "middle"
             ),
@@ -67,7 +277,7 @@ def block_graph(
         [names[a], names[b], float(w)] for a, b, w in zip(first, second, weight, strict=True)
     ]
     rows.sort(key=lambda row: -float(row[2] or 0))
-    height = float((place[:, 1] + radius).max()) + 3 if len(sizes) > 1 else HEIGHT
+    height = float((place[:, 1] + radius).max()) + 3 if len(sizes) > 1 else BLOCKS_HEIGHT
     svg = frame(height, description, *lines, *circles, class_="network")
     return Chart(svg, ChartTable(["block", "block", measure], rows))
 
@@ -87,7 +297,9 @@ def _strongest(density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _radii(sizes: np.ndarray) -> np.ndarray:
     """Compute radii: areas proportional to nodes, together a seventh of the picture."""
     share = np.sqrt(sizes / max(sizes.sum(), 1))
-    return np.asarray(np.clip(share * np.sqrt(WIDTH * HEIGHT / 7 / np.pi), _SMALLEST, _LARGEST))
+    return np.asarray(
+        np.clip(share * np.sqrt(WIDTH * BLOCKS_HEIGHT / 7 / np.pi), _SMALLEST, _LARGEST)
+    )
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
@@ -102,51 +314,3 @@ def _line(a: np.ndarray, b: np.ndarray, class_: str) -> str:
     return tag(
         "line", x1=float(a[0]), y1=float(a[1]), x2=float(b[0]), y2=float(b[1]), class_=class_
     )
-
-
-def layout(
-    count: int, first: np.ndarray, second: np.ndarray, weight: np.ndarray, radius: np.ndarray
-) -> np.ndarray:
-    """Compute positions (count × 2) by springs along lines and repulsion between circles.
-
-    The start is a circle in the order of the numbers, so that the result is deterministic.
-    """
-    angle = 2 * np.pi * np.arange(count) / count
-    place = np.column_stack([np.cos(angle), np.sin(angle)]) * 150
-    pull = np.zeros((count, count))
-    pull[first, second] = pull[second, first] = 0.4 + 0.6 * _ranks(weight) / 5
-    wanted = 90 + radius[:, None] + radius[None, :]
-    gap = radius[:, None] + radius[None, :] + 6
-    for step in range(300):
-        between = place[:, None, :] - place[None, :, :]
-        far = np.sqrt((between**2).sum(2)) + 1e-6
-        push = wanted**2 / far**2 * 0.9 - pull * far / wanted * 3
-        push += np.where(far < gap, (gap - far) * 1.5, 0)
-        np.fill_diagonal(push, 0)
-        force = (between / far[:, :, None] * push[:, :, None]).sum(1) - 0.03 * place
-        most = np.linalg.norm(force, axis=1, keepdims=True) + 1e-9
-        place += force / most * np.minimum(most, 12 * (1 - step / 300) + 0.5)
-    return _fit(place, radius)
-
-
-def _fit(place: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Stretch the positions to fill the picture, then separate circles that overlap."""
-    box = np.array([WIDTH, HEIGHT])
-    margin = np.column_stack([radius, radius]) + 3
-    if len(place) == 1:
-        return np.asarray(box[None, :] / 2)
-    least, most = place.argmin(0), place.argmax(0)
-    low, high = place.min(0), place.max(0)
-    first = radius[least] + 3
-    room = box - radius[most] - 3 - first
-    place = np.clip(first + (place - low) / (high - low + 1e-9) * room, margin, box - margin)
-    for _ in range(_SEPARATION_STEPS):
-        between = place[:, None, :] - place[None, :, :]
-        far = np.sqrt((between**2).sum(2)) + 1e-6
-        short_by = radius[:, None] + radius[None, :] + _APART - far
-        np.fill_diagonal(short_by, 0)
-        if (short_by <= 0).all():
-            break
-        move = np.maximum(short_by, 0)[:, :, None] * between / far[:, :, None] * 0.5
-        place = np.clip(place + move.sum(1), margin, box - margin)
-    return place

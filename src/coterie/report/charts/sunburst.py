@@ -30,7 +30,7 @@ def sunburst(levels: Sequence[np.ndarray], *, description: str) -> Chart:
     must lie inside one block of the next. The angle of a block is its share of the nodes."""
     columns = ["level", "block", "nodes", "part of block"]
     if not levels or not len(levels[0]):
-        return Chart(empty(description), ChartTable(columns, []))
+        return empty(description, ChartTable(columns, []))
     n, depth = len(levels[0]), len(levels)
     order = np.lexsort(tuple(levels))  # sorted by the largest blocks first
     size = WIDTH

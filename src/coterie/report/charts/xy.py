@@ -1,4 +1,4 @@
-"""Lines and points over two axes, with error bars and reference lines."""
+"""Charts over two axes: lines and points with error bars and reference lines, and histograms."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from coterie.report.charts.drawing import (
     Cell,
     Chart,
     ChartTable,
+    circle,
     empty,
     frame,
     label,
     legend,
+    line,
+    rect,
     tag,
     text_width,
     with_tooltip,
@@ -27,6 +30,7 @@ from coterie.report.charts.scales import Scale, extent, thin
 
 _MOST_POINTS = 80
 _CLASSES = 7
+_END = WIDTH - 14.0  # right end of the axes
 _LEAST_RANGE = 1e-7  # relative; a smaller range is drawn as a flat line, as its ticks look equal
 
 
@@ -88,20 +92,18 @@ def xy(
     marks = np.array([r.value for r in references])
     up = extent([*lows, *highs, marks], log=y.log)
     if across is None or up is None:
-        return Chart(empty(description), table)
+        return empty(description, table)
     names = [d.name for d in drawn] + [r.name for r in references]
     classes = [d.class_ for d in drawn] + [f"ref r{i % 3}" for i in range(len(references))]
     dots = [d.kind == "points" for d in drawn] + [False] * len(references)
     key, top = legend(names, classes, WIDTH, dots=dots) if len(names) > 1 else ("", 0.0)
     y_scale = Scale(*_with_margin(up, y), height - 40, top + 26, log=y.log)
-    y_ticks = y_scale.ticks(5)
-    left = max((text_width(t) for _, t in y_ticks), default=20) + 10
+    grid, left = _y_axis(y_scale, y.title, top, 5)
     x_scale = Scale(*_bounds(across, x), left, WIDTH - 14, log=x.log)
     content = [
         key,
-        _axes(
-            x_scale, y_scale, _x_ticks(x_scale, drawn), y_ticks, x.title, y.title, left, height, top
-        ),
+        *grid,
+        *_x_axis(x_scale, y_scale.start, x.title, height, _x_ticks(x_scale, drawn)),
         _diagonal(x_scale, y_scale) if diagonal else "",
         *(_reference(r, i, y_scale, left) for i, r in enumerate(references)),
         *(_series(d, x_scale, y_scale) for d in drawn),
@@ -140,36 +142,41 @@ def _with_margin(found: tuple[float, float], axis: Axis) -> tuple[float, float]:
     return _bounds((lo, hi), axis)
 
 
-def _axes(
-    x_scale: Scale,
-    y_scale: Scale,
-    x_ticks: list[tuple[float, str]],
-    y_ticks: list[tuple[float, str]],
-    x_title: str,
-    y_title: str,
-    left: float,
-    height: float,
-    top: float,
-) -> str:
-    base = y_scale.start
-    parts = [label(y_title, 0, top + 13, "axis")]
-    for value, text in y_ticks:
-        at = y_scale(value)
-        parts.append(tag("line", x1=left, x2=WIDTH - 14.0, y1=at, y2=at, class_="grid"))
+def _y_axis(scale: Scale, title: str, top: float, count: int) -> tuple[list[str], float]:
+    """Draw the title, the ticks and the grid; return them and the left end of the x axis."""
+    ticks = scale.ticks(count)
+    left = max((text_width(text) for _, text in ticks), default=20) + 10
+    parts = [label(title, 0, top + 13, "axis")]
+    for value, text in ticks:
+        at = scale(value)
+        parts.append(line(left, _END, at, at, "grid"))
         parts.append(label(text, left - 6, at + 4, "tick", "end"))
-    parts.append(tag("line", x1=left, x2=WIDTH - 14.0, y1=base, y2=base, class_="base"))
+    return parts, left
+
+
+def _x_axis(
+    scale: Scale,
+    base: float,
+    title: str,
+    height: float,
+    ticks: list[tuple[float, str]],
+    *,
+    marked: bool = True,
+) -> list[str]:
+    """Draw the line at `base`, its ticks where their texts do not overlap, and the title."""
+    parts = [line(scale.start, _END, base, base, "base")]
     taken = -100.0
-    for value, text in x_ticks:
-        at = x_scale(value)
+    for value, text in ticks:
+        at = scale(value)
         half = text_width(text) / 2
         at_text = min(at, WIDTH - half)
         if at_text - half < taken:
             continue
         taken = at_text + half + 4
-        parts.append(tag("line", x1=at, x2=at, y1=base, y2=base + 4, class_="base"))
+        if marked:
+            parts.append(line(at, at, base, base + 4, "base"))
         parts.append(label(text, at_text, base + 18, "tick", "middle"))
-    parts.append(label(x_title, WIDTH - 14, height - 5, "axis", "end"))
-    return "".join(parts)
+    return [*parts, label(title, WIDTH - 14, height - 5, "axis", "end")]
 
 
 def _x_ticks(x_scale: Scale, drawn: Sequence[_Drawn]) -> list[tuple[float, str]]:
@@ -182,21 +189,13 @@ def _x_ticks(x_scale: Scale, drawn: Sequence[_Drawn]) -> list[tuple[float, str]]
 
 def _diagonal(x_scale: Scale, y_scale: Scale) -> str:
     lo, hi = max(x_scale.lo, y_scale.lo), min(x_scale.hi, y_scale.hi)
-    return tag(
-        "line",
-        x1=x_scale(lo),
-        x2=x_scale(hi),
-        y1=y_scale(lo),
-        y2=y_scale(hi),
-        class_="ref r0",
-    )
+    return line(x_scale(lo), x_scale(hi), y_scale(lo), y_scale(hi), "ref r0")
 
 
 def _reference(reference: Reference, place: int, y_scale: Scale, left: float) -> str:
     at = y_scale(reference.value)
-    line = tag("line", x1=left, x2=WIDTH - 14.0, y1=at, y2=at, class_=f"ref r{place % 3}")
-    wide = tag("line", x1=left, x2=WIDTH - 14.0, y1=at, y2=at, class_="wide")
-    return with_tooltip(f"{reference.name}: {short(reference.value, 4)}", line, wide)
+    lines = [line(left, _END, at, at, class_) for class_ in (f"ref r{place % 3}", "wide")]
+    return with_tooltip(f"{reference.name}: {short(reference.value, 4)}", *lines)
 
 
 def _series(drawn: _Drawn, x_scale: Scale, y_scale: Scale) -> str:
@@ -205,15 +204,13 @@ def _series(drawn: _Drawn, x_scale: Scale, y_scale: Scale) -> str:
     if drawn.error is not None:
         for a, b, e in zip(drawn.x, drawn.y, drawn.error, strict=True):
             low = b - e if b - e > 0 or not y_scale.log else y_scale.lo
-            parts.append(
-                tag("line", x1=x_scale(a), x2=x_scale(a), y1=y_scale(low), y2=y_scale(b + e))
-            )
+            parts.append(line(x_scale(a), x_scale(a), y_scale(low), y_scale(b + e)))
         parts = [tag("g", *parts, class_=f"error {drawn.class_}")]
     if drawn.kind != "points" and len(places) > 1:
         path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in places)
         parts.append(tag("path", d=path, class_=f"line {drawn.class_}"))
     if drawn.kind != "line" or len(places) == 1:
-        dots = [tag("circle", cx=a, cy=b, r=3.2) for a, b in places]
+        dots = [circle(a, b, 3.2) for a, b in places]
         parts.append(tag("g", *dots, class_=f"dot {drawn.class_}"))
     return "".join(parts)
 
@@ -224,20 +221,21 @@ def _tooltips(drawn: Sequence[_Drawn], x: Axis, x_scale: Scale, y_scale: Scale) 
     shared = all(len(d.x) == len(first) and np.array_equal(d.x, first) for d in drawn)
     if shared and len(np.unique(first)) == len(first):
         return _strips(drawn, x, x_scale, y_scale)
-    spots = []
-    for d in drawn:
-        for i, (a, b) in enumerate(zip(d.x, d.y, strict=True)):
-            spread = "" if d.error is None else f" ± {short(float(d.error[i]))}"
-            tip = f"{d.name}: {short(b, 4)}{spread} at {x.title} {short(a, 4)}"
-            place = {"cx": x_scale(a), "cy": y_scale(b)}
-            spots.append(
-                with_tooltip(
-                    tip,
-                    tag("circle", **place, r=7.0, class_="spot"),
-                    tag("circle", **place, r=4.0, class_=f"cursor {d.class_}"),
-                )
-            )
-    return spots
+    return [
+        with_tooltip(
+            f"{_value(d, i)} at {x.title} {short(a, 4)}",
+            circle(x_scale(a), y_scale(b), 7.0, "spot"),
+            circle(x_scale(a), y_scale(b), 4.0, f"cursor {d.class_}"),
+        )
+        for d in drawn
+        for i, (a, b) in enumerate(zip(d.x, d.y, strict=True))
+    ]
+
+
+def _value(drawn: _Drawn, i: int) -> str:
+    """Write the i-th value of a series for a tooltip."""
+    spread = "" if drawn.error is None else f" ± {short(float(drawn.error[i]))}"
+    return f"{drawn.name}: {short(float(drawn.y[i]), 4)}{spread}"
 
 
 def _strips(drawn: Sequence[_Drawn], x: Axis, x_scale: Scale, y_scale: Scale) -> list[str]:
@@ -245,41 +243,18 @@ def _strips(drawn: Sequence[_Drawn], x: Axis, x_scale: Scale, y_scale: Scale) ->
     at = [x_scale(float(v)) for v in drawn[0].x[order]]
     middle = [(a + b) / 2 for a, b in pairwise(at)]
     edges = [min(x_scale.start, at[0]), *middle, max(x_scale.end, at[-1])]
-    strips = []
-    for place, i in enumerate(order):
-        lines = [f"{x.title} {short(float(drawn[0].x[i]), 4)}"]
-        marks = [
-            tag(
-                "rect",
-                x=edges[place],
-                y=y_scale.end,
-                width=max(0.5, edges[place + 1] - edges[place]),
-                height=y_scale.start - y_scale.end,
-                class_="spot",
+    top, base = y_scale.end, y_scale.start
+    return [
+        with_tooltip(
+            "\n".join(
+                [f"{x.title} {short(float(drawn[0].x[i]), 4)}", *(_value(d, i) for d in drawn)]
             ),
-            tag(
-                "line",
-                x1=at[place],
-                x2=at[place],
-                y1=y_scale.end,
-                y2=y_scale.start,
-                class_="cursor rule",
-            ),
-        ]
-        for d in drawn:
-            spread = "" if d.error is None else f" ± {short(float(d.error[i]))}"
-            lines.append(f"{d.name}: {short(float(d.y[i]), 4)}{spread}")
-            marks.append(
-                tag(
-                    "circle",
-                    cx=at[place],
-                    cy=y_scale(float(d.y[i])),
-                    r=4.0,
-                    class_=f"cursor {d.class_}",
-                )
-            )
-        strips.append(with_tooltip("\n".join(lines), *marks))
-    return strips
+            rect(edges[place], top, max(0.5, edges[place + 1] - edges[place]), base - top, "spot"),
+            line(at[place], at[place], top, base, "cursor rule"),
+            *(circle(at[place], y_scale(float(d.y[i])), 4.0, f"cursor {d.class_}") for d in drawn),
+        )
+        for place, i in enumerate(order)
+    ]
 
 
 def _table(drawn: Sequence[_Drawn], x: Axis, y: Axis) -> ChartTable:
@@ -295,3 +270,41 @@ def _table(drawn: Sequence[_Drawn], x: Axis, y: Axis) -> ChartTable:
                 row.append(None if d.error is None else float(d.error[i]))
             rows.append(row)
     return ChartTable(columns, rows)
+
+
+def histogram(
+    edges: Sequence[float] | np.ndarray,
+    counts: Sequence[float] | np.ndarray,
+    *,
+    x_title: str,
+    y_title: str,
+    description: str,
+    height: float = 250,
+) -> Chart:
+    """Draw vertical bars from 0 between `edges` (one more than counts)."""
+    edges, counts = np.asarray(edges, np.float64), np.asarray(counts, np.float64)
+    rows: list[list[Cell]] = [
+        [f"{short(a)} to {short(b)}", float(c)]
+        for a, b, c in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]
+    table = ChartTable([x_title, y_title], rows)
+    if not len(counts) or counts.max() <= 0:
+        return empty(description, table)
+    y_scale = Scale(0, float(counts.max()) * 1.05, height - 40, 26)
+    parts, left = _y_axis(y_scale, y_title, 0, 4)
+    x_scale = Scale(float(edges[0]), float(edges[-1]), left, WIDTH - 14)
+    base = y_scale.start
+    for i, count in enumerate(counts):
+        x = x_scale(float(edges[i]))
+        wide = x_scale(float(edges[i + 1])) - x
+        gap = 1.0 if wide > 4 else 0.0
+        at = y_scale(float(count))
+        parts.append(
+            with_tooltip(
+                f"{x_title} {rows[i][0]}\n{y_title}: {short(float(count), 5)}",
+                rect(x, 26.0, wide, base - 26, "spot"),
+                rect(x, at, max(0.6, wide - gap), base - at, "bar s0"),
+            )
+        )
+    parts += _x_axis(x_scale, base, x_title, height, x_scale.ticks(6), marked=False)
+    return Chart(frame(height, description, *parts, class_="histogram"), table)

@@ -16,7 +16,7 @@ from coterie.models.hard.block_model import BlockModel
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.report.charts import standalone
-from coterie.report.charts.network_drawing import network_drawing
+from coterie.report.charts.network import network_drawing
 from coterie.report.cluster_report import compose, render
 from coterie.report.cluster_summary import summarize
 
