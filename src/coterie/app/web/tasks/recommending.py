@@ -18,7 +18,7 @@ from coterie.recommend.evaluation import evaluate_split
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import make_model
 from coterie.report.page import write
-from coterie.report.recommender_report import compose, summarize
+from coterie.report.recommender_report import compose
 
 _TOP = 10
 _LEAST_RATINGS = 20
@@ -61,7 +61,7 @@ def recommend(context: TaskContext) -> JsonObject:
             for rank, (item, rating) in enumerate(best, 1)
         ),
     )
-    summary = summarize(
+    page = compose(
         [found.metrics],
         name=name,
         model=recommender.model_,
@@ -69,7 +69,6 @@ def recommend(context: TaskContext) -> JsonObject:
         titles=titles,
         assumed=context.remarks,
     )
-    page = compose(summary)
     (context.folder / "report.html").write_text(write(page), encoding="utf-8")
     naive = float(np.std(test.ratings))
     return {
