@@ -328,16 +328,19 @@ def technique_row(row: BenchmarkRow) -> dict[str, Any]:
         "largest component": short(row.measures.largest_component),
     }
     risk = row.risk
-    last = risk.seeded[-1] if risk else None
-    found = " / ".join(f"{each.correct:,}" for each in risk.seeded) if risk else ""
+    attacks = risk.attacks if risk else None
+    last = attacks.seeded[-1] if attacks else None
+    found = " / ".join(f"{each.correct:,}" for each in attacks.seeded) if attacks else ""
     return cells | {
         "found, seeded, 10 / 50 / 200 known": found,
         "precision": short(last.precision) if last and last.correct else "",
         "found, guesses for everyone (200 known / nobody known)": (
-            f"{risk.guess_everyone:,} / {risk.guess_everyone_without_seeds:,}" if risk else ""
+            " / ".join(f"{each.correct:,}" for each in attacks.guess_everyone) if attacks else ""
         ),
         "H1 / H2 unique": (
-            f"{risk.unique_by_degree:,} / {risk.unique_by_neighbour_degrees:,}" if risk else ""
+            f"{attacks.degree_known.unique:,} / {attacks.neighbour_degrees_known.unique:,}"
+            if attacks
+            else ""
         ),
         "true edges": short(risk.true_edges) if risk else "",
     }

@@ -31,7 +31,7 @@ from scipy.spatial import cKDTree
 from scipy.stats import rankdata
 
 import coterie as ct
-from coterie.anonymize import anonymizer as anonymizer_module
+from coterie.anonymize import release_run
 from coterie.data import datasets
 from coterie.data.readers import read_graph
 from record import Recorder, add_options, show
@@ -73,7 +73,7 @@ def release(
     Returns the reasons if the release is refused.
     """
     models: list[Any] = []
-    build = anonymizer_module.build_model
+    build = release_run.build_model
 
     def spy(*arguments: Any, **options: Any) -> Any:
         models.append(build(*arguments, **options))
@@ -81,11 +81,11 @@ def release(
 
     folder.mkdir()
     graph = ct.Graph.from_edges(source, target, n_nodes=n)
-    anonymizer_module.build_model = spy
+    release_run.build_model = spy
     try:
         made = ct.Anonymizer(dataset=dataset).release(graph, suggest=False)
     finally:
-        anonymizer_module.build_model = build
+        release_run.build_model = build
     if made.refused:
         return list(made.reasons)
     made.write(folder / "public", research_truth=folder / "truth.csv")

@@ -6,16 +6,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
+from coterie.anonymize.attacks.attack import Controls, GraphAttacks
+from coterie.anonymize.attacks.averaging import averaging_attack
+from coterie.anonymize.attacks.catalogue import compare_attacks
+from coterie.anonymize.attacks.suite import attack_all
 from coterie.anonymize.draw.clustering import cluster_for_release, default_n_blocks
 from coterie.anonymize.draw.models import MODELS, build_model
 from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
-from coterie.anonymize.risk.attack_suite import GraphAttacks, attack_all
-from coterie.anonymize.risk.averaging import averaging_attack
 from coterie.anonymize.utility.measures import Measures, degree_ks, measure
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
@@ -41,24 +42,12 @@ TECHNIQUES: dict[str, Technique] = {
 }
 
 
-class SeededFound(NamedTuple):
-    """The people that the seeded attack identifies, from a number of known people."""
-
-    seeds: int
-    correct: int
-    precision: float
-
-
 @dataclass(frozen=True)
 class BenchmarkRisk:
     """The people that the attacks identify in the graph of one technique."""
 
-    seeded: list[SeededFound]  # by rising number of seeds
-    guess_everyone: int  # from the most seeds
-    guess_everyone_without_seeds: int
-    unique_by_degree: int
-    unique_by_neighbour_degrees: int
-    found_by_degree_rank: int
+    attacks: GraphAttacks
+    found: dict[str, int]  # people found, by label of the attack
     true_edges: float  # share of the published edges that are true
 
 
@@ -118,7 +107,7 @@ def benchmark(
             made = technique(graph, random)
             seconds[name] = time.perf_counter() - started
             targets[name] = assign_new_ids(made, random)
-        attacks, _ = attack_all(graph, targets, running, rng=random, callback=callback)
+        attacks, controls = attack_all(graph, targets, running, rng=random, callback=callback)
         rows = [BenchmarkRow("original", before, degree_ks(graph, graph))]
         for name, target in targets.items():
             rows.append(
@@ -126,7 +115,7 @@ def benchmark(
                     name,
                     measure(target.graph, running, eigenvalues=0),
                     degree_ks(graph, target.graph),
-                    _risk(graph, target, attacks[name]),
+                    _risk(graph, target, attacks[name], controls),
                     seconds[name],
                 )
             )
@@ -173,15 +162,12 @@ def _drawn(
     return made.draw(rng, engine)
 
 
-def _risk(original: Graph, target: PublishedGraph, attacks: GraphAttacks) -> BenchmarkRisk:
-    from_seeds, without_seeds = attacks.guess_everyone
+def _risk(
+    original: Graph, target: PublishedGraph, attacks: GraphAttacks, controls: Controls
+) -> BenchmarkRisk:
     return BenchmarkRisk(
-        [SeededFound(result.seeds, result.correct, result.precision) for result in attacks.seeded],
-        from_seeds.correct,
-        without_seeds.correct,
-        attacks.degree_known.unique,
-        attacks.neighbour_degrees_known.unique,
-        attacks.degree_rank.correct,
+        attacks,
+        {row.label: row.found for row in compare_attacks(attacks, controls)},
         float(np.round(averaging_attack(original, [target])[0].precision, 6)),
     )
 
@@ -206,14 +192,9 @@ def _benchmark_row(row: BenchmarkRow) -> JsonObject:
         "degree_ks": row.degree_ks,
     }
     if row.risk is not None:
-        keys |= {f"found_{found.seeds}_seeds": found.correct for found in row.risk.seeded}
         keys |= {
-            "precision": row.risk.seeded[-1].precision,
-            "all_claimed": row.risk.guess_everyone,
-            "all_claimed_no_seeds": row.risk.guess_everyone_without_seeds,
-            "h1_unique": row.risk.unique_by_degree,
-            "h2_unique": row.risk.unique_by_neighbour_degrees,
-            "degree_found": row.risk.found_by_degree_rank,
+            "people_found": row.risk.found,
+            "precision": row.risk.attacks.seeded[-1].precision,
             "true_edges": row.risk.true_edges,
         }
     if row.seconds is not None:

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.attacks.seeded import choose_seeds, seeded_attack, usable_seeds
+from coterie.anonymize.attacks.suite import naive_copy
 from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
-from coterie.anonymize.risk.attack_suite import usable_seeds
-from coterie.anonymize.risk.attacks import choose_seeds, naive_copy, seeded_attack
 from coterie.base.json_values import JsonObject
 from coterie.report.charts import Axis, ChartTable, Reference, Series, percent, short, xy
 from coterie.report.charts.drawing import Cell

@@ -69,6 +69,8 @@ if TYPE_CHECKING:
     from coterie.models.hard.k_means import GeneralizedKMeans as GeneralizedKMeans
     from coterie.models.soft.mmsbm import MCMMSBM as MCMMSBM
     from coterie.models.soft.mmsbm import MMSBM as MMSBM
+    from coterie.recommend import metrics as metrics
+    from coterie.recommend.evaluation import evaluate as evaluate
     from coterie.recommend.model_file import load_recommender as load_recommender
     from coterie.recommend.recommender import Recommender as Recommender
 
@@ -81,6 +83,7 @@ _MODULES = {
     "CoterieError": "coterie.base.errors",
     "DaskEngine": "coterie.engine.dask",
     "GeneralizedKMeans": "coterie.models.hard.k_means",
+    "evaluate": "coterie.recommend.evaluation",
     "compare_models": "coterie.models.hard.description.comparison",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
@@ -113,6 +116,7 @@ _MODULES = {
 _PUBLIC_MODULES = {
     "datasets": "coterie.data.datasets",
     "generators": "coterie.data.generators",
+    "metrics": "coterie.recommend.metrics",
 }
 
 # Old public name -> the present one

@@ -218,7 +218,7 @@ def test_a_release_is_counted_before_it_is_drawn(
         seen.append(ledger.releases("people"))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("coterie.anonymize.anonymizer.build_model", fails)
+    monkeypatch.setattr("coterie.anonymize.release_run.build_model", fails)
     with pytest.raises(KeyboardInterrupt):
         Anonymizer(4, dataset="people").release(graph, labels=labels, ledger=ledger)
     assert seen == [1]
@@ -247,6 +247,6 @@ def test_a_damaged_ledger_stops_a_release_before_any_work(
     ledger = Ledger(tmp_path / "books")
     ledger.begin("people", kind="release", details={})
     ledger.file("people").write_text("")
-    monkeypatch.setattr("coterie.anonymize.anonymizer.measure", None)  # not called
+    monkeypatch.setattr("coterie.anonymize.release_run.measure", None)  # not called
     with pytest.raises(LedgerRefusal, match="damaged"):
         Anonymizer(4, dataset="people").release(graph, labels=labels, ledger=ledger)

@@ -25,7 +25,7 @@ from scipy.spatial import cKDTree
 from scipy.stats import rankdata
 
 import coterie as ct
-from coterie.anonymize import anonymizer as anonymizer_module
+from coterie.anonymize import release_run
 
 Matrix = np.ndarray  # a dense adjacency matrix of 0 and 1
 Attack = Callable[[Matrix, Matrix, dict[int, int]], np.ndarray]  # original, published, people known
@@ -85,7 +85,7 @@ def _matrix(network: nx.Graph) -> Matrix:
 def _release(network: nx.Graph, folder: Path, name: str, entropy: int) -> Target:
     """Release a network with default settings, and read back what was written."""
     models: list[Any] = []
-    build = anonymizer_module.build_model
+    build = release_run.build_model
 
     def spy(*arguments: Any, **options: Any) -> Any:
         models.append(build(*arguments, **options))
@@ -95,7 +95,7 @@ def _release(network: nx.Graph, folder: Path, name: str, entropy: int) -> Target
     graph = ct.Graph.from_edges(*np.array(network.edges).T, n_nodes=n)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COTERIE_STATE", str(folder / "state"))
-        patch.setattr(anonymizer_module, "build_model", spy)
+        patch.setattr(release_run, "build_model", spy)
         release = ct.Anonymizer(dataset=name)._release_from(
             SeedSequence(entropy), graph, suggest=False
         )

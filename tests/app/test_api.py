@@ -66,10 +66,12 @@ def test_recommendations_are_those_of_the_library(served):
     client, rec = served
     for user in ("u1", "u7", "nobody"):
         answer = client.post("/recommend", json={"user": user, "n": 7})
-        assert _rows(answer) == [tuple(row) for row in rec.recommend(user, 7)]
+        assert _rows(answer) == [(row.item, row.rating) for row in rec.recommend(user, 7)]
         assert answer.json()["unseen"] is (user == "nobody")
     everything = client.post("/recommend", json={"user": "u1", "n": 100, "exclude_seen": False})
-    assert _rows(everything) == [tuple(r) for r in rec.recommend("u1", 100, exclude_seen=False)]
+    assert _rows(everything) == [
+        (r.item, r.rating) for r in rec.recommend("u1", 100, exclude_seen=False)
+    ]
 
 
 def test_an_unknown_user_with_ratings_is_folded_in(served, model_files):
@@ -79,7 +81,7 @@ def test_an_unknown_user_with_ratings_is_folded_in(served, model_files):
     pairs = [["somebody", item] for item, _ in NEWCOMER]
     expected = rec.__class__._from_state(rec._fitted)
     expected.fold_in(pairs, [value for _, value in NEWCOMER])
-    assert _rows(answer) == [tuple(row) for row in expected.recommend("somebody", 6)]
+    assert _rows(answer) == [(row.item, row.rating) for row in expected.recommend("somebody", 6)]
     assert answer.json()["unseen"] is False
     # The server itself has not learned the newcomer.
     again = client.post("/recommend", json={"user": "somebody", "n": 3}).json()
@@ -89,7 +91,7 @@ def test_an_unknown_user_with_ratings_is_folded_in(served, model_files):
 
 def test_candidates_and_excluded_items(served):
     client, rec = served
-    everything = [tuple(row) for row in rec.recommend("u1", 1000)]
+    everything = [(row.item, row.rating) for row in rec.recommend("u1", 1000)]
     chosen = [item for item, _ in everything[1:8]]
     body = {"user": "u1", "candidates": [*chosen, "unknown"], "exclude": chosen[2:4], "n": 4}
     answer = client.post("/recommend", json=body)
@@ -218,7 +220,7 @@ def test_the_model_is_replaced_without_dropping_requests(tmp_path, model_files):
     assert health["model"] == "GeneralizedKMeans" and health["reloads"] == 1
     rec = ct.load_recommender(model_files["hard"])
     answer = client.post("/recommend", json={"user": "u1", "n": 5})
-    assert _rows(answer) == [tuple(row) for row in rec.recommend("u1", 5)]
+    assert _rows(answer) == [(row.item, row.rating) for row in rec.recommend("u1", 5)]
     assert before.recommender.recommend("u1", 1)  # a request in progress can finish
 
 
@@ -236,7 +238,7 @@ def test_repeated_requests_are_answered_from_memory_until_the_model_changes(tmp_
     assert client.app.app.state.model_file.reload_if_replaced()
     rec = ct.load_recommender(model_files["best"])
     answer = client.post("/recommend", json={"user": "u1"})
-    assert _rows(answer) == [tuple(row) for row in rec.recommend("u1", 10)]
+    assert _rows(answer) == [(row.item, row.rating) for row in rec.recommend("u1", 10)]
 
 
 def test_the_memory_of_answers_is_bounded():

@@ -92,7 +92,7 @@ def test_predict_writes_one_row_per_pair_in_order(model, tmp_path) -> None:
 def test_top_for_a_known_user(model, titles) -> None:
     result = result_of("recommend", "top", model, "--user", "u3", "-n", "4", "--titles", titles)
     expected = ct.load_recommender(model).recommend("u3", 4)
-    assert [(row["item"], row["rating"]) for row in result["items"]] == expected
+    assert [(row["item"], row["score"], row["rating"]) for row in result["items"]] == expected
     assert result["items"][0]["title"].startswith("Café")
     shown = coterie("recommend", "top", model, "--user", "u3", "--titles", titles).stdout
     assert "Café" in shown and "rating" in shown

@@ -12,8 +12,8 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
 import coterie as ct
-from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
+from coterie.data.array_file import checksum
 
 FILES = Path(__file__).parent / "files"
 EXPECTED = json.loads((FILES / "expected.json").read_text())

@@ -25,7 +25,7 @@ from coterie.anonymize.utility.community_utility import PublicCommunities
 from coterie.anonymize.utility.measures import ScalarMeasures
 from coterie.data import Graph, Ratings
 from coterie.data.generators import planted_partition
-from coterie.models.additive import AdditiveBlockModel
+from coterie.models.additive.estimator import AdditiveBlockModel
 from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.recommend.metrics import METRIC_NAMES, Metrics
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from coterie.anonymize.attacks.attack import AttackResult, Controls, GraphAttacks
+from coterie.anonymize.attacks.averaging import AveragingResult
+from coterie.anonymize.attacks.degree_rank import DegreeAttackResult
+from coterie.anonymize.attacks.expected_hits import ExpectedHits
+from coterie.anonymize.attacks.vertex_refinement import VertexRefinementResult
 from coterie.anonymize.risk.assessment import AttackRisk, Risk
-from coterie.anonymize.risk.attack_suite import Controls, GraphAttacks
-from coterie.anonymize.risk.attacks import AttackResult, DegreeAttackResult, VertexRefinementResult
-from coterie.anonymize.risk.averaging import AveragingResult
 from coterie.anonymize.risk.disclosure import (
     CellDensities,
     CellDisclosure,
@@ -15,7 +17,6 @@ from coterie.anonymize.risk.disclosure import (
 )
 from coterie.anonymize.risk.edge_inference import EdgeInference
 from coterie.anonymize.risk.exact_degrees import PairClaim
-from coterie.anonymize.risk.expected_hits import ExpectedHits
 from coterie.anonymize.risk.left_out_edges import ControlledClaim
 
 _INTERVAL = (0.0, 1.0)
@@ -74,20 +75,22 @@ def make_risk(
 def _graph_attacks(seeded: int, everyone: int, luck: bool) -> GraphAttacks:
     refinement = VertexRefinementResult(1.0, 0, 2, _INTERVAL, 5.0)
     return GraphAttacks(
-        [_result("200 known", "200 people known", seeded, 0.6 if luck else None)],
-        [
-            _result(
-                "200 known, everybody claimed",
-                "200 people known, a guess for everyone",
-                everyone,
-                6.5 if luck else None,
-                in_first=1,
-            )
-        ],
-        [_result("", "", everyone, 6.5 if luck else None, in_first=1)],
-        refinement,
-        refinement,
-        DegreeAttackResult(2, 1, _INTERVAL),
+        {
+            "seeded": [_result("200 known", "200 people known", seeded, 0.6 if luck else None)],
+            "guess_everyone": [
+                _result(
+                    "200 known, everybody claimed",
+                    "200 people known, a guess for everyone",
+                    everyone,
+                    6.5 if luck else None,
+                    in_first=1,
+                )
+            ],
+            "with_blocks": [_result("", "", everyone, 6.5 if luck else None, in_first=1)],
+            "degree_known": refinement,
+            "neighbour_degrees_known": refinement,
+            "degree_rank": DegreeAttackResult(2, 1, _INTERVAL),
+        }
     )
 
 

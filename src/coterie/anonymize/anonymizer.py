@@ -2,63 +2,31 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from contextlib import suppress
-from copy import deepcopy
+from copy import copy
 from dataclasses import replace
-from functools import partial
-from types import TracebackType
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.random import Generator, SeedSequence, default_rng
+from numpy.random import SeedSequence
 
-from coterie.anonymize.block_settings import (
-    BlockSettings,
-    RememberedLabels,
-    first_sufficient,
-    possible_settings,
-)
-from coterie.anonymize.draw.bipartite import bipartite_classes, check_sides, find_sides
-from coterie.anonymize.draw.classes import Classes
-from coterie.anonymize.draw.clustering import (
-    cluster_for_release,
-    default_n_blocks,
-)
-from coterie.anonymize.draw.dcsbm import Steps, StubModel, release_classes
-from coterie.anonymize.draw.models import ReleaseModel, build_model, check_model
-from coterie.anonymize.kinds.model import KindModel, assess_kind
+from coterie.anonymize.draw.bipartite import check_sides, find_sides
+from coterie.anonymize.draw.dcsbm import Steps
+from coterie.anonymize.draw.models import check_model
 from coterie.anonymize.kinds.network import Network, skeleton_of
-from coterie.anonymize.kinds.node_table import published_node_tables
-from coterie.anonymize.kinds.outcome import KindOutcome
 from coterie.anonymize.kinds.weights import check_weights
-from coterie.anonymize.ledger import Ledger, LedgerEntry, check_dataset_name, fingerprint_of
-from coterie.anonymize.output.audit import AuditRecord, PublishedStatistics
-from coterie.anonymize.output.identity_map import IdentityMap
-from coterie.anonymize.output.public_summary import (
-    PublicSummary,
-    ReleaseFigures,
-    summarize,
-    summarize_for_owner,
-)
+from coterie.anonymize.ledger import Ledger, check_dataset_name
+from coterie.anonymize.output.public_summary import PublicSummary
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.policy import Policy, PolicyDecision
-from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
-from coterie.anonymize.risk.assessment import Risk, assess_risk
-from coterie.anonymize.risk.attack_suite import AttackSuite
-from coterie.anonymize.risk.left_out_edges import LeftOutEdges, leave_edges_out
+from coterie.anonymize.release_run import Input, RecordedRun, ReleaseRun, number_of_blocks
 from coterie.anonymize.suggestions import Change, Trial, search_space, suggest
-from coterie.anonymize.utility.measures import measure
-from coterie.anonymize.utility.release_utility import Utility, assess_utility
-from coterie.base.errors import CoterieError, InputError
-from coterie.base.json_values import JsonObject
-from coterie.base.progress import Callback, Progress, silent
-from coterie.base.randomness import RandomState, as_generator
-from coterie.base.version import __version__
+from coterie.base.errors import InputError
+from coterie.base.progress import Callback, silent
+from coterie.base.randomness import RandomState
 from coterie.data import Graph
 from coterie.data.node_table import NodeTable
-from coterie.engine import BackgroundTask, Engine, running_engine
+from coterie.engine import Engine, running_engine
 from coterie.models.base import Estimator
 
 OBJECTIVES = ("simple", "directed", "weighted", "bipartite")
@@ -220,232 +188,31 @@ class Anonymizer(Estimator):
         LedgerRefusal
             If the ledger of the dataset is damaged, missing after it existed, or locked.
         """
-        return self._release_from(
-            None,
-            graph,
-            attributes=attributes,
-            sides=sides,
-            labels=labels,
-            engine=engine,
-            callback=callback,
-            ledger=ledger,
-            suggest=suggest,
-        )
-
-    def _release_from(
-        self,
-        entropy: SeedSequence | None,
-        graph: Graph,
-        *,
-        attributes: NodeTable | None = None,
-        sides: np.ndarray | None = None,
-        labels: np.ndarray | None = None,
-        engine: str | Engine = "local",
-        callback: Callback = silent,
-        ledger: Ledger | None = None,
-        suggest: bool = True,
-    ) -> Release:
-        """Release with known randomness. Only tests may call this: somebody who knows the entropy
-        can draw the same graph again."""
         attributes = None if attributes is None else attributes.of_graph(graph)
         sides = self._check(graph, attributes, sides)
-        network = Network(graph, attributes)
-        graph = skeleton_of(graph)
-        run = _RecordedRun(ledger or Ledger(), self.dataset)
-        with running_engine(engine) as running, run:
-            used_up = self._too_many_releases(run.earlier)
-            impossible = used_up or self._impossible(graph)
+        given = Input(Network(graph, attributes), skeleton_of(graph), sides, labels)
+        recorded = RecordedRun(ledger or Ledger(), self.dataset)
+        with running_engine(engine) as running, recorded:
+            used_up = self._too_many_releases(recorded.earlier)
+            impossible = used_up or self._impossible(given.skeleton)
             if impossible:
-                release = self._refuse_without_drawing(graph, impossible)
+                release = self._refuse_without_drawing(given.skeleton, impossible)
             else:
-                release = self._release(
-                    entropy, graph, network, sides, labels, running, callback, run
-                )
+                run = ReleaseRun(self, given, running, callback, recorded)
+                release = run.run(self._entropy)
             if release.refused and suggest and labels is None and not used_up:
-                found = self._suggestions(graph, network, sides, running, callback)
+                found = self._suggestions(given, running, callback)
                 release = release._with_suggestions(found)
             return release
 
-    def _release(
-        self,
-        entropy: SeedSequence | None,
-        graph: Graph,
-        network: Network,
-        sides: np.ndarray | None,
-        labels: np.ndarray | None,
-        engine: Engine,
-        callback: Callback,
-        run: _RecordedRun,
-    ) -> Release:
-        """Make a release that is possible: cluster, draw, measure, attack, decide.
+    _entropy: SeedSequence | None = None
 
-        `graph` is the skeleton of the network.
-        """
-        started = time.perf_counter()
-        policy = self.policy or Policy()
-        input_hash = fingerprint_of(graph)
-
-        callback(Progress("measuring", 0, 1))
-        before = measure(graph, engine)
-        if labels is not None and len(labels) != graph.n_nodes:
-            raise InputError(f"{len(labels)} labels for {graph.n_nodes} nodes")
-        remembered = RememberedLabels()
-        settings = BlockSettings(self._number_of_blocks(graph))
-
-        def blocks(settings: BlockSettings) -> np.ndarray:
-            if labels is not None:
-                return np.asarray(labels)
-            cluster = partial(self._cluster, engine=engine, callback=callback)
-            return remembered.get(graph, settings.n_blocks, cluster)
-
-        blocks(settings)
-
-        details = {"model": self.model, "min_class_size": self.min_class_size}
-        run.open(self.draws, policy.releases, input_hash, details)
-        entropy = entropy or SeedSequence()  # nothing random before the entry in the ledger
-        secret = default_rng(entropy)
-        attack_rng, inference_rng = as_generator(self.rng).spawn(2)
-        suite = AttackSuite(graph, attack_rng)
-        leave_out = partial(
-            self._leave_out if self.infer_edges and labels is None else _nothing_left_out,
-            graph,
-            sides,
-            inference_rng,
-            policy.edge_probability,
-            remembered,
-        )
-
-        def attempt(
-            settings: BlockSettings,
-        ) -> _Attempt:
-            """Draw and measure, with these blocks."""
-            # A3 and the attacks on the controls need only the original: they run in the background.
-            with BackgroundTask(partial(leave_out, settings), engine) as left_out:
-                model = build_model(
-                    self.model,
-                    graph,
-                    blocks(settings),
-                    min_size=self.min_class_size,
-                    limit=self.max_edge_probability,
-                    rng=secret,
-                    steps=self.steps,
-                    core_share=settings.core_share,
-                    merge_cores=settings.merge_cores,
-                    sides=sides,
-                    callback=callback,
-                )
-                kind_model = KindModel.fit(
-                    network,
-                    model.classes,
-                    min_size=self.min_class_size,
-                    sensitive=tuple(self.sensitive),
-                    sensitive_distance=policy.sensitive_distance,
-                )
-                block = model.classes.block
-                with BackgroundTask(partial(suite.run_controls, block), engine) as controls:
-                    callback(Progress("drawing", 0, self.draws))
-                    drawn = engine.map(model.draw, secret.spawn(self.draws))
-                    networks = [kind_model.draw(g, secret) for g in drawn]
-                    releases = [assign_new_ids(g, secret, sides) for g in drawn]
-                    utility = assess_utility(graph, before, block, releases, engine, callback)
-                    callback(Progress("attacking", 0))
-                    risk = assess_risk(
-                        model,
-                        releases,
-                        suite,
-                        engine,
-                        edge_probability=policy.edge_probability,
-                        controls=controls.result(),
-                        left_out=left_out.result(),
-                        callback=callback,
-                    )
-                    identities = [identity for _, identity in releases]
-                    networks = [
-                        drawn_network.renumbered(identity)
-                        for drawn_network, identity in zip(networks, identities, strict=True)
-                    ]
-                    kind = assess_kind(
-                        network,
-                        sides,
-                        kind_model,
-                        model.classes,
-                        list(zip(networks, identities, strict=True)),
-                        attack_rng,
-                        min_size=self.min_class_size,
-                    )
-            return _Attempt(model, releases, networks, utility, risk, kind)
-
-        made = attempt(settings)
-        allowed = policy.known_degrees_share
-        if (
-            self.model == "dcsbm"
-            and sides is None
-            and made.risk.disclosed_edges.known_degrees.disclosed > allowed
-        ):
-            callback(Progress("searching blocks that disclose less", 0))
-            found = first_sufficient(
-                graph,
-                possible_settings(
-                    settings.n_blocks,
-                    allowed,
-                    fewer=self.n_blocks is None and labels is None,
-                ),
-                allowed,
-                policy.edge_probability,
-                lambda tried: self._classes(graph, sides, blocks(tried), tried),
-                lambda tried: leave_out(tried, engine, callback),
-            )
-            if found is not None:
-                made = attempt(found)
-        model, releases, utility, risk = made.model, made.releases, made.utility, made.risk
-        classes = model.classes
-        decision = policy.check(risk, run.earlier + self.draws, made.kind)
-        run.decided(refused=decision.refused)
-        figures = ReleaseFigures(
-            original=graph,
-            published=releases[0].graph,
-            model=self.model,
-            blocks=classes.n_blocks,
-            draws=self.draws,
-            utility=utility,
-            risk=risk,
-            decision=decision,
-            objective=self.objective,
-            kind=made.kind,
-        )
-        record = AuditRecord(
-            model=self.model,
-            blocks=classes.n_blocks,
-            draws=self.draws,
-            version=__version__,
-            input_sha256=input_hash,
-            dataset=self.dataset,
-            earlier_releases=run.earlier,
-            parameters={**self.get_params(), "policy": policy, "steps": self.steps or Steps()},
-            entropy=str(entropy.entropy),
-            classes=classes.n_classes,
-            published_statistics=_published_statistics(model),
-            utility=utility,
-            risk=risk,
-            decision=decision,
-            seconds=time.perf_counter() - started,
-            kind=made.kind,
-        )
-        return Release(
-            [published.graph for published in made.networks],
-            utility,
-            risk,
-            decision,
-            [],
-            summarize(figures, self.min_class_size),
-            record,
-            [IdentityMap(graph.ids, identity) for _, identity in releases],
-            run.ledger,
-            run.entry,
-            summarize_for_owner(figures),
-            made.kind,
-            published_node_tables(made.networks, releases, sides),
-        )
+    def _release_from(self, entropy: SeedSequence, graph: Graph, **options: Any) -> Release:
+        """Release with known randomness. Only tests may call this: somebody who knows the entropy
+        can draw the same graph again."""
+        known = copy(self)
+        known._entropy = entropy
+        return known.release(graph, **options)
 
     def _check(
         self, graph: Graph, attributes: NodeTable | None, sides: np.ndarray | None
@@ -518,7 +285,7 @@ class Anonymizer(Estimator):
 
     def _impossible(self, graph: Graph) -> list[str]:
         """Return why no release of this graph is possible with these parameters."""
-        n, least, k = graph.n_nodes, self.min_class_size, self._number_of_blocks(graph)
+        n, least, k = graph.n_nodes, self.min_class_size, number_of_blocks(self, graph)
         if not graph.n_edges:
             return ["the graph has no edge, so there is nothing to release"]
         if n < 2 * least:
@@ -555,14 +322,7 @@ class Anonymizer(Estimator):
         decision = PolicyDecision(reasons=reasons, weaker=(self.policy or Policy()).weaker())
         return Release([], None, None, decision, [], summary)
 
-    def _suggestions(
-        self,
-        graph: Graph,
-        network: Network,
-        sides: np.ndarray | None,
-        engine: Engine,
-        callback: Callback,
-    ) -> list[str]:
+    def _suggestions(self, given: Input, engine: Engine, callback: Callback) -> list[str]:
         """Look for the parameters that would pass and keep most of the original."""
 
         def attempt(change: Change) -> Trial:
@@ -574,85 +334,22 @@ class Anonymizer(Estimator):
             }
             trial = type(self)(**parameters)
             made = trial.release(
-                network.graph,
-                attributes=network.attributes,
-                sides=sides,
+                given.network.graph,
+                attributes=given.network.attributes,
+                sides=given.sides,
                 engine=engine,
                 suggest=False,
             )
             return Trial.of(refused=made.refused, utility=made.utility)
 
         space = search_space(
-            graph,
+            given.skeleton,
             self.policy or Policy(),
-            n_blocks=self._number_of_blocks(graph),
+            n_blocks=number_of_blocks(self, given.skeleton),
             min_class_size=self.min_class_size,
             max_edge_probability=self.max_edge_probability,
         )
         return suggest(space, attempt, callback)
-
-    def _number_of_blocks(self, graph: Graph) -> int:
-        if self.n_blocks is not None:
-            return self.n_blocks
-        return default_n_blocks(graph, self.min_class_size)
-
-    def _cluster(
-        self, graph: Graph, n_blocks: int, engine: Engine, callback: Callback
-    ) -> np.ndarray:
-        return cluster_for_release(
-            graph,
-            n_blocks,
-            degree_corrected=self.model == "dcsbm",
-            min_block_size=self.min_class_size,
-            rng=self.rng,
-            engine=engine,
-            callback=callback,
-        )
-
-    def _classes(
-        self,
-        graph: Graph,
-        sides: np.ndarray | None,
-        labels: np.ndarray,
-        settings: BlockSettings,
-    ) -> Classes:
-        """Return the classes of a release with these blocks."""
-        if sides is not None:
-            return bipartite_classes(
-                graph, labels, sides, self.min_class_size, self.max_edge_probability
-            )
-        if self.model != "dcsbm":
-            return Classes(labels, labels)
-        return release_classes(
-            graph,
-            labels,
-            self.min_class_size,
-            self.max_edge_probability,
-            cut=(self.steps or Steps()).cut_blocks,
-            core_share=settings.core_share,
-            merge_cores=settings.merge_cores,
-        )
-
-    def _leave_out(
-        self,
-        graph: Graph,
-        sides: np.ndarray | None,
-        rng: Generator,
-        certainty: float,
-        remembered: RememberedLabels,
-        settings: BlockSettings,
-        engine: Engine,
-        callback: Callback,
-    ) -> LeftOutEdges | None:
-        """Cluster the graph again without some of its edges: the control of A2 and A3."""
-
-        def classes(rest: Graph) -> Classes:
-            cluster = partial(self._cluster, engine=engine, callback=callback)
-            labels = remembered.get(rest, settings.n_blocks, cluster)
-            return self._classes(rest, sides, labels, settings)
-
-        # A copy, so that each call leaves the same edges out.
-        return leave_edges_out(graph, classes, deepcopy(rng), certainty=certainty)
 
 
 def require_name(dataset: str | None, policy: Policy | None) -> None:
@@ -665,80 +362,3 @@ def require_name(dataset: str | None, policy: Policy | None) -> None:
             "has no name",
             remedy="set `dataset` to a name, the same each time",
         )
-
-
-class _Attempt(NamedTuple):
-    """Graphs drawn with some blocks, and what was measured of them."""
-
-    model: ReleaseModel
-    releases: list[PublishedGraph]  # skeletons
-    networks: list[Network]
-    utility: Utility
-    risk: Risk
-    kind: KindOutcome | None
-
-
-class _RecordedRun:
-    """The entry of a release in the ledger; none if the dataset has no name.
-
-    If the block fails after the entry was opened, the entry is recorded as failed.
-    """
-
-    def __init__(self, ledger: Ledger, dataset: str | None) -> None:
-        self.ledger = ledger
-        self.dataset = dataset
-        self.entry: LedgerEntry | None = None
-        self.earlier = 0 if dataset is None else ledger.releases(dataset)
-
-    def __enter__(self) -> None:
-        pass
-
-    def open(self, graphs: int, limit: int, fingerprint: str, details: JsonObject) -> None:
-        """Record the release before it is drawn."""
-        if self.dataset is not None:
-            self.entry = self.ledger.begin(
-                self.dataset,
-                kind="release",
-                graphs=graphs,
-                max_releases=limit,
-                fingerprint=fingerprint,
-                details=details,
-            )
-            self.earlier = self.ledger.releases(self.dataset) - graphs
-
-    def decided(self, *, refused: bool) -> None:
-        """Record that the policy refused: the release is never written, so it does not count."""
-        if self.entry is not None and refused:
-            self.ledger.finish(self.entry, "refused")
-            self.entry = None
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is not None and self.entry is not None:
-            with suppress(CoterieError):  # the first error matters; the entry counts anyway
-                self.ledger.finish(self.entry, "failed")
-
-
-def _nothing_left_out(
-    graph: Graph,
-    sides: np.ndarray | None,
-    rng: Generator,
-    certainty: float,
-    remembered: RememberedLabels,
-    settings: BlockSettings,
-    engine: Engine,
-    callback: Callback,
-) -> LeftOutEdges | None:
-    """Skip A3 and the control of A2."""
-    return None
-
-
-def _published_statistics(model: ReleaseModel) -> PublishedStatistics | None:
-    """Return what a dcsbm release publishes in addition to degrees and edges between blocks."""
-    if not isinstance(model, StubModel):
-        return None
-    return PublishedStatistics(model.targets)

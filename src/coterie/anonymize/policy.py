@@ -6,12 +6,14 @@ import tomllib
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from coterie.anonymize.attacks.attack import AttackComparison
+from coterie.anonymize.figures import Private
+from coterie.anonymize.intervals import highest_likely_count
 from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack, SensitiveRisk
-from coterie.anonymize.risk.assessment import AttackComparison, Risk
-from coterie.anonymize.risk.disclosure import DegreeDisclosure
-from coterie.anonymize.risk.intervals import highest_likely_count
+from coterie.anonymize.risk.assessment import Risk
+from coterie.anonymize.risk.disclosure import CellDisclosure, DegreeDisclosure
 from coterie.base.errors import InputError
 
 
@@ -28,6 +30,13 @@ class Limit:
     percent: bool = False  # value and limit are shares
     label: str = ""  # for tables and reports
     note: str = ""  # further figures, for information
+
+    @classmethod
+    def compare(cls, name: str, figures: tuple[float, float], reason: str, **more: Any) -> Limit:
+        """Compare a figure with its limit, given as a pair."""
+        value, limit = figures
+        holds = value >= limit if more.get("at_least") else value <= limit
+        return cls(name, value, limit, holds, reason, **more)
 
 
 class WeakerLimit(NamedTuple):
@@ -49,8 +58,8 @@ class WeakerLimit(NamedTuple):
         return f"{self.label}: {self.value:g}{off} (default {self.default:g})"
 
 
-@dataclass(frozen=True)
-class PolicyDecision:
+@dataclass(frozen=True, repr=False)
+class PolicyDecision(Private):
     """Whether a release may be published, and why not.
 
     Attributes
@@ -88,6 +97,11 @@ def describe_weaker(weaker: list[WeakerLimit]) -> str:
         return ""
     limits = "; ".join(limit.text() for limit in weaker)
     return f"The policy is weaker than the default. {limits[0].upper()}{limits[1:]}."
+
+
+def _limit(default: float, label: str, *, off: float = 1, at_least: bool = False) -> Any:
+    """Declare a limit that can be weaker than its default: with `off` it is no limit at all."""
+    return field(default=default, metadata={"label": label, "off": off, "at_least": at_least})
 
 
 @dataclass(frozen=True)
@@ -137,15 +151,25 @@ class Policy:
     25
     """
 
-    min_class_size: int = 10
-    edge_probability: float = 0.9
-    edge_share: float = 0.0
-    known_degrees_share: float = 0.02
-    edge_inference: float = 1.0
-    attack_margin: float = 0.01
-    releases: int = 0
-    sensitive_values: int = 2
-    sensitive_distance: float = 0.4
+    min_class_size: int = _limit(10, "people in the smallest class", at_least=True)
+    edge_probability: float = _limit(
+        0.9, "probability from which an edge counts as disclosed", off=float("inf")
+    )
+    edge_share: float = _limit(0.0, "share of the edges that may be disclosed by their cells")
+    known_degrees_share: float = _limit(
+        0.02, "share of the edges that may be named if all degrees are known"
+    )
+    edge_inference: float = 1.0  # the default sets no limit, so none is weaker
+    attack_margin: float = _limit(
+        0.01, "people found beyond luck, as a share of those in an unprotected copy"
+    )
+    releases: int = 0  # the same
+    sensitive_values: int = _limit(
+        2, "different values of sensitive columns in every class", at_least=True
+    )
+    sensitive_distance: float = _limit(
+        0.4, "distance of sensitive values in a class from everybody's"
+    )
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> Policy:
@@ -248,8 +272,7 @@ class Policy:
         """
         limits = [
             self._class_limit(risk.class_size.smallest),
-            self._edge_limit(risk.disclosed_edges.above_limit),
-            self._density_limit(risk.disclosed_edges.densities.above_limit),
+            *self._cell_limits(risk.disclosed_edges),
             self._known_degrees_limit(risk.disclosed_edges.known_degrees),
         ]
         inference = None if risk.edge_inference is None else risk.edge_inference.risk
@@ -260,9 +283,7 @@ class Policy:
             for sensitive in kind.sensitive:
                 limits += self._sensitive_limits(sensitive)
             limits += [self._network_attack_limit(attack) for attack in kind.attacks]
-        last = self._release_limit(releases)
-        if last is not None:
-            limits.append(last)
+        limits += self._release_limits(releases)
         reasons = [limit.reason for limit in limits if not limit.holds]
         return PolicyDecision(limits, reasons, self.weaker())
 
@@ -280,14 +301,15 @@ class Policy:
         >>> [limit.name for limit in ct.Policy(min_class_size=5).weaker()]
         ['min_class_size']
         """
-        default = Policy()
         found = []
-        for name, (label, no_limit) in _LIMITS.items():
-            value, usual = getattr(self, name), getattr(default, name)
-            less_is_weaker = name in ("min_class_size", "sensitive_values")
-            off = value <= no_limit if less_is_weaker else value >= no_limit
-            if value < usual if less_is_weaker else value > usual:
-                found.append(WeakerLimit(name, label, value, usual, off))
+        for limit in fields(self):
+            if limit.metadata:
+                value, usual = getattr(self, limit.name), getattr(Policy, limit.name)
+                sign = -1 if limit.metadata["at_least"] else 1
+                if sign * value > sign * usual:
+                    off = sign * value >= sign * limit.metadata["off"]
+                    label = limit.metadata["label"]
+                    found.append(WeakerLimit(limit.name, label, value, usual, off))
         return found
 
     def check_releases(self, releases: int) -> PolicyDecision:
@@ -303,56 +325,56 @@ class Policy:
         PolicyDecision
             Refused if the number exceeds the limit of the policy.
         """
-        limit = self._release_limit(releases)
-        reasons = [] if limit is None or limit.holds else [limit.reason]
+        reasons = [x.reason for x in self._release_limits(releases) if not x.holds]
         return PolicyDecision([], reasons, self.weaker())
 
     def _class_limit(self, smallest: int) -> Limit:
-        return Limit(
+        least = self.min_class_size
+        return Limit.compare(
             "smallest class",
-            smallest,
-            self.min_class_size,
-            smallest >= self.min_class_size,
-            f"A1: the smallest class has {smallest} people, the policy requires "
-            f"{self.min_class_size}",
+            (smallest, least),
+            f"A1: the smallest class has {smallest} people, the policy requires {least}",
             at_least=True,
             label="people in the smallest class",
         )
 
-    def _edge_limit(self, share: float) -> Limit:
+    def _cell_limits(self, found: CellDisclosure) -> list[Limit]:
+        """Limit the edges in dense cells, by the model's probability and by the true density."""
         certainty = f"{100 * self.edge_probability:g} %"
-        return Limit(
-            f"edges in cells with p ≥ {self.edge_probability:g}",
-            share,
-            self.edge_share,
-            share <= self.edge_share,
-            f"A2: {100 * share:.3g} % of the original edges connect two classes whose members are "
-            f"connected with a probability of {certainty} or more (the policy allows "
-            f"{100 * self.edge_share:.3g} %)",
-            percent=True,
-            label=f"edges disclosed with a probability of {certainty} or more",
+        kinds = (
+            (
+                "p",
+                found.above_limit,
+                "connect two classes whose members are connected with a probability of "
+                f"{certainty} or more",
+                f"edges disclosed with a probability of {certainty} or more",
+            ),
+            (
+                "density",
+                found.densities.above_limit,
+                f"are in cells (pairs of classes) of which {certainty} of the pairs or more are "
+                "connected in the original",
+                f"edges in cells of true density {certainty} or more",
+            ),
         )
-
-    def _density_limit(self, share: float) -> Limit:
-        certainty = f"{100 * self.edge_probability:g} %"
-        return Limit(
-            f"edges in cells with density ≥ {self.edge_probability:g}",
-            share,
-            self.edge_share,
-            share <= self.edge_share,
-            f"A2: {100 * share:.3g} % of the original edges are in cells (pairs of classes) of "
-            f"which {certainty} of the pairs or more are connected in the original (the policy "
-            f"allows {100 * self.edge_share:.3g} %)",
-            percent=True,
-            label=f"edges in cells of true density {certainty} or more",
-        )
+        return [
+            Limit.compare(
+                f"edges in cells with {name} ≥ {self.edge_probability:g}",
+                (share, self.edge_share),
+                f"A2: {100 * share:.3g} % of the original edges {where} "
+                f"{_allowed(self.edge_share)}",
+                percent=True,
+                label=label,
+            )
+            for name, share, where, label in kinds
+        ]
 
     def _known_degrees_limit(self, known: DegreeDisclosure) -> Limit:
         """Limit what is named because it is in the data; without a control, all that is named."""
         certainty = f"{100 * self.edge_probability:g} %"
         share, control = known.disclosed, known.control
         who = "somebody who knows everyone's block and exact number of neighbours"
-        allowed = f"(the policy allows {100 * self.known_degrees_share:.3g} %)"
+        allowed = _allowed(self.known_degrees_share)
         if control is None:
             reason = (
                 f"A2: {who} can name {100 * share:.3g} % of the original edges with {certainty} "
@@ -371,11 +393,9 @@ class Policy:
                 f"in the data {allowed}"
             )
             label = "edges named because they are in the data, all degrees known"
-        return Limit(
+        return Limit.compare(
             f"edges named with {certainty} certainty, degrees known",
-            share,
-            self.known_degrees_share,
-            share <= self.known_degrees_share,
+            (share, self.known_degrees_share),
             reason,
             percent=True,
             label=label,
@@ -383,95 +403,87 @@ class Policy:
         )
 
     def _inference_limit(self, inference: float) -> Limit:
-        return Limit(
+        return Limit.compare(
             "edge inference",
-            inference,
-            self.edge_inference,
-            inference <= self.edge_inference,
+            (inference, self.edge_inference),
             f"A3: the advantage in recognising edges that the model was fitted to is "
-            f"{100 * inference:.3g} % (the policy allows {100 * self.edge_inference:.3g} %)",
+            f"{100 * inference:.3g} % {_allowed(self.edge_inference)}",
             percent=True,
             label="edge inference",
         )
 
     def _attack_limit(self, attack: AttackComparison) -> Limit:
+        return self._people_limit(
+            attack,
+            attack.found,
+            attack.result.name,
+            f"the attack “{attack.label}” guesses {attack.found} "
+            f"{'person' if attack.found == 1 else 'people'}",
+            f": {attack.label}",
+            "it",
+        )
+
+    def _network_attack_limit(self, attack: NetworkAttack) -> Limit:
+        who = f"somebody who {attack.label}"
+        does = f"{who} guesses {attack.correct} people"
+        return self._people_limit(
+            attack, attack.correct, attack.label, does, f" by {who}", "this attack"
+        )
+
+    def _people_limit(
+        self,
+        attack: AttackComparison | NetworkAttack,
+        found: int,
+        name: str,
+        does: str,
+        by: str,
+        it: str,
+    ) -> Limit:
         """Allow as many hits as luck plus the margin gives in 99 of 100 releases."""
-        result, expected = attack.result, attack.expected
+        expected = attack.expected or 0.0
         allowed = highest_likely_count(expected + self.attack_margin * attack.naive)
-        return Limit(
-            f"people found, {result.name}",
-            result.correct,
-            allowed,
-            result.correct <= allowed,
-            f"A4: the attack “{result.label}” guesses {result.correct} "
-            f"{'person' if result.correct == 1 else 'people'} right; luck explains "
-            f"{expected:.1f} and the policy allows {allowed} (in a copy with only the names "
-            f"removed it identifies {attack.naive})",
-            label=f"people guessed right: {result.label}",
+        return Limit.compare(
+            f"people found, {name}",
+            (found, allowed),
+            f"A4: {does} right; luck explains {expected:.1f} and the policy allows {allowed} (in "
+            f"a copy with only the names removed {it} identifies {attack.naive})",
+            label=f"people guessed right{by}",
         )
 
     def _sensitive_limits(self, found: SensitiveRisk) -> list[Limit]:
-        name = found.column
+        name, least, distance = found.column, found.least_values, found.largest_distance
         return [
-            Limit(
+            Limit.compare(
                 f"values of {name} in a class",
-                found.least_values,
-                self.sensitive_values,
-                found.least_values >= self.sensitive_values,
-                f"a class has {found.least_values} different "
-                f"{'value' if found.least_values == 1 else 'values'} of the sensitive column "
-                f"{name}, the policy requires {self.sensitive_values}",
+                (least, self.sensitive_values),
+                f"a class has {least} different {'value' if least == 1 else 'values'} of the "
+                f"sensitive column {name}, the policy requires {self.sensitive_values}",
                 at_least=True,
                 label=f"different values of {name} in every class",
             ),
-            Limit(
+            Limit.compare(
                 f"distance of {name} in a class",
-                found.largest_distance,
-                self.sensitive_distance,
-                found.largest_distance <= self.sensitive_distance,
+                (distance, self.sensitive_distance),
                 f"the values of the sensitive column {name} in a class differ from those of "
-                f"everybody by {100 * found.largest_distance:.3g} % (the policy allows "
-                f"{100 * self.sensitive_distance:.3g} %)",
+                f"everybody by {100 * distance:.3g} % {_allowed(self.sensitive_distance)}",
                 percent=True,
                 label=f"distance of the values of {name} in a class from everybody's",
             ),
         ]
 
-    def _network_attack_limit(self, attack: NetworkAttack) -> Limit:
-        allowed = highest_likely_count(attack.expected + self.attack_margin * attack.naive)
-        return Limit(
-            f"people found, {attack.label}",
-            attack.correct,
-            allowed,
-            attack.correct <= allowed,
-            f"A4: somebody who {attack.label} guesses {attack.correct} people right; luck explains "
-            f"{attack.expected:.1f} and the policy allows {allowed} (in a copy with only the names "
-            f"removed this attack identifies {attack.naive})",
-            label=f"people guessed right by somebody who {attack.label}",
-        )
-
-    def _release_limit(self, releases: int) -> Limit | None:
+    def _release_limits(self, releases: int) -> list[Limit]:
+        """Return the limit of the number of releases, if there is one."""
         if not self.releases:
-            return None
-        return Limit(
+            return []
+        number = Limit.compare(
             "releases of this original",
-            releases,
-            self.releases,
-            releases <= self.releases,
+            (releases, self.releases),
             f"this would be release number {releases} of this original, the policy allows "
             f"{self.releases}",
             label="graphs published from this original",
         )
+        return [number]
 
 
-# The limits that can be weaker than the default: what they are called, and from which value on
-# they can no longer be exceeded. The defaults of `edge_inference` and `releases` set no limit.
-_LIMITS: dict[str, tuple[str, float]] = {
-    "min_class_size": ("people in the smallest class", 1),
-    "edge_probability": ("probability from which an edge counts as disclosed", float("inf")),
-    "edge_share": ("share of the edges that may be disclosed by their cells", 1),
-    "known_degrees_share": ("share of the edges that may be named if all degrees are known", 1),
-    "attack_margin": ("people found beyond luck, as a share of those in an unprotected copy", 1),
-    "sensitive_values": ("different values of sensitive columns in every class", 1),
-    "sensitive_distance": ("distance of sensitive values in a class from everybody's", 1),
-}
+def _allowed(share: float) -> str:
+    return f"(the policy allows {100 * share:.3g} %)"

@@ -3,46 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from coterie.base.json_values import JsonObject, json_value
-from coterie.cli.input_options import FormatOption, SeparatorOption
 from coterie.cli.network_input import attack_kinds, load_both
-from coterie.cli.release_options import (
-    WHO_IS_WHO,
-    ObjectiveOption,
-    OriginalAttributesOption,
-    PublishedAttributesOption,
-    ReleaseObjective,
-)
+from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from coterie.anonymize.risk.attack_suite import AttackSuiteResult
+    from coterie.anonymize.attacks.suite import AttackSuiteResult
 
 
-@command
+@command(reads=ANYTHING)
 def run(
     session: Session,
-    original: Annotated[
-        str, typer.Argument(metavar="ORIGINAL", help="The original graph, which attackers know.")
-    ],
-    published: Annotated[
-        str, typer.Argument(metavar="PUBLISHED", help="The published graph to attack.")
-    ],
-    truth: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help=WHO_IS_WHO),
-    ],
-    objective: ObjectiveOption = ReleaseObjective.simple,
-    attributes: OriginalAttributesOption = None,
-    published_attributes: PublishedAttributesOption = None,
-    format: FormatOption = None,
-    separator: SeparatorOption = None,
+    original: str,
+    published: str,
+    truth: Path,
+    objective: str = "simple",
+    attributes: Path | None = None,
+    published_attributes: Path | None = None,
 ) -> JsonObject:
     """Try to identify people in a published graph.
 
@@ -51,19 +33,17 @@ def run(
 
     Example: coterie attack friends.csv release/graph.csv --truth who.csv
     """
+    from coterie.anonymize.attacks.suite import attack
     from coterie.anonymize.kinds.network import skeleton_of
     from coterie.anonymize.output.identity_map import read_identity_map
     from coterie.anonymize.output.json_form import attack_json
     from coterie.anonymize.published_graph import PublishedGraph
-    from coterie.anonymize.risk.attack_suite import attack
 
     networks = load_both(
         session,
         (original, attributes),
         (published, published_attributes),
-        objective.value,
-        format=format,
-        separator=separator,
+        objective,
     )
     known, other = (skeleton_of(network.graph) for network in networks)
     target = PublishedGraph(other, read_identity_map(truth, known, other))
@@ -106,21 +86,11 @@ def _table(found: AttackSuiteResult) -> Table:
         "in a copy without names",
         "10 % of edges deleted",
     )
-    graphs = (found.target, *found.controls)
-    rows = [
-        *zip(*(g.seeded for g in graphs), strict=True),
-        *zip(*(g.guess_everyone for g in graphs), strict=True),
-    ]
-    for target, naive, deleted in rows:
-        luck = "–" if target.same_degree is None else f"{target.same_degree:,.1f}"
-        precision = f"{100 * target.precision:.3g} %"
-        people = (f"{result.correct:,}" for result in (naive, deleted))
-        table.add_row(target.label, f"{target.correct:,}", luck, precision, *people)
-    for label, counts in (
-        ("exact degree known", [g.degree_known.unique for g in graphs]),
-        ("degrees of all neighbours known", [g.neighbour_degrees_known.unique for g in graphs]),
-        ("rank by degree", [g.degree_rank.correct for g in graphs]),
-    ):
-        published, *controls = (f"{count:,}" for count in counts)
-        table.add_row(label, published, "–", "–", *controls)
+    for row in found.comparisons():
+        luck = precision = "–"
+        if row.expected is not None:
+            luck = f"{row.result.same_degree:,.1f}"
+            precision = f"{100 * row.result.precision:.3g} %"
+        people = (f"{count:,}" for count in (row.naive, row.deleted_10))
+        table.add_row(row.label, f"{row.found:,}", luck, precision, *people)
     return table

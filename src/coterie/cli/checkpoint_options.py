@@ -3,30 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypedDict
-
-import typer
+from typing import TypedDict
 
 from coterie.base.errors import InputError
-
-CheckpointOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--checkpoint",
-        metavar="FILE",
-        help="Save the state of the fit to this file: every ten iterations; cluster --search best "
-        "and --blocks auto or nested after every step, for at most 3 % of the time.",
-    ),
-]
-ResumeOption = Annotated[
-    bool,
-    typer.Option(
-        "--resume",
-        help="Continue an interrupted fit from the --checkpoint file; without such a file, start a "
-        "new fit. A single run that has ended goes on if --iterations is larger or --tol smaller "
-        "now.",
-    ),
-]
 
 
 class CheckpointArguments(TypedDict, total=False):

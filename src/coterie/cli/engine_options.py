@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from coterie.base.errors import InputError
 from coterie.cli.session import Session
@@ -17,37 +14,13 @@ if TYPE_CHECKING:
     from coterie.engine import Engine
 
 
-class EngineName(StrEnum):
-    """Threads of this process, or a Dask cluster."""
-
-    local = "local"
-    dask = "dask"
-
-
-EngineOption = Annotated[
-    EngineName,
-    typer.Option(
-        "--engine", help="Where the work runs: on the threads of this process, or on Dask workers."
-    ),
-]
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Address of a running Dask scheduler (default: start a Dask cluster on this "
-        "machine). Example: --engine dask --scheduler tcp://10.0.0.5:8786",
-    ),
-]
-
-
 @contextmanager
-def engine_of(session: Session, name: EngineName, scheduler: str | None) -> Iterator[Engine]:
+def engine_of(session: Session, name: str, scheduler: str | None) -> Iterator[Engine]:
     """Yield the engine and close it at the end of the block."""
-    if scheduler is not None and name is not EngineName.dask:
+    if scheduler is not None and name != "dask":
         raise InputError("--scheduler requires Dask", remedy="add --engine dask")
     engine: Engine
-    if name is EngineName.local:
+    if name == "local":
         engine = session.engine()
     else:
         from coterie.engine.dask import DaskEngine

@@ -23,7 +23,7 @@ from safetensors.numpy import load, save
 from coterie.base.array_checks import ArrayError, check_array, file_errors
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.data.writers import atomic_write
+from coterie.data.atomic_files import atomic_write
 
 FORMAT = 1
 MANIFEST = "manifest.json"

@@ -48,6 +48,11 @@ def node_names(data: Any) -> list[Any]:
     return list(as_graph(data).ids.tolist())
 
 
+def is_sparse(data: Any) -> bool:
+    """Return whether data are a sparse matrix of scipy."""
+    return _package(data) == "scipy"
+
+
 def networkx_copy(data: Any) -> Any:
     """Return a graph as a networkx graph: a copy of one, with its attributes, or a new one."""
     if _package(data) == "networkx":

@@ -140,6 +140,42 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate the model that `make` returns, in folds or on one split of the ratings.
 
+    Parameters
+    ----------
+    make : callable
+        Function without arguments that returns an unfitted model.
+    ratings : Ratings
+        The ratings.
+    folds : int, default=5
+        Number of folds, if `split` is "folds".
+    split : {"folds", "random", "time", "last-n", "cold-users", "cold-items"}, default="folds"
+        Which ratings are tested: every one in one of the folds, or those of one split.
+    test_share : float, default=0.2
+        Share of the ratings, users or items that one split tests.
+    test_last : int, default=1
+        Number of latest ratings per user that "last-n" tests.
+    seed : int, default=0
+        Seed of the split.
+    top : int or sequence of int, default=10
+        Length of the rankings, or several lengths.
+    order : {"both", "interaction", "rating"}, default="both"
+        Order of the rankings, as in `Recommender.recommend`.
+    likes : bool, optional
+        Whether the table holds likes, as in `Recommender`.
+    user_features, item_features : NodeTable, optional
+        Features of users and items, for models that use them.
+    engine : {"local"} or Engine, default="local"
+        Where the work runs.
+    callback : callable, optional
+        Called with a `Progress` before each fold.
+
+    Returns
+    -------
+    Evaluation
+        The metrics of each fold, their means and standard deviations.
+
+    Examples
+    --------
     >>> from coterie.models.soft.mmsbm import MMSBM
     >>> rng = np.random.default_rng(0)
     >>> table = Ratings.from_arrays(rng.integers(0, 9, 60), rng.integers(0, 9, 60), [1, 2, 3] * 20)

@@ -1,4 +1,4 @@
-"""Quality of predictions: errors of ratings and quality of rankings."""
+"""Quality of predictions and rankings, and how much two clusterings agree (`coterie.metrics`)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
+
+from coterie.models.agreement import adjusted_mutual_information as adjusted_mutual_information
+from coterie.models.agreement import adjusted_rand as adjusted_rand
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,12 @@ from coterie.data.ids import IdLookup
 from coterie.engine import Engine
 from coterie.models.base import Estimator
 from coterie.models.rating_model import RatingModel, RatingPredictor
-from coterie.recommend.explanation import Explanation, explain
+from coterie.recommend.explanation import (
+    Explanation,
+    RankingExplanation,
+    explain,
+    explain_ranking,
+)
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.fold_in import newcomers_alone, with_ratings
 from coterie.recommend.interactions import (
@@ -29,7 +34,6 @@ from coterie.recommend.interactions import (
     pairs_of_users,
     with_interactions,
 )
-from coterie.recommend.own_items import RankingExplanation, explain_ranking
 from coterie.recommend.ranking import RankedItems, ranked_blocks, top_items
 from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.registry import MODELS, make_model

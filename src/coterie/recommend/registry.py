@@ -65,6 +65,13 @@ MODELS = (
         "hard",
         settings={"n_blocks": (15, 15), "objective": "ratings", "search": "paper"},
     ),
+    RatingModelEntry(
+        "block-model",
+        "coterie.models.hard.block_model:BlockModel",
+        "coterie.models.hard.predictor:HardPredictor",
+        "hard",
+        settings={"model": "ratings"},
+    ),
 )
 
 

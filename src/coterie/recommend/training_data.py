@@ -17,7 +17,6 @@ import numpy as np
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.data import Ratings
 from coterie.data.negatives import distinct_negative_pairs
-from coterie.data.node_table import NodeTable
 from coterie.models.base import Estimator
 from coterie.models.declaration import Ability
 
@@ -81,12 +80,17 @@ def without_empty_features(model: Estimator, options: dict[str, Any]) -> dict[st
 def with_described_nodes(ratings: Ratings, options: dict[str, Any]) -> Ratings:
     """Return the ratings with the users and items of the feature tables added to the ids.
 
+    >>> from coterie.data.node_table import NodeTable
     >>> films = NodeTable.from_columns(["x", "new"], {"year": [1994, 2001]})
     >>> rated = Ratings.from_arrays(["ann"], ["x"], [4])
     >>> with_described_nodes(rated, {"item_features": films}).item_ids.tolist()
     ['x', 'new']
     """
     users, items = (options.get(name) for name in FEATURE_OPTIONS)
+    if users is None and items is None:
+        return ratings
+    from coterie.data.node_table import NodeTable  # reads tables, which predictions do not need
+
     if isinstance(users, NodeTable):
         _require_common(ratings.user_ids, users.ids, "user")
         ratings = replace(ratings, user_ids=_with_ids(ratings.user_ids, users.ids))

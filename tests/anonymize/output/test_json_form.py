@@ -12,12 +12,12 @@ from numpy.random import SeedSequence, default_rng
 from tests.support.release_results import make_risk
 
 from coterie.anonymize.anonymizer import Anonymizer
+from coterie.anonymize.attacks.suite import attack
 from coterie.anonymize.draw.dcsbm import Steps
 from coterie.anonymize.output.json_form import attack_json, release_json, result_json
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.policy import Policy, PolicyDecision
 from coterie.anonymize.published_graph import assign_new_ids
-from coterie.anonymize.risk.attack_suite import attack
 from coterie.base.json_values import as_json
 from coterie.data import Graph
 

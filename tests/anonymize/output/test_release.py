@@ -189,8 +189,10 @@ def test_a_release_prints_one_line_and_nothing_of_the_original(release: Release)
         release.risk.attacks,
         release.record,
         release.owner_summary,
+        release.decision,
     ):
         assert len(repr(part)) < 100 and not re.search(r"\d", repr(part))
+    assert all(len(repr(each)) < 100 for each in release.identity_maps)
 
 
 def test_a_notebook_shows_the_public_summary_only(release: Release) -> None:

@@ -19,7 +19,7 @@ from coterie.anonymize.ledger import Ledger, LedgerRefusal
 from coterie.anonymize.private import noise
 from coterie.anonymize.private import sketch as sketch_module
 from coterie.anonymize.private.budget import parse_epsilon
-from coterie.base.checksums import checksum
+from coterie.data.array_file import checksum
 
 GRAPH = ct.Graph.from_edges([0, 0, 1, 3, 4, 5], [1, 2, 2, 4, 5, 3], n_nodes=8)
 

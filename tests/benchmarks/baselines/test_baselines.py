@@ -89,9 +89,9 @@ def test_benchmark_has_one_row_per_technique(people: Graph) -> None:
     }
     naive, release = by_name["naive copy"], by_name["coterie dcsbm"]
     assert naive.risk is not None and release.risk is not None
-    assert naive.risk.seeded[-1].seeds == 50
-    assert naive.risk.seeded[-1].correct > 300 and naive.risk.true_edges == 1.0
-    assert release.risk.seeded[-1].correct < 10 and release.risk.true_edges < 0.3
+    assert naive.risk.attacks.seeded[-1].seeds == 50
+    assert naive.risk.found["50 people known"] > 300 and naive.risk.true_edges == 1.0
+    assert release.risk.found["50 people known"] < 10 and release.risk.true_edges < 0.3
     assert naive.degree_ks == 0.0 and by_name["original"].risk is None
     original, first, *_ = benchmark_json(rows)
     utility = {
@@ -101,6 +101,10 @@ def test_benchmark_has_one_row_per_technique(people: Graph) -> None:
     }  # fmt: skip
     assert set(original) == utility
     assert set(first) == utility | {
-        "found_10_seeds", "found_50_seeds", "precision", "all_claimed", "all_claimed_no_seeds",
-        "h1_unique", "h2_unique", "degree_found", "true_edges", "seconds",
+        "people_found", "precision", "true_edges", "seconds",
     }  # fmt: skip
+    assert list(first["people_found"]) == [
+        "10 people known", "50 people known", "50 people known, a guess for everyone",
+        "nobody known, a guess for everyone", "exact degree known",
+        "exact degrees of all neighbours known", "rank by degree",
+    ]  # fmt: skip

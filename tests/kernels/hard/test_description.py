@@ -20,7 +20,9 @@ from tests.reference import (
 from coterie.data import Graph
 from coterie.data.generators import degree_corrected_sbm
 from coterie.kernels.hard import description as kernels
+from coterie.kernels.hard import description_costs as costs
 from coterie.kernels.hard import description_moves as moves
+from coterie.kernels.hard import description_state as parts
 from coterie.kernels.hard.log_counts import EXACT, count_tables, log_partitions
 from coterie.models.hard.description.state import KINDS, multigraph, start_state
 
@@ -87,22 +89,22 @@ def test_costs_of_several_blocks_at_once_are_those_of_one_at_a_time(model, case)
     everything = np.arange(len(blocks.sizes))
     for v in range(n):
         a = int(state.labels[v])
-        part = kernels.node_part(graph, state.labels, v, scratch)
+        part = parts.node_part(graph, state.labels, v, scratch)
         order = [a, *everything[everything != a].tolist()]
-        plain = [kernels.join_cost(description, blocks, scratch, part, a, b) for b in order]
+        plain = [costs.join_cost(description, blocks, scratch, part, a, b) for b in order]
         scratch.candidates[: len(order)] = order
-        kernels.node_costs(description, blocks, scratch, part, a, len(order))
+        costs.node_costs(description, blocks, scratch, part, a, len(order))
         np.testing.assert_allclose(scratch.costs[: len(order)], plain, atol=1e-9)
-        kernels.forget(scratch, part.m)
+        parts.forget(scratch, part.m)
     occupied = np.flatnonzero(blocks.sizes)
     for r in occupied.tolist():
-        part = kernels.block_part(blocks, r, scratch)
+        part = parts.block_part(blocks, r, scratch)
         order = [r, *occupied[occupied != r].tolist()]
-        plain = [kernels.join_cost(description, blocks, scratch, part, r, b) for b in order]
+        plain = [costs.join_cost(description, blocks, scratch, part, r, b) for b in order]
         scratch.candidates[: len(order)] = order
-        kernels.block_costs(description, blocks, scratch, part, r, len(order))
+        costs.block_costs(description, blocks, scratch, part, r, len(order))
         np.testing.assert_array_equal(scratch.costs[: len(order)], plain)
-        kernels.forget(scratch, part.m)
+        parts.forget(scratch, part.m)
 
 
 @pytest.mark.parametrize("model", MODELS)

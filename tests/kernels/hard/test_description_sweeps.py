@@ -12,7 +12,9 @@ from tests.reference import description_length
 
 from coterie.data import Graph
 from coterie.data.generators import degree_corrected_sbm
-from coterie.kernels.hard import description as kernels
+from coterie.kernels.hard import description_costs as costs
+from coterie.kernels.hard import description_state as parts
+from coterie.kernels.hard import description_sweeps as sweeps
 from coterie.kernels.hard.description_pieces import connected_piece, move_pieces
 from coterie.kernels.hard.description_sweeps import (
     SLACK,
@@ -40,8 +42,8 @@ def test_a_sweep_by_bounds_makes_the_moves_of_an_exhaustive_one(model, new_block
     order = random.permutation(400)
     plain, fast = _state(graph, labels, model), _state(graph, labels, model)
     active, marked = np.zeros(400, np.uint8), np.zeros(400, np.uint8)
-    key = np.uint64(1)
-    expected = kernels.sweep(*plain.arguments, order, key, 1, 1, EVERY, new_blocks, active)
+    key, reach = np.uint64(1), sweeps.Reach(1, 1, EVERY, 0, EVERY if new_blocks else 0)
+    expected = sweeps.sweep(*plain.arguments, order, key, reach, active)
     bounds = join_bounds(len(fast.blocks.sizes))
     found = sweep_all_blocks(*fast.arguments, bounds, order, new_blocks, marked)
     assert found[0] == expected[0] > 20
@@ -62,7 +64,7 @@ def test_bounds_are_below_the_cost_of_joining(model, seed):
     bounds = join_bounds(len(state.blocks.sizes))
     fill_bounds(state.model, state.blocks, bounds)
     for v in range(n):
-        part = kernels.node_part(state.graph, state.labels, v, state.scratch)
+        part = parts.node_part(state.graph, state.labels, v, state.scratch)
         a = int(state.labels[v])
         if part.m > 0:
             bound_joins(state.model, state.blocks, bounds, state.scratch, part)
@@ -70,9 +72,9 @@ def test_bounds_are_below_the_cost_of_joining(model, seed):
             for b in np.flatnonzero(state.blocks.sizes):
                 if b == a:
                     continue
-                cost = kernels.join_cost(state.model, state.blocks, state.scratch, part, a, b)
+                cost = costs.join_cost(state.model, state.blocks, state.scratch, part, a, b)
                 assert bounds.bound[b] + state.model.structure[B] <= cost + SLACK
-        kernels.forget(state.scratch, part.m)
+        parts.forget(state.scratch, part.m)
 
 
 @pytest.mark.parametrize("model", list(KINDS))

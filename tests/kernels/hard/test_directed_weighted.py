@@ -18,9 +18,13 @@ from tests.reference import (
 )
 
 from coterie.data import Graph
-from coterie.kernels.hard import directed_weighted as kernels
+from coterie.kernels.hard import description as kernels
+from coterie.kernels.hard import description_moves as moves
+from coterie.kernels.hard.description_state import NEVER
+from coterie.kernels.hard.description_sweeps import Reach, sweep
 from coterie.kernels.hard.sparse_rows import members_of
-from coterie.models.hard.description.directed_weighted import cell_data, cell_state
+from coterie.models.hard.description.directed_weighted import cell_data
+from coterie.models.hard.description.state import start_state
 
 # objective, model of weights
 CASES = [
@@ -63,7 +67,7 @@ def make(case, objective, weights):
         directed=objective.startswith("directed"),
     )
     data = cell_data(graph, objective, weights)
-    return data, cell_state(data, np.array(labels))
+    return data, start_state(*data, np.array(labels))
 
 
 def plain(edges, labels, objective, weights):
@@ -87,7 +91,7 @@ def test_length_and_its_changes_are_those_of_the_plain_formulas(objective, weigh
     blocks = state.blocks
 
     def length():
-        return state.length() + given_data.weights.constant
+        return state.length() + given_data.kind.weights.constant
 
     expected = plain(edges, case[2], objective, weights)
     assert math.isclose(length(), expected, abs_tol=1e-7)
@@ -97,17 +101,17 @@ def test_length_and_its_changes_are_those_of_the_plain_formulas(objective, weigh
         if b == blocks.labels[v]:
             continue
         before = length()
-        change = kernels.move_change(state.model, state.graph, blocks, state.scratch, v, b)
-        kernels.move_node(state.model, state.graph, blocks, state.scratch, v, b)
+        change = kernels.move_change(*state.arguments, v, b)
+        kernels.move_node(*state.arguments, v, b)
         assert math.isclose(before + change, length(), abs_tol=1e-7)
         now = plain(edges, blocks.labels.tolist(), objective, weights)
         assert math.isclose(length(), now, abs_tol=1e-7)
-    fresh = cell_state(given_data, blocks.labels)
+    fresh = start_state(*given_data, blocks.labels)
     assert math.isclose(fresh.length(), state.length(), abs_tol=1e-7)
     occupied = np.flatnonzero(blocks.sizes)
     if len(occupied) > 1:
         r, s = data.draw(st.permutations(occupied.tolist()))[:2]
-        change = kernels.merge_change(state.model, blocks, state.scratch, r, s)
+        change = kernels.merge_change(state.model, blocks, state.upper, state.scratch, r, s)
         joined = [s if z == r else z for z in blocks.labels.tolist()]
         after = plain(edges, joined, objective, weights)
         assert math.isclose(length() + change, after, abs_tol=1e-7)
@@ -127,33 +131,34 @@ def test_sweeps_and_merges_change_the_length_by_what_they_say(objective, weights
         directed=objective.startswith("directed"),
     )
     data = cell_data(graph, objective, weights)
-    state = cell_state(data, rng.integers(0, 20, n))
-    held = (state.model, state.graph, state.blocks, state.scratch)
+    state = start_state(*data, rng.integers(0, 20, n))
     before, order = state.length(), np.arange(n)
-    moved, change = kernels.sweep_cells(
-        *held, order, np.uint64(3), 10, 5, 12, 1, 1 << 40, np.zeros(n, np.uint8)
-    )
+    reach = Reach(10, 5, 12, 1, 1 << 40)
+    active = np.zeros(n, np.uint8)
+    moved, change = sweep(*state.arguments, order, np.uint64(3), reach, active)
     assert moved > 0 and change < 0
     assert math.isclose(before + change, state.length(), rel_tol=1e-10)
     K = len(state.blocks.sizes)
-    partner, cost = np.empty(K, np.int64), np.empty(K)
+    partner, cost = np.full(K, -1, np.int64), np.full(K, NEVER)
     start, nodes = members_of(state.blocks.labels, K)
-    kernels.find_cell_merges(*held, start, nodes, np.uint64(5), 16, partner, cost)
+    which = np.flatnonzero(state.blocks.sizes)
+    moves.find_merges(*state.arguments, start, nodes, which, np.uint64(5), 16, partner, cost)
     before = state.length()
-    made, change = kernels.merge_cells(
+    made, change = moves.merge_blocks(
         state.model,
         state.blocks,
+        state.upper,
         state.scratch,
         start,
         nodes,
         np.argsort(cost, kind="stable"),
         partner,
         3,
-        kernels.NEVER,
+        NEVER,
     )
     assert made == 3
     assert math.isclose(before + change, state.length(), rel_tol=1e-10)
-    again = cell_state(data, state.blocks.labels)
+    again = start_state(*data, state.blocks.labels)
     assert math.isclose(again.length(), state.length(), rel_tol=1e-10)
 
 
@@ -182,7 +187,7 @@ def test_directed_length_is_that_of_graph_tool():
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     labels = np.sort(rng.integers(0, 4, 30))
     graph = Graph.from_edges(pairs[:, 0], pairs[:, 1], n_nodes=30, directed=True)
-    own = cell_state(cell_data(graph, "directed"), labels).length()
+    own = start_state(*cell_data(graph, "directed"), labels).length()
     done = subprocess.run(
         ["/usr/bin/python3", "-c", GRAPH_TOOL],
         input=json.dumps([pairs.tolist(), labels.tolist(), False]),

@@ -12,11 +12,15 @@ from tests.reference import nested_description_length
 from coterie.data import Graph
 from coterie.data.generators import degree_corrected_sbm
 from coterie.kernels.hard import description as kernels
+from coterie.kernels.hard import description_costs as costs
+from coterie.kernels.hard import description_levels as above
 from coterie.kernels.hard import description_moves as moves
+from coterie.kernels.hard import description_state as parts
+from coterie.kernels.hard import description_sweeps as sweeps
 from coterie.models.hard.description.nested import nested_length
 from coterie.models.hard.description.state import (
-    DENSE,
     KINDS,
+    LEVEL,
     block_multigraph,
     levels_above,
     multigraph,
@@ -80,7 +84,7 @@ def test_moves_change_the_length_by_what_they_say(case, data):
             continue
         before = state.length()
         change = kernels.move_change(*state.arguments, v, b)
-        if change >= kernels.NEVER / 2:
+        if change >= parts.NEVER / 2:
             group = state.upper.parents[0, state.labels[v]]
             assert state.upper.sizes[0, group] == 1  # the move would empty the group
             continue
@@ -99,13 +103,13 @@ def test_relief_bounds_what_the_levels_above_gain(case):
     model, graph, blocks, upper, scratch = state.arguments
     for v in range(n):
         a = int(state.labels[v])
-        part = kernels.node_part(graph, state.labels, v, scratch)
+        part = parts.node_part(graph, state.labels, v, scratch)
         if blocks.sizes[a] > 1:
-            relief = kernels.upper_relief(model, blocks, upper, scratch, part, a)
+            relief = above.upper_relief(model, blocks, upper, scratch, part, a)
             for b in np.flatnonzero(blocks.sizes > 0):
-                change = kernels.upper_change(model, blocks, upper, scratch, part, a, b)
+                change = above.upper_change(model, blocks, upper, scratch, part, a, b)
                 assert change >= -relief - 1e-9
-        kernels.forget(scratch, part.m)
+        parts.forget(scratch, part.m)
     assert not state.upper.sums.any()
 
 
@@ -117,13 +121,13 @@ def test_change_of_a_group_is_that_of_each_of_its_blocks(case):
     model, graph, blocks, upper, scratch = state.arguments
     for v in range(n):
         a = int(state.labels[v])
-        part = kernels.node_part(graph, state.labels, v, scratch)
-        kernels.next_part(upper)
+        part = parts.node_part(graph, state.labels, v, scratch)
+        above.next_part(upper)
         for b in range(len(blocks.sizes)):
-            plain = kernels.upper_change(model, blocks, upper, scratch, part, a, b)
-            found = kernels.group_change(model, blocks, upper, scratch, part, a, b)
+            plain = above.upper_change(model, blocks, upper, scratch, part, a, b)
+            found = above.group_change(model, blocks, upper, scratch, part, a, b)
             assert math.isclose(found, plain, abs_tol=1e-9)
-        kernels.forget(scratch, part.m)
+        parts.forget(scratch, part.m)
 
 
 @given(case=hierarchies(), data=st.data())
@@ -134,26 +138,26 @@ def test_costs_of_a_dense_level_by_rises_are_those_of_plain_sums(case, data):
     flat = start_state(KIND, _graph(n, edges), levels[0], prior="none")
     B = flat.n_blocks
     graph = block_multigraph(flat.blocks.cells[:B, :B])
-    state = start_state(DENSE, graph, levels[1], prior="flat")
+    state = start_state(LEVEL, graph, levels[1], prior="flat")
     model, _, blocks, _, scratch = state.arguments
-    kernels.fill_rises(model, blocks, scratch)
+    costs.fill_rises(model, blocks, scratch)
     for _ in range(4):
         for v in range(B):
             a = int(state.labels[v])
-            part = kernels.node_part(graph, state.labels, v, scratch)
+            part = parts.node_part(graph, state.labels, v, scratch)
             for b in range(len(blocks.sizes)):
-                plain = kernels.join_cost(model, blocks, scratch, part, a, b)
-                found = kernels.node_cost(model, blocks, scratch, part, a, b)
+                plain = costs.join_cost(model, blocks, scratch, part, a, b)
+                found = costs.node_cost(model, blocks, scratch, part, a, b)
                 assert math.isclose(found, plain, abs_tol=1e-8)
-            kernels.forget(scratch, part.m)
+            parts.forget(scratch, part.m)
         v = data.draw(st.integers(0, B - 1))
         a, b = int(state.labels[v]), data.draw(st.integers(0, len(blocks.sizes) - 1))
         if a != b:
-            kernels.count_rises(model, blocks, scratch, a, b, -1.0)
+            costs.count_rises(model, blocks, scratch, a, b, -1.0)
             kernels.move_node(*state.arguments, v, b)
-            kernels.count_rises(model, blocks, scratch, a, b, 1.0)
+            costs.count_rises(model, blocks, scratch, a, b, 1.0)
             kept = scratch.rises.copy()
-            kernels.fill_rises(model, blocks, scratch)
+            costs.fill_rises(model, blocks, scratch)
             np.testing.assert_allclose(kept, scratch.rises, atol=1e-8)
 
 
@@ -162,7 +166,7 @@ def test_marks_of_changes_are_nodes_that_moved_their_neighbours_and_blocks_that_
     before = np.array([0, 0, 1, 1, 2, 2], np.int32)
     after = np.array([1, 0, 1, 1, 2, 2], np.int32)
     active = np.zeros(6, np.uint8)
-    kernels.mark_changed(graph, before, after, np.array([False, False, True]), active)
+    sweeps.mark_changed(graph, before, after, np.array([False, False, True]), active)
     assert active.tolist() == [1, 1, 0, 0, 1, 1]
 
 

@@ -20,6 +20,9 @@ class IdentityMap(NamedTuple):
     ids: np.ndarray  # the ids of the original
     identity: np.ndarray  # int32[n]: the published node of each original node
 
+    def __repr__(self) -> str:
+        return f"<IdentityMap: who is who among {len(self.ids):,} nodes, private>"
+
 
 def write_identity_map(path: str | PathLike[str], identities: IdentityMap) -> None:
     """Write published,original in the order of the published nodes, for the owner (mode 0600)."""

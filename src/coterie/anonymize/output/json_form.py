@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from coterie.anonymize.attacks.suite import AttackSuiteResult
 from coterie.anonymize.kinds.outcome import KindOutcome
 from coterie.anonymize.output.audit import AuditRecord, Publication
 from coterie.anonymize.policy import PolicyDecision
 from coterie.anonymize.risk.assessment import Risk, publication_levels
-from coterie.anonymize.risk.attack_suite import AttackSuiteResult
 from coterie.anonymize.utility.full_measures import FullComparison
 from coterie.anonymize.utility.measures import Comparison
 from coterie.anonymize.utility.release_utility import Utility

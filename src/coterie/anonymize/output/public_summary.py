@@ -468,28 +468,13 @@ def _public_level(level: PublicationLevel, rounding: PublicRounding) -> Publicat
 
 
 def _attacks(risk: Risk) -> list[PublicAttack]:
-    rows = [
+    return [
         PublicAttack(
-            attack.result.label,
-            attack.result.correct,
-            attack.naive,
-            attack.deleted_10,
-            attack.expected,
-            attack.naive >= 1,
+            row.label, row.found, row.naive, row.deleted_10, row.expected, has_power=row.has_power
         )
-        for attack in risk.attacks.comparisons()
+        for row in risk.attacks.all_comparisons()
+        if row.attack.public
     ]
-    found = (risk.attacks.worst, *risk.attacks.controls)
-    for label, results in (
-        ("exact degree known", [attacks.degree_known for attacks in found]),
-        (
-            "exact degrees of all neighbours known",
-            [attacks.neighbour_degrees_known for attacks in found],
-        ),
-    ):
-        released, naive, deleted = (result.unique for result in results)
-        rows.append(PublicAttack(label, released, naive, deleted, has_power=naive >= 1))
-    return rows
 
 
 def _public_attack(attack: PublicAttack, rounding: PublicRounding) -> PublicAttack:

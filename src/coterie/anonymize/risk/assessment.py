@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
+from coterie.anonymize.attacks.attack import AttackComparison, AttackResult, Controls, GraphAttacks
+from coterie.anonymize.attacks.averaging import AveragingResult, averaging_attack
+from coterie.anonymize.attacks.catalogue import ATTACKS, compare_attacks
+from coterie.anonymize.attacks.suite import AttackSuite
 from coterie.anonymize.draw.models import ReleaseModel
 from coterie.anonymize.figures import Private
 from coterie.anonymize.published_graph import PublishedGraph
-from coterie.anonymize.risk.attack_suite import AttackSuite, Controls, GraphAttacks
-from coterie.anonymize.risk.attacks import AttackResult
-from coterie.anonymize.risk.averaging import AveragingResult, averaging_attack
 from coterie.anonymize.risk.disclosure import (
     CellDisclosure,
     ClassRisk,
@@ -23,29 +24,6 @@ from coterie.base.progress import Callback, silent
 from coterie.engine import Engine
 
 
-@dataclass(frozen=True)
-class AttackComparison:
-    """One attack on the release, next to the same attack on the controls."""
-
-    result: AttackResult
-    naive: int  # people identified in a copy with only the names removed
-    deleted_10: int  # people identified in a copy with 10 % of the edges deleted
-    guesses_everyone: bool
-
-    @property
-    def expected(self) -> float:
-        """The number of people that are guessed right by luck.
-
-        Whoever guesses everyone is right about once per class, whatever the release contains; A1
-        allows that already. So these attacks are compared with the hits expected from the classes
-        of their guesses, and seeded attacks with those expected from degrees alone.
-        """
-        luck = self.result.luck
-        if luck is None:
-            return 0.0
-        return luck.same_class if self.guesses_everyone else luck.same_degree
-
-
 @dataclass(frozen=True, repr=False)
 class AttackRisk(Private):
     """A4: the people whom attacks identify in the release."""
@@ -56,18 +34,13 @@ class AttackRisk(Private):
     attacks_have_power: bool  # whether the seeded attack finds anybody in the naive copy
     averaging: list[AveragingResult]
 
+    def all_comparisons(self) -> list[AttackComparison]:
+        """Return each attack on the release, next to the same attack on the controls."""
+        return compare_attacks(self.worst, self.controls)
+
     def comparisons(self) -> list[AttackComparison]:
-        """Return the attacks on the release that guess identities, next to their controls."""
-        naive, deleted = self.controls
-        rows = [
-            (self.worst.seeded, naive.seeded, deleted.seeded, False),
-            (self.worst.guess_everyone, naive.guess_everyone, deleted.guess_everyone, True),
-        ]
-        return [
-            AttackComparison(result, same.correct, thinned.correct, everyone)
-            for results, of_naive, of_deleted, everyone in rows
-            for result, same, thinned in zip(results, of_naive, of_deleted, strict=True)
-        ]
+        """Return the attacks that are compared with luck, which the policy limits."""
+        return [row for row in self.all_comparisons() if row.expected is not None]
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,10 +149,10 @@ def attack_risk(
 
 def publication_levels(risk: Risk) -> list[PublicationLevel]:
     """Return the risk of the same release if more than the graph were published."""
-    size, attacks = risk.class_size, risk.attacks.worst
-    results = [*attacks.seeded, *attacks.guess_everyone]
-    found = max(r.found_share for r in results)
-    with_labels = max(r.found_share for r in [*results, *attacks.with_blocks])
+    size = risk.class_size
+    found = max(row.result.found_share for row in risk.attacks.comparisons())
+    blocks_known = [r for a in ATTACKS if a.needs_blocks for r in risk.attacks.worst[a.key]]
+    with_labels = max([found, *(result.found_share for result in blocks_known)])
     disclosed = risk.disclosed_edges.shares.at_least_90
     true_edges = risk.attacks.averaging[-1].precision
     return [

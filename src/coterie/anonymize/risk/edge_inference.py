@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.anonymize.draw.classes import Classes, cell_probability
-from coterie.anonymize.risk.intervals import Interval, wilson
+from coterie.anonymize.intervals import Interval, wilson
 from coterie.data import Graph
 
 _TRIALS = 20_000

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.intervals import NORMAL_95, Interval
 from coterie.anonymize.risk.edge_inference import EdgeInference, edge_inference
 from coterie.anonymize.risk.exact_degrees import NamedEdges, PairClaim, name_edges
-from coterie.anonymize.risk.intervals import NORMAL_95, Interval
 from coterie.data import Graph
 
 PARTS = 10  # each sample is one of so many random parts of the edges

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 from coterie.base.json_values import JsonObject
 from coterie.cli.recommend.options import (
-    ModelArgument,
-    TitlesOption,
     check_known,
     id_as_in_data,
     load_model,
-    say_coverage,
+    load_titles,
 )
 from coterie.cli.session import Session, command
 
@@ -21,10 +17,10 @@ from coterie.cli.session import Session, command
 @command(unused=("seed", "threads"))
 def run(
     session: Session,
-    model: ModelArgument,
-    user: Annotated[str, typer.Option(metavar="ID", help="Id of the user.")],
-    item: Annotated[str, typer.Option(metavar="ID", help="Id of the item.")],
-    titles: TitlesOption = None,
+    model: str,
+    user: str,
+    item: str,
+    titles: Path | None = None,
 ) -> JsonObject:
     """Explain the prediction for a user and an item.
 
@@ -35,12 +31,10 @@ def run(
     """
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
-    from coterie.data.titles import Titles, read_titles
     from coterie.recommend.explanation import group_labels
 
     recommender = load_model(model)
-    title_of = read_titles(titles) if titles is not None else Titles()
-    say_coverage(session, title_of, titles, recommender.items_.ids)
+    title_of = load_titles(session, titles, recommender.items_.ids)
     check_known(recommender, user, item)
     explanation = recommender.explain(
         id_as_in_data(recommender.users_, user), id_as_in_data(recommender.items_, item)

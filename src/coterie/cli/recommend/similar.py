@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.cli.recommend.options import (
-    CountOption,
-    ModelArgument,
-    TitlesOption,
     check_known,
     id_as_in_data,
     item_row,
     load_model,
-    say_coverage,
+    load_titles,
 )
 from coterie.cli.session import Session, command
 
@@ -24,15 +19,11 @@ from coterie.cli.session import Session, command
 @command(unused=("seed", "threads"))
 def run(
     session: Session,
-    model: ModelArgument,
-    item: Annotated[
-        str | None, typer.Option(metavar="ID", help="Id of the item to compare with.")
-    ] = None,
-    user: Annotated[
-        str | None, typer.Option(metavar="ID", help="Id of the user to compare with, instead.")
-    ] = None,
-    n: CountOption = 10,
-    titles: TitlesOption = None,
+    model: str,
+    item: str | None = None,
+    user: str | None = None,
+    n: int = 10,
+    titles: Path | None = None,
 ) -> JsonObject:
     """List the items (or users) that are most similar to one.
 
@@ -44,13 +35,10 @@ def run(
     from rich.table import Table
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
-    from coterie.data.titles import Titles, read_titles
-
     if (item is None) == (user is None):
         raise InputError("give either --item ID or --user ID")
     recommender = load_model(model)
-    title_of = read_titles(titles) if titles is not None else Titles()
-    say_coverage(session, title_of, titles, recommender.items_.ids)
+    title_of = load_titles(session, titles, recommender.items_.ids)
     check_known(recommender, user=user, item=item)
     if user is not None:
         wanted = id_as_in_data(recommender.users_, user)

@@ -9,27 +9,57 @@ import math
 
 import numpy as np
 
-from coterie.kernels.hard.block_candidates import list_merge_candidates
-from coterie.kernels.hard.description import (
+from coterie.kernels.hard.description import change_of, move_node, shift_part
+from coterie.kernels.hard.description_costs import block_costs, join_cost
+from coterie.kernels.hard.description_levels import group_change, next_part
+from coterie.kernels.hard.description_state import (
     BLOCKS,
     FREE,
     MIN_GAIN,
     NEVER,
-    block_costs,
     block_part,
-    change_of,
     forget,
-    group_change,
-    join_cost,
-    move_node,
-    next_part,
     node_part,
-    shift_part,
 )
 from coterie.kernels.hard.sparse_rows import members_of
 from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
 from coterie.kernels.numba.random import below, stream, uniform
+
+
+@njit(forceinline=True, cache=True)
+def list_merge_candidates(graph, blocks, scratch, start, nodes, r, state, tries, everything):
+    """List blocks that block r may be merged with, r itself first; return how many.
+
+    Blocks of neighbours and of neighbours of neighbours of random members, and a few random blocks;
+    all blocks that are not empty with `everything`. scratch.marked is zeros again at the end."""
+    labels, sizes = blocks.labels, blocks.sizes
+    candidates, marked = scratch.candidates, scratch.marked
+    K, members = len(sizes), start[r + 1] - start[r]
+    marked[r] = 1
+    candidates[0] = r
+    count = 1
+    for i in range(K if everything else 2 * tries):
+        s = np.int64(i)
+        if not everything:
+            state, j = below(state, members)
+            v = np.int64(nodes[start[r] + j])
+            for _ in range(1 + (i % 3 > 0)):
+                d = graph.indptr[v + 1] - graph.indptr[v]
+                if d > 0:
+                    state, j = below(state, d)
+                    v = np.int64(graph.indices[graph.indptr[v] + j])
+            s = np.int64(labels[v])
+            if i % 8 == 7:
+                state, s = below(state, K)
+        if marked[s] == 1 or sizes[s] == 0:
+            continue
+        marked[s] = 1
+        candidates[count] = s
+        count += 1
+    for i in range(count):
+        marked[candidates[i]] = 0
+    return count
 
 
 @njit(nogil=True, cache=True)

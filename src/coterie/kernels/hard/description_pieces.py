@@ -11,16 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels.hard.description import (
-    FREE,
-    MIN_GAIN,
-    block_costs,
-    block_part,
-    forget,
-    shift_part,
-    upper_change,
-)
+from coterie.kernels.hard.description import shift_part
+from coterie.kernels.hard.description_costs import block_costs
+from coterie.kernels.hard.description_levels import upper_change
 from coterie.kernels.hard.description_moves import force_move
+from coterie.kernels.hard.description_state import FREE, MIN_GAIN, block_part, forget
 from coterie.kernels.hard.sparse_rows import members_of
 from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount

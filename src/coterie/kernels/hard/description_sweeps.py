@@ -1,8 +1,9 @@
-"""Moves of single nodes with every block as a candidate, at the cost of a few.
+"""Moves of single nodes to the best of some blocks, or of all.
 
-Used by `models/hard/description/search.py`. `description.join_cost` is exact, but takes a call per
-block. Here a lower bound of it is computed for all blocks at once: with d the degree of a node and
-x its profile,
+Used by `models/hard/description/search.py`. `sweep` computes the exact cost of a few candidates per
+node. `sweep_all_blocks` has every block as a candidate, at the cost of a few: `join_cost` is exact,
+but takes a call per block. A lower bound of it is computed for all blocks at once: with d the
+degree of a node and x its profile,
 
     slope_b d + level_b - sum over touched blocks s of log (e_sb + x_s)! / e_sb!
 
@@ -18,27 +19,42 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels.hard.block_candidates import activate
-from coterie.kernels.hard.description import (
-    BLOCKS,
-    DEGREE_CORRECTED,
-    FREE,
+from coterie.kernels.hard.description import shift_part
+from coterie.kernels.hard.description_costs import (
     LOG2,
-    MIN_GAIN,
-    NEVER,
-    forget,
-    group_change,
+    count_rises,
+    fill_rises,
     join_cost,
-    next_part,
+    node_costs,
+)
+from coterie.kernels.hard.description_levels import group_change, next_part, upper_relief
+from coterie.kernels.hard.description_state import (
+    BLOCKS,
+    EDGES,
+    FREE,
+    MIN_GAIN,
+    MULTISETS,
+    NEVER,
+    activate,
+    forget,
     node_part,
-    shift_part,
-    upper_relief,
 )
 from coterie.kernels.hard.log_counts import log_of, log_partitions, log_rise
 from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.no_refcount import borrow_without_refcount
+from coterie.kernels.numba.random import below, stream
 
 SLACK = 0.25  # log_partitions is not exactly monotone where its formula changes
+
+
+class Reach(NamedTuple):
+    """Which blocks a node tries in `sweep`."""
+
+    near: int  # blocks of neighbours
+    far: int  # blocks of neighbours of neighbours
+    exhaustive: int  # all blocks if there are at most this many
+    fewest: int  # the number of blocks stays at least this
+    most: int  # a node tries a block of its own while there are fewer
 
 
 class JoinBounds(NamedTuple):
@@ -53,6 +69,120 @@ class JoinBounds(NamedTuple):
 def join_bounds(K: int) -> JoinBounds:
     """Return room for the bounds of K blocks."""
     return JoinBounds(np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K))
+
+
+@njit(forceinline=True, cache=True)
+def list_candidates(graph, blocks, scratch, v, m, state, reach):
+    """List blocks that node v may join, its own first; return (state, how many).
+
+    Blocks of neighbours, blocks of neighbours of neighbours, or all if there are few. m: length of
+    the profile of v; -1 if its slots are not blocks, then neighbours are drawn at random."""
+    labels, candidates, marked = blocks.labels, scratch.candidates, scratch.marked
+    own = labels[v]
+    candidates[0] = own
+    marked[own] = 1
+    count = 1
+    if blocks.scalars[BLOCKS] <= reach.exhaustive:
+        for s in range(len(blocks.sizes)):
+            if blocks.sizes[s] > 0 and s != own:
+                candidates[count] = s
+                count += 1
+        marked[own] = 0
+        return state, count
+    first, last = graph.indptr[v], graph.indptr[v + 1]
+    if 0 <= m <= reach.near:
+        for i in range(m):
+            s = scratch.touched[i]
+            if marked[s] == 0:
+                marked[s] = 1
+                candidates[count] = s
+                count += 1
+    elif last > first:
+        for _ in range(reach.near):
+            state, i = below(state, last - first)
+            s = labels[graph.indices[first + i]]
+            if marked[s] == 0:
+                marked[s] = 1
+                candidates[count] = s
+                count += 1
+    for _ in range(reach.far if last > first else 0):
+        state, i = below(state, last - first)
+        u = graph.indices[first + i]
+        state, j = below(state, graph.indptr[u + 1] - graph.indptr[u])
+        s = labels[graph.indices[graph.indptr[u] + j]]
+        if marked[s] == 0:
+            marked[s] = 1
+            candidates[count] = s
+            count += 1
+    for i in range(count):
+        marked[candidates[i]] = 0
+    return state, count
+
+
+@njit(nogil=True, cache=True)
+def sweep(model, graph, blocks, upper, scratch, order, key, reach, active):
+    """Move every node of `order` to the best block among its candidates.
+
+    active (OUT): 1 for nodes that moved and their neighbours. Return (nodes moved, change of the
+    description length): it never rises."""
+    model, graph = borrow_without_refcount(model), borrow_without_refcount(graph)
+    blocks, upper = borrow_without_refcount(blocks), borrow_without_refcount(upper)
+    scratch = borrow_without_refcount(scratch)
+    moved, total = 0, 0.0
+    labels, scalars = blocks.labels, blocks.scalars
+    dense = model.cells == MULTISETS
+    if dense:
+        fill_rises(model, blocks, scratch)
+    for place in range(len(order)):
+        v = order[place]
+        a = np.int64(labels[v])
+        alone = blocks.sizes[a] == 1
+        if alone and scalars[BLOCKS] <= reach.fewest:
+            continue
+        state = stream(key, v)
+        part = node_part(graph, labels, v, scratch)
+        known = part.m if model.cells < EDGES else -1
+        state, count = list_candidates(graph, blocks, scratch, v, known, state, reach)
+        if not alone and scalars[BLOCKS] < reach.most and scalars[FREE] > 0:
+            scratch.candidates[count] = blocks.free[scalars[FREE] - 1]
+            count += 1
+        best, stay, relief = a, 0.0, 0.0
+        if count > 1:
+            node_costs(model, blocks, scratch, part, a, count)
+            stay = scratch.costs[0]
+            relief = upper_relief(model, blocks, upper, scratch, part, a)
+            next_part(upper)
+        low = -MIN_GAIN
+        for i in range(1, count):
+            b = scratch.candidates[i]
+            change = scratch.costs[i] - stay
+            if upper.depth > 0 and (change < low + relief or blocks.sizes[b] == 0):
+                change += group_change(model, blocks, upper, scratch, part, a, b)
+            if change < low:
+                low, best = change, b
+        if best != a:
+            if dense:
+                count_rises(model, blocks, scratch, a, best, -1.0)
+            shift_part(model, blocks, upper, scratch, part, a, best)
+            if dense:
+                count_rises(model, blocks, scratch, a, best, 1.0)
+            labels[v] = best
+            moved += 1
+            total += low
+            activate(graph, v, active)
+        forget(scratch, part.m)
+    return moved, total
+
+
+@njit(nogil=True, cache=True)
+def mark_changed(graph, before, labels, much, active):
+    """Set active (IN/OUT) for nodes whose label was another one before, for their neighbours, and
+    for all nodes of the blocks in `much`."""
+    for v in range(len(labels)):
+        if labels[v] != before[v]:
+            activate(graph, v, active)
+        elif much[labels[v]]:
+            active[v] = 1
 
 
 @njit(nogil=True, cache=True)
@@ -71,7 +201,7 @@ def refresh_block(model, blocks, bounds, r):
     more = log_of(t, n + 1)
     if n == 0:
         bounds.slope[r], bounds.level[r] = 0.0, NEVER
-    elif model.kind == DEGREE_CORRECTED:
+    elif model.degrees:
         bounds.slope[r] = log_of(t, e + 1)
         bounds.level[r] = log_partitions(t, e + 1, n + 1) - log_partitions(t, e, n) - more
     else:
@@ -118,7 +248,7 @@ def bound_joins(model, blocks, bounds, scratch, part):
 
 @njit(nogil=True, cache=True)
 def sweep_all_blocks(model, graph, blocks, upper, scratch, bounds, order, new_blocks, active):
-    """Move every node of `order` to the best of all blocks; SIMPLE and DEGREE_CORRECTED.
+    """Move every node of `order` to the best of all blocks: COUNTS.
 
     bounds: room for K blocks. active (OUT): 1 for nodes that moved and their neighbours. Return
     (nodes moved, change of the description length): it never rises."""

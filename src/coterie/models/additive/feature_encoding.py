@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.data.ids import IdLookup
-from coterie.data.node_table import NodeTable
+
+if TYPE_CHECKING:
+    from coterie.data.node_table import NodeTable
 
 _SEPARATOR = "|"  # between several categories in a cell
 _MAX_CATEGORIES = 300  # per column; the most frequent ones
@@ -45,6 +47,8 @@ class FeatureEncoding:
         """Choose the columns for the nodes with these ids; kind is "user" or "item"."""
         if table is None:
             return cls()
+        from coterie.data.node_table import NodeTable  # predictions need no reader of tables
+
         if not isinstance(table, NodeTable):
             raise InputError(
                 f"a {type(table).__name__} cannot be used as {kind} features",

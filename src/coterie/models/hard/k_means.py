@@ -276,6 +276,12 @@ class GeneralizedKMeans(HardClustering):
             )
 
     def _prepare(self, job: FitJob) -> None:
+        (n, *_) = job.objective.n_elements
+        if self._data_type() is np.ndarray and isinstance(self.n_blocks, int) and n < self.n_blocks:
+            raise InputError(
+                f"{self.n_blocks} blocks are more than the points: n_samples={n}",
+                remedy=f"ask for at most {n} blocks" if n else None,
+            )
         job.set_blocks(self.n_blocks, self.init, self.min_block_size)
         check_memory(job.objective, job.n_blocks, self.search, job.engine.threads)
 

@@ -17,7 +17,7 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.base.special_functions import gammaln
 from coterie.data import Graph
-from coterie.kernels.hard.directed_weighted import EXPONENTIAL, NO_WEIGHTS, NORMAL
+from coterie.kernels.hard.description_state import EDGES, EXPONENTIAL, NORMAL
 
 COUNTS = "counts"
 REAL = ("normal", "lognormal", "exponential")  # models of real-valued weights
@@ -59,7 +59,7 @@ class WeightModel:
 
 def no_weights() -> WeightModel:
     """Return the model of a graph without weights."""
-    return WeightModel("", NO_WEIGHTS, np.zeros(0), np.zeros(2), 0.0)
+    return WeightModel("", EDGES, np.zeros(0), np.zeros(2), 0.0)
 
 
 def weight_model(name: str, graph: Graph) -> WeightModel:

@@ -167,9 +167,9 @@ def _risk(risk: Risk | None) -> JsonObject:
         return {"smallest": 0, "worst": None, "attacks": []}
     attacks: list[JsonObject] = [
         {
-            "name": comparison.result.label,
-            "found": comparison.result.correct,
-            "luck": round(comparison.expected, 1),
+            "name": comparison.label,
+            "found": comparison.found,
+            "luck": round(comparison.expected or 0.0, 1),
             "naive": comparison.naive,
             "thinned": comparison.deleted_10,
         }

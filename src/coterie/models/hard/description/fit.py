@@ -12,11 +12,11 @@ from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.special_functions import gammaln
 from coterie.engine import Engine
 from coterie.engine.checkpoint import in_order, iterations, numbered
-from coterie.kernels.hard.description import Multigraph
+from coterie.kernels.hard.description_state import NEVER, Multigraph
 from coterie.kernels.hard.statistics import Adjacency
 from coterie.models.hard.description.nested import fit_hierarchy, nested_length
-from coterie.models.hard.description.search import DescriptionSearch, Trail
-from coterie.models.hard.description.state import KINDS, multigraph, start_state
+from coterie.models.hard.description.search import FLAT, DescriptionSearch, Strategy, Trail
+from coterie.models.hard.description.state import KINDS, ModelKind, multigraph, start_state
 from coterie.models.hard.label_tools import renumber
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.interface import Labels
@@ -97,8 +97,8 @@ def _repeats(adjacency: Adjacency) -> float:
     return float(gammaln(adjacency.weights + 1).sum()) / 2 if len(adjacency.weights) else 0.0
 
 
-def _kind(name: str) -> int:
-    """Return the kind of the kernels; "weighted" is simple, with weights as numbers of edges."""
+def _kind(name: str) -> ModelKind:
+    """Return the kind of a model; "weighted" is simple, with weights as numbers of edges."""
     return KINDS["simple" if name == "weighted" else name]
 
 
@@ -139,6 +139,50 @@ def _merging_is_done() -> SavedSearch:
     return SavedSearch({}, {})
 
 
+def search_description(
+    name: str,
+    kind: ModelKind,
+    graph: Multigraph,
+    start: np.ndarray,
+    *,
+    constant: float,
+    rng: Generator,
+    callback: Callback = silent,
+    saver: SearchSaver | None = None,
+    strategy: Strategy = FLAT,
+) -> Described:
+    """Search for the shortest description, beginning with the blocks `start`.
+
+    `constant`: nats that no partition changes."""
+    trail = Trail(callback)
+    search = DescriptionSearch(start_state(kind, graph, start), rng, trail, strategy)
+    interrupted = False
+    try:
+        search.run(saver)
+    except KeyboardInterrupt:
+        interrupted = True
+        search.restart(search.best)
+        while search.state.n_blocks > strategy.most:  # stopped before the first clustering
+            search.merges(search.state.n_blocks - strategy.most, NEVER)
+        search.keep()
+    labels = renumber(search.best)
+    length = start_state(kind, graph, labels, spare=1).length()
+    if strategy.fewest == 1:
+        one = np.zeros(len(labels), np.int32)
+        alone = start_state(kind, graph, one, spare=1).length()
+        if alone < length:
+            labels, length = one, alone
+    return Described(
+        name,
+        labels,
+        length + constant,
+        [entry._replace(entropy=entry.entropy + constant) for entry in trail.history],
+        search.locally_optimal and not interrupted,
+        interrupted,
+        tried={k: tried + constant for k, tried in trail.lengths.items()},
+    )
+
+
 def shortest_description(
     name: str,
     objective: BlockObjective,
@@ -153,32 +197,19 @@ def shortest_description(
     `objective` has the graph, and merges the single nodes at the beginning. `saver` saves the
     search while it runs, or continues one that was saved."""
     side = objective.sides[0]
-    graph, constant = counted_edges(side), _repeats(side)
     n, m = objective.n_elements[0], len(side.indices) // 2
     if n == 0:
         return Described(name, np.zeros(0, np.int32), 0.0, [], True)
-    kind, trail = _kind(name), Trail(callback)
-    labels, searching = merged_singles(objective, _first_blocks(n, m), rng, engine, saver)
-    search = DescriptionSearch(start_state(kind, graph, labels), rng, trail)
-    interrupted = False
-    try:
-        search.run(saver=searching)
-    except KeyboardInterrupt:
-        interrupted = True
-    labels = renumber(search.best)
-    one = start_state(kind, graph, np.zeros(n, np.int32)).length()
-    if one < search.best_length:
-        labels = np.zeros(n, np.int32)
-    length = start_state(kind, graph, labels, spare=1).length()
-    optimal = search.locally_optimal and not interrupted
-    return Described(
+    start, searching = merged_singles(objective, _first_blocks(n, m), rng, engine, saver)
+    return search_description(
         name,
-        labels,
-        length + constant,
-        [entry._replace(entropy=entry.entropy + constant) for entry in trail.history],
-        optimal,
-        interrupted,
-        tried={k: tried + constant for k, tried in trail.lengths.items()},
+        _kind(name),
+        counted_edges(side),
+        start,
+        constant=_repeats(side),
+        rng=rng,
+        callback=callback,
+        saver=searching,
     )
 
 

@@ -26,10 +26,11 @@ from numpy.random import Generator
 from coterie.base.array_checks import ArrayError, check_array
 from coterie.base.progress import Callback, Iteration, silent
 from coterie.engine.checkpoint import in_order, numbered
-from coterie.kernels.hard.description import Multigraph
+from coterie.kernels.hard.description_state import Multigraph
 from coterie.models.hard.description.search import TRIED, DescriptionSearch, Trail
 from coterie.models.hard.description.state import (
-    DENSE,
+    LEVEL,
+    ModelKind,
     block_multigraph,
     grouped_cells,
     levels_above,
@@ -58,7 +59,7 @@ class Hierarchy:
     interrupted: bool = False
 
 
-def nested_length(kind: int, graph: Multigraph, levels: list[np.ndarray]) -> float:
+def nested_length(kind: ModelKind, graph: Multigraph, levels: list[np.ndarray]) -> float:
     """Return the description length of a hierarchy in nats."""
     flat = start_state(kind, graph, levels[0], spare=1, prior="none")
     B = flat.n_blocks
@@ -130,7 +131,7 @@ class _Position:
 class NestedSearch:
     """A hierarchy on its way to the shortest description."""
 
-    def __init__(self, kind: int, graph: Multigraph, rng: Generator, trail: Trail) -> None:
+    def __init__(self, kind: ModelKind, graph: Multigraph, rng: Generator, trail: Trail) -> None:
         self.kind, self.graph, self.rng, self.trail = kind, graph, rng, trail
         self.locally_optimal = False
         self.levels: list[np.ndarray] = []
@@ -214,8 +215,7 @@ class NestedSearch:
         facts = {
             "at": asdict(self.at),
             "length": self.length,
-            "history": [list(entry) for entry in self.trail.history],
-            "lengths": [[blocks, length] for blocks, length in self.trail.lengths.items()],
+            **self.trail.facts(),
         }
         arrays = numbered("levels", self.levels)
         tried = self._tried
@@ -232,7 +232,7 @@ class NestedSearch:
         self.length = float(saved.facts["length"])
         check_close("length", self.length, nested_length(self.kind, self.graph, self.levels))
         self.at = _Position(**saved.facts["at"])
-        self.trail.restore(saved.facts["history"], saved.facts["lengths"])
+        self.trail.restore(saved.facts)
 
     def cells(self, level: int) -> np.ndarray:
         """Return the cells between the groups of one level."""
@@ -251,7 +251,7 @@ class NestedSearch:
         The last time, only move single nodes until no move to any block helps; return whether
         that point was reached."""
         graph = self.graph if level == 0 else block_multigraph(self.cells(level - 1))
-        kind = self.kind if level == 0 else DENSE
+        kind = self.kind if level == 0 else LEVEL
         upper = levels_above(self.cells(level), self.levels[level + 1 :])
         state = start_state(kind, graph, self.levels[level], prior=upper)
         search = DescriptionSearch(state, self.rng, Trail(silent))
@@ -310,7 +310,7 @@ class NestedSearch:
             labels = np.arange(len(cells), dtype=np.int32)
             if len(labels) > _SINGLES:
                 labels = _paired(cells, _SINGLES)
-            search = DescriptionSearch(start_state(DENSE, graph, labels), self.rng, Trail(silent))
+            search = DescriptionSearch(start_state(LEVEL, graph, labels), self.rng, Trail(silent))
             search.descend()
             search.repair()
             labels = renumber(search.best)
@@ -377,7 +377,7 @@ class _Parts:
 
 
 def fit_hierarchy(
-    kind: int,
+    kind: ModelKind,
     graph: Multigraph,
     start: np.ndarray,
     *,
@@ -407,7 +407,7 @@ def fit_hierarchy(
 class _HierarchyFit:
     """The parts of the search one after the other."""
 
-    kind: int
+    kind: ModelKind
     graph: Multigraph
     rng: Generator
     trail: Trail
@@ -433,7 +433,7 @@ class _HierarchyFit:
             state = start_state(self.kind, self.graph, parts.pieces)
             flat = DescriptionSearch(state, self.rng, self.trail)
             try:
-                flat.run(saver=saver)
+                flat.run(saver)
             finally:
                 self._show(flat.best)
             parts.part, saved = _FIRST, None

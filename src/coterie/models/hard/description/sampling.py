@@ -20,9 +20,15 @@ from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Graph
 from coterie.engine import Engine, running_engine
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description import Multigraph
+from coterie.kernels.hard.description_state import Multigraph
 from coterie.models.hard.description.choice import graph_objective
-from coterie.models.hard.description.state import KINDS, DescriptionState, multigraph, start_state
+from coterie.models.hard.description.state import (
+    KINDS,
+    DescriptionState,
+    ModelKind,
+    multigraph,
+    start_state,
+)
 from coterie.models.hard.label_tools import renumber
 from coterie.models.hard.objectives import make_objective
 
@@ -120,7 +126,7 @@ def sample_partitions(
 
 
 def draw_samples(
-    kind: int,
+    kind: ModelKind,
     graph: Multigraph,
     best: np.ndarray,
     *,
@@ -151,7 +157,7 @@ def draw_samples(
 class _Chain:
     """One Markov chain of partitions."""
 
-    def __init__(self, kind: int, graph: Multigraph, labels: np.ndarray, key: int) -> None:
+    def __init__(self, kind: ModelKind, graph: Multigraph, labels: np.ndarray, key: int) -> None:
         self.kind, self.graph = kind, graph
         self.rng = np.random.default_rng(key)
         self.state = self._started(labels)

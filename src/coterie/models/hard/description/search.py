@@ -11,10 +11,15 @@
    block as a whole. A block is tried again only after it has changed, so a round costs as much as
    what it repairs.
 5. Move single nodes with all blocks as candidates until none moves.
+
+A `Strategy` says which of these means a search has: this one is for undirected graphs, and for the
+levels of a hierarchy (`nested.py`); directions and real-valued weights have another
+(`directed_weighted.py`).
 """
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import asdict, dataclass, field
 
@@ -22,14 +27,20 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.base.array_checks import check_array
+from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.base.randomness import stream_keys
 from coterie.engine.checkpoint import iterations
-from coterie.kernels.hard import description as kernels
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description import COMMUNITIES, DEGREE_CORRECTED, NEVER, SIMPLE
 from coterie.kernels.hard.description_pieces import move_pieces
-from coterie.kernels.hard.description_sweeps import join_bounds, sweep_all_blocks
+from coterie.kernels.hard.description_state import COUNTS, NEVER, TWO_DENSITIES
+from coterie.kernels.hard.description_sweeps import (
+    Reach,
+    join_bounds,
+    mark_changed,
+    sweep,
+    sweep_all_blocks,
+)
 from coterie.kernels.hard.sparse_rows import members_of
 from coterie.models.hard.description.state import (
     DescriptionState,
@@ -41,11 +52,11 @@ from coterie.models.hard.saved_search import SavedSearch, SearchSaver, check_clo
 
 _NEAR, _FAR = 10, 5  # candidates of a node: blocks of neighbours, and of their neighbours
 _EXHAUSTIVE = 12  # with at most this many blocks a node tries all of them
-_ALL = 1 << 40  # … with any number of blocks
+ANY = 1 << 40  # no limit on the number of blocks
 _BOUNDED = 1000  # nodes from which bounds pay when all blocks are candidates
 _TRIES = 16  # candidates of a merge per block
 _PIECE_TRIES = 16  # random candidates of a piece of a block
-_LEVEL = 1.3  # ratio of the numbers of blocks of two levels
+LEVEL_RATIO = 1.3  # ratio of the numbers of blocks of two levels
 _SMALL_TABLE = 64  # blocks: a smaller block matrix is not made smaller when blocks are merged
 _PASSES = 3  # sweeps between levels
 _OVERSHOOT_SHARE = (0.7, 0.4)  # of the blocks, down to which merges may lengthen it; tiny graphs
@@ -86,12 +97,48 @@ class Trail:
         self.history.append(Iteration(done, time.perf_counter() - self.began, length, moved))
         self.callback(Progress("describing", done, entropy=length, note=note))
 
-    def restore(self, history: list[list[float]], lengths: list[list[float]]) -> None:
+    def facts(self) -> JsonObject:
+        """Return the history in the form of a checkpoint."""
+        return {
+            "history": [list(entry) for entry in self.history],
+            "lengths": [[blocks, length] for blocks, length in self.lengths.items()],
+        }
+
+    def restore(self, facts: JsonObject) -> None:
         """Continue the history of a search that was saved."""
-        self.history[:] = iterations(history)
-        self.lengths = {int(blocks): float(length) for blocks, length in lengths}
+        self.history[:] = iterations(facts["history"])
+        self.lengths = {int(blocks): float(length) for blocks, length in facts["lengths"]}
         if self.history:
             self.began = time.perf_counter() - self.history[-1].seconds
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """The means of a search; these are for undirected graphs without real-valued weights."""
+
+    exhaustive: int = _EXHAUSTIVE
+    patience: int = _PATIENCE
+    repairs: bool = True  # moves of pieces, merges that lengthen the description, splits
+    recount: bool = False  # every step counts the statistics anew, and every sweep visits all nodes
+    fewest: int = 1  # number of blocks of the result
+    most: int = ANY
+
+    def perturbations(self, size: int) -> int:
+        """Return the maximum number of perturbations of a graph with this many nodes and edges."""
+        return _PERTURBATIONS if size <= _TINY else 0
+
+    def perturb(self, search: DescriptionSearch) -> None:
+        """Cut every block of the best partition at random into pieces."""
+        pieces = search.rng.integers(0, _PIECES, len(search.best), dtype=np.int32)
+        search.restart(search.best * _PIECES + pieces)
+
+    def bounds(self, n_blocks: int, *, new_blocks: bool, hold: bool) -> tuple[int, int]:
+        """Return the minimum and maximum number of blocks during a sweep. A sweep makes blocks
+        only if `new_blocks` allows it; `hold` forbids to empty any."""
+        return 0, self.most if new_blocks else 0
+
+
+FLAT = Strategy()
 
 
 @dataclass
@@ -110,19 +157,27 @@ class _Position:
 class DescriptionSearch:
     """A partition on its way to the shortest description."""
 
-    def __init__(self, state: DescriptionState, rng: Generator, trail: Trail) -> None:
-        self.state, self.rng, self.trail = state, rng, trail
+    def __init__(
+        self,
+        state: DescriptionState,
+        rng: Generator,
+        trail: Trail,
+        strategy: Strategy = FLAT,
+    ) -> None:
+        self.state, self.rng, self.trail, self.strategy = state, rng, trail, strategy
         self.length = state.length()
         self.tried = _nothing_tried(state)
         self.active = np.ones(len(state.labels), np.uint8)  # nodes that the next sweep visits
         self.best, self.best_length = state.labels.copy(), self.length
+        if state.n_blocks > strategy.most:  # too many blocks to be a result
+            self.best_length = math.inf
         self.locally_optimal = False
         self.size = len(state.labels) + state.model.n_edges
         self.thorough = self.size <= _TINY
         self.at = _Position()
-        self.level_ratio = _LEVEL
+        self.level_ratio = LEVEL_RATIO
 
-    def run(self, *, perturb: bool = True, saver: SearchSaver | None = None) -> None:
+    def run(self, saver: SearchSaver | None = None) -> None:
         """Search from the present labels; `best` has the result.
 
         `saver` saves the search between its steps, or continues one that was saved."""
@@ -131,14 +186,16 @@ class DescriptionSearch:
         if saved is not None:
             with saver.errors():
                 self.restore(saved)
-        wanted = _PERTURBATIONS if perturb and self.thorough else 0
+        perturbations = self.strategy.perturbations(self.size)
         while self.at.phase != _DONE:
-            self._step(wanted)
+            self._step(perturbations)
             saver.save(self.point)
 
     def _step(self, perturbations: int) -> None:
         """Make one step of `run`: one level, one round of repairs, or one pass at the end."""
-        at = self.at
+        at, strategy = self.at, self.strategy
+        if strategy.recount:
+            self.restart(self.state.labels)
         if at.phase == _DESCEND:
             if not self.descend_level():
                 self.keep()
@@ -149,13 +206,12 @@ class DescriptionSearch:
         elif at.phase == _PERTURB:
             if at.perturbed > 0:
                 at.idle = 0 if self.best_length < at.before - 1e-6 else at.idle + 1
-            if at.perturbed == perturbations or at.idle == _PATIENCE:
+            if at.perturbed == perturbations or at.idle == strategy.patience:
                 self.return_to_best()
-                at.phase, at.round = _REPAIR, 0
+                at.phase, at.round = (_REPAIR if strategy.repairs else _FINISH), 0
                 return
             at.perturbed, at.before = at.perturbed + 1, self.best_length
-            pieces = self.rng.integers(0, _PIECES, len(self.best), dtype=np.int32)
-            self.restart(self.best * _PIECES + pieces)
+            strategy.perturb(self)
             at.phase = _DESCEND
         elif at.phase == _REPAIR:
             at.round += 1
@@ -170,14 +226,12 @@ class DescriptionSearch:
 
     def point(self) -> SavedSearch:
         """Return everything that is needed to continue `run` after the last step."""
-        trail = self.trail
         facts = {
             "at": asdict(self.at),
             "length": self.length,
-            "best_length": self.best_length,
+            "best_length": self.best_length if math.isfinite(self.best_length) else None,
             "locally_optimal": self.locally_optimal,
-            "history": [list(entry) for entry in trail.history],
-            "lengths": [[blocks, length] for blocks, length in trail.lengths.items()],
+            **self.trail.facts(),
         }
         arrays = {
             "labels": self.state.labels.copy(),
@@ -196,31 +250,33 @@ class DescriptionSearch:
         check_array("free", free, np.int64, (None,), below=K)
         labels = saved_labels(saved, "labels", n, K)
         old = self.state
-        self.state = restored_state(old.model.kind, old.graph, labels, free)
-        self.length, self.best_length = float(facts["length"]), float(facts["best_length"])
+        self.state = restored_state(old.kind, old.graph, labels, free)
+        self.length, self.best_length = float(facts["length"]), math.inf
         check_close("length", self.length, self.state.length())
         self.best = saved_labels(saved, "best", n, n + 1)
-        best = start_state(old.model.kind, old.graph, self.best, spare=1).length()
-        check_close("best_length", self.best_length, best)
+        if facts["best_length"] is not None:
+            self.best_length = float(facts["best_length"])
+            best = start_state(old.kind, old.graph, self.best, spare=1).length()
+            check_close("best_length", self.best_length, best)
         for what in self.tried:
             name = f"tried.{what}"
             self.tried[what] = check_array(name, saved.arrays.get(name), np.float64, (K,))
         self.active = check_array("active", saved.arrays.get("active"), np.uint8, (n,)).copy()
         self.locally_optimal = bool(facts["locally_optimal"])
         self.at = _Position(**facts["at"])
-        self.trail.restore(facts["history"], facts["lengths"])
+        self.trail.restore(facts)
 
     def return_to_best(self) -> None:
         """Continue from the best partition if the present one is worse."""
-        if self.length > self.best_length:
+        if self.length > self.best_length or self.strategy.recount:
             self.restart(self.best)
 
     def restart(self, labels: np.ndarray) -> None:
-        """Continue from other labels."""
+        """Continue from these labels, with statistics counted anew."""
         old = self.state
         if old.upper.depth > 0:
             raise ValueError("the levels above belong to the present labels")
-        self.state = start_state(old.model.kind, old.graph, labels, prior=old.prior)
+        self.state = start_state(old.kind, old.graph, labels, prior=old.prior)
         self.length = self.state.length()
         self.tried = _nothing_tried(self.state)
         self.active[:] = 1
@@ -229,7 +285,7 @@ class DescriptionSearch:
         """Renumber the blocks and make room for more; nothing else changes."""
         old = self.state
         occupied = np.flatnonzero(old.blocks.sizes > 0)
-        self.state = start_state(old.model.kind, old.graph, old.labels, prior=self._prior(occupied))
+        self.state = start_state(old.kind, old.graph, old.labels, prior=self._prior(occupied))
         for what, ends in self.tried.items():
             now = np.full(len(self.state.blocks.sizes), -1.0)
             now[: len(occupied)] = ends[occupied]
@@ -254,18 +310,19 @@ class DescriptionSearch:
         passes: int,
         *,
         new_blocks: bool = False,
-        exhaustive: int = _EXHAUSTIVE,
+        exhaustive: int | None = None,
         everywhere: bool = False,
+        hold: bool = False,
     ) -> int:
         """Move single nodes until few move, at most `passes` times; return the moves made.
 
         Only nodes are visited that were not visited since they, a neighbour or a large part of
-        their block moved, unless `everywhere`."""
-        state, total = self.state, 0
-        n = len(state.labels)
-        if everywhere or self.thorough:
-            self.active[:] = 1
-        active = self.active
+        their block moved, unless `everywhere`. With `hold` no block is emptied."""
+        state, total, strategy = self.state, 0, self.strategy
+        n, active = len(state.labels), self.active
+        exhaustive = strategy.exhaustive if exhaustive is None else exhaustive
+        if everywhere or self.thorough or strategy.recount:
+            active[:] = 1
         bounds = join_bounds(len(state.blocks.sizes)) if self._bounded(exhaustive) else None
         for _ in range(passes):
             order = self.rng.permutation(np.flatnonzero(active))
@@ -275,16 +332,10 @@ class DescriptionSearch:
                     *state.arguments, bounds, order, new_blocks, active
                 )
             else:
-                moved, change = kernels.sweep(
-                    *state.arguments,
-                    order,
-                    stream_keys(self.rng, 1)[0],
-                    _NEAR,
-                    _FAR,
-                    exhaustive,
-                    new_blocks,
-                    active,
-                )
+                limits = strategy.bounds(state.n_blocks, new_blocks=new_blocks, hold=hold)
+                reach = Reach(_NEAR, _FAR, exhaustive, *limits)
+                key = stream_keys(self.rng, 1)[0]
+                moved, change = sweep(*state.arguments, order, key, reach, active)
             self.length += change
             total += moved
             if moved <= _QUIET * n:
@@ -296,8 +347,8 @@ class DescriptionSearch:
 
         Not before the end: chance candidates leave poor local optima that the best block does not
         (the description of an internet topology became 1 % longer)."""
-        known = self.state.model.kind in (DEGREE_CORRECTED, SIMPLE)
-        return exhaustive == _ALL and known and len(self.state.labels) >= _BOUNDED
+        known = self.state.kind.cells == COUNTS
+        return exhaustive == ANY and known and len(self.state.labels) >= _BOUNDED
 
     def partners(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the best of a few merges of these blocks: (partner, change) for all blocks, and
@@ -326,7 +377,7 @@ class DescriptionSearch:
             nodes,
             np.argsort(change, kind="stable"),
             partner,
-            max(0, min(most, state.n_blocks - 1)),
+            max(0, min(most, state.n_blocks - self.strategy.fewest)),
             limit,
         )
         self.length += gained
@@ -340,21 +391,33 @@ class DescriptionSearch:
         self.keep()
 
     def descend_level(self) -> bool:
-        """Move nodes and pieces, then merge blocks; return whether any were merged."""
+        """Move nodes and pieces, then merge blocks; return whether to go on."""
+        strategy = self.strategy
         self.sweeps(_PASSES, everywhere=self.state.upper.depth == 0)
-        self.pieces()
+        if strategy.repairs:
+            self.pieces()
         B = self.state.n_blocks
-        self.trail.add(self.length, 0, f"{B:,} blocks, {self.length:,.1f} nats", B)
-        if max(_SMALL_TABLE, B / 0.7) < len(self.state.blocks.sizes):
+        self._note(0)
+        roomy = max(_SMALL_TABLE, B / 0.7) < len(self.state.blocks.sizes)
+        if roomy and not strategy.recount:
             self.make_room()
-        return self.merges(max(1, B - int(B / self.level_ratio))) > 0
+        level = max(1, B - int(B / self.level_ratio))
+        if strategy.most < B:
+            self.merges(min(level, B - strategy.most), NEVER)
+            return True
+        return self.merges(level) > 0
+
+    def _note(self, moved: int, more: str = "") -> None:
+        """Record the present partition."""
+        B = self.state.n_blocks
+        self.trail.add(self.length, moved, f"{B:,} blocks, {self.length:,.1f} nats{more}", B)
 
     def overshoot_floor(self) -> int:
         """Return the number of blocks down to which merges may lengthen the description."""
         B = self.state.n_blocks
-        if self.size > _OVERSHOOT_SIZE:
+        if self.size > _OVERSHOOT_SIZE or not self.strategy.repairs:
             return B
-        if self.state.model.kind == COMMUNITIES:
+        if self.state.kind.cells == TWO_DENSITIES:
             return 1
         return max(1, int(_OVERSHOOT_SHARE[self.thorough] * B))
 
@@ -362,15 +425,14 @@ class DescriptionSearch:
         """Merge the cheapest blocks whatever it costs, and move nodes; return whether to go on."""
         lost = self.length - self.best_length
         blocks = self.state.n_blocks
-        everything = self.state.model.kind == COMMUNITIES
+        everything = self.state.kind.cells == TWO_DENSITIES
         if blocks <= floor or (lost > _OVERSHOOT_LOSS * abs(self.best_length) and not everything):
             return False
         steps = _COMMUNITIES_STEPS if everything else _OVERSHOOT_STEPS
         made = self.merges(max(1, blocks // steps), NEVER)
         self.sweeps(_PASSES, everywhere=self.state.upper.depth == 0)
         self.keep()
-        B = self.state.n_blocks
-        self.trail.add(self.length, 0, f"{B:,} blocks, {self.length:,.1f} nats", B)
+        self._note(0)
         return made > 0
 
     def splits(self, attempts: int = 3, passes: int = 5) -> int:
@@ -400,8 +462,7 @@ class DescriptionSearch:
 
     def pieces(self) -> int:
         """Move connected pieces of blocks to better blocks; return the moves made."""
-        if self.state.spare == 0:
-            self.make_room()
+        self._make_room_if_full()
         state = self.state
         order = self.rng.permutation(np.flatnonzero(state.blocks.sizes > 1))
         key = stream_keys(self.rng, 1)[0]
@@ -418,12 +479,12 @@ class DescriptionSearch:
     def _mark_changed(self, before: tuple[np.ndarray, np.ndarray]) -> None:
         """Have the next sweep visit nodes whose block is another one, their neighbours, and the
         nodes of blocks that changed much."""
-        if self.thorough:  # every sweep visits all nodes
+        if self.thorough or self.strategy.recount:  # every sweep visits all nodes
             return
         labels, ends = before
         blocks = self.state.blocks
         much = np.abs(blocks.ends - ends) > _CHANGED * ends
-        kernels.mark_changed(self.state.graph, labels, blocks.labels, much, self.active)
+        mark_changed(self.state.graph, labels, blocks.labels, much, self.active)
 
     def _untried(self, what: str) -> np.ndarray:
         """Return the blocks that have changed since this was tried last, in random order."""
@@ -453,13 +514,8 @@ class DescriptionSearch:
         divided = self.divisions(attempts)
         merged = self.merges(self.state.n_blocks, untried=not flat)
         moved += self.sweeps(10, everywhere=flat)
-        self.trail.add(
-            self.length,
-            moved,
-            f"{self.state.n_blocks:,} blocks, {self.length:,.1f} nats (split {split}, "
-            f"pieces {pieces}, divided {divided}, merged {merged})",
-            self.state.n_blocks,
-        )
+        found = f"split {split}, pieces {pieces}, divided {divided}, merged {merged}"
+        self._note(moved, f" ({found})")
         self.keep()
         gain = before - self.length
         if split + pieces + divided + merged == 0:
@@ -477,25 +533,31 @@ class DescriptionSearch:
     def begin_finish(self) -> None:
         """Go back to the best partition; decide how many blocks a node tries."""
         self.return_to_best()
+        self.at.exhaustive = self._affordable()
+
+    def _affordable(self) -> int:
+        """Return the number of blocks up to which a node tries all of them at the end."""
         work = self.state.model.n_edges * self.state.n_blocks
-        self.at.exhaustive = _ALL if work <= _CHECK_WORK else _EXHAUSTIVE
+        return ANY if work <= _CHECK_WORK else self.strategy.exhaustive
 
     def finish_pass(self) -> bool:
         """Move single nodes and merge blocks; return whether anything moved."""
-        exhaustive = self.at.exhaustive
-        if self.state.spare == 0:
-            self.make_room()
+        recount = self.strategy.recount
+        exhaustive = self._affordable() if recount else self.at.exhaustive
+        self._make_room_if_full()
         moved = self.sweeps(1, new_blocks=True, exhaustive=exhaustive, everywhere=True)
         if moved == 0:
-            self.locally_optimal = exhaustive == _ALL
+            self.locally_optimal = exhaustive == ANY
             return False
-        if self.state.spare == 0:
-            self.make_room()
-        moved += self.sweeps(20, new_blocks=True, exhaustive=exhaustive)
-        self.merges(self.state.n_blocks, untried=True)
-        note = f"{self.state.n_blocks:,} blocks, {self.length:,.1f} nats"
-        self.trail.add(self.length, moved, note, self.state.n_blocks)
+        self._make_room_if_full()
+        moved += self.sweeps(20, new_blocks=True, exhaustive=None if recount else exhaustive)
+        self.merges(self.state.n_blocks, untried=not recount)
+        self._note(moved)
         return True
+
+    def _make_room_if_full(self) -> None:
+        if self.state.spare == 0 and not self.strategy.recount:
+            self.make_room()
 
 
 def _nothing_tried(state: DescriptionState) -> dict[str, np.ndarray]:

@@ -1,33 +1,55 @@
-"""The state of a partition whose description length is minimised.
+"""The state of a partition whose description length is minimised, and what models differ in.
 
-Kernels: `kernels/hard/description.py` and `description_moves.py`.
+Kernels: `kernels/hard/description_state.py` and `description_costs.py`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from coterie.base.array_checks import ArrayError
-from coterie.base.special_functions import gammaln
-from coterie.kernels.hard import description as kernels
-from coterie.kernels.hard.description import (
-    COMMUNITIES,
-    DEGREE_CORRECTED,
-    DENSE,
-    SIMPLE,
+from coterie.kernels.hard.description import whole_length
+from coterie.kernels.hard.description_state import (
+    BLOCKS,
+    COUNTS,
+    EDGES,
+    FREE,
+    MULTISETS,
+    NORMAL,
+    TWO_DENSITIES,
     Blocks,
     DescriptionModel,
     Multigraph,
     Scratch,
     Upper,
+    fill_statistics,
 )
 from coterie.kernels.hard.log_counts import count_tables
 from coterie.models.hard.label_tools import renumber
+from coterie.models.hard.search.description_length import log_choose, log_multisets
+from coterie.models.hard.weight_models import WeightModel, no_weights
 
-KINDS = {"simple": SIMPLE, "degree-corrected": DEGREE_CORRECTED, "communities": COMMUNITIES}
+
+class ModelKind(NamedTuple):
+    """What distinguishes one model of a graph from another: one entry per objective."""
+
+    cells: int  # what a cell costs; the codes and formulas are in the kernels
+    degrees: bool  # degree correction
+    directed: bool = False
+    weights: WeightModel = no_weights()  # of cells whose costs come from a table (EDGES and on)
+
+
+# Undirected graphs; `directed_weighted.py` has directions and real-valued weights.
+KINDS = {
+    "simple": ModelKind(COUNTS, degrees=False),
+    "degree-corrected": ModelKind(COUNTS, degrees=True),
+    "communities": ModelKind(TWO_DENSITIES, degrees=True),
+}
+LEVEL = ModelKind(MULTISETS, degrees=False)  # of a hierarchy, above the nodes
 _SPARE = 16  # room for at least this many more blocks
 
 
@@ -47,14 +69,17 @@ def multigraph(
         degrees = sums[indptr[1:]] - sums[indptr[:-1]]
     if len(own):
         degrees = degrees + 2 * own
-    classes = np.unique(degrees, return_inverse=True)[1].astype(np.int32)
+    none = np.zeros(len(degrees), np.int64)
     return Multigraph(
         np.require(indptr, np.int64, ["C", "A", "W"]),
         np.require(indices, np.int32, ["C", "A", "W"]),
         w,
         own,
         degrees,
-        classes,
+        np.unique(degrees, return_inverse=True)[1].astype(np.int32),
+        np.zeros(0, np.bool_),
+        none,
+        np.zeros(0),
     )
 
 
@@ -80,6 +105,7 @@ Prior = str | Upper
 class DescriptionState:
     """A partition with its statistics. `upper` is the prior of the block matrix."""
 
+    kind: ModelKind
     model: DescriptionModel
     graph: Multigraph
     blocks: Blocks
@@ -95,12 +121,12 @@ class DescriptionState:
     @property
     def n_blocks(self) -> int:
         """The number of blocks that are not empty."""
-        return int(self.blocks.scalars[kernels.BLOCKS])
+        return int(self.blocks.scalars[BLOCKS])
 
     @property
     def spare(self) -> int:
         """How many more blocks there is room for."""
-        return int(self.blocks.scalars[kernels.FREE])
+        return int(self.blocks.scalars[FREE])
 
     @property
     def arguments(self) -> tuple[DescriptionModel, Multigraph, Blocks, Upper, Scratch]:
@@ -109,11 +135,11 @@ class DescriptionState:
 
     def length(self) -> float:
         """Return the description length in nats, computed from the statistics."""
-        return float(kernels.whole_length(self.model, self.graph, self.blocks, self.upper))
+        return float(whole_length(self.model, self.graph, self.blocks, self.upper))
 
 
 def start_state(
-    kind: int,
+    kind: ModelKind,
     graph: Multigraph,
     labels: np.ndarray,
     *,
@@ -132,7 +158,7 @@ def start_state(
 
 
 def restored_state(
-    kind: int, graph: Multigraph, labels: np.ndarray, free: np.ndarray
+    kind: ModelKind, graph: Multigraph, labels: np.ndarray, free: np.ndarray
 ) -> DescriptionState:
     """Return the state of a flat model as a checkpoint has it: labels with their numbers, and the
     numbers of empty blocks in the order in which they are used (`free`, one place per block)."""
@@ -145,29 +171,41 @@ def restored_state(
 
 
 def _counted(
-    kind: int, graph: Multigraph, labels: np.ndarray, K: int, prior: Prior
+    kind: ModelKind, graph: Multigraph, labels: np.ndarray, K: int, prior: Prior
 ) -> DescriptionState:
     """Return the state of labels below K, with room for K blocks."""
-    n = len(labels)
-    m = (int(graph.degrees.sum())) // 2
-    has_degrees = kind in (DEGREE_CORRECTED, COMMUNITIES)
-    classes = int(graph.classes.max(initial=0)) + 1 if has_degrees else 1
+    n, m = len(labels), int(graph.degrees.sum()) // (1 if kind.directed else 2)
+    classes = int(graph.classes.max(initial=0)) + 1 if kind.degrees else 1
+    slots = 2 * K if kind.directed else K
+    weighted = kind.cells >= NORMAL
+    flat = prior == "flat" and kind.cells != TWO_DENSITIES
+    model = DescriptionModel(
+        kind.cells,
+        kind.degrees,
+        kind.directed,
+        n,
+        m,
+        structure_costs(n, m, K, flat, directed=kind.directed),
+        count_tables(),
+        kind.weights.sizes(m) if kind.cells >= EDGES else np.zeros(0),
+        kind.weights.prior,
+    )
     blocks = Blocks(
         labels,
         np.zeros(K, np.int64),
         np.zeros(K, np.int64),
-        np.zeros((K, K), np.int32 if m < 2**31 else np.int64),
         np.zeros(K, np.int64),
-        np.zeros((K if has_degrees else 1, classes), np.int32),
+        np.zeros((K, slots), np.int32 if m < 2**31 else np.int64),
+        np.zeros((2, K, slots) if weighted else (2, 0, 0)),
+        np.zeros((K if kind.degrees else 1, classes), np.int32),
         np.zeros(K, np.int64),
         np.zeros(3, np.int64),
     )
-    kernels.fill_statistics(kind, graph, blocks)
-    flat = prior == "flat" and kind != COMMUNITIES
-    model = DescriptionModel(kind, n, m, structure_costs(n, m, K, flat), count_tables())
+    fill_statistics(model, graph, blocks)
     scratch = Scratch(
-        np.zeros(K, np.int64),
-        np.zeros(K, np.int64),
+        np.zeros(slots, np.int64),
+        np.zeros((2, slots if weighted else 0)),
+        np.zeros(slots, np.int64),
         np.zeros(K, np.int64),
         np.zeros(K + 2, np.int64),
         np.zeros(K + 2),
@@ -175,7 +213,7 @@ def _counted(
         np.zeros((2, K)),
     )
     upper = no_levels() if isinstance(prior, str) else _with_room(prior, K)
-    return DescriptionState(model, graph, blocks, upper, scratch, prior)
+    return DescriptionState(kind, model, graph, blocks, upper, scratch, prior)
 
 
 def _with_room(upper: Upper, K: int) -> Upper:
@@ -238,26 +276,9 @@ def structure_costs(n: int, m: int, K: int, flat: bool, *, directed: bool = Fals
     """Return, for 0..K+1 blocks, the cost of their number: label sizes and (flat) the cells."""
     B = np.arange(K + 2, dtype=np.float64)
     B[0] = 1.0
-    reach = np.minimum(B, max(n, 1))
-    cost = gammaln(max(n, 1)) - gammaln(reach) - gammaln(max(n, 1) - reach + 1)
+    cost = log_choose(max(n, 1) - 1, np.minimum(B, max(n, 1)) - 1)
     if flat:
-        cells = B * B if directed else B * (B + 1) / 2
-        cost += gammaln(cells + m) - gammaln(m + 1) - gammaln(cells)
+        cost += log_multisets(B * B if directed else B * (B + 1) / 2, m)
     cost[n < B] = np.inf
     cost[0] = 0.0
-    return np.asarray(cost)
-
-
-__all__ = [
-    "DENSE",
-    "KINDS",
-    "DescriptionState",
-    "Prior",
-    "block_multigraph",
-    "grouped_cells",
-    "levels_above",
-    "multigraph",
-    "no_levels",
-    "restored_state",
-    "start_state",
-]
+    return cost

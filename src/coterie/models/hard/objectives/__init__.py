@@ -34,7 +34,7 @@ from coterie.base.errors import InputError
 from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine
 from coterie.engine.sharded_data import ShardedGraph
-from coterie.models.foreign_data import conversion, type_name
+from coterie.models.foreign_data import conversion, is_sparse, type_name
 from coterie.models.hard.objectives.block_objective import BlockObjective
 from coterie.models.hard.objectives.gaussian import GaussianObjective
 from coterie.models.hard.objectives.graphs import degree_corrected, directed, simple, weighted
@@ -160,6 +160,10 @@ def make_objective(name: str, data: Any, score: str = "auto") -> Any:
         )
     kind = OBJECTIVES[name]
     if kind.data is np.ndarray:
+        if is_sparse(data):
+            raise InputError(
+                f"objective {name!r} does not support sparse data", remedy="use X.toarray()"
+            )
         data = np.asarray(data)
     if not isinstance(data, kind.data):
         raise InputError(

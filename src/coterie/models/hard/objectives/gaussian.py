@@ -52,11 +52,18 @@ class GaussianObjective:
     name = "gaussian"
 
     def __init__(self, points: np.ndarray, score: str = "fixed") -> None:
+        if np.iscomplexobj(points):
+            raise InputError("Complex data not supported", remedy="give real numbers")
         self.points = np.ascontiguousarray(points, np.float64)
         if self.points.ndim != 2:
             raise InputError(
                 f"points must be a 2-d array, got shape {np.shape(points)}",
-                remedy="give one row per point and one column per feature",
+                remedy="Reshape your data: one row per point and one column per feature",
+            )
+        if self.points.shape[1] == 0:
+            raise InputError(
+                f"0 feature(s) (shape={self.points.shape}) while a minimum of 1 is required.",
+                remedy="give one column per feature",
             )
         bad = np.argwhere(~np.isfinite(self.points))
         if len(bad):

@@ -55,21 +55,21 @@ def description_length(
     r, j, d = r[once], slot[once] % q, rows.values[once]
     inner = (r == j) & (layout != TWO_SETS)
     cells = n_blocks[0] * (n_blocks[0] + 1) // 2 if layout == ONE_WAY else n_blocks[0] * q
-    total += float(_multisets(cells, d.sum())) + objective.constant
+    total += float(log_multisets(cells, d.sum())) + objective.constant
     if objective.model.kind == PLAIN:
         return total + _wiring(d, inner, rows) + _degrees(objective, labels[0], rows)
     D = np.where(inner, rows.sizes[r] - 1.0, others[j]) * rows.sizes[r]
     if layout == ONE_WAY:
         D = np.where(inner, 0.5 * D, D)
     if objective.model.kind == BERNOULLI:
-        return total + float(_log_choose(D, d).sum())
+        return total + float(log_choose(D, d).sum())
     return total + float((d * np.log(D) - gammaln(d + 1)).sum())
 
 
 def _labels(sizes: np.ndarray) -> float:
     """Return the length of the labels of one side."""
     n, k = sizes.sum(), len(sizes)
-    ways = gammaln(n + 1) - gammaln(sizes + 1).sum() + _log_choose(n - 1, k - 1)
+    ways = gammaln(n + 1) - gammaln(sizes + 1).sum() + log_choose(n - 1, k - 1)
     return float(ways) + math.log(n)
 
 
@@ -78,7 +78,7 @@ def _ratings(rows: SparseRows, channels: int, others: np.ndarray) -> float:
     together = rows.slots >= (channels - 1) * len(others)
     d, each = rows.values[together], rows.values[~together]
     ways = gammaln(d + 1).sum() - gammaln(each + 1).sum()
-    return float(ways + _multisets(channels - 1, d).sum())
+    return float(ways + log_multisets(channels - 1, d).sum())
 
 
 def _wiring(d: np.ndarray, inner: np.ndarray, rows: SparseRows) -> float:
@@ -105,17 +105,17 @@ def _log_partitions(total: np.ndarray, parts: np.ndarray) -> np.ndarray:
     C(total+parts-1, parts-1) / parts! for few."""
     total = np.maximum(total, 1.0)
     many = math.pi * np.sqrt(2 * total / 3) - np.log(4 * math.sqrt(3) * total)
-    few = _multisets(parts, total) - gammaln(parts + 1)
+    few = log_multisets(parts, total) - gammaln(parts + 1)
     ways: np.ndarray = np.maximum(np.minimum(many, np.maximum(few, 0.0)), 0.0)
     return ways
 
 
-def _multisets(kinds: np.ndarray | int, n: np.ndarray | float) -> np.ndarray:
+def log_multisets(kinds: np.ndarray | int, n: np.ndarray | float) -> np.ndarray:
     """Return the log of the number of ways to distribute n things over `kinds` cells."""
-    return _log_choose(np.asarray(n, np.float64) + kinds - 1, n)
+    return log_choose(np.asarray(n, np.float64) + kinds - 1, n)
 
 
-def _log_choose(n: np.ndarray | float, k: np.ndarray | float) -> np.ndarray:
+def log_choose(n: np.ndarray | float, k: np.ndarray | float) -> np.ndarray:
     """Return log C(n, k)."""
     n, k = np.asarray(n, np.float64), np.asarray(k, np.float64)
     ways: np.ndarray = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)

@@ -12,22 +12,16 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from tests import reference
 
+from coterie.anonymize.attacks import seeded as seeded_attacks
+from coterie.anonymize.attacks.averaging import averaging_attack
+from coterie.anonymize.attacks.expected_hits import expected_hits
+from coterie.anonymize.attacks.fingerprints import fingerprints, match_fingerprints
+from coterie.anonymize.attacks.seeded import guess_everyone_attack, seeded_attack
+from coterie.anonymize.attacks.suite import attack, deleted_copy, naive_copy
+from coterie.anonymize.attacks.vertex_refinement import vertex_refinement
 from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.intervals import highest_likely_count, wilson
 from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
-from coterie.anonymize.risk import attacks
-from coterie.anonymize.risk.attack_suite import attack
-from coterie.anonymize.risk.attacks import (
-    deleted_copy,
-    fingerprint_attack,
-    guess_everyone_attack,
-    match_fingerprints,
-    naive_copy,
-    seeded_attack,
-    vertex_refinement,
-)
-from coterie.anonymize.risk.averaging import averaging_attack
-from coterie.anonymize.risk.expected_hits import expected_hits
-from coterie.anonymize.risk.intervals import highest_likely_count, wilson
 from coterie.data import Graph
 from coterie.engine import LocalEngine
 from coterie.kernels.anonymize.matching import MatchingRows, new_memory, propagate
@@ -124,7 +118,7 @@ def test_number_of_propagation_passes(people: Graph, monkeypatch: pytest.MonkeyP
         calls.append(arguments[6])
         return 1
 
-    monkeypatch.setattr(attacks, "propagate", always_changes)
+    monkeypatch.setattr(seeded_attacks, "propagate", always_changes)
     copy = naive_copy(people, default_rng(0))
     seeded = seeded_attack(people, copy, np.arange(10), default_rng(1))
     guess_everyone_attack(people, copy, seeded, default_rng(1))
@@ -191,7 +185,7 @@ def test_guess_everyone_attacks_find_more_and_are_wrong_more_often(people: Graph
     assert after.correct > before.correct and after.wrong > before.wrong
     assert before.correct_in_first_100 is None and after.correct_in_first_100 is not None
     assert after.correct_in_first_100 / 100 >= after.precision
-    found = fingerprint_attack(people, copy.graph).result(copy.identity)
+    found = match_fingerprints(fingerprints(people), fingerprints(copy.graph)).result(copy.identity)
     assert found.correct + found.wrong == 600 and found.correct > 400
 
 
@@ -200,8 +194,9 @@ def test_known_blocks_improve_the_fingerprint_attack(people: Graph) -> None:
     block = np.arange(600) % 5
     published = np.empty(600, int)
     published[identity] = block
-    alone = fingerprint_attack(people, thinned)
-    known = fingerprint_attack(people, thinned, (block, published))
+    prints = fingerprints(people), fingerprints(thinned)
+    alone = match_fingerprints(*prints)
+    known = match_fingerprints(*prints, (block, published))
     assert (published[known.guess] == block).all()
     assert known.result(identity).correct > alone.result(identity).correct
 
@@ -230,7 +225,7 @@ def test_networks_in_which_all_look_alike_are_attacked_in_reasonable_time() -> N
     n = 60_000
     ring = Graph.from_edges(np.arange(n), (np.arange(n) + 1) % n)
     started = time.process_time()
-    assert (fingerprint_attack(ring, ring).guess >= 0).all()
+    assert (match_fingerprints(fingerprints(ring), fingerprints(ring)).guess >= 0).all()
     star = naive_copy(Graph.from_edges(np.zeros(n, int), np.arange(1, n + 1)), default_rng(0))
     same = Graph.from_edges(np.zeros(n, int), np.arange(1, n + 1))
     found = seeded_attack(same, star, np.arange(10), default_rng(1))
@@ -258,9 +253,9 @@ def test_the_neighbours_of_a_very_large_hub_are_not_compared(
 ) -> None:
     """A star of 100,000 people would take the square of its size, without finding anybody."""
     graph = Graph.from_edges([0, 0, 0, 0, 1, 2], [1, 2, 3, 4, 2, 3], n_nodes=5)
-    assert np.array_equal(attacks._matching_rows(graph).indices, graph.indices)
-    monkeypatch.setattr(attacks, "_LONGEST_ROW", 3)
-    rows = attacks._matching_rows(graph)
+    assert np.array_equal(seeded_attacks._matching_rows(graph).indices, graph.indices)
+    monkeypatch.setattr(seeded_attacks, "_LONGEST_ROW", 3)
+    rows = seeded_attacks._matching_rows(graph)
     assert np.diff(rows.indptr).tolist() == [0, 2, 3, 2, 1]
     assert np.array_equal(rows.indices, graph.indices[4:])
     assert np.array_equal(rows.damping, 1 / np.sqrt(graph.degrees))

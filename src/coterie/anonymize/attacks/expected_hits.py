@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.intervals import Interval, wilson
 from coterie.anonymize.published_graph import PublishedGraph, per_published_node
-from coterie.anonymize.risk.intervals import Interval, wilson
 
 
 @dataclass(frozen=True)

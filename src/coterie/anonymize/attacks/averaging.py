@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coterie.anonymize.intervals import Interval, wilson
 from coterie.anonymize.published_graph import PublishedGraph
-from coterie.anonymize.risk.intervals import Interval, wilson
 from coterie.data import Graph
 
 

@@ -1,0 +1,283 @@
+"""What an attack is: what the attacker knows, how it runs, what luck explains, what is public.
+
+`identity[v]` is the published node that stands for original node v. In a release, it is a random
+member of v's class, so an attack that finds it more often than luck explains has found
+information about v.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.random import Generator
+
+from coterie.anonymize.attacks.expected_hits import ExpectedHits, expected_hits, hits_by_degree
+from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.intervals import Interval, wilson
+from coterie.anonymize.published_graph import PublishedGraph
+from coterie.base.randomness import as_generator
+from coterie.data import Graph
+
+_MOST_CERTAIN = 100  # guesses that are also counted on their own
+
+Fact = TypeVar("Fact")
+
+
+class GraphFacts:
+    """A graph and what was computed of it, each once."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._facts: dict[Callable[[Graph], Any], Any] = {}
+
+    def once(self, compute: Callable[[Graph], Fact]) -> Fact:
+        """Return what a function computes of the graph."""
+        if compute not in self._facts:
+            self._facts[compute] = compute(self.graph)
+        fact: Fact = self._facts[compute]
+        return fact
+
+
+class Knowledge(NamedTuple):
+    """What attackers have; the same for all graphs that are attacked."""
+
+    original: GraphFacts
+    seeds: list[np.ndarray]  # people known in the release, by rising number
+    orders: np.ndarray  # seeds of the random orders: one per element of `seeds` and one more
+    sample: np.ndarray | None  # people to guess for, if not for everybody
+
+    def generator(self, order: int = -1) -> Generator:
+        """Return a new generator; the same for every graph that is attacked."""
+        return as_generator(int(self.orders[order]))
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One piece of work: an attack on one graph, and the attacks that follow it."""
+
+    known: Knowledge
+    target: PublishedGraph
+    published: GraphFacts  # of the graph of `target`
+    part: int
+    blocks: np.ndarray | None  # of the people, if they are published
+    memory: dict[str, Any] = field(default_factory=dict)  # for the attacks that follow
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """The number of people that one attack identified."""
+
+    name: str  # as in the JSON output
+    label: str  # for people
+    seeds: int  # people whom the attacker knew
+    correct: int
+    wrong: int
+    precision: float
+    found_share: float  # of the people whom the attacker did not know
+    found_interval: Interval
+    correct_in_first_100: int | None = None  # of the 100 most certain guesses, if ranked
+    luck: ExpectedHits | None = None  # on a release
+    same_degree: float | None = None  # hits by luck, on a graph whose classes are unknown
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """The guesses of an attack; people whom the attacker knew (`seeds`) are left out."""
+
+    seeds: np.ndarray
+    guess: np.ndarray  # int32[n]: published node, -1 for no guess and at seeds
+    lead: np.ndarray | None = None  # float64[n]: certainty, for attacks that rank their guesses
+    sample: int | None = None  # people guessed for, if not everybody was
+
+    def result(
+        self,
+        identity: np.ndarray,
+        *,
+        name: str = "",
+        label: str = "",
+        luck: ExpectedHits | None = None,
+        same_degree: float | None = None,
+    ) -> AttackResult:
+        """Compare the guesses with the true identities."""
+        guessed = np.flatnonzero(self.guess >= 0)
+        right = self.guess[guessed] == identity[guessed]
+        correct = int(right.sum())
+        people = len(identity) - len(self.seeds) if self.sample is None else self.sample
+        in_first = None
+        if self.lead is not None:
+            order = np.argsort(-self.lead[guessed], kind="stable")[:_MOST_CERTAIN]
+            in_first = int(right[order].sum())
+        return AttackResult(
+            name=name,
+            label=label,
+            seeds=len(self.seeds),
+            correct=correct,
+            wrong=len(guessed) - correct,
+            precision=correct / len(guessed) if len(guessed) else 0.0,
+            found_share=correct / people if people else 0.0,
+            found_interval=wilson(correct, people),
+            correct_in_first_100=in_first,
+            luck=luck,
+            same_degree=same_degree,
+        )
+
+
+class Attack(ABC):
+    """One attack: what is declared here is all that JSON, policy, pages and commands know of it.
+
+    Attacks whose class variable `follows` names another attack run in the same piece of work,
+    after it, and can use what it left in the memory of the job.
+    """
+
+    key: ClassVar[str]  # in the JSON output, and the attribute of `GraphAttacks`
+    knows: ClassVar[str]  # what the attacker knows, in words
+    label: ClassVar[str] = ""  # of its row in tables and reports
+    # Which of the `ExpectedHits` are the hits by luck. The policy limits the attacks that have one.
+    luck: ClassVar[Literal["same_degree", "same_class"] | None] = None
+    control: ClassVar[str] = "naive"  # the control in which an attack with power finds people
+    public: ClassVar[bool] = True  # whether published reports show it, rounded
+    needs_blocks: ClassVar[bool] = False  # it applies only if the blocks are published too
+    follows: ClassVar[type[Attack] | None] = None
+    needs: ClassVar[tuple[Callable[[Graph], Any], ...]] = ()  # facts of the original
+
+    def parts(self, known: Knowledge) -> int:
+        """Return the number of independent pieces of work, the largest last."""
+        return 1
+
+    @abstractmethod
+    def run(self, job: Job) -> Any:
+        """Attack a graph and return the result; None if there is nothing to do in this part."""
+
+    def results(
+        self, outcomes: Sequence[Any], target: PublishedGraph, classes: Classes | None
+    ) -> Any:
+        """Return the result of the attack from what each part returned."""
+        return outcomes[0]
+
+    def rows(self, result: Any) -> list[Any]:
+        """Return the results to show, one per row of a table."""
+        return [result]
+
+    def found(self, row: Any) -> int:
+        """Return the number of people that a row identifies."""
+        return int(row.correct)
+
+    def row_label(self, row: Any) -> str:
+        """Return the label of a row."""
+        return self.label
+
+    def expected(self, row: Any) -> float | None:
+        """Return the number of people guessed right by luck; None if it is not known."""
+        return None
+
+
+class GuessingAttack(Attack):
+    """An attack that guesses the published node of people: `run` returns a `Matching` or None.
+
+    Whoever guesses everyone is right about once per class, whatever the release contains; A1
+    allows that already. So these attacks are compared with the hits expected from the classes
+    of their guesses (`luck = "same_class"`), and those that claim only what stands out with the
+    hits expected from degrees alone ("same_degree").
+    """
+
+    luck: ClassVar[Literal["same_degree", "same_class"] | None] = "same_class"
+
+    def names(self, matching: Matching) -> tuple[str, str]:
+        """Return the names of the result, in the JSON output and for people."""
+        return self.label, self.label
+
+    def results(
+        self, outcomes: Sequence[Matching], target: PublishedGraph, classes: Classes | None
+    ) -> list[AttackResult]:
+        """Compare the guesses with the true identities."""
+        return [self._result(matching, target, classes) for matching in outcomes]
+
+    def rows(self, result: list[AttackResult]) -> list[AttackResult]:
+        """Return the results: one per list of guesses."""
+        return result
+
+    def row_label(self, row: AttackResult) -> str:
+        """Return the label of the result."""
+        return row.label
+
+    def expected(self, row: AttackResult) -> float | None:
+        """Return the hits that luck explains; 0 on a graph that is not a release."""
+        if self.luck is None:
+            return None
+        return 0.0 if row.luck is None else float(getattr(row.luck, self.luck))
+
+    def _result(
+        self, matching: Matching, target: PublishedGraph, classes: Classes | None
+    ) -> AttackResult:
+        name, label = self.names(matching)
+        luck: ExpectedHits | None = None
+        same_degree: float | None = None
+        if classes is not None:
+            luck = expected_hits(target, matching.guess, matching.seeds, classes)
+        else:
+            same_degree = hits_by_degree(target, matching.guess)
+        return matching.result(
+            target.identity, name=name, label=label, luck=luck, same_degree=same_degree
+        )
+
+
+class GraphAttacks(Mapping[str, Any]):
+    """The results of all attacks on one graph, by key; each is an attribute too."""
+
+    def __init__(self, results: Mapping[str, Any]) -> None:
+        self._results = dict(results)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._results[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._results:
+            raise AttributeError(f"there is no attack {name!r}")
+        return self._results[name]
+
+
+class Controls(NamedTuple):
+    """The results of the same attacks on graphs that are not protected."""
+
+    naive: GraphAttacks  # only the names are removed
+    deleted_10: GraphAttacks  # 10 % of the edges are deleted too
+
+
+@dataclass(frozen=True)
+class AttackComparison:
+    """One attack on a published graph, next to the same attack on the controls."""
+
+    attack: Attack
+    result: Any  # AttackResult of attacks that guess
+    naive: int  # people identified in a copy with only the names removed
+    deleted_10: int  # people identified in a copy with 10 % of the edges deleted
+
+    @property
+    def label(self) -> str:
+        """The attack, for people."""
+        return self.attack.row_label(self.result)
+
+    @property
+    def found(self) -> int:
+        """The number of people identified in the published graph."""
+        return self.attack.found(self.result)
+
+    @property
+    def expected(self) -> float | None:
+        """The number of people that are guessed right by luck; None if it is not known."""
+        return self.attack.expected(self.result)
+
+    @property
+    def has_power(self) -> bool:
+        """Whether the attack identifies anybody in its control."""
+        return int(getattr(self, self.attack.control)) >= 1

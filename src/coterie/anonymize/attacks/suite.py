@@ -1,0 +1,184 @@
+"""Run all attacks on a graph and on two controls, which show whether the attacks have power."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from coterie.anonymize.attacks.attack import (
+    Attack,
+    AttackComparison,
+    Controls,
+    GraphAttacks,
+    GraphFacts,
+    Job,
+    Knowledge,
+)
+from coterie.anonymize.attacks.catalogue import ATTACKS, compare_attacks
+from coterie.anonymize.attacks.seeded import choose_seeds, usable_seeds
+from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
+from coterie.base.progress import Callback, Progress, silent
+from coterie.base.randomness import RandomState, as_generator
+from coterie.data import Graph
+from coterie.engine import Engine, LocalEngine
+
+MOST_GUESSES = 50_000  # attackers who know nobody guess for a random sample of this size, at most
+
+
+@dataclass(frozen=True)
+class AttackSuiteResult:
+    """The result of `coterie attack`: all attacks on one graph and on the controls."""
+
+    target: GraphAttacks
+    controls: Controls
+
+    def comparisons(self) -> list[AttackComparison]:
+        """Return each attack on the graph, next to the same attack on the controls."""
+        return compare_attacks(self.target, self.controls)
+
+
+def attack(
+    original: Graph,
+    target: PublishedGraph,
+    engine: Engine | None = None,
+    *,
+    rng: RandomState = 0,
+    callback: Callback = silent,
+) -> AttackSuiteResult:
+    """Attack one published graph and both controls, with the same seeds for all."""
+    results, controls = attack_all(original, {"target": target}, engine, rng=rng, callback=callback)
+    return AttackSuiteResult(results["target"], controls)
+
+
+def attack_all(
+    original: Graph,
+    targets: Mapping[str, PublishedGraph],
+    engine: Engine | None = None,
+    *,
+    rng: RandomState = 0,
+    callback: Callback = silent,
+) -> tuple[dict[str, GraphAttacks], Controls]:
+    """Attack every target and both controls, with the same seeds for all."""
+    suite = AttackSuite(original, rng)
+    results = suite.run({**targets, **suite.controls}, engine, callback=callback)
+    controls = Controls(*(results.pop(name) for name in Controls._fields))
+    return results, controls
+
+
+class _Piece(NamedTuple):
+    """A piece of work: an attack on one target, and the attacks that follow it."""
+
+    target: str
+    attack: Attack
+    part: int
+
+
+class AttackSuite:
+    """The attacks of somebody who has the original graph.
+
+    Seeds and controls are chosen once and are the same for every target.
+    """
+
+    def __init__(self, original: Graph, rng: RandomState = 0) -> None:
+        random = as_generator(rng)
+        self.original = original
+        self.controls = {
+            "naive": naive_copy(original, random),
+            "deleted_10": deleted_copy(original, random),
+        }
+        seeds = [choose_seeds(original, k, random) for k in usable_seeds(original)]
+        orders = random.integers(2**63, size=len(seeds) + 1)
+        sample: np.ndarray | None = None
+        if original.n_nodes > MOST_GUESSES:
+            sample = np.sort(random.choice(original.n_nodes, MOST_GUESSES, replace=False))
+        self._known = Knowledge(GraphFacts(original), seeds, orders, sample)
+
+    def run_controls(
+        self, blocks: np.ndarray, engine: Engine | None = None, callback: Callback = silent
+    ) -> Controls:
+        """Attack both controls."""
+        found = self.run(self.controls, engine, blocks=blocks, callback=callback)
+        return Controls(*(found[name] for name in Controls._fields))
+
+    def run(
+        self,
+        targets: Mapping[str, PublishedGraph],
+        engine: Engine | None = None,
+        *,
+        blocks: np.ndarray | None = None,
+        classes: Classes | None = None,
+        callback: Callback = silent,
+    ) -> dict[str, GraphAttacks]:
+        """Run all attacks on each target.
+
+        `blocks` (of the people) adds an attacker who knows the block of every person and of every
+        published node. `classes` adds what luck alone explains; without
+        it, luck follows from the degrees only.
+        """
+        known, pieces = self._known, self._pieces(list(targets))
+        done: list[_Piece] = []
+
+        def run(piece: _Piece) -> dict[Attack, Any]:
+            callback(Progress("attacking", len(done), len(pieces), note=piece.target))
+            target = targets[piece.target]
+            job = Job(known, target, GraphFacts(target.graph), piece.part, blocks)
+            followers = [each for each in ATTACKS if each.follows is type(piece.attack)]
+            found = {each: each.run(job) for each in (piece.attack, *followers)}
+            done.append(piece)
+            return found
+
+        found = (engine or LocalEngine(1)).map(run, pieces)
+        outcomes: dict[str, dict[Attack, list[Any]]] = {
+            name: {each: [] for each in ATTACKS} for name in targets
+        }
+        for piece, by_attack in reversed(list(zip(pieces, found, strict=True))):
+            for each, outcome in by_attack.items():
+                if outcome is not None:
+                    outcomes[piece.target][each].append(outcome)
+        return {name: _results(outcomes[name], target, classes) for name, target in targets.items()}
+
+    def _pieces(self, targets: list[str]) -> list[_Piece]:
+        """Return the pieces of work, after computing what they all need of the original.
+
+        The most expensive come first, so that no thread is left alone with one at the end.
+        """
+        for each in ATTACKS:
+            for fact in each.needs:
+                self._known.original.once(fact)
+        return [
+            _Piece(name, each, part)
+            for each in ATTACKS
+            if each.follows is None
+            for part in reversed(range(each.parts(self._known)))
+            for name in reversed(targets)
+        ]
+
+
+def _results(
+    outcomes: Mapping[Attack, list[Any]], target: PublishedGraph, classes: Classes | None
+) -> GraphAttacks:
+    """Compare the outcomes of all attacks with the true identities."""
+    results: dict[str, Any] = {}
+    for each, found in outcomes.items():
+        result = each.results(found, target, classes)
+        results[each.key] = results[each.key] + result if each.key in results else result
+    return GraphAttacks(results)
+
+
+def naive_copy(graph: Graph, rng: Generator) -> PublishedGraph:
+    """Make the first control: the same graph under new ids. An attack with power must find people
+    in it."""
+    return assign_new_ids(graph, rng)
+
+
+def deleted_copy(graph: Graph, rng: Generator, share: float = 0.1) -> PublishedGraph:
+    """Make the second control: a share of the edges deleted, then new ids."""
+    source, target = graph.edges()
+    keep = rng.random(len(source)) >= share
+    thinned = Graph.from_edges(source[keep], target[keep], n_nodes=graph.n_nodes)
+    return assign_new_ids(thinned, rng)
