@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.checkpoint_options import (
-    checkpoint_arguments,
-)
-from coterie.cli.engine_options import (
-    engine_of,
-)
-from coterie.cli.fit_output import (
+from coterie.cli.fitting import (
     Counts,
     FitOutcome,
+    checkpoint_arguments,
+    engine_of,
     show_fit,
     write_page,
 )

@@ -144,11 +144,6 @@ CATALOGUE = {
         "which can tell apart more and smaller ones.",
         metavar="K|K,L|auto|nested",
     ),
-    "budget": Option(
-        "Seconds per fit, equal for all methods (default: 15; with --quick 1).",
-        metavar="SECONDS",
-        least=0.1,
-    ),
     "candidates": Option(
         "Recommend only the items listed in this file, one id per line; a header is recognised. "
         "Unknown items are left out, with a message.",
@@ -565,9 +560,6 @@ CATALOGUE = {
         metavar="FILE",
         file=File.READ,
     ),
-    "quick": Option(
-        "Run fewer folds, sizes and iterations: about two minutes for all.",
-    ),
     "rated": Option(
         "Include items that the user has rated already.",
     ),
@@ -765,11 +757,6 @@ CATALOGUE = {
         "measured on the edges that exist: normal (may be negative), lognormal or exponential, "
         "with --objective weighted, degree-corrected or directed.",
         choices=("counts", "normal", "lognormal", "exponential"),
-    ),
-    "what": Option(
-        "Table or figure (see the names below), or all.",
-        argument=True,
-        metavar="NAME",
     ),
     "where": Option(
         "Recommend only items with this feature: COLUMN=VALUE, COLUMN!=VALUE, COLUMN>=NUMBER or "

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.checkpoint_options import (
+from coterie.cli.fitting import (
     CheckpointArguments,
+    Counts,
+    FitOutcome,
     checkpoint_arguments,
+    engine_of,
+    show_fit,
+    write_page,
 )
-from coterie.cli.engine_options import engine_of
-from coterie.cli.fit_output import Counts, FitOutcome, show_fit, write_page
 from coterie.cli.reading import (
     ANYTHING,
     load_data,

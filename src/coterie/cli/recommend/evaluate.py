@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fit_output import write_page
+from coterie.cli.fitting import (
+    write_page,
+)
 from coterie.cli.reading import RATINGS, load_ratings
 from coterie.cli.recommend.options import (
     load_features,

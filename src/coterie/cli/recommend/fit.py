@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.checkpoint_options import checkpoint_arguments
-from coterie.cli.engine_options import engine_of
+from coterie.cli.fitting import (
+    checkpoint_arguments,
+    engine_of,
+)
 from coterie.cli.reading import RATINGS, load_ratings, load_shards
 from coterie.cli.recommend.options import (
     load_features,

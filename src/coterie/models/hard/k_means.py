@@ -221,11 +221,9 @@ class GeneralizedKMeans(HardClustering):
             )
 
     def assumptions(self, data: Graph | Ratings | np.ndarray) -> list[str]:
-        """Say in sentences what the model assumes about the data, and where the search started."""
         return [OBJECTIVES[self.objective].assumption, self._start_sentence()]
 
     def facts(self) -> ClusteringFacts:
-        """Return what a report shows of the fitted model."""
         return ClusteringFacts(
             model=self.objective,
             model_chosen=False,

@@ -56,9 +56,9 @@ def recommend(context: TaskContext) -> JsonObject:
         context.folder / "recommendations.csv",
         ["user", "rank", "item", "expected_rating"],
         (
-            (user, rank, item, round(rating, 4))
+            (user, rank, listed.item, round(listed.rating, 4))
             for user, best in zip(users, lists, strict=True)
-            for rank, (item, rating) in enumerate(best, 1)
+            for rank, listed in enumerate(best, 1)
         ),
     )
     page = compose(
