@@ -17,7 +17,7 @@ from coterie.recommend.evaluation import evaluate_split
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import make_model
 from coterie.report.page import write
-from coterie.report.recommender_report import compose, summarize
+from coterie.report.recommender_report import compose
 
 _TOP = 10
 _LEAST_RATINGS = 20
@@ -55,12 +55,12 @@ def recommend(context: TaskContext) -> JsonObject:
         context.folder / "recommendations.csv",
         ["user", "rank", "item", "expected_rating"],
         (
-            (user, rank, row.item, round(row.rating, 4))
+            (user, rank, listed.item, round(listed.rating, 4))
             for user, best in zip(users, lists, strict=True)
-            for rank, row in enumerate(best, 1)
+            for rank, listed in enumerate(best, 1)
         ),
     )
-    summary = summarize(
+    page = compose(
         [found.metrics],
         name=name,
         model=recommender.model_,
@@ -68,7 +68,6 @@ def recommend(context: TaskContext) -> JsonObject:
         titles=titles,
         assumed=context.remarks,
     )
-    page = compose(summary)
     (context.folder / "report.html").write_text(write(page), encoding="utf-8")
     naive = float(np.std(test.ratings))
     return {
