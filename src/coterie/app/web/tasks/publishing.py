@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import shutil
 import zipfile
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from coterie.anonymize.anonymizer import Anonymizer
@@ -22,9 +24,9 @@ from coterie.anonymize.private.draw import draw_graphs
 from coterie.anonymize.private.node_list import declared_ids, on_node_list
 from coterie.anonymize.private.sketch import PrivateSketch
 from coterie.anonymize.risk.assessment import Risk
+from coterie.anonymize.settings_search import SettingsSearch, Trial
 from coterie.anonymize.utility.release_utility import Utility
-from coterie.app.web.tasks.context import TaskContext
-from coterie.app.web.tasks.page_parts import sections_json
+from coterie.app.web.tasks.context import TaskContext, sections_json
 from coterie.app.web.tasks.reading import NETWORK, load
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
@@ -56,27 +58,30 @@ def frontier(context: TaskContext) -> JsonObject:
             remedy="publish figures instead of the network, or use a larger network",
         )
     points: list[JsonObject] = []
-    try:
-        for number, (blocks, class_size) in enumerate(settings):
-            name = f"{blocks} blocks, classes of {class_size}"
-            context.stage(name, number, len(settings))
 
-            def report(progress: Progress, done: int = number, name: str = name) -> None:
-                context.progress(Progress(name, done, len(settings), note=progress.stage))
-                if context.stop_requested and points:
-                    raise KeyboardInterrupt
+    def attempt(setting: tuple[int, int]) -> Trial:
+        blocks, class_size = setting
+        name, done = f"{blocks} blocks, classes of {class_size}", len(points)
+        context.stage(name, done, len(settings))
 
-            release = Anonymizer(
-                blocks, min_class_size=class_size, policy=_uncounted(policy), rng=0
-            ).release(graph, callback=report, suggest=False)
-            point = {"blocks": blocks, "min_class_size": class_size, **_outcome(release)}
-            points.append(point)
-            context.send({"event": "point", "point": point})
-            if context.stop_requested:
-                break
-    except KeyboardInterrupt:
-        pass  # a stop was requested; there is at least one point
-    return {"points": points, "recommended": _recommended(points), "of": len(settings)}
+        def report(progress: Progress) -> None:
+            context.progress(Progress(name, done, len(settings), note=progress.stage))
+            if context.stop_requested and points:
+                raise KeyboardInterrupt
+
+        release = Anonymizer(
+            blocks, min_class_size=class_size, policy=replace(policy, releases=0), rng=0
+        ).release(graph, callback=report, suggest=False)
+        point = {"blocks": blocks, "min_class_size": class_size, **_outcome(release)}
+        points.append(point)
+        context.send({"event": "point", "point": point})
+        return Trial(release.refused, len(point["not_kept"]), point["communities"])
+
+    search = SettingsSearch(attempt)
+    with suppress(KeyboardInterrupt):  # a stop was requested; there is at least one point
+        search.run(settings, enough=lambda _: context.stop_requested)
+    recommended = None if search.best is None else settings.index(search.best)
+    return {"points": points, "recommended": recommended, "of": len(settings)}
 
 
 def _graph(context: TaskContext) -> Graph:
@@ -88,11 +93,6 @@ def _graph(context: TaskContext) -> Graph:
 def policy_of(settings: JsonObject) -> Policy:
     """Return the policy that the form describes."""
     return Policy(**settings.get("policy", {}))
-
-
-def _uncounted(policy: Policy) -> Policy:
-    """Return the policy for a trial, which is never published and so not counted."""
-    return Policy(**{**policy.__dict__, "releases": 0})
 
 
 def _settings_to_try(graph: Graph, policy: Policy) -> list[tuple[int, int]]:
@@ -109,14 +109,6 @@ def _settings_to_try(graph: Graph, policy: Policy) -> list[tuple[int, int]]:
             if graph.n_nodes >= 2 * class_size and (blocks, class_size) not in found:
                 found.append((blocks, class_size))
     return found
-
-
-def _recommended(points: list[JsonObject]) -> int | None:
-    """Return the point that passes and keeps most of the original; None if none passes."""
-    passing = [i for i, point in enumerate(points) if not point["refused"]]
-    if not passing:
-        return None
-    return max(passing, key=lambda i: (-len(points[i]["not_kept"]), points[i]["communities"]))
 
 
 def _outcome(release: Release) -> JsonObject:
