@@ -141,7 +141,3 @@ def test_a_file_with_directions_or_weights_costs_nothing(
         assert f"{name}: the " in done.stderr
         assert not (folder / "x.sketch").exists()
         assert not (folder / "state").exists()
-        private = run("anonymize", name, *options, "--out", "release")
-        assert private.returncode == 2
-        assert message in private.stderr
-        assert not (folder / "release").exists()

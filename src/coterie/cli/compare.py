@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import FormatOption, SeparatorOption
 from coterie.cli.measure_tables import features_table, measures_table
 from coterie.cli.network_input import compare_features, load_both
-from coterie.cli.release_options import (
-    WHO_IS_WHO,
-    ObjectiveOption,
-    OriginalAttributesOption,
-    PublishedAttributesOption,
-    ReleaseObjective,
-)
+from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -27,35 +18,16 @@ if TYPE_CHECKING:
     from coterie.anonymize.utility.full_measures import FullComparison
 
 
-@command(unused=("seed",))
+@command(unused=("seed",), reads=ANYTHING)
 def run(
     session: Session,
-    original: Annotated[
-        str, typer.Argument(metavar="ORIGINAL", help="The original graph; - reads stdin.")
-    ],
-    published: Annotated[
-        str, typer.Argument(metavar="PUBLISHED", help="The graph to compare with it.")
-    ],
-    full: Annotated[
-        bool,
-        typer.Option(
-            "--full",
-            help="Measure more: patterns of 3 and 4 nodes, cores, betweenness, robustness, "
-            "epidemic size, bridges.",
-        ),
-    ] = False,
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help=f"{WHO_IS_WHO} Compares the communities person by person.",
-        ),
-    ] = None,
-    objective: ObjectiveOption = ReleaseObjective.simple,
-    attributes: OriginalAttributesOption = None,
-    published_attributes: PublishedAttributesOption = None,
-    format: FormatOption = None,
-    separator: SeparatorOption = None,
+    original: str,
+    published: str,
+    full: bool = False,
+    truth: Path | None = None,
+    objective: str = "simple",
+    attributes: Path | None = None,
+    published_attributes: Path | None = None,
 ) -> JsonObject:
     """Compare two graphs, measure by measure.
 
@@ -78,9 +50,7 @@ def run(
         session,
         (original, attributes),
         (published, published_attributes),
-        objective.value,
-        format=format,
-        separator=separator,
+        objective,
     )
     first, second = (skeleton_of(network.graph) for network in networks)
     identity = None if truth is None else read_identity_map(truth, first, second)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from coterie.base.errors import InputError
-from coterie.cli.input_options import load_graph
+from coterie.cli.reading import load_graph
 from coterie.cli.session import Session
 
 if TYPE_CHECKING:
@@ -31,35 +31,22 @@ def load_network(
     path: str,
     objective: str,
     attributes: Path | None = None,
-    *,
-    format: str | None = None,
-    separator: str | None = None,
 ) -> LoadedNetwork:
     """Load a graph of the kind that `objective` names, and its attributes."""
     from coterie.data.node_table import read_attributes
     from coterie.data.readers import read_bipartite
     from coterie.data.table import refuse_times
 
-    refuse_times(path, separator=separator)
+    refuse_times(path, separator=session.reading.given.get("separator"))
     sides = None
     if objective == "bipartite":
-        columns = session.reading.for_graph()
-        graph, sides = read_bipartite(
-            path,
-            format=format,
-            separator=separator,
-            header=columns["header"],
-            source=columns["source"],
-            target=columns["target"],
-        )
+        graph, sides = read_bipartite(path, **session.reading.for_graph())
     else:
         graph = load_graph(
             session,
             path,
             directed=objective == "directed",
             weighted=objective == "weighted",
-            format=format,
-            separator=separator,
         )
         if objective == "weighted" and graph.weights is None:
             raise InputError(
@@ -76,9 +63,6 @@ def load_both(
     original: tuple[str, Path | None],
     published: tuple[str, Path | None],
     objective: str,
-    *,
-    format: str | None,
-    separator: str | None,
 ) -> tuple[LoadedNetwork, LoadedNetwork]:
     """Load two networks, each from a graph and a table of attributes; both or neither have one."""
     if (original[1] is None) != (published[1] is None):
@@ -87,8 +71,7 @@ def load_both(
             remedy="give both --attributes and --published-attributes",
         )
     first, second = (
-        load_network(session, path, objective, table, format=format, separator=separator)
-        for path, table in (original, published)
+        load_network(session, path, objective, table) for path, table in (original, published)
     )
     return first, second
 

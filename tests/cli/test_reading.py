@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coterie.base.errors import InputError
-from coterie.cli.input_options import load_graph, load_ratings, parse_blocks, parse_groups
+from coterie.cli.reading import load_graph, load_ratings, parse_blocks, parse_groups
 from coterie.cli.session import Session, remarks
 
 

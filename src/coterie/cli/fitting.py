@@ -1,19 +1,57 @@
-"""Output of the commands that fit a model: the common JSON keys, the table, the report file."""
+"""What the commands that fit a model share: where it runs, checkpoints, and their output."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
+from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.cli.session import Session
 
 if TYPE_CHECKING:
     from coterie.base.progress import Iteration
+    from coterie.engine import Engine
 
 Counts = Mapping[str, int | Sequence[int]]  # nodes, edges, blocks … ; two numbers for two sides
+
+
+class CheckpointArguments(TypedDict, total=False):
+    """Keyword arguments of a model's `fit`."""
+
+    checkpoint: Path
+    resume: bool
+
+
+def checkpoint_arguments(checkpoint: Path | None, resume: bool) -> CheckpointArguments:
+    """Return the keyword arguments for a model's `fit`."""
+    if resume and checkpoint is None:
+        raise InputError(
+            "--resume requires the file to continue from", remedy="add --checkpoint FILE"
+        )
+    return {} if checkpoint is None else {"checkpoint": checkpoint, "resume": resume}
+
+
+@contextmanager
+def engine_of(session: Session, name: str, scheduler: str | None) -> Iterator[Engine]:
+    """Yield the engine and close it at the end of the block."""
+    if scheduler is not None and name != "dask":
+        raise InputError("--scheduler requires Dask", remedy="add --engine dask")
+    engine: Engine
+    if name == "local":
+        engine = session.engine()
+    else:
+        from coterie.engine.dask import DaskEngine
+
+        engine = dask = DaskEngine(scheduler, workers=session.threads)
+        session.say(f"Dask dashboard: {dask.dashboard}")
+    try:
+        yield engine
+    finally:
+        engine.close()
 
 
 @dataclass(frozen=True)
