@@ -6,8 +6,7 @@ import json
 
 import numpy as np
 
-from coterie.app.web.tasks.context import TaskContext
-from coterie.app.web.tasks.page_parts import section_json
+from coterie.app.web.tasks.context import TaskContext, section_json
 from coterie.app.web.tasks.reading import NETWORK, load
 from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.app.web.tasks.context import TaskContext
-from coterie.app.web.tasks.page_parts import section_json
+from coterie.app.web.tasks.context import TaskContext, section_json
 from coterie.app.web.tasks.reading import RATINGS, load
 from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError
@@ -44,7 +43,7 @@ def recommend(context: TaskContext) -> JsonObject:
         recommender = Recommender(_model(settings["model"], ratings)).compile(ratings, engine)
         recommender.fit(ratings, engine=engine, callback=context.progress_of_fit)
         recommender.fit_rankings(engine, context.progress_of_fit)
-        interrupted = bool(getattr(recommender.model_, "interrupted_", False))
+        interrupted = recommender.model_.interrupted_
         recommender.save(context.folder / "model.coterie")
         context.stage("measuring on ratings that were held out")
         train, test = _split(ratings)
