@@ -24,9 +24,11 @@ def compare_attacks(target: GraphAttacks, controls: Controls) -> list[AttackComp
     """Return every result of the attacks that need no blocks, next to its controls."""
     by_key = {attack.key: attack for attack in ATTACKS if not attack.needs_blocks}
     return [
-        AttackComparison(attack, result, *map(attack.found, of_controls))
+        AttackComparison(
+            attack, row.label, row.result, row.found, naive.found, deleted.found, row.expected
+        )
         for key, attack in by_key.items()
-        for result, *of_controls in zip(
+        for row, naive, deleted in zip(
             *(attack.rows(found[key]) for found in (target, *controls)), strict=True
         )
     ]

@@ -37,9 +37,9 @@ class DegreeKnown(Attack):
         """Compare exact signatures."""
         return vertex_refinement(job.known.original.graph, job.target, self.depth)
 
-    def found(self, row: VertexRefinementResult) -> int:
+    def found(self, result: VertexRefinementResult) -> int:
         """Return the number of people with a signature that nobody else has."""
-        return row.unique
+        return result.unique
 
 
 class NeighbourDegreesKnown(DegreeKnown):
