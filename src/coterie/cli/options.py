@@ -54,14 +54,6 @@ class Option:
         return long[0].partition("/")[0] if long else option_name(parameter)
 
 
-def _column(what: str, example: str) -> Option:
-    return Option(
-        f"Name of the column with the {what} (default: by known names, then by order). "
-        f"Example: {example}",
-        metavar="COL",
-    )
-
-
 CATALOGUE = {
     "debug": Option("Show the traceback of an error."),
     "dry_run": Option("Read the input, show what was recognised and the first rows, and stop."),
@@ -89,13 +81,6 @@ CATALOGUE = {
         least=0,
     ),
     "threads": Option("Number of threads (default: all cores).", metavar="N", least=1),
-    "source": _column("source of an edge", "--source 'Person A'"),
-    "target": _column("target of an edge", "--target 'Person B'"),
-    "weight": _column("weight of an edge", "--weight calls"),
-    "user": _column("user", "--user reader_id"),
-    "item": _column("item", "--item isbn"),
-    "rating": _column("rating", "--rating score"),
-    "time": _column("time of the rating", "--time created"),
     "absent_pairs": Option(
         "How pairs without an edge are used: exact (all of them), sampled (a random part), "
         "ignored (weighted graphs only), or auto (by the size of the graph).",
@@ -766,6 +751,22 @@ CATALOGUE = {
     ),
 }
 
+CATALOGUE |= {
+    name: Option(
+        f"Name of the column with the {what} (default: by known names, then by order). "
+        f"Example: --{name} {example}",
+        metavar="COL",
+    )
+    for name, what, example in (
+        ("source", "source of an edge", "'Person A'"),
+        ("target", "target of an edge", "'Person B'"),
+        ("weight", "weight of an edge", "calls"),
+        ("user", "user", "reader_id"),
+        ("item", "item", "isbn"),
+        ("rating", "rating", "score"),
+        ("time", "time of the rating", "created"),
+    )
+}
 _BY_COMMAND = {
     f"{name}@{command}" if command else name: option
     for key, option in CATALOGUE.items()
@@ -842,8 +843,3 @@ def typer_parameter(
         kind, parameter = kind | None, parameter.replace(default=None)
     annotation = Annotated[kind, info]
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
-
-
-def plain_value(value: Any) -> Any:
-    """Return the value of an option as a command gets it: a choice is its word."""
-    return value.value if isinstance(value, Enum) else value

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
 from coterie.cli.dry_run import preview
 from coterie.cli.file_arguments import check_outputs
-from coterie.cli.options import Option, option_name, option_of, plain_value, typer_parameter
+from coterie.cli.options import Option, option_name, option_of, typer_parameter
 from coterie.cli.reading import Reading
 from coterie.kernels.numba.cache import watch_compilations
 
@@ -177,7 +178,8 @@ def command(
     """
     if run is None:
         return functools.partial(command, unused=unused, reads=reads, options=options)
-    name = _command_name(run)
+    words = [*run.__module__.removeprefix("coterie.cli.").split("."), run.__name__.strip("_")]
+    name = " ".join(words).removesuffix(" run")  # "recommend fit", from where it is defined
     own = list(inspect.signature(run, eval_str=True).parameters.values())[1:]
     types = {key: (_READ.get(key, str | None), None) for key in reads} | _SHARED
     if reads:
@@ -199,7 +201,9 @@ def command(
 
     @functools.wraps(run)
     def wrapper(**given: Any) -> None:
-        given = {key: plain_value(value) for key, value in given.items()}
+        given = {
+            key: value.value if isinstance(value, Enum) else value for key, value in given.items()
+        }
         taken = {key.strip("_"): given.pop(key) for key in _SHARED}
         chosen = {key: given.pop(key, None) for key in reads}
         reading = Reading(
@@ -214,9 +218,14 @@ def command(
         ):
             _check_address_space()
             check_outputs(given, found)
-            if not session.reading.dry_run:
-                _check_required(given, required)
-            result = preview(session, given) if session.reading.dry_run else run(session, **given)
+            if reading.dry_run:
+                result = preview(session, given)
+            else:
+                for key in required:
+                    if given[key] is None:  # the parser says the same of other options
+                        missing = found[key].user_name(key)
+                        raise InputError(f"missing option: {missing}", remedy=f"add {missing}")
+                result = run(session, **given)
             if session.json:
                 sys.stdout.write(as_json(result) + "\n")
                 sys.stdout.flush()
@@ -227,20 +236,6 @@ def command(
     wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
     wrapper.options = found  # type: ignore[attr-defined]
     return wrapper
-
-
-def _command_name(run: Body) -> str:
-    """Return the words that call a command, such as "recommend fit", from where it is defined."""
-    words = run.__module__.removeprefix("coterie.cli.").split(".")
-    return " ".join([*words, *([] if run.__name__ == "run" else [run.__name__.strip("_")])])
-
-
-def _check_required(given: Mapping[str, Any], required: Sequence[str]) -> None:
-    """Stop as the parser does if an option is missing that only --dry-run does without."""
-    for name in required:
-        if given[name] is None:
-            option = option_name(name)
-            raise InputError(f"missing option: {option}", remedy=f"add {option}")
 
 
 def _check_address_space() -> None:

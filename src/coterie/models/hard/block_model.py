@@ -20,6 +20,7 @@ from coterie.models.declaration import (
     DataKind,
     Declaration,
     Flag,
+    Groups,
     Integer,
     OneOf,
     Optional,
@@ -187,6 +188,7 @@ class BlockModel(HardClustering):
         },
         parameters=_PARAMETERS,
         abilities=frozenset({Ability.PREDICT, Ability.SAMPLE, Ability.CHECKPOINT, Ability.LEVELS}),
+        groups=Groups.BLOCKS,
     )
     _SMALLEST: ClassVar[dict[str, Any]] = {"n_init": 1, "min_block_size": 0, "rng": 0}
 

@@ -343,21 +343,6 @@ class HardClustering(GraphResults, RatingModel):
             no_validation=not points,
         )
 
-    @abstractmethod
-    def assumptions(self, data: Any) -> list[str]:
-        """Say in sentences what the model assumes about the data, and where the search started.
-
-        Parameters
-        ----------
-        data : Graph, Ratings or array of points
-            The data that the model was fitted to.
-
-        Returns
-        -------
-        list of str
-            One sentence or more per entry.
-        """
-
     # what the two classes decide
 
     @abstractmethod

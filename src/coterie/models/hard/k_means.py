@@ -16,6 +16,7 @@ from coterie.models.declaration import (
     DataKind,
     Declaration,
     Flag,
+    Groups,
     Integer,
     OneOf,
     Pair,
@@ -164,6 +165,7 @@ class GeneralizedKMeans(HardClustering):
         option_names={"n_blocks": "groups", "max_iter": "iterations", "n_init": "runs"},
         renamed={"score": "move_score"},
         removed=frozenset({"weight_model"}),
+        groups=Groups.BLOCKS,
     )
     _SMALLEST: ClassVar[dict[str, Any]] = {
         "n_blocks": 1,

@@ -6,8 +6,7 @@ import json
 
 import numpy as np
 
-from coterie.app.web.tasks.context import TaskContext
-from coterie.app.web.tasks.page_parts import section_json
+from coterie.app.web.tasks.context import TaskContext, section_json
 from coterie.app.web.tasks.reading import NETWORK, load
 from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError
@@ -18,8 +17,8 @@ from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.report.charts import standalone
 from coterie.report.charts.network import network_drawing
-from coterie.report.cluster_report import compose, render
-from coterie.report.cluster_summary import summarize
+from coterie.report.cluster_report import compose
+from coterie.report.page import write
 
 _SHOWN_FACTS = {  # and their names on the page; the report has all
     "nodes": "nodes",
@@ -46,8 +45,7 @@ def explore(context: TaskContext) -> JsonObject:
     context.stage("drawing")
     name = settings["name"]
     labels = np.asarray(model.labels_)
-    summary = summarize(model, graph, name=name, assumed=context.remarks)
-    page = compose(summary)
+    page = compose(model, graph, name=name, assumed=context.remarks)
     drawing = network_drawing(graph, labels)
     files = context.folder
     write_csv(
@@ -55,9 +53,7 @@ def explore(context: TaskContext) -> JsonObject:
         ["node", "block"],
         zip(graph.ids.tolist(), labels.tolist(), strict=True),
     )
-    (files / "report.html").write_text(
-        render(model, graph, name=name, assumed=context.remarks), encoding="utf-8"
-    )
+    (files / "report.html").write_text(write(page), encoding="utf-8")
     (files / "picture.svg").write_text(standalone(drawing.svg, name), encoding="utf-8")
     listed = _members(graph, labels)
     (files / "blocks.json").write_text(json.dumps(listed), encoding="utf-8")

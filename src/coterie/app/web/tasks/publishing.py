@@ -26,8 +26,7 @@ from coterie.anonymize.private.sketch import PrivateSketch
 from coterie.anonymize.risk.assessment import Risk
 from coterie.anonymize.settings_search import SettingsSearch, Trial
 from coterie.anonymize.utility.release_utility import Utility
-from coterie.app.web.tasks.context import TaskContext
-from coterie.app.web.tasks.page_parts import sections_json
+from coterie.app.web.tasks.context import TaskContext, sections_json
 from coterie.app.web.tasks.reading import NETWORK, load
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject

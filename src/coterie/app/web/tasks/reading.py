@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.app.web.tasks.context import TaskContext
-from coterie.app.web.tasks.page_parts import figure_json
+from coterie.app.web.tasks.context import TaskContext, figure_json
 from coterie.base.errors import CoterieError, InputError
 from coterie.base.json_values import JsonObject
 from coterie.data import Graph, Ratings

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.app.web.tasks.context import TaskContext
-from coterie.app.web.tasks.page_parts import section_json
+from coterie.app.web.tasks.context import TaskContext, section_json
 from coterie.app.web.tasks.reading import RATINGS, load
 from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError
@@ -18,7 +17,7 @@ from coterie.recommend.evaluation import evaluate_split
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import make_model
 from coterie.report.page import write
-from coterie.report.recommender_report import compose, summarize
+from coterie.report.recommender_report import compose
 
 _TOP = 10
 _LEAST_RATINGS = 20
@@ -44,7 +43,7 @@ def recommend(context: TaskContext) -> JsonObject:
         recommender = Recommender(_model(settings["model"], ratings)).compile(ratings, engine)
         recommender.fit(ratings, engine=engine, callback=context.progress_of_fit)
         recommender.fit_rankings(engine, context.progress_of_fit)
-        interrupted = bool(getattr(recommender.model_, "interrupted_", False))
+        interrupted = recommender.model_.interrupted_
         recommender.save(context.folder / "model.coterie")
         context.stage("measuring on ratings that were held out")
         train, test = _split(ratings)
@@ -56,12 +55,12 @@ def recommend(context: TaskContext) -> JsonObject:
         context.folder / "recommendations.csv",
         ["user", "rank", "item", "expected_rating"],
         (
-            (user, rank, item, round(rating, 4))
+            (user, rank, listed.item, round(listed.rating, 4))
             for user, best in zip(users, lists, strict=True)
-            for rank, (item, rating) in enumerate(best, 1)
+            for rank, listed in enumerate(best, 1)
         ),
     )
-    summary = summarize(
+    page = compose(
         [found.metrics],
         name=name,
         model=recommender.model_,
@@ -69,7 +68,6 @@ def recommend(context: TaskContext) -> JsonObject:
         titles=titles,
         assumed=context.remarks,
     )
-    page = compose(summary)
     (context.folder / "report.html").write_text(write(page), encoding="utf-8")
     naive = float(np.std(test.ratings))
     return {

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from coterie.app.problem import ProblemError
-from coterie.app.web.forms import Form, whole_number
+from coterie.app.web.routes import Form, whole_number
 from coterie.app.web.state import StepResult, Workspace
 from coterie.base.json_values import JsonObject
 
@@ -20,7 +20,7 @@ _NAMED_USERS = 500
 _YOU = "(you)"
 
 
-def for_page(workspace: Workspace, *, user: str | None, offset: str) -> JsonObject:
+def values(workspace: Workspace, *, user: str | None, offset: str) -> JsonObject:
     """Return what the template needs besides the result of the fit."""
     result = workspace.chosen_result("recommend")
     if result is None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from coterie.app.api.answers import newcomer_ratings
 from coterie.base.errors import CoterieError
+from coterie.data import Ratings
 from coterie.engine import LocalEngine
 from coterie.recommend.model_file import load_recommender
 from coterie.recommend.recommender import Recommender
@@ -109,6 +110,28 @@ def _use_once(recommender: Recommender, engine: LocalEngine) -> None:
     recommender.predict_proba(np.array([user]), np.array([item]), engine=engine)
 
 
+def newcomer_ratings(
+    recommender: Recommender, items: Sequence[Any], ratings: Sequence[float]
+) -> Ratings:
+    """Return the ratings of somebody whom the model does not know."""
+    numbers = recommender.items_.numbers(items)
+    known = recommender.items_.ids[np.maximum(numbers, 0)].tolist()
+    # Ids as in the model, so that 7 and "7" are one item
+    same = [own if n >= 0 else item for own, n, item in zip(known, numbers, items, strict=True)]
+    return Ratings.from_arrays([_new_user_id(recommender)] * len(same), same, ratings)
+
+
+def _new_user_id(recommender: Recommender) -> Any:
+    """Return an id that no user of the model has."""
+    ids = recommender.users_.ids
+    if ids.dtype.kind in "iu":
+        return int(ids.max(initial=0)) + 1
+    newcomer = "you"
+    while recommender.users_.numbers([newcomer])[0] >= 0:
+        newcomer += "'"
+    return newcomer
+
+
 class ReloadThread(threading.Thread):
     """A thread that looks every second whether the model file was replaced."""
 
@@ -128,8 +151,3 @@ class ReloadThread(threading.Thread):
         self._stop_now.set()
         if self.is_alive():
             self.join(timeout=10)
-
-
-def seconds_since(start: float) -> float:
-    """Return the seconds since `start`, a value of `time.perf_counter`."""
-    return time.perf_counter() - start

@@ -1,12 +1,21 @@
-"""Read the forms of the pages; a wrong value is a problem, never an error of the server."""
+"""The two usual kinds of routes: pages and forms.
+
+A wrong value in a form is a problem, never an error of the server.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from coterie.app.problem import ProblemError
+from coterie.base.errors import InputError
 
 
 def whole_number(text: str, most: int) -> int | None:
@@ -68,3 +77,36 @@ class Form:
     def items(self) -> list[tuple[str, str]]:
         """Return every field with its first value."""
         return [(name, values[0]) for name, values in self._fields.items()]
+
+
+def page_route(path: str, show: Callable[[Request], str | Response]) -> Route:
+    """Return a route to a page or a part of one; `show` runs on a thread and returns HTML."""
+
+    async def answer(request: Request) -> Response:
+        found = await asyncio.to_thread(show, request)
+        return HTMLResponse(found) if isinstance(found, str) else found
+
+    return Route(path, answer)
+
+
+def form_route(path: str, take: Callable[[Form], Awaitable[str]]) -> Route:
+    """Return a route for a form; `take` returns the page that is shown next."""
+
+    async def answer(request: Request) -> Response:
+        return RedirectResponse(await take(await Form.of(request)), 303)
+
+    return Route(path, answer, methods=["POST"])
+
+
+@contextmanager
+def problems_of_input(words: Mapping[str, str] = {}) -> Iterator[None]:
+    """Turn an InputError of the library into a problem of the form.
+
+    Its text is shown without backticks, and with other words where `words` has them."""
+    try:
+        yield
+    except InputError as error:
+        text = str(error).replace("`", "")
+        for name, word in words.items():
+            text = text.replace(name, word)
+        raise ProblemError(422, text) from None
