@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from coterie.anonymize.attacks.attack import Attack, AttackComparison, Controls, GraphAttacks
-from coterie.anonymize.attacks.degree_rank import DegreeRank
 from coterie.anonymize.attacks.fingerprints import Fingerprints, FingerprintsWithBlocks
+from coterie.anonymize.attacks.known_degrees import DegreeKnown, DegreeRank, NeighbourDegreesKnown
 from coterie.anonymize.attacks.seeded import GuessEveryoneFromSeeds, Seeded
-from coterie.anonymize.attacks.vertex_refinement import DegreeKnown, NeighbourDegreesKnown
 
 # Two attacks with one key extend the same list of results. The most expensive come first.
 ATTACKS: list[Attack] = [
