@@ -65,7 +65,7 @@ def test_a_bad_epsilon_costs_nothing(made, tmp_path: Path, epsilon, message: str
 
 
 def test_force_allows_a_large_epsilon() -> None:
-    assert parse_epsilon("10.5", force=True) == Fraction(21, 2)
+    assert parse_epsilon("10.5", allow_large_epsilon=True) == Fraction(21, 2)
     assert parse_epsilon(" 0.25 ") == Fraction(1, 4)
     assert parse_epsilon(Fraction(1, 8)) == Fraction(1, 8)
 
