@@ -26,8 +26,8 @@ import numpy as np
 from safetensors.numpy import load, save
 
 import coterie as ct
-from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
+from coterie.data.array_file import checksum
 
 ODD_NUMBERS = (-(2**63), -(2**31), -1, 0, 1, 7, 255, 2**16, 2**31 - 1, 2**31, 2**63 - 1)
 ODD_FACTS = (None, -1, 0, 10**30, 1.5, float("nan"), "", "x", [], [[]], {}, True)

@@ -109,6 +109,23 @@ class ReadOptions:
         given = ((name, getattr(self, name)) for name in names)
         return tuple((name, column) for name, column in given if column is not None)
 
+    @property
+    def edge_columns(self) -> WantedColumns:
+        """The columns of a graph."""
+        chosen = self.chosen("source", "target", "weight")
+        return WantedColumns(("source", "target"), ("weight",) * self.weighted, chosen=chosen)
+
+    @property
+    def rating_columns(self) -> WantedColumns:
+        """The columns of ratings; likes have two."""
+        chosen = dict(self.chosen("user", "item", "rating"))
+        if self.time is not None:
+            chosen["timestamp"] = self.time
+        rated = not self.likes
+        return WantedColumns(
+            ("user", "item"), ("rating",) * rated, ("timestamp",) * rated, tuple(chosen.items())
+        )
+
 
 T = TypeVar("T")
 

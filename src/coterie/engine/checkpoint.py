@@ -27,10 +27,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from coterie.base.array_checks import ArrayError, file_errors
-from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject, json_value
 from coterie.base.progress import Iteration
+from coterie.data.array_file import checksum
 from coterie.data.atomic_files import atomic_write
 
 FORMAT = "coterie-checkpoint"

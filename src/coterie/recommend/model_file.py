@@ -1,4 +1,4 @@
-"""Saved recommenders: a safetensors file with a JSON header and a checksum.
+"""Saved recommenders: files of arrays with a JSON header and a checksum (data/array_file.py).
 
 Loading a file runs no code. A file that was truncated, changed, or written in an unknown format is
 refused. The same recommender always gives the same bytes.
@@ -6,22 +6,18 @@ refused. The same recommender always gives the same bytes.
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load as read_tensors
-from safetensors.numpy import save as write_tensors
 
 from coterie.base.array_checks import ArrayError, check_array, file_errors
-from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
+from coterie.data import array_file
 from coterie.data.atomic_files import atomic_write
 from coterie.data.ids import IdLookup
-from coterie.models.interaction.estimator import FittedInteractions
+from coterie.models.interaction.ranking_model import FittedInteractions
 from coterie.recommend.fitted_state import FittedState, liked_level
 from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.recommender import Recommender
@@ -29,12 +25,19 @@ from coterie.recommend.registry import MODELS, SavedModel
 
 FORMAT = 4  # 4 adds the interaction model (fitted from the ratings of older files) and features
 OLDEST_FORMAT = 2
-_KEY = "coterie"
+_KIND = array_file.FileKind(
+    key="coterie",
+    what="a saved model of coterie",
+    written_by="`coterie recommend fit` or Recommender.save",
+    written="saved",
+    remedy="save the model again",
+)
 
 
 def save(state: FittedState, path: str | os.PathLike[str]) -> None:
     """Write a fitted recommender; the file appears complete or not at all."""
     table = state.table
+    rankings = {} if state.interactions is None else state.interactions.to_arrays()
     tensors = {
         **{f"model.{name}": array for name, array in state.predictor.to_arrays().items()},
         "table.users": table.users,
@@ -42,11 +45,10 @@ def save(state: FittedState, path: str | os.PathLike[str]) -> None:
         "table.levels": table.levels,
         "table.unrated_users": table.unrated[0],
         "table.unrated_items": table.unrated[1],
-        **_interaction_arrays(state),
+        **{f"interactions.{name}": array for name, array in rankings.items()},
         **_packed_ids("users", state.users),
         **_packed_ids("items", state.items),
     }
-    tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     header = {
         "kind": state.predictor.kind,
         "estimator": type(state.model).__name__,
@@ -54,8 +56,7 @@ def save(state: FittedState, path: str | os.PathLike[str]) -> None:
         "format": FORMAT,
         "liked_level": state.liked_level,
     }
-    header["sha256"] = checksum(header, tensors)
-    content = write_tensors(tensors, {_KEY: json.dumps(header, sort_keys=True)})
+    content = array_file.to_bytes(_KIND, header, tensors)
     with atomic_write(path, "wb") as file:
         file.write(content)
 
@@ -89,49 +90,20 @@ def load_recommender(path: str | os.PathLike[str]) -> Recommender:
     ...     ct.load_recommender(f"{folder}/model")
     Recommender(MMSBM(n_groups=2))
     """
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
-    header = _header(content, path)
-    try:
-        tensors = read_tensors(content)
-    except (SafetensorError, ValueError, KeyError, MemoryError, OverflowError) as error:
-        raise InputError(
-            f"was truncated or changed ({error})", path=path, remedy="save the model again"
-        ) from error
-    expected = header.pop("sha256", None)
-    if checksum(header, tensors) != expected:
-        raise InputError(
-            "was changed after it was saved: the checksum is wrong",
-            path=path,
-            remedy="save the model again",
-        )
-    with file_errors(path, "model file", "save the model again"):
-        return Recommender._from_state(_state(header, tensors, path))
 
-
-def _header(content: bytes, path: str | os.PathLike[str]) -> JsonObject:
-    """Return the JSON header of a file in a format that can be read."""
-    length = int.from_bytes(content[:8], "little")
-    try:
-        outer = json.loads(content[8 : 8 + length]) if length <= len(content) else None
-        header: JsonObject = json.loads(outer["__metadata__"][_KEY])  # type: ignore[index]
+    def check_format(header: JsonObject) -> None:
         version = int(header["format"])
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
-        raise InputError(
-            "is not a saved model of coterie, or was truncated",
-            path=path,
-            remedy="give a file that `coterie recommend fit` or Recommender.save wrote",
-        ) from None
-    if not OLDEST_FORMAT <= version <= FORMAT:
-        raise InputError(
-            f"has format {version}, but this version of coterie reads formats {OLDEST_FORMAT} to "
-            f"{FORMAT}",
-            path=path,
-            remedy="upgrade coterie" if version > FORMAT else "fit the model again",
-        )
-    return header
+        if not OLDEST_FORMAT <= version <= FORMAT:
+            raise InputError(
+                f"has format {version}, but this version of coterie reads formats "
+                f"{OLDEST_FORMAT} to {FORMAT}",
+                path=path,
+                remedy="upgrade coterie" if version > FORMAT else "fit the model again",
+            )
+
+    header, tensors = array_file.read_arrays(_KIND, path, check_format)
+    with file_errors(path, "model file", _KIND.remedy):
+        return Recommender._from_state(_state(header, tensors, path))
 
 
 def _state(
@@ -145,27 +117,17 @@ def _state(
             remedy="upgrade coterie",
         )
     source = _saved_model(header, path)
-    arrays = {
-        name.removeprefix("model."): array
-        for name, array in tensors.items()
-        if name.startswith("model.")
-    }
-    predictor = source.entry.predictor_class().from_arrays(arrays)
+    predictor = source.entry.predictor_class().from_arrays(_part(tensors, "model."))
     users, items = _unpacked_ids("users", tensors), _unpacked_ids("items", tensors)
     predictor.check(len(users), len(items))
     table = _table(tensors, len(users), len(items), len(predictor.values))
     level = header.get("liked_level", liked_level(predictor.values, table))
     if not isinstance(level, int) or not 0 <= level <= len(predictor.values):
         raise InputError(f"holds an invalid level of likes: {level!r}", path=path)
-    return FittedState(
-        source,
-        predictor,
-        table,
-        users,
-        items,
-        level,
-        _interactions(tensors, len(items), path),
-    )
+    state = FittedState(source, predictor, table, users, items, level)
+    if arrays := _part(tensors, "interactions."):
+        return replace(state, interactions=FittedInteractions.from_arrays(arrays, len(items)))
+    return state
 
 
 def _table(
@@ -182,29 +144,13 @@ def _table(
     return RatingTable(users, items, levels, n_users, n_items, n_levels, unrated)
 
 
-def _interaction_arrays(state: FittedState) -> dict[str, np.ndarray]:
-    """Return the arrays of the interaction model, none if it was never needed."""
-    if state.interactions is None:
-        return {}
-    return {f"interactions.{k}": v for k, v in state.interactions.to_arrays().items()}
-
-
-def _interactions(
-    tensors: dict[str, np.ndarray], n_items: int, path: str | os.PathLike[str]
-) -> FittedInteractions | None:
-    """Return the interaction model of a file, or None if it has none."""
-    prefix = "interactions."
-    arrays = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-    if not arrays:
-        return None
-    try:
-        return FittedInteractions.from_arrays(arrays, n_items)
-    except KeyError as error:
-        raise InputError(
-            f"the array {error.args[0]!r} of the interaction model is missing", path=path
-        ) from error
-    except InputError as error:
-        raise InputError(str(error), path=path, remedy="save the model again") from error
+def _part(tensors: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """Return the arrays whose names begin with the prefix, under the rest of their names."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in tensors.items()
+        if name.startswith(prefix)
+    }
 
 
 def _plain_parameters(parameters: JsonObject) -> JsonObject:
@@ -236,11 +182,8 @@ def _packed_ids(side: str, lookup: IdLookup) -> dict[str, np.ndarray]:
             f"the id {unsupported[0]!r} is neither an integer nor text and cannot be saved",
             remedy="use integers or text as ids",
         )
-    encoded = [id_.encode() for id_ in lookup.ids.tolist()]
-    return {
-        f"{side}.text": np.frombuffer(b"".join(encoded), np.uint8),
-        f"{side}.ends": np.cumsum([len(id_) for id_ in encoded], dtype=np.int64),
-    }
+    text, ends = array_file.packed_text(lookup.ids.tolist())
+    return {f"{side}.text": text, f"{side}.ends": ends}
 
 
 def _unpacked_ids(side: str, tensors: dict[str, np.ndarray]) -> IdLookup:
@@ -249,13 +192,11 @@ def _unpacked_ids(side: str, tensors: dict[str, np.ndarray]) -> IdLookup:
         ids = check_array(side, tensors[f"{side}.ids"], np.int64, (None,))
         n_distinct = len(np.unique(ids))
     else:
-        text = check_array(side, tensors[f"{side}.text"], np.uint8, (None,)).tobytes()
+        text = check_array(side, tensors[f"{side}.text"], np.uint8, (None,))
         ends = check_array(side, tensors[f"{side}.ends"], np.int64, (None,), low=0)
         if (np.diff(ends) < 0).any() or (len(ends) and ends[-1] != len(text)):
             raise ArrayError(f"{side}: the ids do not follow each other")
-        ids = np.empty(len(ends), object)
-        places = ends.tolist()
-        ids[:] = [text[a:b].decode() for a, b in zip([0, *places], places, strict=False)]
+        ids = array_file.unpacked_text(text, ends)
         n_distinct = len(set(ids.tolist()))
     if n_distinct != len(ids):
         raise ArrayError(f"{side}: an id occurs twice")

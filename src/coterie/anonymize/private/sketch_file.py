@@ -1,4 +1,4 @@
-"""Saved sketches: a safetensors file with a JSON header and a checksum.
+"""Saved sketches: files of arrays with a JSON header and a checksum (data/array_file.py).
 
 The file holds noisy answers and public facts only, so it may be published. It has no hash of the
 input, no path, no time, no seed and no exact figure; the same answers always give the same bytes.
@@ -7,15 +7,9 @@ Loading runs no code, and checks everything that the rules of a sketch determine
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load as read_tensors
-from safetensors.numpy import save as write_tensors
 
 from coterie.anonymize.ledger import exact_text
 from coterie.anonymize.private import public_rules
@@ -26,13 +20,18 @@ from coterie.anonymize.private.budget import (
     parse_epsilon,
 )
 from coterie.anonymize.private.noise import ANSWER_LIMIT
-from coterie.base.checksums import checksum
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
+from coterie.data import array_file
 
 FORMAT = 1
-_KEY = "coterie sketch"
-_REMEDY = "get the file again from its source"
+_KIND = array_file.FileKind(
+    key="coterie sketch",
+    what="a sketch of coterie",
+    written_by="`coterie sketch` or PrivateSketch.save",
+    written="written",
+    remedy="get the file again from its source",
+)
 _ARRAYS = {
     "noisy_degrees": np.int64,
     "degree_counts": np.int64,
@@ -46,9 +45,7 @@ _ARRAYS = {
 
 def to_bytes(answers: SketchAnswers) -> bytes:
     """Return the content of the file of a sketch."""
-    tensors = {
-        name: np.ascontiguousarray(getattr(answers, name), dtype) for name, dtype in _ARRAYS.items()
-    }
+    tensors = {name: np.asarray(getattr(answers, name), dtype) for name, dtype in _ARRAYS.items()}
     tensors |= _packed_ids(answers.node_ids)
     header: JsonObject = {
         "format": FORMAT,
@@ -62,8 +59,7 @@ def to_bytes(answers: SketchAnswers) -> bytes:
         "triangles": answers.triangles,
         "clustering_sums": list(answers.clustering_sums),
     }
-    header["sha256"] = checksum(header, tensors)
-    return write_tensors(tensors, {_KEY: json.dumps(header, sort_keys=True)})
+    return array_file.to_bytes(_KIND, header, tensors)
 
 
 def largest_size(n_nodes: int, node_ids: np.ndarray) -> int:
@@ -74,51 +70,26 @@ def largest_size(n_nodes: int, node_ids: np.ndarray) -> int:
 
 def read_answers(path: str | os.PathLike[str]) -> SketchAnswers:
     """Read the file of a sketch; raise InputError if it is not complete and consistent."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
-    header = _header(content, path)
-    try:
-        tensors = read_tensors(content)
-    except (SafetensorError, ValueError, KeyError, MemoryError, OverflowError) as error:
-        _refuse(path, f"was truncated or changed ({error})")
-    expected = header.pop("sha256", None)
-    if checksum(header, tensors) != expected:
-        _refuse(path, "was changed after it was written: the checksum is wrong")
-    try:
-        return _checked(header, tensors)
-    except InputError as error:
-        _refuse(path, f"is not a valid sketch: {error.problem}")
 
-
-def _refuse(path: str | os.PathLike[str], problem: str) -> NoReturn:
-    raise InputError(problem, path=path, remedy=_REMEDY) from None
-
-
-def _header(content: bytes, path: str | os.PathLike[str]) -> JsonObject:
-    """Return the JSON header of a file in a format that can be read."""
-    length = int.from_bytes(content[:8], "little")
-    try:
-        outer = json.loads(content[8 : 8 + length]) if length <= len(content) else None
-        header: JsonObject = json.loads(outer["__metadata__"][_KEY])  # type: ignore[index]
+    def check_format(header: JsonObject) -> None:
         version, rules = header["format"], header["rules"]
         if not (_is_count(version, 10**6) and _is_count(rules, 10**6)):
             raise ValueError
-    except (ValueError, TypeError, KeyError, RecursionError):
+        if version > FORMAT or rules > public_rules.RULES:
+            raise InputError(
+                f"has format {version} and rules {rules}, but this version of coterie reads "
+                f"format {FORMAT} and rules {public_rules.RULES}",
+                path=path,
+                remedy="upgrade coterie",
+            )
+
+    header, tensors = array_file.read_arrays(_KIND, path, check_format)
+    try:
+        return _checked(header, tensors)
+    except InputError as error:
         raise InputError(
-            "is not a sketch of coterie, or was truncated",
-            path=path,
-            remedy="give a file that `coterie sketch` or PrivateSketch.save wrote",
+            f"is not a valid sketch: {error.problem}", path=path, remedy=_KIND.remedy
         ) from None
-    if version > FORMAT or rules > public_rules.RULES:
-        raise InputError(
-            f"has format {version} and rules {rules}, but this version of coterie reads format "
-            f"{FORMAT} and rules {public_rules.RULES}",
-            path=path,
-            remedy="upgrade coterie",
-        )
-    return header
 
 
 def _checked(header: JsonObject, tensors: dict[str, np.ndarray]) -> SketchAnswers:
@@ -126,7 +97,7 @@ def _checked(header: JsonObject, tensors: dict[str, np.ndarray]) -> SketchAnswer
     _require(_is_count(header.get("nodes"), 2**31 - 1), "the number of nodes")
     _require(isinstance(header.get("epsilon"), str), "epsilon")
     n: int = header["nodes"]
-    epsilon = parse_epsilon(header["epsilon"], force=True)
+    epsilon = parse_epsilon(header["epsilon"], allow_large_epsilon=True)
     _require(n >= 2, "the number of nodes")
     _require(exact_text(epsilon) == header["epsilon"], "epsilon")
     shares = [exact_text(share) for share in SHARES.parts()]
@@ -186,12 +157,9 @@ def _is_count(value: object, most: int) -> bool:
 def _packed_ids(ids: np.ndarray) -> dict[str, np.ndarray]:
     """Return integer ids as they are; text as UTF-8 and where each id ends."""
     if ids.dtype.kind == "i":
-        return {"ids": np.ascontiguousarray(ids, np.int64)}
-    encoded = [id_.encode() for id_ in ids.tolist()]
-    return {
-        "id_text": np.frombuffer(b"".join(encoded), np.uint8),
-        "id_ends": np.cumsum([len(id_) for id_ in encoded], dtype=np.int64),
-    }
+        return {"ids": np.asarray(ids, np.int64)}
+    text, ends = array_file.packed_text(ids.tolist())
+    return {"id_text": text, "id_ends": ends}
 
 
 def _unpacked_ids(tensors: dict[str, np.ndarray], n: int) -> np.ndarray:
@@ -206,10 +174,8 @@ def _unpacked_ids(tensors: dict[str, np.ndarray], n: int) -> np.ndarray:
     _require(ends.dtype == np.int64 and ends.shape == (n,), "the list of ids")
     steps = np.diff(np.r_[0, ends])
     _require(bool((steps >= 0).all()) and int(ends[-1]) == len(text), "the list of ids")
-    content, places = text.tobytes(), ends.tolist()
-    ids = np.empty(n, object)
     try:
-        ids[:] = [content[a:b].decode() for a, b in zip([0, *places], places, strict=False)]
+        ids = array_file.unpacked_text(text, ends)
     except UnicodeDecodeError:
         _require(False, "an id")
     _require(len(set(ids.tolist())) == n, "the list of ids")
