@@ -22,7 +22,7 @@ from coterie.base.errors import AssumptionWarning, InputError
 from coterie.data.byte_source import PathLike, place_name
 from coterie.data.formats import FORMATS, TABLES, TEXT
 from coterie.data.formats.adjacency_matrix import Verdict, matrix_edges, matrix_shape
-from coterie.data.formats.format import Cells, EdgeTable, Format
+from coterie.data.formats.format import Cells, EdgeTable, Format, naming_the_file
 from coterie.data.formats.recognise import find_format
 from coterie.data.ids import written_integer
 from coterie.data.text_fields import (
@@ -233,8 +233,9 @@ def _is_file(path: PathLike) -> bool:
     return isfile(path)
 
 
+@naming_the_file
 def _matrix_columns(path: PathLike, cells: Cells, options: ReadOptions, where: str) -> Columns:
-    table = matrix_edges(path, cells.rows, directed=options.directed)
+    table = matrix_edges(cells.rows, directed=options.directed)
     columns = _edge_columns(path, table, options)
     columns.format = f"adjacency matrix{where}"
     return columns
