@@ -30,6 +30,7 @@ reproduce: $(VENV)/.installed
 # end of life of Material for MkDocs in May 2027; docs/explanation/decisions.md says what then.
 docs: $(VENV)/.installed-docs
 	$(BIN)/python tools/command_line_reference.py --check
+	$(BIN)/python tools/format_table.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
 
