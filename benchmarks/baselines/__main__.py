@@ -6,13 +6,13 @@ python -m benchmarks.baselines private GRAPH --epsilon 0.5,1,2
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption, load_graph
-from coterie.cli.release_options import BlocksOption, MinClassSizeOption
+from coterie.cli.options import Option
+from coterie.cli.reading import GRAPH, load_graph
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -37,14 +37,12 @@ def _group() -> None:
 
 
 @app.command("anonymize")
-@command
+@command(reads=GRAPH)
 def anonymize(
     session: Session,
-    graph: GraphArgument,
-    blocks: BlocksOption = None,
-    min_class_size: MinClassSizeOption = 10,
-    format: FormatOption = None,
-    separator: SeparatorOption = None,
+    graph: str,
+    blocks: int | None = None,
+    min_class_size: int = 10,
 ) -> JsonObject:
     """Compare nine ways to publish a graph: utility and risk.
 
@@ -54,7 +52,7 @@ def anonymize(
     """
     from .benchmark import benchmark, benchmark_json
 
-    original = load_graph(session, graph, format=format, separator=separator)
+    original = load_graph(session, graph)
     with stopwatch() as seconds, session.progress("benchmark") as callback:
         rows = benchmark(
             original,
@@ -106,29 +104,30 @@ def _table(rows: list[BenchmarkRow]) -> Table:
 
 @app.command("private")
 @command(
-    seed_help="Seed of the draws and of the order of the nodes. The noise of the private answers "
-    "always comes from the operating system, so two runs differ."
+    reads=GRAPH,
+    options={
+        "seed": Option(
+            "Seed of the draws and of the order of the nodes. The noise of the private answers "
+            "always comes from the operating system, so two runs differ.",
+            metavar="N",
+            least=0,
+        ),
+        "epsilon": Option(
+            "Privacy parameters, decimal numbers separated by commas, e.g. 0.5,1,2.",
+            metavar="E,E,…",
+        ),
+        "draws": Option(
+            "Graphs per technique and epsilon; each one comes from its own sketch.",
+            metavar="N",
+            least=1,
+        ),
+    },
 )
 def private(
     session: Session,
-    graph: GraphArgument,
-    epsilon: Annotated[
-        str,
-        typer.Option(
-            metavar="E,E,…",
-            help="Privacy parameters, decimal numbers separated by commas, e.g. 0.5,1,2.",
-        ),
-    ] = "0.5,1,2",
-    draws: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Graphs per technique and epsilon; each one comes from its own sketch.",
-        ),
-    ] = 10,
-    format: FormatOption = None,
-    separator: SeparatorOption = None,
+    graph: str,
+    epsilon: str = "0.5,1,2",
+    draws: int = 10,
 ) -> JsonObject:
     """Compare private graph generators on the 15 queries of PGB.
 
@@ -145,7 +144,7 @@ def private(
     from .private_benchmark import private_benchmark, private_benchmark_json
 
     values = [parse_epsilon(part) for part in epsilon.split(",")]
-    original = load_graph(session, graph, format=format, separator=separator)
+    original = load_graph(session, graph)
     session.say("A benchmark compares with the original: its figures are not private.")
     with stopwatch() as seconds, session.progress("benchmark") as callback:
         rows = private_benchmark(

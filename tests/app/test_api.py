@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 from tests.support.small_models import two_tastes
 
 import coterie as ct
-from coterie.app.api.answer_cache import AnswerCache
 from coterie.app.api.application import MAX_BODY, make_api
+from coterie.app.api.endpoint import AnswerCache
 from coterie.app.api.messages import MAX_IDS
 from coterie.app.guard import AllowedHosts
 
@@ -41,6 +41,10 @@ def _rows(answer) -> list[tuple]:
     return [(row["item"], row["rating"]) for row in answer.json()["items"]]
 
 
+def _listed(recommendations) -> list[tuple]:
+    return [(row.item, row.rating) for row in recommendations]
+
+
 def test_predictions_are_those_of_the_library(served):
     client, rec = served
     users = ["u1", "u2", "nobody", "u3", "nobody"]
@@ -66,12 +70,10 @@ def test_recommendations_are_those_of_the_library(served):
     client, rec = served
     for user in ("u1", "u7", "nobody"):
         answer = client.post("/recommend", json={"user": user, "n": 7})
-        assert _rows(answer) == [(row.item, row.rating) for row in rec.recommend(user, 7)]
+        assert _rows(answer) == _listed(rec.recommend(user, 7))
         assert answer.json()["unseen"] is (user == "nobody")
     everything = client.post("/recommend", json={"user": "u1", "n": 100, "exclude_seen": False})
-    assert _rows(everything) == [
-        (r.item, r.rating) for r in rec.recommend("u1", 100, exclude_seen=False)
-    ]
+    assert _rows(everything) == _listed(rec.recommend("u1", 100, exclude_seen=False))
 
 
 def test_an_unknown_user_with_ratings_is_folded_in(served, model_files):
@@ -81,7 +83,7 @@ def test_an_unknown_user_with_ratings_is_folded_in(served, model_files):
     pairs = [["somebody", item] for item, _ in NEWCOMER]
     expected = rec.__class__._from_state(rec._fitted)
     expected.fold_in(pairs, [value for _, value in NEWCOMER])
-    assert _rows(answer) == [(row.item, row.rating) for row in expected.recommend("somebody", 6)]
+    assert _rows(answer) == _listed(expected.recommend("somebody", 6))
     assert answer.json()["unseen"] is False
     # The server itself has not learned the newcomer.
     again = client.post("/recommend", json={"user": "somebody", "n": 3}).json()
@@ -91,7 +93,7 @@ def test_an_unknown_user_with_ratings_is_folded_in(served, model_files):
 
 def test_candidates_and_excluded_items(served):
     client, rec = served
-    everything = [(row.item, row.rating) for row in rec.recommend("u1", 1000)]
+    everything = _listed(rec.recommend("u1", 1000))
     chosen = [item for item, _ in everything[1:8]]
     body = {"user": "u1", "candidates": [*chosen, "unknown"], "exclude": chosen[2:4], "n": 4}
     answer = client.post("/recommend", json=body)
@@ -220,7 +222,7 @@ def test_the_model_is_replaced_without_dropping_requests(tmp_path, model_files):
     assert health["model"] == "GeneralizedKMeans" and health["reloads"] == 1
     rec = ct.load_recommender(model_files["hard"])
     answer = client.post("/recommend", json={"user": "u1", "n": 5})
-    assert _rows(answer) == [(row.item, row.rating) for row in rec.recommend("u1", 5)]
+    assert _rows(answer) == _listed(rec.recommend("u1", 5))
     assert before.recommender.recommend("u1", 1)  # a request in progress can finish
 
 
@@ -238,7 +240,7 @@ def test_repeated_requests_are_answered_from_memory_until_the_model_changes(tmp_
     assert client.app.app.state.model_file.reload_if_replaced()
     rec = ct.load_recommender(model_files["best"])
     answer = client.post("/recommend", json={"user": "u1"})
-    assert _rows(answer) == [(row.item, row.rating) for row in rec.recommend("u1", 10)]
+    assert _rows(answer) == _listed(rec.recommend("u1", 10))
 
 
 def test_the_memory_of_answers_is_bounded():

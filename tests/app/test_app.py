@@ -24,7 +24,7 @@ import coterie as ct
 from coterie.app.guard import AllowedHosts
 from coterie.app.web import application, state
 from coterie.app.web.application import make_app
-from coterie.app.web.privacy_loss import ledger_lines
+from coterie.app.web.publish_page import ledger_lines
 from coterie.app.web.state import StepResult
 from coterie.app.web.tasks import reading
 from coterie.app.web.tasks.context import TaskContext

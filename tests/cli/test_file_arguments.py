@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -12,11 +11,11 @@ from typing import Any
 import pytest
 import typer
 from tests.support.command_line import coterie
-from typer.models import ArgumentInfo, OptionInfo
 
 from coterie.base.errors import InputError
 from coterie.cli import main
-from coterie.cli.file_arguments import INPUTS, OUTPUTS, check_outputs
+from coterie.cli.file_arguments import check_outputs
+from coterie.cli.options import File, Option, option_of
 
 main.register_commands()
 SHARED = {"seed": 0, "threads": None, "json_": False, "quiet": False, "debug": False}
@@ -35,36 +34,28 @@ def commands() -> Iterator[tuple[str, Callable[..., None]]]:
     return of(main.app, "")
 
 
-def parameters(run: Callable[..., None]) -> list[inspect.Parameter]:
-    return list(inspect.signature(run).parameters.values())
+def options(run: Any) -> dict[str, Option]:
+    return run.options
 
 
-def takes_a_file(parameter: inspect.Parameter) -> bool:
-    base, *notes = (
-        getattr(parameter.annotation, "__origin__", parameter.annotation),
-        *getattr(parameter.annotation, "__metadata__", ()),
-    )
-    metavars = [str(n.metavar) for n in notes if isinstance(n, ArgumentInfo | OptionInfo)]
-    words = ("FILE", "DIR", "GRAPH", "RATINGS", "SKETCH", "ORIGINAL", "PUBLISHED", "PAIRS")
-    return "Path" in str(base) or any(word in m for m in metavars for word in words)
+def takes_a_file(option: Option) -> bool:
+    words = ("FILE", "DIR", "GRAPH", "RATINGS", "SKETCH", "MODEL", "INPUT", "ORIGINAL")
+    return any(word in str(option.metavar) for word in (*words, "PUBLISHED", "PAIRS"))
 
 
-def test_every_file_of_every_command_is_listed_as_input_or_output() -> None:
-    assert not INPUTS & OUTPUTS
+def test_the_catalogue_says_of_every_file_whether_it_is_read_or_written() -> None:
     for name, run in commands():
-        for parameter in parameters(run):
-            if takes_a_file(parameter):
-                assert parameter.name in INPUTS | OUTPUTS, f"{name}: {parameter.name}"
+        for parameter, option in options(run).items():
+            assert (option.file is not None) == takes_a_file(option), f"{name}: {parameter}"
 
 
 PAIRS = [
-    pytest.param(run, source.name, output.name, id=f"{name}: {source.name} -> {output.name}")
+    pytest.param(run, source, output, id=f"{name}: {source} -> {output}")
     for name, run in commands()
-    for source in parameters(run)
-    for output in parameters(run)
-    if source.name in INPUTS and output.name in OUTPUTS
-    and takes_a_file(source) and takes_a_file(output)
-]  # fmt: skip
+    for source, read in options(run).items()
+    for output, written in options(run).items()
+    if read.file is File.READ and written.file is File.WRITE
+]
 
 
 @pytest.mark.parametrize("link", ["same", "symbolic", "hard", "folder"])
@@ -102,7 +93,7 @@ def test_the_pairs_cover_the_commands_that_read_and_write() -> None:
 
 
 def check(**given: Any) -> None:
-    check_outputs(given, {"out": "--out", "report": "--report", "graph": "GRAPH"})
+    check_outputs(given, {name: option_of("cluster", name) for name in ("out", "report", "graph")})
 
 
 def test_two_outputs_with_one_name_are_refused(tmp_path: Path) -> None:

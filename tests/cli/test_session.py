@@ -125,7 +125,7 @@ def test_unused_shared_options_are_accepted_but_not_shown() -> None:
     app = typer.Typer()
 
     @app.command()
-    @command(unused=("seed",), seed_help="not shown")
+    @command(unused=("seed",))
     def probe(session: Session) -> dict[str, Any]:
         return {"seed": session.seed}
 

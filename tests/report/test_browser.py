@@ -48,7 +48,7 @@ def _recommend() -> str:
 def _additive() -> str:
     ratings = stand_ins.ratings()
     titles = {str(i): f"Film, The, with a long title ({1900 + i})" for i in range(80)}
-    model = stand_ins.Additive().fit(ratings)
+    model = stand_ins.additive(ratings)
     return recommend.render(stand_ins.evaluation(), model=model, ratings=ratings, titles=titles)
 
 

@@ -19,15 +19,14 @@ from coterie.anonymize.utility.community_utility import PublicCommunities
 from coterie.base.progress import Iteration
 from coterie.data import Graph
 from coterie.data.generators import planted_partition
-from coterie.report import cluster_ratings_report as cluster_ratings
 from coterie.report import cluster_report as cluster
 from coterie.report import recommender_report as recommend
 from coterie.report import release_report as anonymize
 from coterie.report import soft_report as soft
 from coterie.report.block_matrix import arrange
-from coterie.report.cluster_summary import summarize
 from coterie.report.page import Page, Panel, Section, Verdict, write
 from coterie.report.prediction_quality import prediction_quality
+from coterie.report.rating_groups import counts_between
 from coterie.report.shared_sections import convergence
 from coterie.report.utility_section import measure_by_measure
 
@@ -52,7 +51,7 @@ def test_cluster_baseline_is_the_entropy_of_one_block() -> None:
     pairs = n * (n - 1) / 2
     p = m / pairs
     expected = -(m * np.log(p) + (pairs - m) * np.log(1 - p))
-    found = summarize(model, graph).entropy_without_blocks
+    found = cluster.blocks_of(model, graph).entropy_without_blocks
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -66,7 +65,7 @@ def test_merged_block_matrix_keeps_every_edge_and_pair() -> None:
     assert sorted(np.concatenate(small.members).tolist()) == list(range(100))
 
 
-def test_cluster_summary_does_not_grow_with_the_graph() -> None:
+def test_cluster_report_does_not_grow_with_the_graph() -> None:
     small = cluster.render(*stand_ins.clustered(400, 8))
     large = cluster.render(*stand_ins.clustered(40_000, 8))
     assert len(large) < 1.1 * len(small) < 1_000_000
@@ -82,13 +81,13 @@ def test_cluster_report_of_almost_empty_graphs(n_nodes: int) -> None:
 def test_empty_blocks_are_not_counted() -> None:
     graph = Graph.from_edges([0, 1], [1, 2], n_nodes=5)
     model = stand_ins.with_labels(graph, np.array([0, 0, 4, 4, 4], np.int32), 5)
-    assert summarize(model, graph).blocks == 2
+    assert cluster.blocks_of(model, graph).n_blocks == 2
 
 
 def test_cluster_report_of_ratings_counts_ratings_between_blocks() -> None:
     data = stand_ins.ratings()
     model = stand_ins.co_clustered(data, max_iter=0)
-    counts = cluster_ratings.summarize_blocks(model, data).counts
+    counts = counts_between(model.labels_, data)
     assert counts.sum() == len(data)
     inside = (data.users % 4 == 1) & (data.items % 3 == 2) & (data.codes == 4)
     assert counts[1, 2, 4] == inside.sum()
@@ -171,7 +170,7 @@ def test_recommend_report_with_and_without_a_model() -> None:
 
 def test_recommend_report_of_an_additive_model_lists_both_sides() -> None:
     ratings = stand_ins.ratings()
-    model = stand_ins.Additive().fit(ratings)
+    model = stand_ins.additive(ratings)
     text = words(recommend.render(stand_ins.evaluation(), model=model, ratings=ratings))
     assert "Table 1: the groups of items" in text and "Table 2: the groups of users" in text
 

@@ -1,10 +1,9 @@
-"""Generated inputs for the reports: objects with the attributes of fitted models."""
+"""Inputs for the reports: small fitted models, metrics, the summary of a release, a sketch."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,11 +23,9 @@ from coterie.anonymize.private.budget import DAMPING_DEGREES, SHARES
 from coterie.anonymize.risk.assessment import PublicationLevel
 from coterie.anonymize.utility.community_utility import PublicCommunities
 from coterie.anonymize.utility.measures import ScalarMeasures
-from coterie.base.progress import Iteration
 from coterie.data import Graph, Ratings
 from coterie.data.generators import planted_partition
 from coterie.models.additive.estimator import AdditiveBlockModel
-from coterie.models.base import Estimator
 from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.recommend.metrics import METRIC_NAMES, Metrics
 
@@ -62,33 +59,11 @@ def co_clustered(
     ).fit(data)
 
 
-class Samples(NamedTuple):
-    """Samples of an additive model: labels by partition, and the effect of pairs of labels."""
-
-    user_labels: np.ndarray
-    item_labels: np.ndarray
-    effects: np.ndarray
-
-
-class Additive(Estimator):
+def additive(data: Ratings) -> AdditiveBlockModel:
     """A fitted additive block model: three partitions of 4 × 6 groups."""
-
-    declaration = AdditiveBlockModel.declaration
-
-    def __init__(self, n_partitions: int = 3) -> None:
-        self.n_partitions = n_partitions
-
-    def fit(self, data: Ratings) -> Additive:
-        rng = np.random.default_rng(3)
-        p = self.n_partitions
-        self.samples_ = Samples(
-            rng.integers(0, 4, (2, data.n_users, p)),
-            rng.integers(0, 6, (2, data.n_items, p)),
-            rng.normal(0, 0.3, (2, p, 4, 6)),
-        )
-        self.chain_of_sample_ = np.array([0, 1])
-        self.history_ = [Iteration(10 * i, 0.1 * i, 9_000 - 50 * i) for i in range(1, 9)]
-        return self
+    return AdditiveBlockModel(
+        n_partitions=3, n_groups=(4, 6), n_chains=1, burn_in=2, n_sweeps=4, rng=0
+    ).fit(data)
 
 
 def evaluation() -> list[Metrics]:

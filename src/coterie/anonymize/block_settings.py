@@ -20,6 +20,7 @@ import numpy as np
 from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.risk.disclosure import degree_disclosure
 from coterie.anonymize.risk.left_out_edges import LeftOutEdges
+from coterie.anonymize.settings_search import SettingsSearch, Trial
 from coterie.anonymize.utility.communities import modularity
 from coterie.data import Graph
 
@@ -71,13 +72,16 @@ def first_sufficient(
     change least. `classes` and `left_out` give the classes and the control for settings.
     """
     classes = cache(classes)
-    for tried in _by_modularity(graph, remedies, classes):
+
+    def attempt(tried: BlockSettings) -> Trial:
         control = left_out(tried)
         samples = () if control is None else control.samples
         found = degree_disclosure(graph, classes(tried), certainty, samples)
-        if found.disclosed <= allowed:
-            return tried
-    return None
+        return Trial(refused=found.disclosed > allowed)
+
+    search = SettingsSearch(attempt)
+    search.run(_by_modularity(graph, remedies, classes), enough=bool)
+    return search.best
 
 
 def _by_modularity(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from coterie.anonymize.policy import Policy
-from coterie.anonymize.utility.release_utility import Utility
+from coterie.anonymize.settings_search import SettingsSearch, Trial
 from coterie.base.progress import Callback, Progress
 from coterie.data import Graph
 
@@ -43,25 +43,6 @@ class Change(NamedTuple):
         '`min_class_size=10` `n_blocks=15`'
         """
         return " ".join(f"`{name}={value:g}`" for name, value in self.parameters().items())
-
-
-class Trial(NamedTuple):
-    """A trial release: whether it was refused, and how much it keeps of the original."""
-
-    refused: bool
-    not_kept: int = 0  # measures outside their tolerance
-    communities: float = 0.0  # modularity of its communities in the original; 1: as the original's
-
-    @classmethod
-    def of(cls, *, refused: bool, utility: Utility | None) -> Trial:
-        """Return the outcome of a trial release; one that could not be drawn has no utility."""
-        if utility is None:
-            return cls(refused)
-        return cls(refused, len(utility.not_kept), utility.communities.foreign_share)
-
-    def keeps(self) -> tuple[int, float]:
-        """Return a key that is larger for a release that keeps more."""
-        return -self.not_kept, self.communities
 
 
 class SearchSpace(NamedTuple):
@@ -105,25 +86,19 @@ def suggest(
     blocks is halved and halved again between the last that passed and the last that did not, and
     then denser cells and smaller classes are forbidden with all blocks.
     """
-    trials: dict[Change, Trial] = {}
 
-    def passes(change: Change) -> bool:
-        if change not in trials:
-            callback(Progress("trying other parameters", len(trials), note=change.text()))
-            trials[change] = attempt(change)
-        return not trials[change].refused
+    def announced(change: Change) -> Trial:
+        callback(Progress("trying other parameters", len(search.trials), note=change.text()))
+        return attempt(change)
 
+    search = SettingsSearch(announced)
     if space is not None:
-        for change in _changes(space, passes):
-            if len(trials) == MAX_TRIALS:
-                break
-            passes(change)
-    accepted = [change for change in trials if not trials[change].refused]
-    if accepted:
-        best = max(accepted, key=lambda change: trials[change].keeps())
-        more = f"; of {len(accepted)} settings that pass it keeps most" if accepted[1:] else ""
-        return [f"{best.text()} would pass (tried){more}", ALTERNATIVE]
-    tried = "; ".join(change.text() for change in trials)
+        search.run(_changes(space, search.passes), most=MAX_TRIALS)
+    if search.best is not None:
+        n = len(search.accepted)
+        more = f"; of {n} settings that pass it keeps most" if n > 1 else ""
+        return [f"{search.best.text()} would pass (tried){more}", ALTERNATIVE]
+    tried = "; ".join(change.text() for change in search.trials)
     return [*([f"tried without success: {tried}"] if tried else []), ALTERNATIVE]
 
 

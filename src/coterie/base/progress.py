@@ -61,7 +61,7 @@ class Progress(NamedTuple):
     >>> g = ct.Graph.from_edges([0, 1], [1, 2])
     >>> model = ct.GeneralizedKMeans(1).fit(g, callback=seen.append)
     >>> sorted({progress.stage for progress in seen})
-    ['checking', 'compiling', 'fit']
+    ['checking', 'fit']
     """
 
     stage: str

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from coterie.base.errors import InputError, PolicyRefusedError
 from coterie.base.json_values import JsonObject, as_json
-from coterie.cli.input_options import FormatOption, GraphArgument, SeparatorOption
-from coterie.cli.measure_tables import counted, kind_table, measures_table, share_text
+from coterie.cli.measure_tables import counted, features_table, measures_table, share_text
 from coterie.cli.network_input import load_network
-from coterie.cli.release_options import (
-    BlocksOption,
-    MinClassSizeOption,
-    ObjectiveOption,
-    ReleaseObjective,
-)
+from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, spell_options, stopwatch
 
 if TYPE_CHECKING:
@@ -29,143 +20,28 @@ if TYPE_CHECKING:
     from coterie.anonymize.policy import PolicyDecision
 
 
-class Model(StrEnum):
-    """How the new graph is drawn."""
-
-    dcsbm = "dcsbm"
-    sbm = "sbm"
-    exact_counts = "exact-counts"
-
-
-class OutputFormat(StrEnum):
-    """The file format of the new graph."""
-
-    csv = "csv"
-    parquet = "parquet"
-    graphml = "graphml"
-
-
-AttributesOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Table of what is known about each node, released too: a column node, then one "
-        "column per attribute (CSV or Parquet). Example: --attributes staff.csv",
-    ),
-]
-DatasetOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Name of the dataset in the ledger, which counts what was published from it; use "
-        "the same name each time (default: name of the input file; required if the policy limits "
-        "releases). Example: --dataset staff-2026",
-    ),
-]
-PrivateOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR",
-        help="Folder for the private audit and report; never publish it. Refused in a tree that "
-        "might be published with the release (default: private/NAME in the state folder, see "
-        "COTERIE_STATE). Example: --private ~/keep/staff",
-    ),
-]
-
-
-@command(
-    seed_help="Seed of the clustering and of the attacks. It does not determine the new graph, "
-    "which is drawn with randomness of the operating system."
-)
+@command(reads=ANYTHING)
 def run(
     session: Session,
-    graph: GraphArgument,
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIR",
-            help="Folder to publish; must be new or empty.",
-        ),
-    ],
-    dataset: DatasetOption = None,
-    private: PrivateOption = None,
-    private_options: Annotated[
-        str | None, typer.Option("--epsilon", "--nodes", "--cap", hidden=True)
-    ] = None,
-    objective: ObjectiveOption = ReleaseObjective.simple,
-    attributes: AttributesOption = None,
-    sensitive: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Attribute that classes must not disclose; may be repeated. "
-            "Example: --sensitive diagnosis",
-        ),
-    ] = None,
-    blocks: BlocksOption = None,
-    model: Annotated[
-        Model,
-        typer.Option(
-            help="How the new graph is drawn: dcsbm reproduces degrees, clustering and path "
-            "lengths; sbm draws from the block model of the paper; exact-counts also keeps the "
-            "number of edges between blocks."
-        ),
-    ] = Model.dcsbm,
-    rewire: Annotated[
-        bool,
-        typer.Option(
-            "--rewire/--no-rewire",
-            help="Swap edges until clustering matches the original (dcsbm only).",
-        ),
-    ] = True,
-    draws: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Number of graphs to draw and publish.")
-    ] = 1,
-    min_class_size: MinClassSizeOption = 10,
-    max_edge_probability: Annotated[
-        float,
-        typer.Option(
-            min=0.01,
-            max=1.0,
-            metavar="P",
-            help="Merge classes until no original edge connects two classes whose members are "
-            "connected with this probability or more.",
-        ),
-    ] = 0.85,
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.toml",
-            help="TOML file with the limits of the privacy policy, in a table [limits] (default: "
-            "built-in limits). Example: --policy strict.toml",
-        ),
-    ] = None,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force",
-            help="Write the release even if the policy refuses it (recorded in audit and report).",
-        ),
-    ] = False,
-    overwrite: Annotated[
-        bool,
-        typer.Option(
-            "--overwrite",
-            help="Replace the release that is in DIR; other files in it are never overwritten.",
-        ),
-    ] = False,
-    research_truth: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also write who is who (columns published,original). Never publish this file.",
-        ),
-    ] = None,
-    output_format: Annotated[
-        OutputFormat, typer.Option(help="File format of the new graph.")
-    ] = OutputFormat.csv,
-    format: FormatOption = None,
-    separator: SeparatorOption = None,
+    graph: str,
+    out: Path,
+    dataset: str | None = None,
+    private: Path | None = None,
+    private_options: str | None = None,
+    objective: str = "simple",
+    attributes: Path | None = None,
+    sensitive: list[str] | None = None,
+    blocks: int | None = None,
+    model: str = "dcsbm",
+    rewire: bool = True,
+    draws: int = 1,
+    min_class_size: int = 10,
+    max_edge_probability: float = 0.85,
+    policy: Path | None = None,
+    force: bool = False,
+    overwrite: bool = False,
+    research_truth: Path | None = None,
+    output_format: str = "csv",
 ) -> JsonObject:
     """Make a similar graph that may be published, or say why not.
 
@@ -206,8 +82,8 @@ def run(
         blocks,
         min_class_size=min_class_size,
         max_edge_probability=max_edge_probability,
-        model=model.value,
-        objective=objective.value,
+        model=model,
+        objective=objective,
         sensitive=tuple(sensitive or ()),
         steps=Steps(rewire=rewire),
         draws=draws,
@@ -216,9 +92,7 @@ def run(
         rng=session.seed,
     )
     with stopwatch() as seconds:
-        network = load_network(
-            session, graph, objective.value, attributes, format=format, separator=separator
-        )
+        network = load_network(session, graph, objective, attributes)
         with session.progress("anonymize") as callback:
             release = anonymizer.release(
                 network.graph,
@@ -231,12 +105,12 @@ def run(
         written = bool(release.graphs) and (force or not release.refused)
         suggestions = [spell_options(text) for text in release.suggestions]
         result = release_json(
-            release.decision, suggestions, release.utility, release.risk, release.kind
+            release.decision, suggestions, release.utility, release.risk, release.features
         )
         if written:
             release.write(
                 out,
-                format=output_format.value,
+                format=output_format,
                 overwrite=overwrite,
                 force=force,
                 private=private,
@@ -273,10 +147,10 @@ def _print_release(
             session.say(f"not preserved: {what}")
         utility = release.utility
         session.show(measures_table(utility.original, utility.published, utility.degree_ks))
-    if release.kind is not None:
-        for what in release.kind.not_kept():
+    if release.features is not None:
+        for what in release.features.not_kept():
             session.say(f"not preserved: {what}")
-        session.show(kind_table(release.kind))
+        session.show(features_table(release.features))
     session.show(_policy_table(release.decision))
     for limit in release.decision.limits:
         if limit.note:

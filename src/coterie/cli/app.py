@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from coterie.base.json_values import JsonObject
 from coterie.cli.session import Session, command
@@ -14,24 +11,10 @@ from coterie.cli.session import Session, command
 @command(unused=("seed", "threads"))
 def run(
     session: Session,
-    demo: Annotated[bool, typer.Option("--demo", help="Begin with the demo network.")] = False,
-    port: Annotated[
-        int,
-        typer.Option(
-            min=0, max=65535, metavar="P", help="Port to listen on (default: 0, a free one)."
-        ),
-    ] = 0,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address only; do not open a browser.")
-    ] = False,
-    private: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder for the private files of releases; never publish it (default: private/ "
-            "in the state folder, see COTERIE_STATE).",
-        ),
-    ] = None,
+    demo: bool = False,
+    port: int = 0,
+    no_browser: bool = False,
+    private: Path | None = None,
 ) -> JsonObject:
     """Find groups, recommend and publish in the browser.
 

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from coterie.base.json_values import JsonObject, json_value
-from coterie.cli.input_options import FormatOption, SeparatorOption
-from coterie.cli.network_input import attack_kinds, load_both
-from coterie.cli.release_options import (
-    WHO_IS_WHO,
-    ObjectiveOption,
-    OriginalAttributesOption,
-    PublishedAttributesOption,
-    ReleaseObjective,
-)
+from coterie.cli.network_input import attack_features, load_both
+from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -25,24 +16,15 @@ if TYPE_CHECKING:
     from coterie.anonymize.attacks.suite import AttackSuiteResult
 
 
-@command
+@command(reads=ANYTHING)
 def run(
     session: Session,
-    original: Annotated[
-        str, typer.Argument(metavar="ORIGINAL", help="The original graph, which attackers know.")
-    ],
-    published: Annotated[
-        str, typer.Argument(metavar="PUBLISHED", help="The published graph to attack.")
-    ],
-    truth: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help=WHO_IS_WHO),
-    ],
-    objective: ObjectiveOption = ReleaseObjective.simple,
-    attributes: OriginalAttributesOption = None,
-    published_attributes: PublishedAttributesOption = None,
-    format: FormatOption = None,
-    separator: SeparatorOption = None,
+    original: str,
+    published: str,
+    truth: Path,
+    objective: str = "simple",
+    attributes: Path | None = None,
+    published_attributes: Path | None = None,
 ) -> JsonObject:
     """Try to identify people in a published graph.
 
@@ -52,7 +34,7 @@ def run(
     Example: coterie attack friends.csv release/graph.csv --truth who.csv
     """
     from coterie.anonymize.attacks.suite import attack
-    from coterie.anonymize.kinds.network import skeleton_of
+    from coterie.anonymize.features.network import skeleton_of
     from coterie.anonymize.output.identity_map import read_identity_map
     from coterie.anonymize.output.json_form import attack_json
     from coterie.anonymize.published_graph import PublishedGraph
@@ -61,16 +43,14 @@ def run(
         session,
         (original, attributes),
         (published, published_attributes),
-        objective.value,
-        format=format,
-        separator=separator,
+        objective,
     )
     known, other = (skeleton_of(network.graph) for network in networks)
     target = PublishedGraph(other, read_identity_map(truth, known, other))
     with stopwatch() as seconds, session.progress("attack") as callback:
         found = attack(known, target, session.engine(), rng=session.seed, callback=callback)
         result = attack_json(found)
-        everything = attack_kinds(networks[0], networks[1], target.identity, session.seed)
+        everything = attack_features(networks[0], networks[1], target.identity, session.seed)
         if everything is not None:
             # Without the classes of the release it is not known what luck explains.
             shown = {k: v for k, v in vars(everything).items() if k != "expected"}

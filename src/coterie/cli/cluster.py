@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, checkpoint_arguments
-from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption, engine_of
-from coterie.cli.fit_options import IterationsOption, ReportOption, RunsOption, ToleranceOption
-from coterie.cli.fit_output import Counts, FitOutcome, show_fit, write_page
-from coterie.cli.input_options import (
-    DataArgument,
-    FormatOption,
-    HardObjective,
-    SeparatorOption,
+from coterie.cli.fitting import (
+    Counts,
+    FitOutcome,
+    checkpoint_arguments,
+    engine_of,
+    show_fit,
+    write_page,
+)
+from coterie.cli.reading import (
+    ANYTHING,
     load_data,
     parse_blocks,
     refuse_report_of_shards,
 )
-from coterie.cli.session import Session, command, spell_options
+from coterie.cli.session import (
+    Session,
+    command,
+    spell_options,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,156 +51,32 @@ Examples:
 _SAMPLED = ("simple", "degree-corrected", "communities", "auto")  # objectives of --samples
 
 
-class Search(StrEnum):
-    """The search for the blocks."""
-
-    paper = "paper"
-    best = "best"
-
-
-class Weights(StrEnum):
-    """The model of the weights of edges."""
-
-    counts = "counts"
-    normal = "normal"
-    lognormal = "lognormal"
-    exponential = "exponential"
-
-
-class Score(StrEnum):
-    """The formula for the gain of a move."""
-
-    exact = "exact"
-    fixed = "fixed"
-
-
-@command
+@command(reads=ANYTHING)
 def run(
     session: Session,
-    graph: DataArgument,
-    blocks: Annotated[
-        str,
-        typer.Option(
-            metavar="K|K,L|auto|nested",
-            help="Number of blocks: one number, two for users and items (--blocks 20,30), auto to "
-            "find the blocks with the shortest description length, or nested to find a hierarchy "
-            "of blocks, which can tell apart more and smaller ones.",
-        ),
-    ],
-    objective: Annotated[
-        HardObjective,
-        typer.Option(
-            "--objective",
-            "--kind",
-            help="What the input contains and how it is modelled. Graphs: simple, "
-            "degree-corrected (hubs and leaves may share a block), communities (groups that are "
-            "denser inside; with --blocks auto), auto (the one with the shortest description; with "
-            "--blocks auto or nested), directed, directed-degree-corrected (with --blocks auto), "
-            "weighted (the third column is a count; see --weights for measured values). "
-            "Ratings: ratings (any scale), binomial (a scale in equal steps), likes (pairs without "
-            "a rating count as not liked).",
-        ),
-    ] = HardObjective.simple,
-    weights: Annotated[
-        Weights,
-        typer.Option(
-            help="What the weights in the third column are: counts (with --objective weighted), "
-            "or values measured on the edges that exist: normal (may be negative), lognormal or "
-            "exponential, with --objective weighted, degree-corrected or directed."
-        ),
-    ] = Weights.counts,
-    search: Annotated[
-        Search,
-        typer.Option(
-            help="best reaches the lowest entropy; paper is Generalized k-means of Prost & Yoon "
-            "from a random start."
-        ),
-    ] = Search.best,
-    score: Annotated[
-        Score,
-        typer.Option(
-            help="How the gain of a move is computed: exact, or the paper's approximation with "
-            "fixed block probabilities."
-        ),
-    ] = Score.exact,
-    alpha: Annotated[
-        float,
-        typer.Option(
-            metavar="SHARE",
-            help="Share of the nodes that may move per iteration, 0 to 1 (--search paper).",
-        ),
-    ] = 0.1,
-    iterations: IterationsOption = 300,
-    tol: ToleranceOption = 1e-6,
-    compare_models: Annotated[
-        bool,
-        typer.Option(
-            "--compare-models",
-            help="Also describe the graph by every model (one block, simple, degree-corrected, "
-            "communities, nested) and compare the description lengths.",
-        ),
-    ] = False,
-    samples: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Draw N partitions from the posterior in each of two chains, to see how certain "
-            "the blocks are: adds the column confidence to --out and a section to --report. "
-            "0: none.",
-        ),
-    ] = 0,
-    min_block_size: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Minimum number of nodes per block.")
-    ] = 0,
-    connected: Annotated[
-        bool,
-        typer.Option(
-            "--connected",
-            help="Keep every block connected: split blocks that fall apart and merge adjacent "
-            "parts again (graphs only).",
-        ),
-    ] = False,
-    predict_links: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="List the N absent edges with the highest probability (graphs only).",
-        ),
-    ] = None,
-    runs: RunsOption = 1,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.csv",
-            help="Write the block of every node: columns node,block; with --blocks nested also "
-            "level_1, level_2, … (the larger blocks), with --samples also confidence.",
-        ),
-    ] = None,
-    report: ReportOption = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.svg",
-            help="Draw the network (above 3,000 nodes its blocks), the convergence "
-            "and the block matrix as a picture: FILE.svg or FILE.png.",
-        ),
-    ] = None,
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.csv",
-            help="Compare with known labels (columns node,block): adjusted Rand index (ARI) and "
-            "adjusted mutual information (AMI).",
-        ),
-    ] = None,
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = False,
-    engine: EngineOption = EngineName.local,
-    scheduler: SchedulerOption = None,
-    format: FormatOption = None,
-    separator: SeparatorOption = None,
+    graph: str,
+    blocks: str,
+    objective: str = "simple",
+    weights: str = "counts",
+    search: str = "best",
+    score: str = "exact",
+    alpha: float = 0.1,
+    iterations: int = 300,
+    tol: float = 1e-6,
+    compare_models: bool = False,
+    samples: int = 0,
+    min_block_size: int = 0,
+    connected: bool = False,
+    predict_links: int | None = None,
+    runs: int = 1,
+    out: Path | None = None,
+    report: Path | None = None,
+    plot: Path | None = None,
+    truth: Path | None = None,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    engine: str = "local",
+    scheduler: str | None = None,
 ) -> JsonObject:
     """Put every node into one block (hard clustering).
 
@@ -213,17 +91,17 @@ def run(
         check_picture_path(plot)
     count = parse_blocks(blocks)
     saving = checkpoint_arguments(checkpoint, resume)
-    if samples and (count == "nested" or objective.value not in _SAMPLED):
+    if samples and (count == "nested" or objective not in _SAMPLED):
         raise InputError(
-            f"--samples does not support --blocks {blocks} with --objective {objective.value}",
+            f"--samples does not support --blocks {blocks} with --objective {objective}",
             remedy=f"use --blocks auto or a number, and one of {', '.join(_SAMPLED)}",
         )
     model = _make_model(
         count,
-        objective.value,
-        weights.value,
-        search=search.value,
-        move_score=score.value,
+        objective,
+        weights,
+        search=search,
+        move_score=score,
         alpha=alpha,
         max_iter=iterations,
         tol=tol,
@@ -232,11 +110,9 @@ def run(
         connected=connected,
         rng=session.seed,
     )
-    model.check_request(engine=engine.value, **saving)
-    data = load_data(
-        session, graph, objective, format=format, separator=separator, weights=weights.value
-    )
-    loaded = search is Search.best and isinstance(data, ShardedGraph)  # by the fit
+    model.check_request(engine=engine, **saving)
+    data = load_data(session, graph, objective, weights=weights)
+    loaded = search == "best" and isinstance(data, ShardedGraph)  # by the fit
     if not loaded:
         refuse_report_of_shards(report, graph)
     known = None if truth is None else _read_truth(truth, data)
@@ -249,7 +125,7 @@ def run(
         model.fit(data, engine=running, callback=callback, **saving)
         if loaded:
             data = model.graph_
-        here = running if engine is EngineName.local else "local"
+        here = running if engine == "local" else "local"
         further = Further()
         if samples:
             further.samples = sample_partitions(
@@ -280,7 +156,7 @@ def _make_model(
     from coterie.models.hard.block_model import SearchedBlockModel
     from coterie.models.hard.k_means import GeneralizedKMeans
 
-    if not isinstance(blocks, str) and weights == Weights.counts.value:
+    if not isinstance(blocks, str) and weights == "counts":
         return GeneralizedKMeans(blocks, objective=objective, **settings)
     return SearchedBlockModel(
         objective,

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import FormatOption, SeparatorOption
-from coterie.cli.measure_tables import kind_table, measures_table
-from coterie.cli.network_input import compare_kinds, load_both
-from coterie.cli.release_options import (
-    WHO_IS_WHO,
-    ObjectiveOption,
-    OriginalAttributesOption,
-    PublishedAttributesOption,
-    ReleaseObjective,
-)
+from coterie.cli.measure_tables import features_table, measures_table
+from coterie.cli.network_input import compare_features, load_both
+from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -27,35 +18,16 @@ if TYPE_CHECKING:
     from coterie.anonymize.utility.full_measures import FullComparison
 
 
-@command(unused=("seed",))
+@command(unused=("seed",), reads=ANYTHING)
 def run(
     session: Session,
-    original: Annotated[
-        str, typer.Argument(metavar="ORIGINAL", help="The original graph; - reads stdin.")
-    ],
-    published: Annotated[
-        str, typer.Argument(metavar="PUBLISHED", help="The graph to compare with it.")
-    ],
-    full: Annotated[
-        bool,
-        typer.Option(
-            "--full",
-            help="Measure more: patterns of 3 and 4 nodes, cores, betweenness, robustness, "
-            "epidemic size, bridges.",
-        ),
-    ] = False,
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help=f"{WHO_IS_WHO} Compares the communities person by person.",
-        ),
-    ] = None,
-    objective: ObjectiveOption = ReleaseObjective.simple,
-    attributes: OriginalAttributesOption = None,
-    published_attributes: PublishedAttributesOption = None,
-    format: FormatOption = None,
-    separator: SeparatorOption = None,
+    original: str,
+    published: str,
+    full: bool = False,
+    truth: Path | None = None,
+    objective: str = "simple",
+    attributes: Path | None = None,
+    published_attributes: Path | None = None,
 ) -> JsonObject:
     """Compare two graphs, measure by measure.
 
@@ -64,7 +36,7 @@ def run(
 
     Example: coterie compare friends.csv release/graph.csv --full
     """
-    from coterie.anonymize.kinds.network import skeleton_of
+    from coterie.anonymize.features.network import skeleton_of
     from coterie.anonymize.output.identity_map import read_identity_map
     from coterie.anonymize.output.json_form import (
         comparison_json,
@@ -78,9 +50,7 @@ def run(
         session,
         (original, attributes),
         (published, published_attributes),
-        objective.value,
-        format=format,
-        separator=separator,
+        objective,
     )
     first, second = (skeleton_of(network.graph) for network in networks)
     identity = None if truth is None else read_identity_map(truth, first, second)
@@ -93,9 +63,9 @@ def run(
         else:
             found = compare(first, second, session.engine(), identity=identity)
             result = comparison_json(found)
-        kind = compare_kinds(*networks)
-        if kind is not None:
-            result["kind"] = result_json(kind)
+        features = compare_features(*networks)
+        if features is not None:
+            result["features"] = result_json(features)
         result["seconds"] = seconds()
     session.show(measures_table(found.original, found.published, found.degree_ks, "two graphs"))
     if full:
@@ -103,8 +73,8 @@ def run(
         session.show(_counts(everything))
     if found.communities is not None:
         session.show(_communities_table(found.communities))
-    if kind is not None:
-        session.show(kind_table(kind))
+    if features is not None:
+        session.show(features_table(features))
     return result
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -22,17 +22,13 @@ Examples:
 """,
 )
 
-NameArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME", help="Name of the data set: ml-100k, as-caida, ca-astroph or karate."
-    ),
-]
 _UNUSED = ("seed", "threads")
 
 
 @command(unused=_UNUSED)
-def list_(session: Session) -> JsonObject:
+def list_(
+    session: Session,
+) -> JsonObject:
     """List the data sets and the files on this machine.
 
     Files are searched in the folder that COTERIE_DATA names, then in the cache.
@@ -73,7 +69,10 @@ def _checksum(dataset: Dataset) -> str:
 
 
 @command(unused=_UNUSED)
-def path_(session: Session, name: NameArgument) -> JsonObject:
+def path_(
+    session: Session,
+    name: str,
+) -> JsonObject:
     """Print the path of a data set on this machine.
 
     Nothing is downloaded; the exit code is 2 if there is no file.
@@ -82,7 +81,10 @@ def path_(session: Session, name: NameArgument) -> JsonObject:
 
 
 @command(unused=_UNUSED)
-def get(session: Session, name: NameArgument) -> JsonObject:
+def get(
+    session: Session,
+    name: str,
+) -> JsonObject:
     """Download a data set if needed and print its path.
 
     The file is stored in the cache, and its contents are checked.

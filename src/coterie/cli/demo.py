@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from coterie.base.json_values import JsonObject
 from coterie.cli.session import Session, command, stopwatch
@@ -19,21 +17,10 @@ _NEWCOMER = "you"
 EXAMPLES = "Example: coterie demo --out my-demo"
 
 
-@command(
-    seed_help="Random seed of the data and the models. The released network also depends on a "
-    "secret random number and differs from run to run."
-)
+@command
 def run(
     session: Session,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Folder for the released network and its report; if it exists, DIR-2, DIR-3 … "
-            "is used.",
-        ),
-    ] = Path("coterie-demo"),
+    out: Path = Path("coterie-demo"),
 ) -> JsonObject:
     """Show all three uses on generated data.
 

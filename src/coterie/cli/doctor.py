@@ -24,7 +24,9 @@ EXAMPLES = "Example: coterie doctor --json > doctor.json"
 
 
 @command(unused=("seed",))
-def run(session: Session) -> JsonObject:
+def run(
+    session: Session,
+) -> JsonObject:
     """Check the installation and print versions.
 
     Shows versions of packages, cores, memory and what is compiled, and lists problems with

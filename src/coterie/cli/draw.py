@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from coterie.base.json_values import JsonObject
 from coterie.cli.session import Session, command, stopwatch
@@ -20,16 +17,9 @@ Examples:
 @command()
 def run(
     session: Session,
-    sketch: Annotated[
-        Path, typer.Argument(metavar="SKETCH", help="File that `coterie sketch` wrote.")
-    ],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="DIR", help="Folder to write; must be new or empty."),
-    ],
-    draws: Annotated[
-        int, typer.Option(min=1, max=10_000, metavar="N", help="Number of graphs to draw.")
-    ] = 1,
+    sketch: Path,
+    out: Path,
+    draws: int = 1,
 ) -> JsonObject:
     """Draw graphs from a private sketch.
 

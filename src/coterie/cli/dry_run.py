@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.reading_options import TextReading
 
 if TYPE_CHECKING:
     from coterie.cli.session import Session
@@ -20,10 +19,9 @@ _RATING_OBJECTIVES = ("ratings", "binomial", "likes")
 
 def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
     """Read every input of a command and show it; nothing is written."""
-    from coterie.cli.input_options import load_graph, load_ratings
+    from coterie.cli.reading import load_graph, load_ratings
 
-    reading = TextReading(format=given.get("format"), separator=given.get("separator"))
-    objective = str(getattr(given.get("objective"), "value", ""))
+    objective = str(given.get("objective") or "")
     shown: list[Recognised] = []
     for name in (*_GRAPHS, *_RATINGS):
         path = given.get(name)
@@ -33,10 +31,10 @@ def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
         if Path(path).is_dir():
             session.show(f"{path}: a folder of shards")
         elif "user" in given and name == "ratings":  # the ratings of one user: item, rating
-            _preview_table(session, path, ("item",), ("rating",), reading)
+            _preview_table(session, path, ("item",), ("rating",))
         elif name in _RATINGS or objective in _RATING_OBJECTIVES:
             likes = bool(given.get("likes")) or objective == "likes"
-            load_ratings(session, path, likes=likes, notify=shown.append, **reading)
+            load_ratings(session, path, likes=likes, notify=shown.append)
         else:
             load_graph(
                 session,
@@ -44,10 +42,9 @@ def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
                 directed=objective == "directed",
                 weighted=objective == "weighted",
                 notify=shown.append,
-                **reading,
             )
     if given.get("pairs") is not None:
-        _preview_table(session, str(given["pairs"]), ("user", "item"), (), reading)
+        _preview_table(session, str(given["pairs"]), ("user", "item"), ())
     for found in shown:
         _show(session, found)
     return {"dry_run": True, "inputs": [_as_json(found) for found in shown]}
@@ -58,11 +55,10 @@ def _preview_table(
     path: str,
     ids: tuple[str, ...],
     numbers: tuple[str, ...],
-    reading: TextReading,
 ) -> None:
     from coterie.data.readers import read_columns
 
-    table = read_columns(path, ids, numbers, **reading)
+    table = read_columns(path, ids, numbers, **session.reading.given)
     rows = list(zip(*(column[:5].tolist() for column in table.values()), strict=False))
     session.show(f"{path}: {len(next(iter(table.values()))):,} rows")
     _show_rows(session, list(table), rows)

@@ -1,7 +1,6 @@
-"""Which arguments of the commands are files, and the check that no output replaces an input.
+"""The check that no output of a command replaces an input.
 
-The check runs before the command, for every command. A parameter that takes a file must be listed
-here under its name; a test compares the lists with the commands.
+It runs before every command. The catalogue of options says which parameters name files.
 """
 
 from __future__ import annotations
@@ -10,24 +9,11 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Mapping
-from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from coterie.base.errors import InputError
-
-# Parameters that name a file or folder to read. A value that does not exist is not a file
-# (`--nodes 5000`), or the reader says that it is missing.
-INPUTS = frozenset(
-    (
-        *("attributes", "candidates", "data", "exclude", "graph", "item_features", "labels"),
-        *("model", "nodes", "original", "pairs", "policy", "published", "ratings", "show"),
-        *("items", "published_attributes", "users"),
-        *("sketch", "test", "titles", "train", "truth", "user_features"),
-    )
-)
-# Parameters that name a file or folder to write
-OUTPUTS = frozenset(["checkpoint", "out", "output", "plot", "private", "report", "research_truth"])
+from coterie.cli.options import File, Option
 
 
 class FileArgument(NamedTuple):
@@ -44,14 +30,14 @@ class _Identity(NamedTuple):
     inode: int
 
 
-def check_outputs(given: Mapping[str, Any], options: Mapping[str, str]) -> None:
+def check_outputs(given: Mapping[str, Any], options: Mapping[str, Option]) -> None:
     """Raise InputError if an output of a command is one of its inputs, or another output.
 
-    `given` has the arguments by parameter name, `options` what the user calls them. A file is the
-    same through symbolic links and hard links, and also if it is redirected to standard input.
+    `given` has the arguments by parameter name. A file is the same through symbolic links and hard
+    links, and also if it is redirected to standard input.
     """
-    inputs = list(_files(given, options, INPUTS))
-    outputs = list(_files(given, options, OUTPUTS))
+    inputs = list(_files(given, options, File.READ))
+    outputs = list(_files(given, options, File.WRITE))
     for position, output in enumerate(outputs):
         if output.path == "-":
             continue
@@ -67,14 +53,14 @@ def check_outputs(given: Mapping[str, Any], options: Mapping[str, str]) -> None:
 
 
 def _files(
-    given: Mapping[str, Any], options: Mapping[str, str], names: frozenset[str]
+    given: Mapping[str, Any], options: Mapping[str, Option], role: File
 ) -> Iterator[FileArgument]:
-    for name, value in given.items():
-        is_choice = isinstance(value, Enum)  # `--model best` is not a file
-        if name in names and isinstance(value, str | Path) and not is_choice:
+    for name, option in options.items():
+        value = given.get(name)
+        if option.file is role and isinstance(value, str | Path):
             if not str(value):
-                raise InputError(f"{options.get(name, name)} is empty", remedy="give a file name")
-            yield FileArgument(options.get(name, name), str(value))
+                raise InputError(f"{option.user_name(name)} is empty", remedy="give a file name")
+            yield FileArgument(option.user_name(name), str(value))
 
 
 def _refuse_same(output: FileArgument, source: FileArgument) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -23,15 +23,14 @@ Examples:
 """,
 )
 
-DatasetOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Name of the dataset (default: all datasets)."),
-]
 _UNUSED = ("seed", "threads")
 
 
 @command(unused=_UNUSED)
-def show(session: Session, dataset: DatasetOption = None) -> JsonObject:
+def show(
+    session: Session,
+    dataset: str | None = None,
+) -> JsonObject:
     """Print every release and sketch of a dataset, and their totals.
 
     Every line of the ledger is checked first. Exit code 3 says that the ledger is damaged or
@@ -74,7 +73,10 @@ def show(session: Session, dataset: DatasetOption = None) -> JsonObject:
 
 
 @command(unused=_UNUSED)
-def verify(session: Session, dataset: DatasetOption = None) -> JsonObject:
+def verify(
+    session: Session,
+    dataset: str | None = None,
+) -> JsonObject:
     """Check that no line of the ledger was edited, moved or removed.
 
     Exit code 3 says that the ledger is damaged or missing.

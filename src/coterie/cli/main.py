@@ -28,26 +28,26 @@ app = typer.Typer(
     context_settings={"max_content_width": 100},
 )
 
-# Name -> module of coterie.cli with a function `run` (a command) or `app` (a group of commands).
+# Modules of coterie.cli with a function `run` (a command) or `app` (a group of commands).
 # A module's `EXAMPLES`, or the paragraphs of its docstring that begin with "Example", end the help.
-_COMMANDS = {
-    "anonymize": "anonymize",
-    "app": "app",
-    "attack": "attack",
-    "cluster": "cluster",
-    "compare": "compare",
-    "datasets": "datasets",
-    "demo": "demo",
-    "doctor": "doctor",
-    "draw": "draw",
-    "ledger": "ledger",
-    "recommend": "recommend",
-    "serve": "serve",
-    "shard": "shard",
-    "sketch": "sketch",
-    "soft": "soft",
-    "warmup": "warmup",
-}
+_COMMANDS = (
+    "anonymize",
+    "app",
+    "attack",
+    "cluster",
+    "compare",
+    "datasets",
+    "demo",
+    "doctor",
+    "draw",
+    "ledger",
+    "recommend",
+    "serve",
+    "shard",
+    "sketch",
+    "soft",
+    "warmup",
+)
 
 # Former command -> what to use instead
 _MOVED = {
@@ -83,24 +83,23 @@ def register_commands(only: str | None = None) -> None:
     """Add every command, or `only` one, to the application; a second call changes nothing."""
     if app.registered_commands or app.registered_groups:
         return
-    for name, module_name in _COMMANDS.items():
-        if only is not None and name != only:
-            continue
-        module = import_module(f"coterie.cli.{module_name}")
+    for name in _COMMANDS if only is None else (only,):
+        module = import_module(f"coterie.cli.{name}")
         if hasattr(module, "app"):
             for info in module.app.registered_commands:
                 _move_examples_to_the_end(info)
             app.add_typer(module.app, name=name)
         else:
             app.command(name, epilog=getattr(module, "EXAMPLES", None))(module.run)
-            _move_examples_to_the_end(app.registered_commands[-1])
+            if app.registered_commands[-1].epilog is None:
+                _move_examples_to_the_end(app.registered_commands[-1])
 
 
 def _move_examples_to_the_end(info: CommandInfo) -> None:
     """Show the examples of a command's docstring below its options."""
     paragraphs = (inspect.getdoc(info.callback) or "").split("\n\n")
     examples = [p for p in paragraphs if p.removeprefix("\b\n").startswith("Example")]
-    if examples and info.epilog is None:
+    if examples:
         info.help = "\n\n".join(p for p in paragraphs if p not in examples)
         info.epilog = "\n\n".join(examples)
 
@@ -109,8 +108,16 @@ def main() -> None:
     """Run the command line: the entry point of the `coterie` script."""
     try:
         watch_interruptions()
-        _check_streams()
-        _let_idle_blas_threads_sleep()
+        if sys.stderr is None:
+            sys.stderr = open(os.devnull, "w")  # noqa: SIM115  for the rest of the process
+        if sys.stdout is None:  # a result could not be printed
+            sys.stderr.write(
+                "coterie: standard output is closed; redirect it to /dev/null instead\n"
+            )
+            sys.exit(BAD_INPUT)
+        # By default, idle threads of OpenBLAS wait for work on a busy core: half of the processor
+        # time of a small `recommend fit`. To be set before NumPy is loaded.
+        os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # 2^4 cycles, the lowest
         # The other commands would only cost time, if the first word is the name of one
         first = sys.argv[1] if len(sys.argv) > 1 else ""
         if first in _MOVED:
@@ -125,20 +132,3 @@ def main() -> None:
         if end.code == INTERRUPTED:
             end_if_threads_are_busy(INTERRUPTED)
         raise
-
-
-def _let_idle_blas_threads_sleep() -> None:
-    """Have OpenBLAS's threads sleep when they have nothing to do; called before NumPy is loaded.
-
-    By default, each waits for more work for about 30 ms on a busy core: half of the processor time
-    of a small `recommend fit`. Results do not change."""
-    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # 2^4 cycles, the lowest
-
-
-def _check_streams() -> None:
-    """Stop if standard output is closed: a result could not be printed."""
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  for the rest of the process
-    if sys.stdout is None:
-        sys.stderr.write("coterie: standard output is closed; redirect it to /dev/null instead\n")
-        sys.exit(BAD_INPUT)

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from coterie.base.errors import InputError
-from coterie.cli.input_options import load_graph
+from coterie.cli.reading import load_graph
 from coterie.cli.session import Session
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack
+    from coterie.anonymize.features.comparison import FeatureResults
+    from coterie.anonymize.features.full_knowledge_attack import FullKnowledgeAttack
     from coterie.data import Graph
     from coterie.data.node_table import NodeTable
 
@@ -30,35 +31,22 @@ def load_network(
     path: str,
     objective: str,
     attributes: Path | None = None,
-    *,
-    format: str | None = None,
-    separator: str | None = None,
 ) -> LoadedNetwork:
     """Load a graph of the kind that `objective` names, and its attributes."""
     from coterie.data.node_table import read_attributes
     from coterie.data.readers import read_bipartite
     from coterie.data.table import refuse_times
 
-    refuse_times(path, separator=separator)
+    refuse_times(path, separator=session.reading.given.get("separator"))
     sides = None
     if objective == "bipartite":
-        columns = session.reading.for_graph()
-        graph, sides = read_bipartite(
-            path,
-            format=format,
-            separator=separator,
-            header=columns["header"],
-            source=columns["source"],
-            target=columns["target"],
-        )
+        graph, sides = read_bipartite(path, **session.reading.for_graph())
     else:
         graph = load_graph(
             session,
             path,
             directed=objective == "directed",
             weighted=objective == "weighted",
-            format=format,
-            separator=separator,
         )
         if objective == "weighted" and graph.weights is None:
             raise InputError(
@@ -75,9 +63,6 @@ def load_both(
     original: tuple[str, Path | None],
     published: tuple[str, Path | None],
     objective: str,
-    *,
-    format: str | None,
-    separator: str | None,
 ) -> tuple[LoadedNetwork, LoadedNetwork]:
     """Load two networks, each from a graph and a table of attributes; both or neither have one."""
     if (original[1] is None) != (published[1] is None):
@@ -86,35 +71,34 @@ def load_both(
             remedy="give both --attributes and --published-attributes",
         )
     first, second = (
-        load_network(session, path, objective, table, format=format, separator=separator)
-        for path, table in (original, published)
+        load_network(session, path, objective, table) for path, table in (original, published)
     )
     return first, second
 
 
-def compare_kinds(original: LoadedNetwork, published: LoadedNetwork) -> KindOutcome | None:
+def compare_features(original: LoadedNetwork, published: LoadedNetwork) -> FeatureResults | None:
     """Compare what two networks have besides undirected edges; None if that is nothing."""
-    from coterie.anonymize.kinds.model import compare_networks
-    from coterie.anonymize.kinds.network import Network
+    from coterie.anonymize.features.comparison import compare_networks
+    from coterie.anonymize.features.network import Network
 
     pairs = [(Network(n.graph, n.attributes), n.sides) for n in (original, published)]
     found = compare_networks(pairs[0], [pairs[1]])
     return found if found.measures or found.distances else None
 
 
-def attack_kinds(
+def attack_features(
     original: LoadedNetwork, published: LoadedNetwork, identity: np.ndarray, seed: int
-) -> NetworkAttack | None:
+) -> FullKnowledgeAttack | None:
     """Attack with all that is known besides undirected edges; None if that is nothing."""
     import numpy as np
 
-    from coterie.anonymize.kinds.model import attack_networks
-    from coterie.anonymize.kinds.network import Network
+    from coterie.anonymize.features.full_knowledge_attack import attack_with_full_knowledge
+    from coterie.anonymize.features.network import Network
 
     graph = original.graph
     if not (graph.directed or graph.weights is not None or original.attributes is not None):
         return None
-    return attack_networks(
+    return attack_with_full_knowledge(
         Network(graph, original.attributes),
         [(Network(published.graph, published.attributes), identity)],
         np.zeros(graph.n_nodes, np.int64),

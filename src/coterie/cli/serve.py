@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import warnings
-from typing import Annotated
-
-import typer
 
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.recommend.options import ModelArgument
 from coterie.cli.session import Session, command
 
 TOKEN_VARIABLE = "COTERIE_TOKEN"
@@ -21,38 +17,11 @@ _SHORTEST_TOKEN = 16
 @command(unused=("seed",))
 def run(
     session: Session,
-    model: ModelArgument,
-    port: Annotated[
-        int,
-        typer.Option(min=0, max=65535, metavar="P", help="Port to listen on; 0 takes a free one."),
-    ] = 8000,
-    host: Annotated[
-        str,
-        typer.Option(
-            metavar="H",
-            help="Address to listen on. Any other address than a loopback address requires a "
-            f"token: set {TOKEN_VARIABLE}, or one is made and printed. Example: --host 0.0.0.0",
-        ),
-    ] = "127.0.0.1",
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Name under which clients may ask for this server, in addition to its address; "
-            "can be repeated. Example: --allow-host films.example",
-        ),
-    ] = None,
-    answer_memory: Annotated[
-        int,
-        typer.Option(
-            "--answer-memory",
-            min=0,
-            max=65536,
-            metavar="MB",
-            help="Megabytes for answers that were given before, so that the same request is not "
-            "computed again; 0 computes every answer.",
-        ),
-    ] = 32,
+    model: str,
+    port: int = 8000,
+    host: str = "127.0.0.1",
+    allow_host: list[str] | None = None,
+    answer_memory: int = 32,
 ) -> JsonObject:
     """Answer HTTP requests with a saved recommender.
 

@@ -17,7 +17,9 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, overload
+from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -35,12 +37,8 @@ from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
 from coterie.cli.dry_run import preview
 from coterie.cli.file_arguments import check_outputs
-from coterie.cli.reading_options import (
-    ReadingOptions,
-    optional_for_dry_run,
-    reading_parameters,
-    take_reading_options,
-)
+from coterie.cli.options import Option, option_name, option_of, typer_parameter
+from coterie.cli.reading import Reading
 from coterie.kernels.numba.cache import watch_compilations
 
 if TYPE_CHECKING:
@@ -54,23 +52,6 @@ FAILED = 1
 BAD_INPUT = 2
 REFUSED = 3
 
-# Options whose name differs from the parameter of the library
-_OPTION_NAMES = {
-    "absent": "absent-pairs",
-    "directed": "objective directed",
-    "max_iter": "iterations",
-    "n_blocks": "blocks",
-    "n_chains": "runs",
-    "n_groups": "groups",
-    "n_init": "runs",
-    "n_sweeps": "iterations",
-    "move_score": "score",
-    "negatives_per_rating": "negatives",
-    "nested": "blocks nested",
-    "rng": "seed",
-    "weight_model": "weights",
-    "weighted": "objective weighted",
-}
 _PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
 _BLOCK_MODEL = re.compile(r'`BlockModel\("([a-z-]+)"(, nested=True)?\)`')
 _K_MEANS = re.compile(r'`GeneralizedKMeans\((\d+)(?:, objective="([a-z-]+)")?\)`')
@@ -81,51 +62,15 @@ _COMPILES_ONCE = (
     "compiling numerical code, once; this takes up to a minute "
     "(`coterie warmup` does it for all commands)"
 )
-_SEED_HELP = "Random seed. The same seed gives the same result, for any number of threads."
-
-
-def _shared_options(
-    seed_help: str, unused: Sequence[str]
-) -> dict[str, tuple[Any, int | bool | None]]:
-    """Annotation and default of the options that every command has, by parameter name."""
-    return {
-        "seed": (
-            Annotated[
-                int,
-                typer.Option(min=0, metavar="N", help=seed_help, hidden="seed" in unused),
-            ],
-            0,
-        ),
-        "threads": (
-            Annotated[
-                int | None,
-                typer.Option(
-                    min=1,
-                    metavar="N",
-                    help="Number of threads (default: all cores).",
-                    hidden="threads" in unused,
-                ),
-            ],
-            None,
-        ),
-        "json_": (
-            Annotated[
-                bool,
-                typer.Option("--json", help="Print one JSON object on stdout and nothing else."),
-            ],
-            False,
-        ),
-        "quiet": (
-            Annotated[
-                bool, typer.Option("--quiet", help="Print only the result: no progress, no notes.")
-            ],
-            False,
-        ),
-        "debug": (
-            Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")],
-            False,
-        ),
-    }
+_SHARED: dict[str, tuple[Any, Any]] = {
+    "seed": (int, 0),
+    "threads": (int | None, None),
+    "json_": (bool, False),
+    "quiet": (bool, False),
+    "debug": (bool, False),
+}
+_READ: dict[str, Any] = {"header": bool | None}
+_NONE: Mapping[str, Option] = MappingProxyType({})
 
 
 @dataclass
@@ -137,7 +82,7 @@ class Session:
     json: bool = False
     quiet: bool = False
     debug: bool = False
-    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    reading: Reading = field(default_factory=Reading)
     interrupted: bool = False  # set by a command that stopped early but kept its results
     assumed: list[str] = field(default_factory=list)  # remarks of the library, for reports
     _said: set[str] = field(default_factory=set)
@@ -218,81 +163,79 @@ class Session:
 Body = Callable[..., Any]  # run(session, ...) -> what --json prints
 
 
-@overload
-def command(run: Body) -> Callable[..., None]: ...
-
-
-@overload
 def command(
-    *, seed_help: str = ..., unused: Sequence[str] = ...
-) -> Callable[[Body], Callable[..., None]]: ...
-
-
-def command(
-    run: Body | None = None, *, seed_help: str = _SEED_HELP, unused: Sequence[str] = ()
+    run: Body | None = None,
+    *,
+    unused: Sequence[str] = (),
+    reads: Sequence[str] = (),
+    options: Mapping[str, Option] = _NONE,
 ) -> Callable[..., Any]:
     """Make a command of `run(session, ...)`: add shared options, exit codes and JSON output.
 
-    `seed_help` replaces the help text of --seed; options in `unused` ("seed", "threads") are
-    accepted but not shown in --help.
+    The catalogue (`options.py`) describes the parameters, or `options` those that only this
+    command has. Shared options in `unused` ("seed", "threads") are accepted but not shown in
+    --help. `reads` are the options about the input (`reading.py`); with them comes --dry-run.
     """
     if run is None:
-        return functools.partial(_make_command, seed_help=seed_help, unused=unused)
-    return _make_command(run, seed_help=seed_help, unused=unused)
-
-
-def _make_command(run: Body, *, seed_help: str, unused: Sequence[str]) -> Callable[..., None]:
+        return functools.partial(command, unused=unused, reads=reads, options=options)
+    words = [*run.__module__.removeprefix("coterie.cli.").split("."), run.__name__.strip("_")]
+    name = " ".join(words).removesuffix(" run")  # "recommend fit", from where it is defined
     own = list(inspect.signature(run, eval_str=True).parameters.values())[1:]
-    added = reading_parameters(own)
-    names = {p.name: _user_name(p) for p in own}
+    types = {key: (_READ.get(key, str | None), None) for key in reads} | _SHARED
+    if reads:
+        types["dry_run"] = (bool, False)
+    added = [
+        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+        for key, (kind, default) in types.items()
+    ]
+    found = {p.name: options.get(p.name) or option_of(name, p.name) for p in own + added}
     required: list[str] = []
-    if any(p.name == "dry_run" for p in added):  # which needs the input, and nothing else
-        own, required = optional_for_dry_run(own)
-    shared = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-        for name, (kind, default) in _shared_options(seed_help, unused).items()
+    if reads:  # --dry-run needs the input, and nothing else
+        required = [p.name for p in own if p.default is p.empty and not found[p.name].argument]
+    parameters = [
+        typer_parameter(
+            found[p.name], p, hidden=p.name in unused, required_later=p.name in required
+        )
+        for p in own + added
     ]
 
     @functools.wraps(run)
     def wrapper(**given: Any) -> None:
-        session = Session(
-            given.pop("seed"),
-            given.pop("threads"),
-            given.pop("json_"),
-            given.pop("quiet"),
-            given.pop("debug"),
-            reading=take_reading_options(given, added),
+        given = {
+            key: value.value if isinstance(value, Enum) else value for key, value in given.items()
+        }
+        taken = {key.strip("_"): given.pop(key) for key in _SHARED}
+        chosen = {key: given.pop(key, None) for key in reads}
+        reading = Reading(
+            {key: value for key, value in chosen.items() if value is not None},
+            given.pop("dry_run", False),
         )
+        session = Session(**taken, reading=reading)
         with (
             exit_codes(session),
             remarks(session),
             watch_compilations(lambda _: session.say(_COMPILES_ONCE)),
         ):
             _check_address_space()
-            check_outputs(given, names)
-            if not session.reading.dry_run:
-                _check_required(given, required, names)
-            result = preview(session, given) if session.reading.dry_run else run(session, **given)
+            check_outputs(given, found)
+            if reading.dry_run:
+                result = preview(session, given)
+            else:
+                for key in required:
+                    if given[key] is None:  # the parser says the same of other options
+                        missing = found[key].user_name(key)
+                        raise InputError(f"missing option: {missing}", remedy=f"add {missing}")
+                result = run(session, **given)
             if session.json:
                 sys.stdout.write(as_json(result) + "\n")
                 sys.stdout.flush()
         if session.interrupted:
             raise typer.Exit(INTERRUPTED)
 
-    wrapper.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + added + shared
-    )
-    wrapper.__annotations__ = {p.name: p.annotation for p in own + added + shared}
+    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
+    wrapper.options = found  # type: ignore[attr-defined]
     return wrapper
-
-
-def _check_required(
-    given: Mapping[str, Any], required: Sequence[str], names: Mapping[str, str]
-) -> None:
-    """Stop as the parser does if an option is missing that only --dry-run does without."""
-    for name in required:
-        if given[name] is None:
-            raise InputError(f"missing option: {names[name]}", remedy=f"add {names[name]}")
 
 
 def _check_address_space() -> None:
@@ -304,19 +247,6 @@ def _check_address_space() -> None:
             f"and coterie needs at least {_ADDRESS_SPACE / 1e9:.0f} GB",
             remedy="raise the limit (ulimit -v unlimited)",
         )
-
-
-def _user_name(parameter: inspect.Parameter) -> str:
-    """Return what the user calls a parameter: --research-truth, or GRAPH for an argument."""
-    from typer.models import ArgumentInfo, OptionInfo
-
-    for note in getattr(parameter.annotation, "__metadata__", ()):
-        if isinstance(note, ArgumentInfo):
-            return str(note.metavar or parameter.name.upper())
-        if isinstance(note, OptionInfo):
-            long = [name for name in note.param_decls or () if name.startswith("--")]
-            return long[0] if long else "--" + parameter.name.replace("_", "-")
-    return parameter.name
 
 
 @contextmanager
@@ -382,11 +312,11 @@ def spell_options(message: str) -> str:
     )
 
     def option(match: re.Match[str]) -> str:
-        name = _OPTION_NAMES.get(match[1], match[1]).replace("_", "-")
+        name = option_name(match[1])
         value = (match[2] or "True").strip("\"'")  # `search="paper"` is --search paper
         if value == "False":
-            return f"--no-{name}"
-        return f"--{name}" if value == "True" else f"--{name} {value}"
+            return name.replace("--", "--no-", 1)
+        return name if value == "True" else f"{name} {value}"
 
     return _PARAMETER.sub(option, message)
 

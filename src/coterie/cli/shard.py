@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from coterie.base.json_values import JsonObject
-from coterie.base.progress import Callback
-from coterie.cli.input_options import Contents, ContentsOption, SeparatorOption
-from coterie.cli.reading_options import GraphColumns, RatingColumns
+from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -24,34 +20,16 @@ Examples:
 """
 
 
-class _ShardOptions(TypedDict):
-    """Keyword arguments of both functions that shard."""
-
-    shards: int | None
-    separator: str | None
-    header: bool | None
-    threads: int | None
-    callback: Callback
+_READS = tuple(name for name in ANYTHING if name != "format")
 
 
-@command(unused=("seed",))
+@command(unused=("seed",), reads=_READS)
 def run(
     session: Session,
-    data: Annotated[
-        Path, typer.Argument(metavar="INPUT", help="Edge list or ratings (text, .gz or Parquet).")
-    ],
-    out: Annotated[
-        Path,
-        typer.Option("--out", metavar="DIR", help="New folder that every worker can read."),
-    ],
-    objective: ContentsOption = Contents.simple,
-    shards: Annotated[
-        int | None,
-        typer.Option(
-            "--shards", min=1, metavar="N", help="Number of shards (default: from the input size)."
-        ),
-    ] = None,
-    separator: SeparatorOption = None,
+    data: Path,
+    out: Path,
+    objective: str = "simple",
+    shards: int | None = None,
 ) -> JsonObject:
     """Split an input larger than memory into shards.
 
@@ -61,17 +39,14 @@ def run(
     from coterie.engine.sharding import shard_graph, shard_ratings
 
     with session.progress("sharding") as callback, stopwatch() as seconds:
-        options = _ShardOptions(
-            shards=shards,
-            separator=separator,
-            header=session.reading.header,
-            threads=session.threads,
-            callback=callback,
-        )
+        options: dict[str, Any] = {
+            "shards": shards,
+            "threads": session.threads,
+            "callback": callback,
+        }
         made: GraphSharding | RatingSharding
-        if objective is Contents.ratings:
-            chosen = _columns_by_name(session.reading.for_ratings())
-            made = shard_ratings(data, out, columns_by_name=chosen, **options)
+        if objective == "ratings":
+            made = shard_ratings(data, out, **session.reading.for_ratings(), **options)
             loops, what = 0, "ratings"
             contents = (
                 f"{_count(made.n_ratings, 'rating')} by {_count(made.n_users, 'user')} of "
@@ -81,9 +56,9 @@ def run(
             made = shard_graph(
                 data,
                 out,
-                directed=objective is Contents.directed,
-                weighted=objective is Contents.weighted,
-                columns_by_name=_columns_by_name(session.reading.for_graph()),
+                directed=objective == "directed",
+                weighted=objective == "weighted",
+                **session.reading.for_graph(),
                 **options,
             )
             loops, what = made.self_loops, "edges"
@@ -92,15 +67,6 @@ def run(
         session.say(f"{loops:,} self-loops dropped, {made.merged:,} repeated {what} merged")
     session.show(f"{contents} written as {_count(made.shards, 'shard')} to {out}")
     return made._asdict() | {"seconds": seconds()}
-
-
-def _columns_by_name(columns: GraphColumns | RatingColumns) -> dict[str, str]:
-    """Return the columns that were chosen by name, under the names that sharding uses."""
-    return {
-        "timestamp" if role == "time" else role: str(name)
-        for role, name in columns.items()
-        if role != "header" and name is not None
-    }
 
 
 def _count(number: int, noun: str) -> str:

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import (
-    GRAPH_HELP,
-    FormatOption,
-    SeparatorOption,
-    load_graph_for_sketch,
-)
+from coterie.cli.reading import GRAPH, load_graph_for_sketch
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -33,59 +26,18 @@ Examples:
 """
 
 
-@command(unused=("seed", "threads"))
+@command(unused=("seed", "threads"), reads=GRAPH)
 def run(
     session: Session,
-    graph: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="GRAPH",
-            help=GRAPH_HELP,
-        ),
-    ] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Name of the network in the ledger. Use the same name for all publications of "
-            "one network.",
-        ),
-    ] = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            metavar="E",
-            help="Privacy loss, a decimal number. Beliefs about one edge change by a factor of at "
-            "most e^E. Example: --epsilon 1",
-        ),
-    ] = None,
-    nodes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|FILE",
-            help="The public node list: N for the ids 0..N-1, or a file with one id per line. It "
-            "is published, and must not be made from the edges.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The sketch file to write.")
-    ] = None,
-    cap: Annotated[
-        str,
-        typer.Option(
-            metavar="E", help="Maximum of the total epsilon of the dataset, this sketch included."
-        ),
-    ] = "4",
-    force: Annotated[bool, typer.Option("--force", help="Allow an epsilon above 10.")] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the file if it exists.")
-    ] = False,
-    show: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Print what a sketch file contains, and exit."),
-    ] = None,
-    format: FormatOption = None,
-    separator: SeparatorOption = None,
+    graph: str | None = None,
+    dataset: str | None = None,
+    epsilon: str | None = None,
+    nodes: str | None = None,
+    out: Path | None = None,
+    cap: str = "4",
+    allow_large_epsilon: bool = False,
+    overwrite: bool = False,
+    show: Path | None = None,
 ) -> JsonObject:
     """Make a differentially private sketch of a network.
 
@@ -110,11 +62,13 @@ def run(
     from coterie.anonymize.private.node_list import declared_ids
     from coterie.anonymize.private.sketch import PrivateSketch
 
-    parse_epsilon(epsilon, force=force)  # before the graph is read
+    parse_epsilon(epsilon, allow_large_epsilon=allow_large_epsilon)  # before the graph is read
     parse_decimal(cap, "cap")
     ids = declared_ids(int(nodes) if nodes.isascii() and nodes.isdigit() else nodes)
-    data = load_graph_for_sketch(session, graph, format=format, separator=separator)
-    sketch = PrivateSketch(epsilon=epsilon, dataset=dataset, cap=cap, force=force)
+    data = load_graph_for_sketch(session, graph)
+    sketch = PrivateSketch(
+        epsilon=epsilon, dataset=dataset, cap=cap, allow_large_epsilon=allow_large_epsilon
+    )
     with session.progress("sketch") as callback:
         sketch.fit(data, nodes=ids, path=out, callback=callback)
     answers = sketch.answers_

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.checkpoint_options import (
+from coterie.cli.fitting import (
     CheckpointArguments,
-    CheckpointOption,
-    ResumeOption,
+    Counts,
+    FitOutcome,
     checkpoint_arguments,
+    engine_of,
+    show_fit,
+    write_page,
 )
-from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption, engine_of
-from coterie.cli.fit_options import IterationsOption, ReportOption, RunsOption, ToleranceOption
-from coterie.cli.fit_output import Counts, FitOutcome, show_fit, write_page
-from coterie.cli.input_options import (
-    Contents,
-    ContentsOption,
-    DataArgument,
-    FormatOption,
-    SeparatorOption,
+from coterie.cli.reading import (
+    ANYTHING,
     load_data,
     parse_groups,
     refuse_report_of_shards,
@@ -47,102 +40,29 @@ Examples:
 """
 
 
-class Method(StrEnum):
-    """The update of the memberships."""
-
-    exact = "exact"
-    monte_carlo = "monte-carlo"
-
-
-class AbsentPairs(StrEnum):
-    """The use of pairs without an edge."""
-
-    auto = "auto"
-    exact = "exact"
-    sampled = "sampled"
-    ignored = "ignored"
-
-
-class Start(StrEnum):
-    """The start of the fit."""
-
-    hard = "hard"
-    random = "random"
-
-
 _SAMPLES = 30  # default of --samples
 
 
-@command
+@command(reads=ANYTHING)
 def run(
     session: Session,
-    graph: DataArgument,
-    groups: Annotated[
-        str,
-        typer.Option(
-            metavar="K|K,L",
-            help="Number of groups: one number, or two for users and items (--groups 10,12).",
-        ),
-    ],
-    objective: ContentsOption = Contents.simple,
-    method: Annotated[
-        Method,
-        typer.Option(
-            help="Update of the memberships: exact (MMSBM), or estimated from random samples "
-            "(MCMMSBM of Prost & Yoon)."
-        ),
-    ] = Method.exact,
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Monte Carlo samples per pair; requires --method monte-carlo "
-            f"(default: {_SAMPLES}).",
-        ),
-    ] = None,
-    absent_pairs: Annotated[
-        AbsentPairs,
-        typer.Option(
-            "--absent-pairs",
-            "--absent",
-            help="How pairs without an edge are used: exact (all of them), sampled (a random "
-            "part), ignored (weighted graphs only), or auto (by the size of the graph).",
-        ),
-    ] = AbsentPairs.auto,
-    iterations: IterationsOption = 500,
-    tol: ToleranceOption = 1e-6,
-    prior: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            metavar="X",
-            help="Pseudo-count added to every membership and probability; larger values "
-            "smooth more.",
-        ),
-    ] = 0.0,
-    init: Annotated[
-        Start | None,
-        typer.Option(
-            help="Start of the fit: hard (cluster the nodes first, one block per group; ends "
-            "lower) or random. Default: hard; random for a graph in shards."
-        ),
-    ] = None,
-    runs: RunsOption = 1,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.csv",
-            help="Write the memberships of every node: columns node,g_0,g_1,…",
-        ),
-    ] = None,
-    report: ReportOption = None,
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = False,
-    engine: EngineOption = EngineName.local,
-    scheduler: SchedulerOption = None,
-    format: FormatOption = None,
-    separator: SeparatorOption = None,
+    graph: str,
+    groups: str,
+    objective: str = "simple",
+    method: str = "exact",
+    samples: int | None = None,
+    absent_pairs: str = "auto",
+    iterations: int = 500,
+    tol: float = 1e-6,
+    prior: float = 0.0,
+    init: str | None = None,
+    runs: int = 1,
+    out: Path | None = None,
+    report: Path | None = None,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    engine: str = "local",
+    scheduler: str | None = None,
 ) -> JsonObject:
     """Give every node a share of each group (soft clustering).
 
@@ -152,14 +72,14 @@ def run(
     from coterie.models.soft.mmsbm import MCMMSBM, MMSBM
 
     saving = checkpoint_arguments(checkpoint, resume)
-    if samples is not None and method is Method.exact:
+    if samples is not None and method == "exact":
         raise InputError(
             "--samples has no effect on the exact method", remedy="add --method monte-carlo"
         )
-    data = load_data(session, graph, objective, format=format, separator=separator)
+    data = load_data(session, graph, objective)
     refuse_report_of_shards(report, graph)
     make: Callable[..., SoftModel] = (
-        MMSBM if method is Method.exact else partial(MCMMSBM, n_samples=samples or _SAMPLES)
+        MMSBM if method == "exact" else partial(MCMMSBM, n_samples=samples or _SAMPLES)
     )
     model = make(
         n_groups=parse_groups(groups),
@@ -167,8 +87,8 @@ def run(
         tol=tol,
         prior=prior,
         n_init=runs,
-        init=_start_of(init, data).value,
-        absent=absent_pairs.value,
+        init=_start_of(init, data),
+        absent=absent_pairs,
         rng=session.seed,
     )
     with engine_of(session, engine, scheduler) as running:
@@ -223,13 +143,13 @@ class SoftResult:
         }
 
 
-def _start_of(given: Start | None, data: Any) -> Start:
+def _start_of(given: str | None, data: Any) -> str:
     """Return the start of the fit; a hard clustering needs the data in memory."""
     from coterie.data import Graph, Ratings
 
     if given is not None:
         return given
-    return Start.hard if isinstance(data, Graph | Ratings) else Start.random
+    return "hard" if isinstance(data, Graph | Ratings) else "random"
 
 
 def _result(model: SoftModel, data: Any, seconds: float) -> SoftResult:

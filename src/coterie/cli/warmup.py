@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
+from coterie.cli.options import Option
 from coterie.cli.session import FAILED, Session, command, stopwatch
 from coterie.cli.warmup_runs import GROUPS
 
@@ -23,13 +24,11 @@ Examples:
 """
 
 
-@command(unused=("seed",))
-def run(
-    session: Session,
-    only: Annotated[
-        str, typer.Option(help=f"Compile what a group of commands needs: {', '.join(GROUPS)}.")
-    ] = "all",
-) -> JsonObject:
+@command(
+    unused=("seed",),
+    options={"only": Option(f"Compile what a group of commands needs: {', '.join(GROUPS)}.")},
+)
+def run(session: Session, only: str = "all") -> JsonObject:
     """Compile the numerical code of all commands, once, on all cores.
 
     Without it, the first commands compile what they need, which takes up to a minute. Takes one to

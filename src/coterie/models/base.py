@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self
 
 from coterie.base import renderers
 from coterie.base.errors import InputError
-from coterie.models.declaration import Declaration
+from coterie.data import Graph
+from coterie.models.declaration import DataKind, Declaration
 
 
 class Estimator:
@@ -45,6 +46,30 @@ class Estimator:
     def check_parameters(self) -> None:
         """Raise InputError for a parameter whose type or range is not the declared one."""
         self.declaration.check(self.get_params())
+
+    def assumptions(self, data: Any) -> list[str]:
+        """Say in sentences what the model assumes about the data, and where the search started.
+
+        Parameters
+        ----------
+        data : Graph, Ratings or array of points
+            The data that the model was fitted to.
+
+        Returns
+        -------
+        list of str
+            One sentence or more per entry.
+        """
+        kind = DataKind.GRAPH if isinstance(data, Graph) else DataKind.RATINGS
+        found = self.declaration.assumptions.get(kind)
+        sentences = [] if found is None else [found]
+        starts = self.get_params().get("n_init")
+        if starts is not None:
+            number = "one random start" if starts == 1 else f"the best of {starts} random starts"
+            sentences.append(
+                f"The result comes from {number}; another seed can give a slightly different one."
+            )
+        return sentences
 
     @classmethod
     def _parameters(cls) -> dict[str, inspect.Parameter]:

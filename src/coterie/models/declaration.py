@@ -45,6 +45,15 @@ class Ability(StrEnum):
     LEVELS = "levels"  # finds a hierarchy
 
 
+class Groups(StrEnum):
+    """What a model finds about nodes, or about users and items."""
+
+    NONE = "none"
+    BLOCKS = "blocks"  # one block per node: `labels_`
+    MEMBERSHIPS = "memberships"  # shares of groups: `memberships_`, or those of users and items
+    PARTITIONS = "partitions"  # in every sample, many tables of user groups by item groups
+
+
 class Constraint(Protocol):
     """The values that a parameter accepts."""
 
@@ -234,6 +243,7 @@ class Declaration:
     # Earlier names of parameters, in older programs and model files, and the present ones
     renamed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     removed: frozenset[str] = frozenset()  # parameters that only older model files have
+    groups: Groups = Groups.NONE
 
     @property
     def data(self) -> frozenset[DataKind]:

@@ -11,7 +11,7 @@ import numpy as np
 from coterie.data import Ratings
 from coterie.data.ids import IdLookup
 from coterie.engine import Engine
-from coterie.models.interaction.estimator import FittedInteractions, like_threshold
+from coterie.models.interaction.ranking_model import FittedInteractions, like_threshold
 from coterie.models.rating_model import RatingModel, RatingPredictor
 from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.registry import SavedModel

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, silent
 from coterie.engine import Engine, LocalEngine
-from coterie.models.interaction.estimator import (
+from coterie.models.interaction.ranking_model import (
     FittedInteractions,
     Pairs,
     fit_interactions,

@@ -7,6 +7,7 @@ refused. The same recommender always gives the same bytes.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from coterie.base.json_values import JsonObject
 from coterie.data import array_file
 from coterie.data.atomic_files import atomic_write
 from coterie.data.ids import IdLookup
-from coterie.models.interaction.estimator import FittedInteractions
+from coterie.models.interaction.ranking_model import FittedInteractions
 from coterie.recommend.fitted_state import FittedState, liked_level
 from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.recommender import Recommender
@@ -36,6 +37,7 @@ _KIND = array_file.FileKind(
 def save(state: FittedState, path: str | os.PathLike[str]) -> None:
     """Write a fitted recommender; the file appears complete or not at all."""
     table = state.table
+    rankings = {} if state.interactions is None else state.interactions.to_arrays()
     tensors = {
         **{f"model.{name}": array for name, array in state.predictor.to_arrays().items()},
         "table.users": table.users,
@@ -43,7 +45,7 @@ def save(state: FittedState, path: str | os.PathLike[str]) -> None:
         "table.levels": table.levels,
         "table.unrated_users": table.unrated[0],
         "table.unrated_items": table.unrated[1],
-        **_interaction_arrays(state),
+        **{f"interactions.{name}": array for name, array in rankings.items()},
         **_packed_ids("users", state.users),
         **_packed_ids("items", state.items),
     }
@@ -115,27 +117,17 @@ def _state(
             remedy="upgrade coterie",
         )
     source = _saved_model(header, path)
-    arrays = {
-        name.removeprefix("model."): array
-        for name, array in tensors.items()
-        if name.startswith("model.")
-    }
-    predictor = source.entry.predictor_class().from_arrays(arrays)
+    predictor = source.entry.predictor_class().from_arrays(_part(tensors, "model."))
     users, items = _unpacked_ids("users", tensors), _unpacked_ids("items", tensors)
     predictor.check(len(users), len(items))
     table = _table(tensors, len(users), len(items), len(predictor.values))
     level = header.get("liked_level", liked_level(predictor.values, table))
     if not isinstance(level, int) or not 0 <= level <= len(predictor.values):
         raise InputError(f"holds an invalid level of likes: {level!r}", path=path)
-    return FittedState(
-        source,
-        predictor,
-        table,
-        users,
-        items,
-        level,
-        _interactions(tensors, len(items), path),
-    )
+    state = FittedState(source, predictor, table, users, items, level)
+    if arrays := _part(tensors, "interactions."):
+        return replace(state, interactions=FittedInteractions.from_arrays(arrays, len(items)))
+    return state
 
 
 def _table(
@@ -152,29 +144,13 @@ def _table(
     return RatingTable(users, items, levels, n_users, n_items, n_levels, unrated)
 
 
-def _interaction_arrays(state: FittedState) -> dict[str, np.ndarray]:
-    """Return the arrays of the interaction model, none if it was never needed."""
-    if state.interactions is None:
-        return {}
-    return {f"interactions.{k}": v for k, v in state.interactions.to_arrays().items()}
-
-
-def _interactions(
-    tensors: dict[str, np.ndarray], n_items: int, path: str | os.PathLike[str]
-) -> FittedInteractions | None:
-    """Return the interaction model of a file, or None if it has none."""
-    prefix = "interactions."
-    arrays = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-    if not arrays:
-        return None
-    try:
-        return FittedInteractions.from_arrays(arrays, n_items)
-    except KeyError as error:
-        raise InputError(
-            f"the array {error.args[0]!r} of the interaction model is missing", path=path
-        ) from error
-    except InputError as error:
-        raise InputError(str(error), path=path, remedy="save the model again") from error
+def _part(tensors: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """Return the arrays whose names begin with the prefix, under the rest of their names."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in tensors.items()
+        if name.startswith(prefix)
+    }
 
 
 def _plain_parameters(parameters: JsonObject) -> JsonObject:

@@ -7,8 +7,9 @@ first used.
 
     html = render_cluster_report(model, graph, name="my network")
 
-A report is made in three steps that can be used separately: `summarize` (a few numbers, for any
-size of the data), `compose` (sections and charts), `page.write` (the template).
+A report is made in two steps: `compose` of its module returns a `Page` (facts, and sections of
+text, charts and tables, for any size of the data), and `page.write` fills the template. `render`
+does both.
 """
 
 from __future__ import annotations

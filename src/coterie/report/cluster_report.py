@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from coterie.base.number_text import short
 from coterie.data import Graph, Ratings
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.description.comparison import ComparedModel
 from coterie.models.hard.description.sampling import PosteriorSamples
-from coterie.report import cluster_ratings_report
-from coterie.report.block_matrix import MOST_CELLS, share
+from coterie.models.hard.label_tools import x_log_x
+from coterie.report.block_matrix import MOST_CELLS, BlockMatrix, arrange, share
 from coterie.report.charts import (
     Axis,
     Chart,
@@ -22,21 +22,73 @@ from coterie.report.charts import (
     bars,
     block_graph,
     heatmap,
-    short,
+    network_drawing,
     xy,
 )
-from coterie.report.charts.network import STYLES
-from coterie.report.cluster_summary import ClusterSummary, summarize
+from coterie.report.charts.drawing import Cell
+from coterie.report.charts.network import MOST_NODES, STYLES, edges_left_out
 from coterie.report.description_sections import description_sections
-from coterie.report.fit_summary import minimised_description
-from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
+from coterie.report.page import Figure, Page, Panel, Section, Verdict, written
 from coterie.report.picture import Picture, draw_figures
-from coterie.report.shared_sections import convergence, count
+from coterie.report.rating_groups import group_sections
+from coterie.report.shared_sections import Fit, convergence, count
 
 _FEW_BLOCKS = 25  # up to here each block has its own bar
+_DRAWN = 30  # blocks in the drawing of the block graph
+_LISTED = 15  # blocks in the table of the largest blocks
+_NAMED = 8  # nodes named per block
 
 
-def render(
+class Blocks(NamedTuple):
+    """The blocks of a graph, and what is between them."""
+
+    graph: Graph
+    labels: np.ndarray
+    edges: np.ndarray  # block × block
+    pairs: np.ndarray
+    weighted: bool  # `edges` has total weights
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of nodes by block."""
+        return np.bincount(self.labels, minlength=len(self.edges))
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks that have nodes."""
+        return int((self.sizes > 0).sum())
+
+    @property
+    def counted(self) -> str:
+        """The unit that a cell of the block matrix counts."""
+        return "weight" if self.weighted else "edges"
+
+    @property
+    def measure(self) -> str:
+        """The name of a cell's value: its count per pair of nodes."""
+        return "mean weight" if self.weighted else "density"
+
+    @property
+    def entropy_without_blocks(self) -> float:
+        """S of the same graph with all nodes in one block, by the Bernoulli objectives."""
+        every = np.ones_like(self.pairs, bool)
+        once = every if self.graph.directed else np.triu(every)
+        m, d = float(self.edges[once].sum()), float(self.pairs[once].sum())
+        return float(x_log_x(d) - x_log_x(m) - x_log_x(d - m))
+
+
+def blocks_of(model: HardClustering, graph: Graph) -> Blocks:
+    """Return the blocks of a fitted model and the graph that it was fitted to."""
+    return Blocks(
+        graph,
+        np.asarray(model.labels_),
+        np.asarray(model.block_edges_),
+        np.asarray(model.block_pairs_),
+        model.facts().counts_weights,
+    )
+
+
+def compose(
     model: HardClustering,
     data: Graph | Ratings,
     *,
@@ -46,8 +98,8 @@ def render(
     spell: Callable[[str], str] | None = None,
     samples: PosteriorSamples | None = None,
     compared: Sequence[ComparedModel] = (),
-) -> str:
-    """Render the report of a fitted hard clustering as one HTML file.
+) -> Page:
+    """Report a fitted hard clustering; its size depends on the blocks, not on the nodes.
 
     Parameters
     ----------
@@ -71,19 +123,75 @@ def render(
 
     Returns
     -------
-    str
-        A complete HTML page that fetches nothing.
+    Page or str
+        `compose` returns the page, `render` one HTML file that fetches nothing.
     """
+    fit = Fit(model, data, assumed, model.facts())
     if isinstance(data, Ratings):
-        summary = cluster_ratings_report.summarize(
-            model, data, name=name, titles=titles, assumed=assumed
-        )
-        return write(cluster_ratings_report.compose(summary))
-    summary_of_graph = summarize(model, data, name=name, assumed=assumed)
-    if spell is not None:
-        said = tuple(map(spell, summary_of_graph.explanation))
-        summary_of_graph = replace(summary_of_graph, explanation=said)
-    return write(compose(summary_of_graph, description_sections(model, data, samples, compared)))
+        return _page_of_ratings(fit, data, name, titles)
+    blocks = blocks_of(model, data)
+    # Sentences name parameters between backticks, for Python and the command line alike.
+    said = [(spell(text) if spell else text).replace("`", "") for text in model.explain()]
+    empty = len(blocks.edges) - blocks.n_blocks
+    tone = "warn" if fit.converged is False else ""
+    return Page(
+        "cluster report",
+        f"{blocks.n_blocks:,} blocks in {name}",
+        Verdict(_finding(fit, blocks), tone, "", [*said, *fit.next_steps()]),
+        [
+            count("nodes", data.n_nodes),
+            count("edges", data.n_edges),
+            count("blocks", blocks.n_blocks, f"{empty:,} more stayed empty" if empty else ""),
+            *fit.top_facts(),
+        ],
+        [
+            _network(blocks),
+            _structure(blocks),
+            _sizes(blocks),
+            *description_sections(model, data, samples, compared),
+            _listed(blocks),
+            *fit.closing_sections(),
+        ],
+    )
+
+
+render = written(compose)
+
+
+def _finding(fit: Fit, blocks: Blocks) -> str:
+    graph = blocks.graph
+    nodes, edges = f"{graph.n_nodes:,} nodes", f"{graph.n_edges:,} edges"
+    text = f"The {nodes} with {edges} form {blocks.n_blocks:,} blocks. "
+    if fit.description_length is not None:
+        return text + f"Description length: {fit.description_length:,.0f} nats."
+    text += f"Entropy: {float(fit.model.entropy_):,.0f} nats"
+    bernoulli = fit.facts is not None and fit.facts.model in ("simple", "directed")
+    if bernoulli and blocks.entropy_without_blocks:
+        saved = 1 - float(fit.model.entropy_) / blocks.entropy_without_blocks
+        text += f", {100 * saved:.0f} % less than without blocks"
+    return text + "."
+
+
+def _page_of_ratings(fit: Fit, data: Ratings, name: str, titles: Mapping[str, str] | None) -> Page:
+    users, items = (len(np.unique(labels)) for labels in fit.model.labels_)
+    text = (
+        f"The {data.n_users:,} users form {users} blocks and the {data.n_items:,} items "
+        f"{items} blocks. Entropy of the {len(data):,} observations: "
+        f"{float(fit.model.entropy_):,.0f} nats."
+    )
+    tone = "warn" if fit.converged is False else ""
+    return Page(
+        "cluster report",
+        f"{users} × {items} blocks in {name}",
+        Verdict(text, tone, "", fit.next_steps()),
+        [
+            count("users", data.n_users, f"{users} blocks"),
+            count("items", data.n_items, f"{items} blocks"),
+            count("observations", len(data)),
+            *fit.top_facts(),
+        ],
+        [*group_sections(fit.model, data, titles), *fit.closing_sections()],
+    )
 
 
 def draw(model: HardClustering, data: Any, *, title: str = "") -> Picture:
@@ -104,13 +212,9 @@ def draw(model: HardClustering, data: Any, *, title: str = "") -> Picture:
     Picture
         The drawing, to be shown by a notebook or saved.
     """
-    if isinstance(data, Ratings):
-        ratings = cluster_ratings_report.summarize(model, data, name=title)
-        return draw_figures(cluster_ratings_report.compose(ratings).sections, title)
-    if isinstance(data, Graph):
-        return draw_figures(compose(summarize(model, data, name=title)).sections, title)
-    described = minimised_description(model.facts()) is not None
-    history = convergence(model.history_, described=described)
+    if isinstance(data, Graph | Ratings):
+        return draw_figures(compose(model, data, name=title).sections, title)
+    history = convergence(model.history_, described=model.facts().minimised_length)
     return draw_figures([_matrix_of_shards(model), history], title)
 
 
@@ -132,133 +236,87 @@ def _matrix_of_shards(model: HardClustering) -> Section:
     return Section("The blocks", figures=[Figure("The block matrix", chart, pictured=True)])
 
 
-def compose(summary: ClusterSummary, more: Sequence[Section] = ()) -> Page:
-    """Compose the page from a summary, with more sections before the list of blocks."""
-    return Page(
-        "cluster report",
-        f"{summary.blocks:,} blocks in {summary.fit.name}",
-        _verdict(summary),
-        _facts(summary),
-        [
-            _network(summary),
-            _structure(summary),
-            _sizes(summary),
-            *more,
-            _listed(summary),
-            *summary.fit.closing_sections(),
-        ],
+def _network(blocks: Blocks) -> Section:
+    """Draw the nodes, unless they are too many."""
+    graph, section = blocks.graph, Section("The network")
+    if not 0 < graph.n_nodes <= MOST_NODES:
+        return section
+    caption = (
+        "Connected nodes attract each other, all others repel each other; the layout "
+        "does not use the blocks. A larger circle has more edges; the nodes with the most "
+        "edges are named. Point at a node to see its name and block."
     )
+    if blocks.n_blocks > STYLES:
+        caption += " Different blocks may share a colour where they are far apart."
+    if edges_left_out(graph):
+        caption += (
+            f" {edges_left_out(graph):,} of the {graph.n_edges:,} edges, at random, are not drawn."
+        )
+    title = "Nodes in the colours of their blocks"
+    chart = network_drawing(graph, blocks.labels)
+    section.figures.append(Figure(title, chart, caption, wide=True, pictured=True))
+    return section
 
 
-def _verdict(summary: ClusterSummary) -> Verdict:
-    text = (
-        f"The {summary.nodes:,} nodes with {summary.edges:,} edges form {summary.blocks:,} blocks. "
+def _structure(blocks: Blocks) -> Section:
+    graph, measure = blocks.graph, blocks.measure
+    chosen, density = _most_connected(blocks)
+    circles = (
+        "The area of a circle is the number of nodes; a stronger colour means more edges "
+        f"inside. Lines show the three strongest connections of each block, by {measure}."
     )
-    if summary.fit.description_length is not None:
-        text += f"Description length: {summary.fit.description_length:,.0f} nats"
-    else:
-        text += f"Entropy: {summary.fit.entropy:,.0f} nats"
-    if summary.entropy_without_blocks and summary.fit.description_length is None:
-        saved = 1 - summary.fit.entropy / summary.entropy_without_blocks
-        text += f", {100 * saved:.0f} % less than without blocks"
-    tone = "warn" if summary.fit.converged is False else ""
-    # Sentences name parameters between backticks, for Python and the command line alike.
-    said = [sentence.replace("`", "") for sentence in summary.explanation]
-    return Verdict(text + ".", tone, "", [*said, *summary.fit.next_steps()])
-
-
-def _facts(summary: ClusterSummary) -> list[Fact]:
-    empty = summary.requested_blocks - summary.blocks
-    return [
-        count("nodes", summary.nodes),
-        count("edges", summary.edges),
-        count("blocks", summary.blocks, f"{empty:,} more stayed empty" if empty else ""),
-        *summary.fit.facts(),
-    ]
-
-
-def _network(summary: ClusterSummary) -> Section:
-    if summary.network is None:
-        return Section("The network")
-    left_out = summary.network.left_out
-    colours = (
-        " Different blocks may share a colour where they are far apart."
-        if summary.blocks > STYLES
-        else ""
-    )
-    return Section(
-        "The network",
-        figures=[
-            Figure(
-                "Nodes in the colours of their blocks",
-                summary.network.chart,
-                "Connected nodes attract each other, all others repel each other; the layout "
-                "does not use the blocks. A larger circle has more edges; the nodes with the most "
-                f"edges are named. Point at a node to see its name and block.{colours}"
-                + (
-                    f" {left_out:,} of the {summary.edges:,} edges, at random, are not drawn."
-                    if left_out
-                    else ""
-                ),
-                wide=True,
-                pictured=True,
-            )
-        ],
-    )
-
-
-def _structure(summary: ClusterSummary) -> Section:
-    drawn, matrix, measure = summary.drawn, summary.matrix, summary.measure
-    names = [f"block {b}" for b in drawn.blocks]
-    left_out = summary.blocks - len(names)
+    if graph.directed:
+        circles += " Of two directions the stronger one is drawn."
+    if blocks.n_blocks > len(chosen):
+        left_out = blocks.n_blocks - len(chosen)
+        circles += f" The {left_out:,} blocks with the fewest edges are not drawn."
+    matrix = arrange(blocks.edges, blocks.pairs, blocks.sizes, directed=graph.directed)
+    cells = f"{measure.capitalize()}: {blocks.counted} divided by the number of possible pairs"
+    if graph.directed:
+        cells += ", from the block of the row to the block of the column"
+    cells += ". Similar blocks are next to each other; columns have the order of the rows."
     merged = max((len(m) for m in matrix.members), default=1)
+    if merged > 1:
+        cells += (
+            f" A cell combines up to {merged} × {merged} blocks: “{matrix.names[0]}” means "
+            f"block {matrix.members[0][0]} and {len(matrix.members[0]) - 1} similar ones."
+        )
+    drawn = block_graph(
+        [f"block {b}" for b in chosen],
+        blocks.sizes[chosen],
+        density,
+        description=f"{len(chosen)} blocks as circles with their densest connections.",
+        measure=measure,
+    )
     return Section(
         "How the blocks are connected",
         figures=[
-            Figure(
-                "The graph of blocks",
-                block_graph(
-                    names,
-                    drawn.sizes,
-                    drawn.density,
-                    description=f"{len(names)} blocks as circles with their densest connections.",
-                    measure=measure,
-                ),
-                "The area of a circle is the number of nodes; a stronger colour means more edges "
-                f"inside. Lines show the three strongest connections of each block, by {measure}."
-                + (" Of two directions the stronger one is drawn." if summary.directed else "")
-                + (
-                    f" The {left_out:,} blocks with the fewest edges are not drawn."
-                    if left_out
-                    else ""
-                ),
-                pictured=summary.network is None,
-            ),
-            Figure(
-                "The block matrix",
-                _block_heatmap(summary),
-                f"{measure.capitalize()}: {summary.counted} divided by the number of possible pairs"
-                + (", from the block of the row to the block of the column" * summary.directed)
-                + ". Similar blocks are next to each other; columns have the order of the rows."
-                + (
-                    f" A cell combines up to {merged} × {merged} blocks: “{matrix.names[0]}” means "
-                    f"block {matrix.members[0][0]} and {len(matrix.members[0]) - 1} similar ones."
-                    if merged > 1
-                    else ""
-                ),
-                pictured=True,
-            ),
+            Figure("The graph of blocks", drawn, circles, pictured=graph.n_nodes > MOST_NODES),
+            Figure("The block matrix", _block_heatmap(blocks, matrix), cells, pictured=True),
         ],
     )
 
 
-def _block_heatmap(summary: ClusterSummary) -> Chart:
-    matrix, measure, directed = summary.matrix, summary.measure, summary.directed
+def _most_connected(blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the blocks with most edge ends: without the few hubs, leaves would stand alone.
+
+    Return them and the densities between them."""
+    sizes = blocks.sizes
+    ends = blocks.edges.sum(1) + blocks.edges.sum(0)
+    chosen = np.lexsort((-sizes, -ends))[:_DRAWN]
+    chosen = chosen[sizes[chosen] > 0]
+    square = np.ix_(chosen, chosen)
+    density = share(blocks.edges[square].astype(np.float64), blocks.pairs[square])
+    return chosen, np.maximum(density, density.T)
+
+
+def _block_heatmap(blocks: Blocks, matrix: BlockMatrix) -> Chart:
+    measure, directed = blocks.measure, blocks.graph.directed
     names, edges, density = matrix.names, matrix.edges, matrix.density
 
     def tip(i: int, j: int) -> str:
         return (
-            f"blocks {names[i]} × {names[j]}\n{edges[i, j]:,.0f} {summary.counted} over "
+            f"blocks {names[i]} × {names[j]}\n{edges[i, j]:,.0f} {blocks.counted} over "
             f"{matrix.pairs[i, j]:,.0f} pairs\n{measure} {short(density[i, j])}"
         )
 
@@ -267,7 +325,7 @@ def _block_heatmap(summary: ClusterSummary) -> Chart:
     strongest = [np.unravel_index(o, density.shape) for o in order]
     ends = ["from", "to"] if directed else ["block", "other block"]
     table = ChartTable(
-        [*ends, summary.counted, "pairs", measure],
+        [*ends, blocks.counted, "pairs", measure],
         [
             [names[i], names[j], *(float(v[i, j]) for v in (edges, matrix.pairs, density))]
             for i, j in strongest
@@ -286,8 +344,9 @@ def _block_heatmap(summary: ClusterSummary) -> Chart:
     )
 
 
-def _sizes(summary: ClusterSummary) -> Section:
-    sizes, drawn, closed = summary.sizes, summary.drawn, summary.closedness
+def _sizes(blocks: Blocks) -> Section:
+    by_block, edges = blocks.sizes, blocks.edges
+    sizes = np.sort(by_block[by_block > 0])[::-1]
     lead = (
         f"The largest block has {sizes[0]:,} nodes, the median {int(np.median(sizes)):,}, "
         f"the smallest {sizes[-1]:,}."
@@ -295,10 +354,11 @@ def _sizes(summary: ClusterSummary) -> Section:
         else ""
     )
     if len(sizes) <= _FEW_BLOCKS:
-        order = np.argsort(-drawn.sizes, kind="stable")
+        chosen, _ = _most_connected(blocks)
+        order = chosen[np.argsort(-by_block[chosen], kind="stable")]
         chart = bars(
-            [f"block {drawn.blocks[i]}" for i in order],
-            {"nodes": [float(drawn.sizes[i]) for i in order]},
+            [f"block {b}" for b in order],
+            {"nodes": [float(by_block[b]) for b in order]},
             description="Nodes of each block.",
             of="block",
         )
@@ -309,9 +369,12 @@ def _sizes(summary: ClusterSummary) -> Section:
             Axis("nodes", log=True),
             description=f"Sizes of {len(sizes)} blocks from largest to smallest.",
         )
-    ends = "weight" if summary.weighted else "edge ends"
+    within = np.diag(edges).astype(np.float64)
+    total = edges.sum(1) + (edges.sum(0) if blocks.graph.directed else within)
+    some = (by_block > 0) & (total > 0)
+    ends = "weight" if blocks.weighted else "edge ends"
     inside = xy(
-        [Series("block", closed.sizes, closed.share, "points")],
+        [Series("block", by_block[some], 2 * within[some] / total[some], "points")],
         Axis("nodes of the block", log=True),
         Axis(f"share of {ends} inside", lo=0.0, hi=1.0),
         description=f"Share of each block's {ends} that stay inside it, by block size.",
@@ -331,27 +394,34 @@ def _sizes(summary: ClusterSummary) -> Section:
     )
 
 
-def _listed(summary: ClusterSummary) -> Section:
+def _listed(blocks: Blocks) -> Section:
+    """List the largest blocks, each with the ids of its best-connected nodes."""
+    sizes, degrees = blocks.sizes, blocks.graph.degrees
+    largest = np.argsort(-sizes, kind="stable")[:_LISTED]
+    rows: list[list[Cell]] = []
+    for block in largest[sizes[largest] > 0]:
+        nodes = np.flatnonzero(blocks.labels == block)
+        some = min(_NAMED, len(nodes))
+        top = nodes[np.argpartition(-degrees[nodes], some - 1)[:some]]
+        top = top[np.argsort(-degrees[top], kind="stable")]
+        inside = float(blocks.edges[block, block])
+        rows.append(
+            [
+                f"block {block}",
+                len(nodes),
+                round(float(degrees[nodes].mean()), 2),
+                inside,
+                short(inside / max(float(blocks.pairs[block, block]), 1.0)),
+                " · ".join(str(blocks.graph.ids[v]) for v in top),
+            ]
+        )
     columns = [
         "block",
         "nodes",
         "mean degree",
-        f"{summary.counted} inside",
-        f"{summary.measure} inside",
+        f"{blocks.counted} inside",
+        f"{blocks.measure} inside",
         "best-connected nodes",
     ]
-    table = ChartTable(
-        columns,
-        [
-            [
-                f"block {b.block}",
-                b.nodes,
-                round(b.mean_degree, 2),
-                b.edges_inside,
-                short(b.density),
-                " · ".join(b.best_connected),
-            ]
-            for b in summary.listed
-        ],
-    )
-    return Section("The largest blocks", tables=[Panel("", table)] if table.rows else [])
+    tables = [Panel("", ChartTable(columns, rows))] if rows else []
+    return Section("The largest blocks", tables=tables)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coterie.base.number_text import short
-from coterie.models.hard.clustering import HardClustering
+from coterie.models.declaration import Groups
 from coterie.report.charts.drawing import Chart, template
 from coterie.report.shared_sections import convergence, yes_no
 
@@ -57,25 +57,25 @@ def _card(title: str, facts: list[tuple[str, str]], more: str) -> str:
 
 def _facts(model: Any) -> list[tuple[str, str]]:
     facts = [("entropy", f"{float(model.entropy_):,.1f} nats")]
-    if isinstance(model, HardClustering):
+    found = vars(model)
+    if model.declaration.groups == Groups.BLOCKS:
         labels = model.labels_
-        sides = zip(("user ", "item "), labels, strict=True) if isinstance(labels, tuple) else None
-        for side, blocks in sides or [("", labels)]:
+        sides = {"user ": labels[0], "item ": labels[1]} if isinstance(labels, tuple) else None
+        for side, blocks in (sides or {"": labels}).items():
             facts.append((f"{side}blocks", f"{len(np.unique(blocks)):,}"))
-    for name in ("memberships_", "user_memberships_", "item_memberships_"):
-        memberships = getattr(model, name, None)
+    for side in ("", "user", "item"):
+        memberships = found.get(f"{side}_memberships_".lstrip("_"))
         if memberships is not None:
-            side = name.removesuffix("memberships_").strip("_")
             nodes, groups = np.shape(memberships)
             facts.append((f"{side} groups".strip(), f"{groups:,} ({nodes:,} {side or 'node'}s)"))
-    history = getattr(model, "history_", [])
+    history = found.get("history_")
     if history:
         facts.append(("iterations", f"{len(history):,}"))
         facts.append(("time", f"{short(float(history[-1].seconds))} s"))
     return facts + [
-        (name.strip("_").replace("_", " "), yes_no(getattr(model, name)))
+        (name.strip("_").replace("_", " "), yes_no(found[name]))
         for name in ("converged_", "locally_optimal_")
-        if hasattr(model, name)
+        if name in found
     ]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache, wraps
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec
 
 from coterie.base.version import __version__
 from coterie.report.charts.drawing import Chart, ChartTable, template
@@ -14,6 +15,8 @@ from coterie.report.tables import write_table
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+Arguments = ParamSpec("Arguments")
 
 _UNIT = re.compile(r"(?<=\d) %")  # a number and its unit stay on one line
 
@@ -103,6 +106,19 @@ def write(page: Page) -> str:
         .render(page=page, styles=styles, script=template("hover.js"))
     )
     return _UNIT.sub("\u00a0%", html)
+
+
+def written(compose: Callable[Arguments, Page]) -> Callable[Arguments, str]:
+    """Return the function `render` of a report: compose a page, then write it as HTML."""
+
+    @wraps(compose)
+    def render(*given: Arguments.args, **named: Arguments.kwargs) -> str:
+        return write(compose(*given, **named))
+
+    signature = inspect.signature(compose).replace(return_annotation="str")
+    render.__signature__ = signature  # type: ignore[attr-defined]
+    render.__name__ = "render"
+    return render
 
 
 @cache

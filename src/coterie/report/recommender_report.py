@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from coterie.base.progress import Iteration
+from coterie.base.number_text import short
 from coterie.data import Ratings
-from coterie.models.hard.clustering import HardClustering
 from coterie.recommend.metrics import Metrics
-from coterie.report.additive_partitions import (
-    PartitionSummary,
-    partitions_section,
-    summarize_partitions,
-)
-from coterie.report.assumptions import FOLDS, model_assumptions
-from coterie.report.charts import Axis, ChartTable, Series, short, xy
+from coterie.report.charts import Axis, ChartTable, Series, xy
 from coterie.report.charts.drawing import Cell
-from coterie.report.cluster_ratings_report import RatingBlocks, block_sections, summarize_blocks
-from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
-from coterie.report.prediction_quality import (
-    PredictionQuality,
-    prediction_quality,
-    quality_section,
+from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, written
+from coterie.report.prediction_quality import prediction_quality, quality_section
+from coterie.report.rating_groups import group_sections
+from coterie.report.shared_sections import (
+    assumptions,
+    convergence,
+    model_assumptions,
+    settings,
 )
-from coterie.report.shared_sections import assumptions, convergence, parameters
-from coterie.report.soft_report import RatingGroups, rating_sections, summarize_ratings
 
+_FOLDS = (
+    "Rows were assigned to the folds at random: neither later ratings nor new users and items are "
+    "tested separately."
+)
 # Titles of the metrics, in the order of the table
 _TITLES = {
     "rmse": "RMSE",
@@ -64,32 +60,21 @@ _GLOSSARY = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class RecommenderSummary:
-    """Everything that the report of an evaluation shows."""
+class _Folds:
+    """The metrics of the folds."""
 
-    name: str  # of the data
-    folds: tuple[Metrics, ...]
-    estimator: str  # class name of the model, "" if no model was given
-    parameters: Mapping[str, Any]
-    history: tuple[Iteration, ...]
-    assumed: tuple[str, ...]
-    rating_std: float | None = None  # of the training ratings
-    quality: PredictionQuality | None = None
-    groups: RatingGroups | RatingBlocks | tuple[PartitionSummary, ...] | None = None
+    def __init__(self, folds: Sequence[Metrics]) -> None:
+        self.folds = folds
+        measured = ((name, self.metric(name)) for name in _TITLES)
+        self.means = {name: float(np.mean(values)) for name, values in measured if values}
 
     def metric(self, name: str) -> list[float]:
         """Return the values of a metric in the folds that have it."""
         values = [float(getattr(fold, name)) for fold in self.folds]
         return [value for value in values if np.isfinite(value)]
 
-    @property
-    def means(self) -> dict[str, float]:
-        """The mean of each metric that was measured."""
-        return {name: float(np.mean(self.metric(name))) for name in _TITLES if self.metric(name)}
 
-
-def render(
+def compose(
     folds: Sequence[Metrics],
     *,
     name: str = "the ratings",
@@ -98,8 +83,8 @@ def render(
     test: tuple[np.ndarray, np.ndarray] | None = None,
     titles: Mapping[str, str] | None = None,
     assumed: Sequence[str] = (),
-) -> str:
-    """Render the report of an evaluation as one HTML file.
+) -> Page:
+    """Report an evaluation of a recommender.
 
     Parameters
     ----------
@@ -121,101 +106,45 @@ def render(
 
     Returns
     -------
-    str
-        A complete HTML page that fetches nothing.
+    Page or str
+        `compose` returns the page, `render` one HTML file that fetches nothing.
     """
-    return write(
-        compose(
-            summarize(
-                folds,
-                name=name,
-                model=model,
-                ratings=ratings,
-                test=test,
-                titles=titles,
-                assumed=assumed,
-            )
-        )
-    )
-
-
-def summarize(
-    folds: Sequence[Metrics],
-    *,
-    name: str = "the ratings",
-    model: Any = None,
-    ratings: Ratings | None = None,
-    test: tuple[np.ndarray, np.ndarray] | None = None,
-    titles: Mapping[str, str] | None = None,
-    assumed: Sequence[str] = (),
-) -> RecommenderSummary:
-    """Summarize an evaluation; see `render` for the arguments."""
-    remarks = [*assumed, *([FOLDS] if len(folds) > 1 else [])]
+    remarks = [*assumed, *([_FOLDS] if len(folds) > 1 else [])]
+    measured = _Folds(folds)
+    sections = [_folds_section(measured)]
+    spread = None
     if ratings is not None:
+        spread = float(np.std(ratings.ratings))
         remarks = model_assumptions(model, ratings, remarks)
-    return RecommenderSummary(
-        name=name,
-        folds=tuple(folds),
-        estimator=type(model).__name__ if model is not None else "",
-        parameters=model.get_params() if model is not None else {},
-        history=tuple(getattr(model, "history_", ())),
-        assumed=tuple(remarks),
-        rating_std=None if ratings is None else float(np.std(ratings.ratings)),
-        quality=(
-            None if ratings is None or test is None else prediction_quality(*test, ratings.values)
-        ),
-        groups=None if ratings is None else _summarize_groups(model, ratings, titles),
-    )
-
-
-def _summarize_groups(
-    model: Any, ratings: Ratings, titles: Mapping[str, str] | None
-) -> RatingGroups | RatingBlocks | tuple[PartitionSummary, ...] | None:
-    """Summarize the groups, blocks or partitions of a model."""
-    if hasattr(model, "user_memberships_"):
-        return summarize_ratings(model, ratings, titles)
-    if hasattr(model, "samples_"):  # before labels: an additive model has those too
-        return summarize_partitions(model, ratings, titles)
-    if isinstance(model, HardClustering):
-        return summarize_blocks(model, ratings, titles)
-    return None
-
-
-def compose(summary: RecommenderSummary) -> Page:
-    """Compose the page from a summary."""
-    sections = [_folds_section(summary)]
-    if summary.quality is not None:
-        sections.insert(0, quality_section(summary.quality, len(summary.folds)))
-    if isinstance(summary.groups, RatingGroups):
-        sections += rating_sections(summary.groups)
-    elif isinstance(summary.groups, RatingBlocks):
-        sections += block_sections(summary.groups)
-    elif summary.groups is not None:
-        sections.append(partitions_section(summary.groups))
+        if test is not None:
+            quality = prediction_quality(*test, ratings.values)
+            sections.insert(0, quality_section(quality, len(folds)))
+        if model is not None:
+            sections += group_sections(model, ratings, titles)
+    sections += [convergence(getattr(model, "history_", ())), assumptions(remarks)]
+    if model is not None:
+        sections.append(settings(model))
     return Page(
         "recommender report",
-        f"Predicting {summary.name}",
-        _verdict(summary),
-        _facts(summary),
-        [
-            *sections,
-            convergence(summary.history),
-            assumptions(summary.assumed),
-            parameters(summary.parameters, summary.estimator),
-        ],
+        f"Predicting {name}",
+        _verdict(measured.means, spread),
+        _facts(measured),
+        sections,
     )
 
 
-def _verdict(summary: RecommenderSummary) -> Verdict:
-    """Describe the quality of the predictions."""
-    means = summary.means
+render = written(compose)
+
+
+def _verdict(means: Mapping[str, float], rating_std: float | None) -> Verdict:
+    """Describe the quality of the predictions; `rating_std` is that of the training ratings."""
     if "rmse" not in means:
         ndcg = f"NDCG {short(means['ndcg'])}" if "ndcg" in means else "not measured"
         return Verdict(f"Ranking of unseen items: {ndcg}.")
     text = f"The root mean squared error of the predictions is {means['rmse']:.3f}"
     tone = ""
-    if summary.rating_std:
-        gain = 1 - means["rmse"] / summary.rating_std
+    if rating_std:
+        gain = 1 - means["rmse"] / rating_std
         text += (
             f", {100 * gain:.0f} % lower than that of always predicting the mean rating"
             if gain > 0
@@ -228,49 +157,49 @@ def _verdict(summary: RecommenderSummary) -> Verdict:
     return Verdict(text + ".", tone)
 
 
-def _facts(summary: RecommenderSummary) -> list[Fact]:
+def _facts(measured: _Folds) -> list[Fact]:
     """Return the first metrics as figures on top of the page."""
     facts = []
-    for name, mean in summary.means.items():
+    for name, mean in measured.means.items():
         percent = name in _PERCENT
         figure = f"{100 * mean:.1f} %" if percent else short(mean, 4 if name == "rmse" else 3)
-        facts.append(Fact(_TITLES[name], figure, _range_over_folds(summary, name, percent)))
+        facts.append(Fact(_TITLES[name], figure, _range_over_folds(measured, name, percent)))
     return facts[:_MAX_FACTS]
 
 
-def _range_over_folds(summary: RecommenderSummary, name: str, percent: bool) -> str:
+def _range_over_folds(measured: _Folds, name: str, percent: bool) -> str:
     """Describe the range of a metric over the folds."""
-    values = [value * (100 if percent else 1) for value in summary.metric(name)]
+    values = [value * (100 if percent else 1) for value in measured.metric(name)]
     if len(values) < 2:
         return ""
     unit = " %" if percent else ""
     return f"{short(min(values))} to {short(max(values))}{unit} over the folds"
 
 
-def _folds_section(summary: RecommenderSummary) -> Section:
+def _folds_section(measured: _Folds) -> Section:
     """Tabulate the metrics of each fold."""
-    used = list(summary.means)
+    used = list(measured.means)
     if not used:
         return Section("Results by fold")
     rows: list[list[Cell]] = [
         [f"fold {number}", *(_formatted(name, getattr(fold, name)) for name in used)]
-        for number, fold in enumerate(summary.folds, start=1)
+        for number, fold in enumerate(measured.folds, start=1)
     ]
     figures = []
-    if len(summary.folds) > 1:
+    if len(measured.folds) > 1:
         reductions: tuple[tuple[str, Callable[[list[float]], Any]], ...] = (
             ("mean", np.mean),
             ("std", np.std),
         )
         for word, reduce in reductions:
-            column = (float(reduce(summary.metric(name))) for name in used)
+            column = (float(reduce(measured.metric(name))) for name in used)
             rows.append([word, *map(_formatted, used, column)])
         errors = [
             Series(
-                _TITLES[name], np.arange(1, len(summary.folds) + 1), summary.metric(name), "both"
+                _TITLES[name], np.arange(1, len(measured.folds) + 1), measured.metric(name), "both"
             )
             for name in ("rmse", "mae")
-            if len(summary.metric(name)) == len(summary.folds)
+            if len(measured.metric(name)) == len(measured.folds)
         ]
         if errors:
             chart = xy(

@@ -1,14 +1,17 @@
-"""Sections that several reports share."""
+"""What several reports share: the fit, its convergence, its assumptions and its settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from coterie.base.number_text import short
 from coterie.base.progress import Iteration
+from coterie.data import Graph
+from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.report.charts import Axis, ChartTable, Series, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Figure, Panel, Section
@@ -22,6 +25,92 @@ _MERGES_FIRST = (
     " The search starts with many small blocks and merges them to the requested number, so the "
     "entropy rises at first."
 )
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One fit of one model, whatever it found.
+
+    `assumed` are remarks made while the data were read; `facts` those of a hard clustering.
+    """
+
+    model: Any
+    data: Any
+    assumed: Sequence[str] = ()
+    facts: ClusteringFacts | None = None
+
+    @property
+    def converged(self) -> bool | None:
+        """Whether the search converged; None if the model does not report it."""
+        return getattr(self.model, "converged_", None)
+
+    @property
+    def locally_optimal(self) -> bool | None:
+        """Whether no single move improves the result; None if the model does not report it."""
+        return getattr(self.model, "locally_optimal_", None)
+
+    @property
+    def merges_first(self) -> bool:
+        """Whether the search began by merging many small blocks."""
+        return self.facts is not None and self.facts.merges_first
+
+    @property
+    def description_length(self) -> float | None:
+        """The description length if the search minimised it: the history has it then."""
+        if self.facts is None or not self.facts.minimised_length:
+            return None
+        return self.facts.description_length
+
+    def next_steps(self) -> list[str]:
+        """Suggest in sentences what may improve the result; nothing if the search finished."""
+        steps = []
+        if self.converged is False:
+            steps.append(
+                "The search stopped before it converged. Allow more iterations; the result may "
+                "improve."
+            )
+        if self.locally_optimal is False:
+            remedy = (
+                "more iterations or more starts"
+                if self.merges_first
+                else "the search “best” (the default), which stops only where no single move helps"
+            )
+            steps.append(
+                "The result is not locally optimal: moving one node to another block would still "
+                f"lower the entropy. Try {remedy}."
+            )
+        return steps
+
+    def top_facts(self) -> list[Fact]:
+        """Entropy, iterations, time and convergence as figures on top of the page."""
+        described, history = self.description_length, self.model.history_
+        what, value = ("entropy", float(self.model.entropy_))
+        if described is not None:
+            what, value = ("description length", described)
+        facts = [
+            Fact(what, short(value, 4), "nats; lower is better"),
+            count("iterations", len(history)),
+            Fact("time", f"{short(history[-1].seconds if history else 0.0)} s", "the fit alone"),
+            Fact("converged", yes_no(self.converged)),
+        ]
+        if self.locally_optimal is not None:
+            lower, what = ("lower", "entropy") if described is None else ("shorten", "description")
+            note = (
+                f"no single move {lower}s the {what}"
+                if self.locally_optimal
+                else f"a single move would {lower} the {what}"
+            )
+            facts.append(Fact("locally optimal", yes_no(self.locally_optimal), note))
+        return facts
+
+    def closing_sections(self) -> list[Section]:
+        """Convergence, assumptions and settings: the end of every report of a fit."""
+        described = self.description_length is not None
+        return [
+            convergence(self.model.history_, merges_first=self.merges_first, described=described),
+            assumptions(model_assumptions(self.model, self.data, self.assumed)),
+            settings(self.model),
+        ]
 
 
 def convergence(
@@ -62,29 +151,21 @@ def convergence(
     ]
     if any(h.moved is not None for h in drawn):
         moved = [float(h.moved) if h.moved is not None else np.nan for h in drawn]
-        figures.append(
-            Figure(
-                "Nodes that changed their block",
-                xy(
-                    [Series("moved", iteration, moved)],
-                    Axis("iteration", log=sudden),
-                    Axis("nodes moved", lo=0.0),
-                    description="Nodes that changed their block at each iteration.",
-                ),
-            )
+        chart = xy(
+            [Series("moved", iteration, moved)],
+            Axis("iteration", log=sudden),
+            Axis("nodes moved", lo=0.0),
+            description="Nodes that changed their block at each iteration.",
         )
+        figures.append(Figure("Nodes that changed their block", chart))
     elif seconds[-1] > seconds[0]:
-        figures.append(
-            Figure(
-                "Entropy over time",
-                xy(
-                    [Series("entropy", seconds, entropy)],
-                    Axis("seconds", log=sudden),
-                    axis,
-                    description=_fall("seconds", seconds, entropy),
-                ),
-            )
+        chart = xy(
+            [Series("entropy", seconds, entropy)],
+            Axis("seconds", log=sudden),
+            axis,
+            description=_fall("seconds", seconds, entropy),
         )
+        figures.append(Figure("Entropy over time", chart))
     return Section("Convergence", _ENTROPY, figures)
 
 
@@ -113,10 +194,10 @@ def _fall(what: str, at: Sequence[float], entropy: Sequence[float]) -> str:
     )
 
 
-def parameters(given: Mapping[str, Any], estimator: str = "") -> Section:
-    """List the settings of the fit, by the names of the estimator's parameters."""
-    rows: list[list[Cell]] = [[name, _plain(value)] for name, value in given.items()]
-    section = Section("Settings", f"The parameters of {estimator}." if estimator else "")
+def settings(model: Any) -> Section:
+    """List the parameters of a model by their names."""
+    rows: list[list[Cell]] = [[name, _plain(value)] for name, value in model.get_params().items()]
+    section = Section("Settings", f"The parameters of {type(model).__name__}.")
     if rows:
         section.tables.append(Panel("", ChartTable(["parameter", "value"], rows)))
     return section
@@ -137,26 +218,33 @@ def assumptions(remarks: Sequence[str]) -> Section:
     return Section("What was assumed", notes=list(remarks))
 
 
-def next_steps(
-    converged: bool | None, locally_optimal: bool | None = None, *, searched_best: bool = False
-) -> list[str]:
-    """Suggest in sentences what may improve the result; nothing if the search finished."""
-    steps = []
-    if converged is False:
-        steps.append(
-            "The search stopped before it converged. Allow more iterations; the result may improve."
-        )
-    if locally_optimal is False:
-        remedy = (
-            "more iterations or more starts"
-            if searched_best
-            else "the search “best” (the default), which stops only where no single move helps"
-        )
-        steps.append(
-            "The result is not locally optimal: moving one node to another block would still "
-            f"lower the entropy. Try {remedy}."
-        )
-    return steps
+def model_assumptions(model: Any, data: Any, remarks: Sequence[str] = ()) -> list[str]:
+    """List what was cleaned, what the model assumes, and how the result depends on the seed.
+
+    `remarks`: the AssumptionWarnings of this run, which come first and are not repeated.
+    """
+    sentences = list(remarks)
+    if isinstance(data, Graph):
+        cleaned = str(data.cleaned)
+        if not any(cleaned in sentence for sentence in sentences):
+            sentences.append(f"Cleaned while reading: {cleaned}.")
+    if model is not None:
+        sentences += model.assumptions(data)
+    return [_sentence(text) for text in dict.fromkeys(sentences) if text]
+
+
+def _sentence(text: str) -> str:
+    """Write a remark as a sentence; a path is shortened to the name of the file.
+
+    >>> _sentence("edges merged"), _sentence("/home/me/a.txt: 2 edges merged")
+    ('Edges merged.', 'a.txt: 2 edges merged.')
+    """
+    file, colon, rest = text.partition(": ")
+    if colon and "." in file and " " not in file:
+        text = f"{file.rsplit('/', 1)[-1]}: {rest}"
+    else:
+        text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def yes_no(value: bool | None) -> str:

@@ -225,12 +225,17 @@ def degree_ks(first: Graph, second: Graph) -> float:
     >>> degree_ks(Graph.from_edges([0], [1]), Graph.from_edges([0], [1], n_nodes=4))
     0.5
     """
-    top = int(max(first.degrees.max(initial=0), second.degrees.max(initial=0))) + 1
+    return ks_distance(first.degrees, second.degrees)
+
+
+def ks_distance(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the Kolmogorov-Smirnov distance: the largest difference of distribution functions."""
+    at = np.unique(np.concatenate([one, other]))
     shares = [
-        np.cumsum(np.bincount(g.degrees, minlength=top)) / max(g.n_nodes, 1)
-        for g in (first, second)
+        np.searchsorted(np.sort(values), at, side="right") / max(len(values), 1)
+        for values in (one, other)
     ]
-    return float(np.abs(shares[0] - shares[1]).max())
+    return float(np.abs(shares[0] - shares[1]).max(initial=0.0))
 
 
 def compare(

@@ -6,38 +6,27 @@ import asyncio
 import contextlib
 import gc
 import json
-import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from os import PathLike
-from typing import Any
 
-from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route as WebRoute
 
-from coterie.app.api.answer_cache import MAX_BYTES, AnswerCache
-from coterie.app.api.answers import UnknownIdError
-from coterie.app.api.documentation import documentation_page
-from coterie.app.api.metrics import CONTENT_TYPE, Metrics
-from coterie.app.api.model_file_watch import ModelFile, ReloadThread, seconds_since
-from coterie.app.api.openapi import openapi_document
+from coterie.app.api.documentation import documentation_page, openapi_document
+from coterie.app.api.endpoint import MAX_BYTES, AnswerCache, Endpoint
+from coterie.app.api.metrics import Metrics
+from coterie.app.api.model_file import ModelFile, ReloadThread
 from coterie.app.api.routes import ROUTES, Route
 from coterie.app.guard import AllowedHosts, Guard
+from coterie.app.page import stylesheet
 from coterie.app.problem import ProblemError, problem_response
-from coterie.base.errors import InputError
-from coterie.base.json_values import JsonObject
-from coterie.base.version import __version__
 from coterie.engine import LocalEngine
 
 MAX_BODY = 1 << 20
-_LONGEST_REMEMBERED = 4096  # bytes of a request; long ones are rarely sent twice
-_FEW_ITEMS = 5000  # up to which ranking all of them takes a millisecond
-_MOST_ERRORS = 20  # wrong fields named per response
 
 
 def make_api(
@@ -89,11 +78,16 @@ def make_api(
         await asyncio.to_thread(watch.stop)
         gc.unfreeze()
 
-    async def health(request: Request) -> Response:
-        return _json(_health(model_file))
+    def answering(route: Route) -> Callable[[Request], Awaitable[Response]]:
+        if route.request is not None:
+            return Endpoint(route, model_file, engine, pool, metrics, cache).answer
 
-    async def counters(request: Request) -> Response:
-        return Response(metrics.text(model_file, cache.hits), media_type=CONTENT_TYPE)
+        async def read(request: Request) -> Response:
+            found = route.answer(model_file, metrics)
+            content = found if isinstance(found, str) else json.dumps(found)
+            return Response(content, media_type=route.media_type)
+
+        return read
 
     async def describe(request: Request) -> Response:
         return Response(document, media_type="application/json")
@@ -103,21 +97,10 @@ def make_api(
         return HTMLResponse(documentation_page(model_file.current.name, address))
 
     async def style(request: Request) -> Response:
-        from coterie.app.style import stylesheet
-
         return Response(stylesheet(), media_type="text/css")
 
     routes = [
-        WebRoute(
-            route.path,
-            _Endpoint(route, model_file, engine, pool, metrics, cache).answer,
-            methods=["POST"],
-        )
-        for route in ROUTES
-    ]
-    routes += [
-        WebRoute("/health", health),
-        WebRoute("/metrics", counters),
+        *(WebRoute(route.path, answering(route), methods=[route.method]) for route in ROUTES),
         WebRoute("/openapi.json", describe),
         WebRoute("/", documentation),
         WebRoute("/style.css", style),
@@ -132,136 +115,14 @@ def make_api(
         },
     )
     app.state.model_file = model_file
-    return Guard(app, hosts=hosts, max_body=MAX_BODY, token=token, open_paths=("/health",))
-
-
-@dataclass(frozen=True)
-class _Endpoint:
-    """Answers the requests of one route."""
-
-    route: Route
-    model_file: ModelFile
-    engine: LocalEngine
-    pool: ThreadPoolExecutor
-    metrics: Metrics
-    cache: AnswerCache
-
-    async def answer(self, request: Request) -> Response:
-        """Answer a request: from the cache, at once if it is quick, or on a thread."""
-        start = time.perf_counter()
-        status = 500
-        try:
-            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind != "application/json":
-                raise ProblemError(415, "send a JSON document: Content-Type: application/json")
-            if request.headers.get("content-encoding", "identity").lower() != "identity":
-                raise ProblemError(415, "send the JSON document without Content-Encoding")
-            body = await request.body()
-            content = self.cache.get(self.model_file.current.number, self._key(body))
-            if content is None:
-                loop = asyncio.get_running_loop()
-                if len(body) > _LONGEST_REMEMBERED:  # reading it takes a while, too
-                    content = await loop.run_in_executor(self.pool, self._compute_long, body)
-                elif self._is_quick(asked := self._parsed(body)):
-                    # A millisecond at most: passing it to a thread and back would take as long.
-                    content = self._compute(asked, body)
-                else:
-                    content = await loop.run_in_executor(self.pool, self._compute, asked, body)
-            status = 200
-            return Response(content, media_type="application/json")
-        except ProblemError as problem:
-            status = problem.status
-            raise
-        except ClientDisconnect:
-            status = 499  # the client did not wait; nobody sees this response
-            return Response(status_code=499)
-        finally:
-            self.metrics.record(self.route.path, status, seconds_since(start))
-
-    def _parsed(self, body: bytes) -> BaseModel:
-        try:
-            return self.route.request.model_validate_json(body)
-        except ValidationError as error:
-            raise _invalid(error) from None
-
-    def _compute(self, asked: BaseModel, body: bytes) -> bytes:
-        """Compute an answer, and remember it if the request is short."""
-        current = self.model_file.current
-        try:
-            found = self.route.answer(current.recommender, asked, self.engine)
-            answer = json.dumps(found).encode()
-        except UnknownIdError as error:
-            raise ProblemError(404, str(error)) from None
-        except InputError as error:
-            raise ProblemError(422, str(error)) from None
-        if len(body) <= _LONGEST_REMEMBERED:
-            self.cache.put(current.number, self._key(body), answer)
-        return answer
-
-    def _compute_long(self, body: bytes) -> bytes:
-        return self._compute(self._parsed(body), body)
-
-    def _is_quick(self, asked: BaseModel) -> bool:
-        few_items = len(self.model_file.current.recommender.items_) <= _FEW_ITEMS
-        return few_items and self.route.is_quick(asked)
-
-    def _key(self, body: bytes) -> bytes:
-        """Return the name of an answer in the cache."""
-        return self.route.path.encode() + b" " + body
-
-
-def _invalid(error: ValidationError) -> ProblemError:
-    """Return what is wrong with a request: 400 if it is not JSON, else 422."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    if any(entry["type"] == "json_invalid" for entry in found):
-        return ProblemError(400, f"the body is not a JSON document: {found[0]['msg']}")
-    errors = [
-        {"field": field[:200] or "body", "problem": problem}
-        for field, problem in dict.fromkeys(_field_and_problem(entry) for entry in found)
-    ]
-    named = errors[:_MOST_ERRORS]
-    more = f" and {len(errors) - _MOST_ERRORS} more" if len(errors) > _MOST_ERRORS else ""
-    first = errors[0]
-    return ProblemError(
-        422,
-        f"the request is not valid: {first['field']}: {first['problem']}{more}",
-        errors=named,
-    )
-
-
-def _field_and_problem(entry: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the place in the request, and what is wrong there."""
-    place = [str(part) for part in entry["loc"]]
-    kinds = [i for i, part in enumerate(place) if part.startswith(("constrained-", "function-"))]
-    if kinds:  # one line per possible type of an id, of which the client knows nothing
-        return ".".join(place[: kinds[0]]), "an id must be a whole number of 64 bits or a text"
-    return ".".join(place), str(entry["msg"]).removeprefix("Value error, ").replace("`", "")
-
-
-def _health(model_file: ModelFile) -> JsonObject:
-    current = model_file.current
-    recommender = current.recommender
-    return {
-        "status": "ok" if model_file.problem is None else "degraded",
-        "model": current.name,
-        "users": len(recommender.users_),
-        "items": len(recommender.items_),
-        "ratings": len(recommender.table_.users),
-        "loaded": current.loaded.isoformat(timespec="seconds"),
-        "reloads": model_file.reloads,
-        "problem": model_file.problem,
-        "version": __version__,
-    }
-
-
-def _json(content: JsonObject) -> Response:
-    return Response(json.dumps(content), media_type="application/json")
+    open_paths = tuple(route.path for route in ROUTES if route.is_open)
+    return Guard(app, hosts=hosts, max_body=MAX_BODY, token=token, open_paths=open_paths)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     """Answer unknown routes and wrong methods."""
     assert isinstance(error, HTTPException)
-    paths = ", ".join([route.path for route in ROUTES] + ["/health", "/metrics", "/openapi.json"])
+    paths = ", ".join([*(route.path for route in ROUTES), "/openapi.json"])
     detail = {
         404: f"there is no such route; the routes are {paths}",
         405: f"{request.method} is not possible here; use {(error.headers or {}).get('Allow')}",

@@ -1,49 +1,110 @@
-"""The page at / of the API: every route with a command to try it. It loads nothing else."""
+"""What the API says about itself: the OpenAPI document, and the page at / with commands to try."""
 
 from __future__ import annotations
 
 import json
 from functools import lru_cache
 from html import escape
+from http import HTTPStatus
 
-from coterie.app.api.routes import PLAIN_ROUTES, ROUTES
+from pydantic.json_schema import models_json_schema
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,"><link rel="stylesheet" href="/style.css">
-<title>coterie serve</title></head>
-<body class="coterie"><header><p class="brand"><b>coterie</b> · serve</p>
-<h1>The API of a recommender</h1>
-<p>A model of the kind {model} answers here. The full description is
-<a href="/openapi.json">openapi.json</a>.</p></header>
-<main>{routes}</main></body></html>"""
+from coterie.app.api.messages import ProblemDocument
+from coterie.app.api.routes import ROUTES, Route
+from coterie.app.page import plain_page
+from coterie.app.problem import PROBLEM_TYPE
+from coterie.base.json_values import JsonObject
+from coterie.base.version import __version__
+
+_REFERENCE = "#/components/schemas/{model}"
+
+
+def openapi_document(*, token: bool) -> JsonObject:
+    """Return the description of every route; `token` says whether one is required."""
+    models = [
+        *((route.request, "validation") for route in ROUTES if route.request),
+        *((route.response, "serialization") for route in ROUTES if route.response),
+        (ProblemDocument, "serialization"),
+    ]
+    _, schemas = models_json_schema(models, ref_template=_REFERENCE)  # type: ignore[arg-type]
+    components: JsonObject = {"schemas": schemas["$defs"]}
+    document: JsonObject = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "coterie: the API of a saved recommender",
+            "version": __version__,
+            "description": "Errors are problem documents (RFC 9457). Ids are numbers or texts, as "
+            "in the ratings that the model was fitted to.",
+        },
+        "paths": {route.path: {route.method.lower(): _operation(route, token)} for route in ROUTES},
+        "components": components,
+    }
+    if token:
+        components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"token": []}]
+    return document
+
+
+def _operation(route: Route, token: bool) -> JsonObject:
+    """Return the description of one route."""
+    statuses = (*route.statuses, *((401,) if token and not route.is_open else ()))
+    operation: JsonObject = {
+        "operationId": route.path.removeprefix("/"),
+        "summary": route.summary,
+        "responses": {
+            "200": {
+                "description": "OK",
+                "content": {
+                    route.media_type.partition(";")[0]: {
+                        "schema": _schema(route.response) if route.response else {"type": "string"}
+                    }
+                },
+            },
+            **{
+                str(status): {
+                    "description": HTTPStatus(status).phrase,
+                    "content": {PROBLEM_TYPE: {"schema": _schema(ProblemDocument)}},
+                }
+                for status in statuses
+            },
+        },
+    }
+    if route.request is not None:
+        operation["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": _schema(route.request)}},
+        }
+    if token and route.is_open:
+        operation["security"] = []
+    return operation
+
+
+def _schema(model: type) -> JsonObject:
+    return {"$ref": _REFERENCE.format(model=model.__name__)}
 
 
 @lru_cache(maxsize=8)
 def documentation_page(model: str, address: str) -> str:
     """Return the page as HTML; the commands ask the server at this address."""
-    parts = []
-    for route in ROUTES:
+    return plain_page(
+        "coterie serve",
+        "serve",
+        "\n".join(_section(route, address) for route in ROUTES),
+        header="\n<h1>The API of a recommender</h1>\n"
+        f"<p>A model of the kind {escape(model)} answers here. The full description is\n"
+        '<a href="/openapi.json">openapi.json</a>.</p>',
+    )
+
+
+def _section(route: Route, address: str) -> str:
+    """Return a route with a command to try it."""
+    command = f"curl {address}{route.path}"
+    if route.request is not None:
         example = json.dumps(route.request.model_json_schema()["examples"][0])
-        parts.append(
-            _section(
-                f"POST {route.path}",
-                route.summary,
-                f"curl -H 'Content-Type: application/json' -d '{example}' \\\n"
-                f"  {address}{route.path}",
-            )
+        command = (
+            f"curl -H 'Content-Type: application/json' -d '{example}' \\\n  {address}{route.path}"
         )
-    parts += [
-        _section(f"GET {route.path}", route.summary, f"curl {address}{route.path}")
-        for route in PLAIN_ROUTES
-    ]
-    return _PAGE.format(model=escape(model), routes="\n".join(parts))
-
-
-def _section(title: str, summary: str, command: str) -> str:
     return (
-        f"<section><h2>{escape(title)}</h2><p>{escape(summary)}</p>"
+        f"<section><h2>{route.method} {route.path}</h2><p>{escape(route.summary)}</p>"
         f'<pre tabindex="0">{escape(command)}</pre></section>'
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-from coterie.app.api.model_file_watch import ModelFile
+from coterie.app.api.model_file import ModelFile
 from coterie.base.version import __version__
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -16,6 +16,7 @@ class Metrics:
     """Requests by route and status, and how long they took."""
 
     def __init__(self) -> None:
+        self.cache_hits = 0
         self._lock = threading.Lock()
         self._requests: Counter[tuple[str, int]] = Counter()
         self._seconds: Counter[str] = Counter()
@@ -30,7 +31,7 @@ class Metrics:
             place = next((i for i, top in enumerate(_BUCKETS) if seconds <= top), len(_BUCKETS))
             counts[place] += 1
 
-    def text(self, model_file: ModelFile, cache_hits: int) -> str:
+    def text(self, model_file: ModelFile) -> str:
         """Return all counters as text."""
         with self._lock:
             requests = sorted(self._requests.items())
@@ -66,7 +67,7 @@ class Metrics:
                 round(model_file.current.loaded.timestamp(), 3),
             ),
             ("model_reloads_total", "counter", "Replaced models.", model_file.reloads),
-            ("cache_hits_total", "counter", "Requests answered from memory.", cache_hits),
+            ("cache_hits_total", "counter", "Requests answered from memory.", self.cache_hits),
             (
                 "model_reload_failures_total",
                 "counter",

@@ -1,98 +1,256 @@
-"""The routes that compute something: path, request, response, and the function that answers."""
+"""The routes of the API: path, request, response, and the function that answers; no HTTP here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from coterie.app.api import answers, messages
+from coterie.app.api import messages
+from coterie.app.api.metrics import CONTENT_TYPE, Metrics
+from coterie.app.api.model_file import ModelFile, newcomer_ratings
+from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
+from coterie.base.version import __version__
+from coterie.engine import LocalEngine
+from coterie.recommend.explanation import Explanation, group_labels
+from coterie.recommend.recommender import Recommender
 
 _FEW_PAIRS = 20
 
 
-def _never(asked: BaseModel) -> bool:
-    return False
+class UnknownIdError(InputError):
+    """An id that the model does not know, where it has to."""
 
 
-def _few_pairs(asked: messages.PredictRequest) -> bool:
-    return len(asked.pairs) <= _FEW_PAIRS
+class Somebody(NamedTuple):
+    """A recommender, and the id of the user whom a request is about."""
+
+    recommender: Recommender
+    user: Any
 
 
-def _known_user(asked: messages.RecommendRequest) -> bool:
-    return asked.ratings is None
+def predictions(
+    recommender: Recommender, request: messages.PredictRequest, engine: LocalEngine
+) -> JsonObject:
+    """Answer /predict."""
+    users = [pair.user for pair in request.pairs]
+    items = [pair.item for pair in request.pairs]
+    p = recommender.predict_proba(users, items, engine=engine)
+    ratings, unseen = p @ recommender.values_, recommender.unseen(users, items)
+    rows: list[JsonObject] = [
+        {"user": user, "item": item, "rating": rating, "unseen": flag}
+        for user, item, rating, flag in zip(
+            users, items, ratings.tolist(), unseen.tolist(), strict=True
+        )
+    ]
+    if request.distribution:
+        for row, shares in zip(rows, p.tolist(), strict=True):
+            row["probabilities"] = shares
+    return {"predictions": rows, "values": recommender.values_.tolist()}
+
+
+def recommendations(
+    recommender: Recommender, request: messages.RecommendRequest, engine: LocalEngine
+) -> JsonObject:
+    """Answer /recommend."""
+    who = _somebody(recommender, request.user, request.ratings)
+    # Without `order`, the library decides.
+    order = {} if request.order is None else {"order": request.order}
+    found = who.recommender.recommend(
+        who.user,
+        request.n,
+        candidates=request.candidates,
+        exclude=request.exclude or None,
+        exclude_seen=request.exclude_seen,
+        engine=engine,
+        **order,
+    )
+    named = [
+        *(rating.item for rating in request.ratings or ()),
+        *(request.candidates or ()),
+        *request.exclude,
+    ]
+    return {
+        "items": [{"item": item, "rating": rating} for item, _, rating in found],
+        "unseen": not _has_ratings(who),
+        "unknown_items": _unknown(recommender, named),
+    }
+
+
+def explanation(
+    recommender: Recommender, request: messages.ExplainRequest, engine: LocalEngine
+) -> JsonObject:
+    """Answer /explain."""
+    who = _somebody(recommender, request.user, request.ratings)
+    if request.user is not None and not _has_ratings(who):
+        raise UnknownIdError(
+            f"user {request.user!r} has no rating in this model, so there is nothing to explain",
+            remedy="send the ratings of the user instead of the id",
+        )
+    if not _rated(recommender, request.item):
+        raise UnknownIdError(
+            f"item {request.item!r} has no rating in this model, so there is nothing to explain"
+        )
+    found: Explanation = who.recommender.explain(who.user, request.item)
+    words = found.words()
+    if request.ratings is not None:
+        words[0] = f"Expected rating for item {request.item}: {found.rating:.2f}"
+    reasons = []
+    for term, examples in found.reasons:
+        user_group, item_group = group_labels(term)
+        reasons.append(
+            {
+                "share": term.share,
+                "source": str(term.source),
+                "user_group": user_group,
+                "item_group": item_group,
+                "examples": examples,
+            }
+        )
+    return {"item": request.item, "rating": found.rating, "reasons": reasons, "words": words}
+
+
+def similar(
+    recommender: Recommender, request: messages.SimilarRequest, engine: LocalEngine
+) -> JsonObject:
+    """Answer /similar."""
+    if not _rated(recommender, request.item):
+        raise UnknownIdError(f"item {request.item!r} has no rating in this model")
+    found = recommender.similar_items(request.item, request.n)
+    return {
+        "item": request.item,
+        "items": [{"item": item, "similarity": likeness} for item, likeness in found],
+    }
+
+
+def _somebody(
+    recommender: Recommender, user: Any, ratings: Sequence[messages.Rating] | None
+) -> Somebody:
+    """Return whom a request is about; the ratings of an unknown user are added to a copy."""
+    if ratings is None:
+        return Somebody(recommender, user)
+    table = newcomer_ratings(
+        recommender, [rating.item for rating in ratings], [rating.rating for rating in ratings]
+    )
+    return Somebody(recommender.only_newcomers(table), table.user_ids.tolist()[0])
+
+
+def _unknown(recommender: Recommender, items: Sequence[Any]) -> list[Any]:
+    """Return the items that the model does not know, each once."""
+    if not items:
+        return []
+    unique = list(dict.fromkeys(items))
+    numbers = recommender.items_.numbers(unique)
+    return [item for item, number in zip(unique, numbers, strict=True) if number < 0]
+
+
+def _has_ratings(who: Somebody) -> bool:
+    number = int(who.recommender.users_.numbers([who.user])[0])
+    return number >= 0 and bool(who.recommender.table_.user_counts[number].any())
+
+
+def _rated(recommender: Recommender, item: Any) -> bool:
+    number = int(recommender.items_.numbers([item])[0])
+    return number >= 0 and bool(recommender.table_.item_counts[number].any())
+
+
+def health(model_file: ModelFile, metrics: Metrics) -> JsonObject:
+    """Answer /health."""
+    current = model_file.current
+    recommender = current.recommender
+    return {
+        "status": "ok" if model_file.problem is None else "degraded",
+        "model": current.name,
+        "users": len(recommender.users_),
+        "items": len(recommender.items_),
+        "ratings": len(recommender.table_.users),
+        "loaded": current.loaded.isoformat(timespec="seconds"),
+        "reloads": model_file.reloads,
+        "problem": model_file.problem,
+        "version": __version__,
+    }
+
+
+def counters(model_file: ModelFile, metrics: Metrics) -> str:
+    """Answer /metrics."""
+    return metrics.text(model_file)
 
 
 class Route(NamedTuple):
-    """A route that takes a JSON document with POST and returns one."""
+    """A route and everything that is said about it.
+
+    One with a request is sent a JSON document with POST, the others are read with GET."""
 
     path: str
     summary: str
-    request: type[BaseModel]
-    response: type[BaseModel]
-    answer: Callable[..., JsonObject]
-    statuses: tuple[int, ...] = (400, 413, 415, 422)  # besides 200
-    is_quick: Callable[[Any], bool] = _never  # whether a request takes about a millisecond
+    answer: Callable[..., JsonObject | str]
+    request: type[BaseModel] | None
+    response: type[BaseModel] | None  # None: text
+    statuses: tuple[int, ...] = ()  # besides 200
+    is_quick: Callable[[Any], bool] = lambda asked: False  # whether it takes about a millisecond
+    media_type: str = "application/json"
+    is_open: bool = False  # needs no token
 
     @property
-    def name(self) -> str:
-        """The path without the slash."""
-        return self.path.removeprefix("/")
+    def method(self) -> str:
+        """The method of HTTP."""
+        return "GET" if self.request is None else "POST"
 
+
+_REFUSED = (400, 413, 415, 422)
+_REFUSED_OR_UNKNOWN = (400, 404, 413, 415, 422)
 
 ROUTES = (
     Route(
         "/predict",
         "Predict the ratings of pairs of a user and an item.",
+        predictions,
         messages.PredictRequest,
         messages.PredictResponse,
-        answers.predictions,
-        is_quick=_few_pairs,
+        _REFUSED,
+        is_quick=lambda asked: len(asked.pairs) <= _FEW_PAIRS,
     ),
     Route(
         "/recommend",
         "Recommend items to a user of the model, or to somebody with the given ratings.",
+        recommendations,
         messages.RecommendRequest,
         messages.RecommendResponse,
-        answers.recommendations,
-        is_quick=_known_user,
+        _REFUSED,
+        is_quick=lambda asked: asked.ratings is None,
     ),
     Route(
         "/explain",
         "Explain an expected rating by the groups of the user and the item.",
+        explanation,
         messages.ExplainRequest,
         messages.ExplainResponse,
-        answers.explanation,
-        (400, 404, 413, 415, 422),
+        _REFUSED_OR_UNKNOWN,
     ),
     Route(
         "/similar",
         "List the items that are most similar to an item.",
+        similar,
         messages.SimilarRequest,
         messages.SimilarResponse,
-        answers.similar,
-        (400, 404, 413, 415, 422),
+        _REFUSED_OR_UNKNOWN,
     ),
-)
-
-
-class PlainRoute(NamedTuple):
-    """A route that is read with GET."""
-
-    path: str
-    summary: str
-    media_type: str
-    response: type[Any] | None = None
-
-
-PLAIN_ROUTES = (
-    PlainRoute(
+    Route(
         "/health",
         "Return whether the server answers, and with which model.",
-        "application/json",
+        health,
+        None,
         messages.HealthResponse,
+        is_open=True,
     ),
-    PlainRoute("/metrics", "Return counters in the text format of Prometheus.", "text/plain"),
+    Route(
+        "/metrics",
+        "Return counters in the text format of Prometheus.",
+        counters,
+        None,
+        None,
+        media_type=CONTENT_TYPE,
+    ),
 )

@@ -15,9 +15,8 @@ from starlette.responses import HTMLResponse, Response
 from coterie.app.guard import AllowedHosts, Guard
 from coterie.app.problem import ProblemError, storage_problem
 from coterie.app.web.data_routes import DataRoutes
-from coterie.app.web.download_routes import DownloadRoutes
+from coterie.app.web.downloads import DownloadRoutes
 from coterie.app.web.job_routes import JobRoutes
-from coterie.app.web.page_routes import PageRoutes
 from coterie.app.web.pages import Pages
 from coterie.app.web.sign_in import SignIn
 from coterie.app.web.state import MAX_PEOPLE, MAX_UPLOAD, Workspace
@@ -49,7 +48,7 @@ def make_app(
     workspace = Workspace(private)
     pages = Pages(workspace)
     data, errors = DataRoutes(workspace), ErrorPages(pages)
-    parts = (PageRoutes(workspace, pages), data, JobRoutes(workspace), DownloadRoutes(workspace))
+    parts = (pages, data, JobRoutes(workspace), DownloadRoutes(workspace))
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

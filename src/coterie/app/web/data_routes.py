@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from coterie.app.problem import ProblemError, storage_problem
-from coterie.app.web.forms import Form
-from coterie.app.web.route_table import routes_of
+from coterie.app.problem import ProblemError
+from coterie.app.web.routes import Form, form_route, problems_of_input
 from coterie.app.web.state import Workspace
 
 _SUFFIXES = (
@@ -32,48 +31,36 @@ class DataRoutes:
 
     def routes(self) -> list[Route]:
         """Return the routes by path."""
-        post: dict[str, Callable[..., Any]] = {
-            "/data/upload": self.upload,
-            "/data/demo": self.demo,
-            "/data/settings": self.data_settings,
-            "/data/choose": self.choose_data,
-            "/publish/people": self.upload_people,
-            "/publish/demo-people": self.take_demo_people,
-            "/recommend/titles": self.upload_titles,
-        }
-        return routes_of("POST", post)
+        return [
+            Route("/data/upload", self.upload, methods=["POST"]),
+            form_route("/data/demo", self.demo),
+            form_route("/data/settings", self.data_settings),
+            form_route("/data/choose", self.choose_data),
+            Route("/publish/people", self.upload_people, methods=["POST"]),
+            Route("/publish/demo-people", self.take_demo_people, methods=["POST"]),
+            Route("/recommend/titles", self.upload_titles, methods=["POST"]),
+        ]
 
     async def upload(self, request: Request) -> Response:
-        name = _given_name(request)
         await self._end_reading()
-        path = await self._received(request, name)
-        try:
+        async with self._received(request) as (path, name):
             await self._end_reading()  # something may have begun during the upload
-        except ProblemError:
-            path.unlink(missing_ok=True)
-            raise
         self.workspace.add_input(path, name)
         return JSONResponse({"next": "/data"})
 
     async def upload_titles(self, request: Request) -> Response:
-        name = _given_name(request)
         current = self.workspace.current
         if current is None or current.found_kind != "ratings":
             raise ProblemError(409, "titles belong to ratings; give a table of ratings first")
-        current.titles = await self._received(request, name)
-        current.titles_name = name
+        async with self._received(request) as (path, name):
+            current.titles, current.titles_name = path, name
         self.workspace.tell("changed")
         return JSONResponse({"next": "/recommend"})
 
     async def upload_people(self, request: Request) -> Response:
-        name = _given_name(request)
         self.workspace.required_network()  # refuse before the file is stored
-        path = await self._received(request, name)
-        try:
+        async with self._received(request) as (path, name):
             await self._take_people(path, name)
-        except ProblemError:
-            path.unlink(missing_ok=True)
-            raise
         return JSONResponse({"next": "/publish"})
 
     async def take_demo_people(self, request: Request) -> Response:
@@ -86,47 +73,38 @@ class DataRoutes:
     async def _take_people(self, path: Path, name: str) -> None:
         """Check a node list and make it that of the current network."""
         from coterie.anonymize.private.node_list import declared_ids
-        from coterie.base.errors import InputError
 
         current = self.workspace.required_network()
-        try:
+        with problems_of_input({str(path): name}):
             ids = await asyncio.to_thread(declared_ids, path)
-        except InputError as error:
-            text = str(error).replace(str(path), name).replace("`", "")
-            raise ProblemError(422, text) from None
         current.people, current.people_name, current.people_count = path, name, len(ids)
         self.workspace.tell("changed")
 
-    async def _received(self, request: Request, name: str) -> Path:
-        """Write the body of a request to a file of our own name."""
+    @asynccontextmanager
+    async def _received(self, request: Request) -> AsyncIterator[tuple[Path, str]]:
+        """Write the body of a request to a file of our own name; an error deletes the file."""
+        name = _given_name(request)
         lower = name.lower()
         suffix = max((end for end in _SUFFIXES if lower.endswith(end)), key=len, default=".txt")
         path = self.workspace.new_upload(suffix)
-        size = 0
         try:
             with path.open("xb") as file:
                 async for piece in request.stream():
-                    size += len(piece)
                     file.write(piece)
+            if not path.stat().st_size:
+                raise ProblemError(422, f"{name} is empty")
+            yield path, name
         except ClientDisconnect:
             path.unlink(missing_ok=True)
             raise ProblemError(400, "the upload was interrupted") from None
-        except OSError as error:
-            path.unlink(missing_ok=True)
-            raise storage_problem(error) from None
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        if not size:
-            path.unlink()
-            raise ProblemError(422, f"{name} is empty")
-        return path
 
-    async def demo(self, request: Request) -> Response:
-        form = await Form.of(request)
+    async def demo(self, form: Form) -> str:
         await self._end_reading()
         await self.load_demo(form.choice("kind", ("network", "ratings")))
-        return RedirectResponse("/data", 303)
+        return "/data"
 
     async def load_demo(self, kind: str) -> None:
         """Take the demo network or the demo ratings, as if they had been given as a file."""
@@ -147,8 +125,7 @@ class DataRoutes:
             raise
         return path
 
-    async def data_settings(self, request: Request) -> Response:
-        form = await Form.of(request)
+    async def data_settings(self, form: Form) -> str:
         current = self.workspace.current
         if current is None:
             raise ProblemError(409, "there are no data yet; choose a file first")
@@ -160,13 +137,12 @@ class DataRoutes:
         if current.columns and len(set(chosen)) < len(chosen):
             raise ProblemError(422, "choose a different column for each meaning")
         self.workspace.read_current()
-        return RedirectResponse("/data", 303)
+        return "/data"
 
-    async def choose_data(self, request: Request) -> Response:
-        form = await Form.of(request)
+    async def choose_data(self, form: Form) -> str:
         await self._end_reading()
         self.workspace.choose_input(form.number("number", 1, 10**6))
-        return RedirectResponse("/data", 303)
+        return "/data"
 
     async def _end_reading(self) -> None:
         """Make room for other data: end a file that is being read, never other work."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -13,11 +11,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from coterie.app.problem import ProblemError
-from coterie.app.web import recommendations
-from coterie.app.web.forms import Form
-from coterie.app.web.privacy_loss import DEFAULT_CAP
-from coterie.app.web.route_table import routes_of
-from coterie.app.web.state import Workspace
+from coterie.app.web import recommend_page
+from coterie.app.web.routes import Form, form_route, problems_of_input
+from coterie.app.web.state import StepResult, Workspace
 from coterie.base.json_values import JsonObject
 
 _MODELS = ("best", "mmsbm", "hard")
@@ -32,67 +28,62 @@ class JobRoutes:
 
     def routes(self) -> list[Route]:
         """Return the routes by path."""
-        post: dict[str, Callable[..., Any]] = {
-            "/explore/start": self.start_explore,
-            "/publish/frontier": self.start_frontier,
-            "/publish/point": self.choose_point,
-            "/publish/release": self.start_release,
-            "/publish/private": self.start_private_release,
-            "/recommend/fit": self.start_recommend,
-            "/recommend/rate": self.rate,
-            "/result/choose": self.choose_result,
-            "/job/stop": self.stop,
-            "/job/cancel": self.cancel,
-        }
-        return routes_of("POST", post)
+        return [
+            form_route("/explore/start", self.start_explore),
+            form_route("/publish/frontier", self.start_frontier),
+            form_route("/publish/point", self.choose_point),
+            form_route("/publish/release", self.start_release),
+            form_route("/publish/private", self.start_private_release),
+            form_route("/recommend/fit", self.start_recommend),
+            form_route("/recommend/rate", self.rate),
+            form_route("/result/choose", self.choose_result),
+            Route("/job/stop", self.stop, methods=["POST"]),
+            Route("/job/cancel", self.cancel, methods=["POST"]),
+        ]
 
-    async def start_explore(self, request: Request) -> Response:
-        form = await Form.of(request)
+    async def start_explore(self, form: Form) -> str:
         blocks = form.text("blocks", "auto")
         if blocks != "auto":
             blocks = str(form.number("blocks", 1, 5000))
         objective = form.choice("objective", _OBJECTIVES)
         self._start("explore", "explore", {"blocks": blocks, "objective": objective})
-        return RedirectResponse("/explore", 303)
+        return "/explore"
 
-    async def start_frontier(self, request: Request) -> Response:
-        form = await Form.of(request)
+    async def start_frontier(self, form: Form) -> str:
         self._start("publish", "frontier", {"policy": _policy(form)})
-        return RedirectResponse("/publish", 303)
+        return "/publish"
 
-    async def choose_point(self, request: Request) -> Response:
-        form = await Form.of(request)
-        result = self.workspace.required_result("publish")
-        highest = len(result.result["points"]) - 1
-        self.workspace.point[result.key] = form.number("point", 0, highest)
+    async def choose_point(self, form: Form) -> str:
+        self._chosen_point(form)
         self.workspace.tell("changed")
-        return RedirectResponse("/publish", 303)
+        return "/publish"
 
-    async def start_release(self, request: Request) -> Response:
-        form = await Form.of(request)
-        frontier = self.workspace.required_result("publish")
-        highest = len(frontier.result["points"]) - 1
-        point = frontier.result["points"][form.number("point", 0, highest)]
-        self.workspace.point[frontier.key] = frontier.result["points"].index(point)
+    async def start_release(self, form: Form) -> str:
+        frontier, number = self._chosen_point(form)
+        point = frontier.result["points"][number]
         settings = {
             "blocks": point["blocks"],
             "min_class_size": point["min_class_size"],
             "policy": frontier.settings["policy"],
         }
         self._start("release", "release", settings | self._publication(form))
-        return RedirectResponse("/publish#release", 303)
+        return "/publish#release"
 
-    async def start_private_release(self, request: Request) -> Response:
+    def _chosen_point(self, form: Form) -> tuple[StepResult, int]:
+        """Remember which setting of the frontier the form chooses."""
+        frontier = self.workspace.required_result("publish")
+        number = form.number("point", 0, len(frontier.result["points"]) - 1)
+        self.workspace.point[frontier.key] = number
+        return frontier, number
+
+    async def start_private_release(self, form: Form) -> str:
         from coterie.anonymize.private.budget import parse_decimal, parse_epsilon
-        from coterie.base.errors import InputError
+        from coterie.app.web.publish_page import DEFAULT_CAP
 
-        form = await Form.of(request)
         epsilon, cap = form.text("epsilon"), form.text("cap", DEFAULT_CAP)
-        try:
+        with problems_of_input():
             parse_epsilon(epsilon)
             parse_decimal(cap, "the maximum in total")
-        except InputError as error:
-            raise ProblemError(422, str(error).replace("`", "")) from None
         nodes: int | str
         if form.choice("people", ("file", "number")) == "number":
             nodes = form.number("nodes", 2, 10**8)
@@ -104,18 +95,15 @@ class JobRoutes:
             )
         settings = {"epsilon": epsilon, "cap": cap, "nodes": nodes}
         self._start("release", "private_release", settings | self._publication(form))
-        return RedirectResponse("/publish#release", 303)
+        return "/publish#release"
 
     def _publication(self, form: Form) -> JsonObject:
         """Return the name of the dataset, and the places of the folders."""
         from coterie.anonymize.ledger import check_dataset_name
-        from coterie.base.errors import InputError
 
         dataset = form.text("dataset")
-        try:
+        with problems_of_input({"dataset=": "the name "}):
             check_dataset_name(dataset)
-        except InputError as error:
-            raise ProblemError(422, str(error).replace("dataset=", "the name ")) from None
         private = self.workspace.private
         number = len(self.workspace.results.get("release", {})) + 1
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
@@ -125,29 +113,26 @@ class JobRoutes:
             "private": None if private is None else str(private),
         }
 
-    async def start_recommend(self, request: Request) -> Response:
-        form = await Form.of(request)
+    async def start_recommend(self, form: Form) -> str:
         current = self.workspace.current
         settings: JsonObject = {"model": form.choice("model", _MODELS)}
         if current is not None and current.titles is not None:
             settings["titles"] = str(current.titles)
         self._start("recommend", "recommend", settings)
-        return RedirectResponse("/recommend", 303)
+        return "/recommend"
 
-    async def rate(self, request: Request) -> Response:
-        form = await Form.of(request)
+    async def rate(self, form: Form) -> str:
         result = self.workspace.required_result("recommend")
-        await asyncio.to_thread(recommendations.take_ratings, self.workspace, result, form)
+        await asyncio.to_thread(recommend_page.take_ratings, self.workspace, result, form)
         self.workspace.tell("changed")
         user = form.text("user", "")
         shown = f"?{urlencode({'user': user})}" if user else ""
-        return RedirectResponse(f"/recommend{shown}#your-list", 303)
+        return f"/recommend{shown}#your-list"
 
-    async def choose_result(self, request: Request) -> Response:
-        form = await Form.of(request)
+    async def choose_result(self, form: Form) -> str:
         step = form.choice("step", ("explore", "publish", "release", "recommend"))
         self.workspace.choose(step, form.text("key"))
-        return RedirectResponse("/publish" if step == "release" else f"/{step}", 303)
+        return _page_of(step)
 
     async def stop(self, request: Request) -> Response:
         self.workspace.jobs.stop()
@@ -160,8 +145,7 @@ class JobRoutes:
 
     def _back_to_job(self) -> Response:
         job = self.workspace.jobs.current
-        step = "data" if job is None else job.step
-        return RedirectResponse("/publish" if step == "release" else f"/{step}", 303)
+        return RedirectResponse(_page_of("data" if job is None else job.step), 303)
 
     def _start(self, step: str, task: str, settings: JsonObject) -> None:
         current = self.workspace.current
@@ -169,6 +153,11 @@ class JobRoutes:
             raise ProblemError(409, "there are no data yet; choose a file first")
         common = {"path": current.read["path"], "name": current.name}
         self.workspace.start(step, task, common | settings)
+
+
+def _page_of(step: str) -> str:
+    """Return the page that shows a step."""
+    return "/publish" if step == "release" else f"/{step}"
 
 
 def _policy(form: Form) -> JsonObject:

@@ -1,22 +1,27 @@
-"""Fill the templates of the pages from the state."""
+"""The pages: their routes, and how templates are filled from the state."""
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
-from functools import cache
+from collections.abc import AsyncIterator
+from functools import cache, partial
+from importlib import resources
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
 
+from coterie.app.page import stylesheet
+from coterie.app.problem import ProblemError
+from coterie.app.web import recommend_page
 from coterie.app.web.glossary import ATTACK_WORDS, GLOSSARY, LIMIT_MEANINGS, MEASURE_WORDS
-from coterie.app.web.privacy_loss import (
-    DEFAULT_CAP,
-    DEFAULT_EPSILON,
-    epsilon_table,
-    ledger_lines,
-)
-from coterie.app.web.state import MAX_PEOPLE, MAX_UPLOAD, StepResult, Workspace
+from coterie.app.web.routes import page_route, whole_number
+from coterie.app.web.state import MAX_PEOPLE, MAX_UPLOAD, Workspace
 from coterie.app.web.tasks.spreadsheet import as_given
 from coterie.base.json_values import JsonObject
 from coterie.base.version import __version__
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 
 TITLES = {"data": "Data", "explore": "Explore", "publish": "Publish", "recommend": "Recommend"}
 _MOST_FOUND = 50
+_HEARTBEAT = 15.0  # seconds between two signs of life on the event stream
 
 
 class Pages:
@@ -33,6 +39,20 @@ class Pages:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
+
+    def routes(self) -> list[Route]:
+        """Return the routes of pages and parts of pages, and the stream of events."""
+        return [
+            page_route("/", lambda request: RedirectResponse("/data", 303)),
+            *(page_route(f"/{step}", partial(self._step, step)) for step in TITLES),
+            page_route("/explore/block/{block}", self._block),
+            page_route("/explore/search", self._search),
+            page_route("/publish/ledger", self._ledger),
+            Route("/events", self._events),
+            Route("/state", self._state),
+            page_route("/style.css", _style),
+            page_route("/app.js", _script),
+        ]
 
     def render(self, step: str, **more: Any) -> str:
         """Return the page of a step."""
@@ -56,49 +76,10 @@ class Pages:
             "private": workspace.private,
         }
         if step == "publish":
-            values |= self._publish(values["result"], running)
-        return _environment().get_template(f"{step}.html.j2").render(**values, **more)
+            from coterie.app.web import publish_page  # imports Numba: slow
 
-    def _publish(self, result: StepResult | None, job: Any) -> JsonObject:
-        from coterie.app.web.frontier_chart import frontier_chart  # imports Numba: slow
-
-        workspace = self.workspace
-        points = [] if result is None else result.result["points"]
-        recommended = None if result is None else result.result["recommended"]
-        if job is not None and job.task == "frontier":
-            points, recommended = job.points, None
-        tried = job is not None and job.task == "frontier"
-        chosen = 0 if result is None else workspace.point.get(result.key, 0)
-        order = sorted(range(len(points)), key=lambda i: points[i]["communities"])
-        release = workspace.chosen_result("release")
-        dataset = ""
-        if release is not None:
-            dataset = release.settings["dataset"]
-        elif workspace.current is not None:
-            from coterie.anonymize.ledger import dataset_name_of
-
-            dataset = dataset_name_of(workspace.current.name)
-        has_people = workspace.current is not None and workspace.current.people is not None
-        last = workspace.jobs.current
-        failed = last is not None and last.task == "private_release" and last.state == "failed"
-        private = release.settings if release is not None and "epsilon" in release.settings else {}
-        return {
-            "points": points,
-            "order": order,
-            "recommended": recommended,
-            "chosen": min(chosen, max(len(points) - 1, 0)),
-            "chart": Markup(frontier_chart(points, recommended, -1 if tried else chosen))
-            if points
-            else "",
-            "release": release,
-            "releases": workspace.earlier_results("release"),
-            "dataset": dataset,
-            "ledger": ledger_lines(dataset),
-            "epsilons": epsilon_table(),
-            "epsilon": private.get("epsilon", DEFAULT_EPSILON),
-            "cap": private.get("cap", DEFAULT_CAP),
-            "private_open": failed or bool(private) or has_people,
-        }
+            values |= publish_page.values(workspace, values["result"], running)
+        return _filled(step, **values, **more)
 
     def _choices(self) -> list[tuple[str, str]]:
         """Return the choices made so far, for the top of every page."""
@@ -125,52 +106,92 @@ class Pages:
             rows.append(("Model", found.settings["model"]))
         return rows
 
-    def ledger(self, dataset: str) -> str:
-        """Return what was published from a data set, as a part of a page."""
-        found = ledger_lines(dataset)
-        return _environment().get_template("ledger.html.j2").render(ledger=found)
+    def _step(self, step: str, request: Request) -> str | Response:
+        if step not in self.workspace.steps:
+            return RedirectResponse("/data", 303)
+        more: JsonObject = {}
+        if step == "recommend":
+            query = request.query_params
+            user, offset = query.get("user"), query.get("other", "0")
+            more = recommend_page.values(self.workspace, user=user, offset=offset)
+        return self.render(step, **more)
 
-    def block(self, result: StepResult, number: int) -> str:
+    def _ledger(self, request: Request) -> str:
+        """Return what was published from a data set, as a part of a page."""
+        from coterie.app.web.publish_page import ledger_lines
+
+        return _filled("ledger", ledger=ledger_lines(request.query_params.get("q", "")[:200]))
+
+    def _block(self, request: Request) -> str:
         """Return the list of the nodes of a block, as a part of a page."""
+        result = self.workspace.required_result("explore")
+        number = whole_number(request.path_params["block"], 10**9)
+        if number is None:
+            raise ProblemError(404, "there is no such block")
         blocks = json.loads((result.folder / "blocks.json").read_text(encoding="utf-8"))
         found = next((block for block in blocks if block["block"] == number), None)
-        return _environment().get_template("block.html.j2").render(block=found, number=number)
+        return _filled("block", block=found, number=number)
 
-    def search(self, result: StepResult, wanted: str) -> str:
+    def _search(self, request: Request) -> str:
         """Return the nodes whose name contains a text, as a part of a page."""
+        result = self.workspace.required_result("explore")
+        wanted = request.query_params.get("q", "")[:200]
         low = wanted.strip().casefold()
         found: list[tuple[str, str]] = []
         if low:
             with (result.folder / "labels.csv").open(encoding="utf-8", newline="") as file:
                 rows = csv.reader(file)
                 next(rows)
-                for text, block in rows:
-                    node = as_given(text)
-                    if low in node.casefold():
-                        found.append((node, block))
-                        if len(found) > _MOST_FOUND:
-                            break
-        return (
-            _environment()
-            .get_template("found.html.j2")
-            .render(found=found[:_MOST_FOUND], more=len(found) > _MOST_FOUND, wanted=wanted)
-        )
+                named = ((as_given(text), block) for text, block in rows)
+                matching = (row for row in named if low in row[0].casefold())
+                found = list(islice(matching, _MOST_FOUND + 1))
+        more = len(found) > _MOST_FOUND
+        return _filled("found", found=found[:_MOST_FOUND], more=more, wanted=wanted)
+
+    async def _state(self, request: Request) -> Response:
+        job = self.workspace.jobs.current
+        return JSONResponse({"job": None if job is None else job.as_json()})
+
+    async def _events(self, request: Request) -> Response:
+        queue = self.workspace.listen()
+
+        async def stream() -> AsyncIterator[str]:
+            try:
+                yield "retry: 1000\n\n"
+                yield self.workspace.hello()
+                waited = 0.0
+                while not self.workspace.closing:
+                    try:
+                        yield await asyncio.wait_for(queue.get(), 0.5)
+                    except TimeoutError:
+                        waited += 0.5
+                        if waited >= _HEARTBEAT:
+                            waited = 0.0
+                            yield self.workspace.hello()
+            finally:
+                self.workspace.forget(queue)
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
 
     def problem(self, detail: str) -> str:
         """Return the page that says what is wrong with a request."""
-        return (
-            _environment()
-            .get_template("problem.html.j2")
-            .render(
-                detail=detail,
-                title="Problem",
-                steps=[],
-                choices=[],
-                step="",
-                job=None,
-                page_version=0,
-            )
-        )
+        nothing: JsonObject = {"steps": [], "choices": [], "step": "", "job": None}
+        return _filled("problem", detail=detail, title="Problem", page_version=0, **nothing)
+
+
+def _style(request: Request) -> Response:
+    return Response(stylesheet(), media_type="text/css")
+
+
+def _script(request: Request) -> Response:
+    own = resources.files("coterie.app") / "web" / "static" / "app.js"
+    hover = resources.files("coterie.report") / "templates" / "hover.js"
+    text = hover.read_text(encoding="utf-8") + own.read_text(encoding="utf-8")
+    return Response(text, media_type="text/javascript")
+
+
+def _filled(template: str, **values: Any) -> str:
+    return _environment().get_template(f"{template}.html.j2").render(**values)
 
 
 @cache

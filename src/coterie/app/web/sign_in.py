@@ -12,21 +12,21 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from coterie.app.page import plain_page
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 SIGN_IN = "/sign-in"
 _OPEN = ("/style.css",)
-_REFUSED = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,"><link rel="stylesheet" href="/style.css">
-<title>Sign in · coterie</title></head><body class="coterie app">
-<header><p class="brand"><b>coterie</b> · on your computer</p></header><main>
-<h1>This browser is not signed in</h1>
-<p>Open the address that <code>coterie app</code> printed in the terminal. Each address works once;
-the terminal shows a new one after each use.</p></main></body></html>"""
+_REFUSED = plain_page(
+    "Sign in · coterie",
+    "on your computer",
+    "<h1>This browser is not signed in</h1>\n<p>Open the address that <code>coterie app</code> "
+    "printed in the terminal. Each address works once;\nthe terminal shows a new one after each "
+    "use.</p>",
+    classes="coterie app",
+)
 
 
 class SignIn:

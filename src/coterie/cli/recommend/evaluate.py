@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fit_options import ReportOption
-from coterie.cli.fit_output import write_page
-from coterie.cli.input_options import SeparatorOption, TableFormatOption
+from coterie.cli.fitting import (
+    write_page,
+)
+from coterie.cli.reading import RATINGS, load_ratings
 from coterie.cli.recommend.options import (
-    GroupsOption,
-    ItemFeaturesOption,
-    IterationsOption,
-    LikesOption,
-    ModelName,
-    ModelOption,
-    NegativesOption,
-    OrderName,
-    OrderOption,
-    PriorOption,
-    RunsOption,
-    SamplesOption,
-    TitlesOption,
-    UserFeaturesOption,
     load_features,
     make_estimator,
     say_coverage,
@@ -41,88 +25,30 @@ if TYPE_CHECKING:
     from coterie.recommend.evaluation import Evaluation
 
 
-class SplitName(StrEnum):
-    """Ways to divide ratings into one training and one test table."""
-
-    random = "random"
-    time = "time"
-    last_n = "last-n"
-    cold_users = "cold-users"
-    cold_items = "cold-items"
-
-
-@command
+@command(reads=RATINGS)
 def run(
     session: Session,
-    ratings: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="RATINGS",
-            help="Table of user, item and rating, divided into --folds; - reads stdin.",
-        ),
-    ] = None,
-    folds: Annotated[
-        int,
-        typer.Option(
-            min=2,
-            metavar="N",
-            help="Number of parts; each is predicted by a model fitted to the others.",
-        ),
-    ] = 5,
-    train: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Fit to this table instead, and test on --test."),
-    ] = None,
-    test: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Table to test on, with --train.")
-    ] = None,
-    split: Annotated[
-        SplitName | None,
-        typer.Option(
-            help="Test on one split instead of folds: random (a share of all ratings), time (the "
-            "latest share), last-n (the latest ratings of each user), cold-users or cold-items "
-            "(all ratings of a share of the users or items). time and last-n need timestamps.",
-        ),
-    ] = None,
-    test_share: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Share of the ratings, users or items to test on, with every --split but last-n "
-            "(default: 0.2).",
-        ),
-    ] = None,
-    test_last: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Number of ratings per user to test on, with --split last-n (default: 1).",
-        ),
-    ] = None,
-    top: Annotated[
-        str,
-        typer.Option(
-            metavar="N,…",
-            help="Length of the rankings for NDCG, precision, recall, hit rate, MRR, MAP, coverage "
-            "and novelty; several lengths are separated by commas. Example: --top 10,20,100",
-        ),
-    ] = "10",
-    order: OrderOption = OrderName.both,
-    model: ModelOption = ModelName.best,
-    groups: GroupsOption = None,
-    samples: SamplesOption = None,
-    iterations: IterationsOption = None,
-    runs: RunsOption = None,
-    prior: PriorOption = None,
-    negatives: NegativesOption = None,
-    likes: LikesOption = None,
-    user_features: UserFeaturesOption = None,
-    item_features: ItemFeaturesOption = None,
-    report: ReportOption = None,
-    titles: TitlesOption = None,
-    format: TableFormatOption = None,
-    separator: SeparatorOption = None,
+    ratings: str | None = None,
+    folds: int = 5,
+    train: str | None = None,
+    test: str | None = None,
+    split: str | None = None,
+    test_share: float | None = None,
+    test_last: int | None = None,
+    top: str = "10",
+    order: str = "both",
+    model: str = "best",
+    groups: str | None = None,
+    samples: int | None = None,
+    iterations: int | None = None,
+    runs: int | None = None,
+    prior: float | None = None,
+    negatives: float | None = None,
+    likes: bool | None = None,
+    user_features: Path | None = None,
+    item_features: Path | None = None,
+    report: Path | None = None,
+    titles: Path | None = None,
 ) -> JsonObject:
     """Measure how well a model predicts unseen ratings.
 
@@ -131,7 +57,6 @@ def run(
 
     Example: coterie recommend evaluate ratings.csv --folds 5 --report report.html
     """
-    from coterie.cli.input_options import load_ratings
     from coterie.data.titles import read_titles
     from coterie.recommend.evaluation import Evaluation, evaluate, evaluate_split
 
@@ -141,9 +66,9 @@ def run(
         raise InputError("give RATINGS to divide into folds, or both --train FILE and --test FILE")
     if split is not None and files:
         raise InputError("--split divides RATINGS; it cannot be combined with --train and --test")
-    if test_share is not None and split in (None, SplitName.last_n):
+    if test_share is not None and split in (None, "last-n"):
         raise InputError("--test-share requires --split random, time, cold-users or cold-items")
-    if test_last is not None and split is not SplitName.last_n:
+    if test_last is not None and split != "last-n":
         raise InputError("--test-last requires --split last-n")
     estimator = make_estimator(session, model, groups, samples, iterations, runs, prior, negatives)
     features = load_features(session, model, user_features, item_features)
@@ -153,7 +78,7 @@ def run(
         return type(estimator)(**estimator.get_params())
 
     def read(path: str) -> Ratings:
-        return load_ratings(session, path, likes=bool(likes), format=format, separator=separator)
+        return load_ratings(session, path, likes=bool(likes))
 
     with session.engine() as engine, session.progress("evaluate") as callback:
         if ratings is not None:
@@ -161,12 +86,12 @@ def run(
                 unfitted,
                 read(ratings),
                 folds=folds,
-                split="folds" if split is None else split.value,
+                split=split or "folds",
                 test_share=0.2 if test_share is None else test_share,
                 test_last=test_last or 1,
                 seed=session.seed,
                 top=lengths,
-                order=order.value,
+                order=order,
                 likes=likes,
                 engine=engine,
                 callback=callback,
@@ -179,7 +104,7 @@ def run(
                 read(train),
                 read(test),
                 top=lengths,
-                order=order.value,
+                order=order,
                 likes=likes,
                 engine=engine,
                 **features,
@@ -193,7 +118,7 @@ def run(
     _show(session, found)
     if report is not None:
         session.show(f"report: {report}")
-    return {"model": model.value, "order": order.value, "top": lengths, **found.to_json()}
+    return {"model": model, "order": order, "top": lengths, **found.to_json()}
 
 
 def _lengths(text: str) -> list[int]:

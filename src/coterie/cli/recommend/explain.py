@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 from coterie.base.json_values import JsonObject
 from coterie.cli.recommend.options import (
-    ModelArgument,
-    TitlesOption,
     check_known,
     id_as_in_data,
     load_model,
@@ -21,10 +17,10 @@ from coterie.cli.session import Session, command
 @command(unused=("seed", "threads"))
 def run(
     session: Session,
-    model: ModelArgument,
-    user: Annotated[str, typer.Option(metavar="ID", help="Id of the user.")],
-    item: Annotated[str, typer.Option(metavar="ID", help="Id of the item.")],
-    titles: TitlesOption = None,
+    model: str,
+    user: str,
+    item: str,
+    titles: Path | None = None,
 ) -> JsonObject:
     """Explain the prediction for a user and an item.
 

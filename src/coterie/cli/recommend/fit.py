@@ -3,70 +3,54 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.checkpoint_options import CheckpointOption, ResumeOption, checkpoint_arguments
-from coterie.cli.engine_options import EngineName, EngineOption, SchedulerOption, engine_of
-from coterie.cli.input_options import RatingsArgument, SeparatorOption, TableFormatOption
-from coterie.cli.reading_options import TextReading
+from coterie.cli.fitting import (
+    checkpoint_arguments,
+    engine_of,
+)
+from coterie.cli.reading import RATINGS, load_ratings, load_shards
 from coterie.cli.recommend.options import (
-    GroupsOption,
-    ItemFeaturesOption,
-    IterationsOption,
-    LikesOption,
-    ModelName,
-    ModelOption,
-    NegativesOption,
-    PriorOption,
-    RunsOption,
-    SamplesOption,
-    UserFeaturesOption,
     load_features,
     make_estimator,
 )
 from coterie.cli.session import Session, command, stopwatch
 
 
-@command
+@command(reads=RATINGS)
 def run(
     session: Session,
-    ratings: RatingsArgument,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Model file to write.")],
-    model: ModelOption = ModelName.best,
-    groups: GroupsOption = None,
-    samples: SamplesOption = None,
-    iterations: IterationsOption = None,
-    runs: RunsOption = None,
-    prior: PriorOption = None,
-    negatives: NegativesOption = None,
-    likes: LikesOption = None,
-    user_features: UserFeaturesOption = None,
-    item_features: ItemFeaturesOption = None,
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = False,
-    engine: EngineOption = EngineName.local,
-    scheduler: SchedulerOption = None,
-    format: TableFormatOption = None,
-    separator: SeparatorOption = None,
+    ratings: str,
+    out: Path,
+    model: str = "best",
+    groups: str | None = None,
+    samples: int | None = None,
+    iterations: int | None = None,
+    runs: int | None = None,
+    prior: float | None = None,
+    negatives: float | None = None,
+    likes: bool | None = None,
+    user_features: Path | None = None,
+    item_features: Path | None = None,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    engine: str = "local",
+    scheduler: str | None = None,
 ) -> JsonObject:
     """Fit a model to ratings and write it to a file.
 
     Example: coterie recommend fit ratings.csv --out films.model
     """
-    from coterie.cli.input_options import load_ratings, load_shards
     from coterie.recommend.recommender import Recommender
 
     saving = checkpoint_arguments(checkpoint, resume)
     estimator = make_estimator(session, model, groups, samples, iterations, runs, prior, negatives)
     features = load_features(session, model, user_features, item_features)
-    reading = TextReading(format=format, separator=separator)
     if Path(ratings).is_dir():
-        data = load_shards(ratings, reading, holds="ratings")
+        data = load_shards(session, ratings, holds="ratings")
     else:
-        data = load_ratings(session, ratings, likes=bool(likes), **reading)
+        data = load_ratings(session, ratings, likes=bool(likes))
     with (
         engine_of(session, engine, scheduler) as worker,
         session.progress("recommend") as callback,
@@ -87,7 +71,7 @@ def run(
         "entropy": fitted.entropy_,
         "iterations": fitted.history_[-1].iteration if fitted.history_ else 0,
         "seconds": taken,
-        "model": model.value,
+        "model": model,
         "interrupted": session.interrupted,
         "out": str(out),
     }

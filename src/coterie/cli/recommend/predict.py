@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import SeparatorOption, TableFormatOption
-from coterie.cli.recommend.options import ModelArgument, load_model
+from coterie.cli.reading import TEXT
+from coterie.cli.recommend.options import load_model
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
     from coterie.data.dataframes import TableColumns
 
 
-@command(unused=("seed",))
+@command(unused=("seed",), reads=TEXT)
 def run(
     session: Session,
-    model: ModelArgument,
-    pairs: Annotated[
-        str, typer.Argument(metavar="PAIRS", help="Table of user and item; - reads stdin.")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File to write, .csv or .parquet (default: stdout)."),
-    ] = None,
-    format: TableFormatOption = None,
-    separator: SeparatorOption = None,
+    model: str,
+    pairs: str,
+    out: Path | None = None,
 ) -> JsonObject:
     """Predict the rating of each pair in a table.
 
@@ -45,8 +36,7 @@ def run(
     given = read_columns(
         pairs,
         ("user", "item"),
-        format=format,
-        separator=separator,
+        **session.reading.given,
         threads=session.threads,
     )
     users, items = given["user"], given["item"]

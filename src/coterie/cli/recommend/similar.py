@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.cli.recommend.options import (
-    CountOption,
-    ModelArgument,
-    TitlesOption,
     check_known,
     id_as_in_data,
     item_row,
@@ -24,15 +19,11 @@ from coterie.cli.session import Session, command
 @command(unused=("seed", "threads"))
 def run(
     session: Session,
-    model: ModelArgument,
-    item: Annotated[
-        str | None, typer.Option(metavar="ID", help="Id of the item to compare with.")
-    ] = None,
-    user: Annotated[
-        str | None, typer.Option(metavar="ID", help="Id of the user to compare with, instead.")
-    ] = None,
-    n: CountOption = 10,
-    titles: TitlesOption = None,
+    model: str,
+    item: str | None = None,
+    user: str | None = None,
+    n: int = 10,
+    titles: Path | None = None,
 ) -> JsonObject:
     """List the items (or users) that are most similar to one.
 

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
-
-import typer
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.input_options import SeparatorOption, TableFormatOption
+from coterie.cli.reading import TEXT
 from coterie.cli.recommend.options import (
-    CountOption,
-    ModelArgument,
-    OrderName,
-    OrderOption,
-    TitlesOption,
     check_known,
     id_as_in_data,
     item_row,
@@ -39,77 +32,22 @@ class RankingArguments(TypedDict):
     exclude_seen: bool
 
 
-@command(unused=("seed",))
+@command(unused=("seed",), reads=TEXT)
 def run(
     session: Session,
-    model: ModelArgument,
-    user: Annotated[
-        str | None, typer.Option(metavar="ID", help="Id of the user to recommend items to.")
-    ] = None,
-    users: Annotated[
-        str | None,
-        typer.Option(
-            metavar="all|FILE",
-            help="Recommend to all users of the model, or to the users listed in a file, one id "
-            "per line; requires --out. Example: --users all --out lists.parquet",
-        ),
-    ] = None,
-    n: CountOption = 10,
-    order: OrderOption = OrderName.both,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the lists to this table (.csv, .csv.gz or .parquet): user, rank, item, "
-            "score, rating.",
-        ),
-    ] = None,
-    candidates: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Recommend only the items listed in this file, one id per line; a header is "
-            "recognised. Unknown items are left out, with a message.",
-        ),
-    ] = None,
-    exclude: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Never recommend the items listed in this file, one id per line."
-        ),
-    ] = None,
-    items: Annotated[
-        Path | None,
-        typer.Option(
-            "--items",
-            metavar="FILE",
-            help="Table of item features for --where: a header, and the item ids in the first "
-            "column. Several values in one cell are separated by |.",
-        ),
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CONDITION",
-            help="Recommend only items with this feature: COLUMN=VALUE, COLUMN!=VALUE, "
-            "COLUMN>=NUMBER or COLUMN<=NUMBER; may be repeated, all must hold. Requires --items. "
-            'Example: --where genres=Comedy --where "year>=1990"',
-        ),
-    ] = None,
-    ratings: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Table of item and rating (of likes: item alone): the ratings of a new user, or "
-            "more ratings of --user. They are added without refitting the model.",
-        ),
-    ] = None,
-    titles: TitlesOption = None,
-    rated: Annotated[
-        bool, typer.Option("--rated", help="Include items that the user has rated already.")
-    ] = False,
-    format: TableFormatOption = None,
-    separator: SeparatorOption = None,
+    model: str,
+    user: str | None = None,
+    users: str | None = None,
+    n: int = 10,
+    order: str = "both",
+    out: Path | None = None,
+    candidates: Path | None = None,
+    exclude: Path | None = None,
+    items: Path | None = None,
+    where: list[str] | None = None,
+    ratings: str | None = None,
+    titles: Path | None = None,
+    rated: bool = False,
 ) -> JsonObject:
     """Rank items for a user, or for all users.
 
@@ -133,7 +71,7 @@ def run(
     recommender = load_model(model)
     title_of = load_titles(session, titles, recommender.items_.ids)
     choice: RankingArguments = {
-        "order": order.value,
+        "order": order,
         "candidates": None,
         "exclude": None,
         "exclude_seen": not rated,
@@ -150,7 +88,7 @@ def run(
         return _write_lists(session, recommender, wanted, n, out, title_of, choice)
     who: Any = id_as_in_data(recommender.users_, user) if user is not None else _NEW_USER
     if ratings is not None:
-        _fold_in(session, recommender, who, ratings, format, separator)
+        _fold_in(session, recommender, who, ratings)
     else:
         check_known(recommender, user=user)
     with session.engine() as engine:
@@ -167,7 +105,7 @@ def run(
             else "no item is left to recommend: those that the options allow have been rated "
             "already; --rated includes them"
         )
-    return {"user": who, "order": order.value, "items": rows}
+    return {"user": who, "order": order, "items": rows}
 
 
 def _known_users(session: Session, recommender: Recommender, path: str) -> list[Any]:
@@ -243,8 +181,6 @@ def _fold_in(
     recommender: Recommender,
     who: Any,
     path: str,
-    format: str | None,
-    separator: str | None,
 ) -> None:
     """Add a user's ratings from a file of item and rating (of likes: item alone)."""
     import numpy as np
@@ -253,9 +189,7 @@ def _fold_in(
     from coterie.data.readers import read_columns
 
     numbers = () if recommender.likes_ else ("rating",)
-    given = read_columns(
-        path, ("item",), numbers, format=format, separator=separator, threads=session.threads
-    )
+    given = read_columns(path, ("item",), numbers, threads=session.threads, **session.reading.given)
     items = given["item"]
     values = np.ones(len(items)) if recommender.likes_ else given["rating"]
     unknown = int((recommender.items_.numbers(items) < 0).sum())
@@ -273,9 +207,7 @@ def _fold_in(
     recommender.fold_in(Ratings.from_arrays(users, items, values))
 
 
-def _show(
-    session: Session, who: Any, items: list[JsonObject], likes: bool, order: OrderName
-) -> None:
+def _show(session: Session, who: Any, items: list[JsonObject], likes: bool, order: str) -> None:
     from rich.table import Table
     from rich.text import Text  # plain text: a title such as "[rec]" is not markup
 
@@ -285,11 +217,11 @@ def _show(
     titled = any("title" in row for row in items)
     if titled:
         table.add_column("title")
-    if order is not OrderName.rating:
+    if order != "rating":
         table.add_column("score", justify="right")
     table.add_column("P(like)" if likes else "rating", justify="right")
     for row in items:
         title = [Text(row.get("title", ""))] if titled else []
-        score = [f"{row['score']:.2f}"] if order is not OrderName.rating else []
+        score = [f"{row['score']:.2f}"] if order != "rating" else []
         table.add_row(Text(str(row["item"])), *title, *score, f"{row['rating']:.2f}")
     session.show(table)

@@ -43,6 +43,7 @@ from coterie.models.declaration import (
     DataKind,
     Declaration,
     Flag,
+    Groups,
     Integer,
     OrAuto,
     Pair,
@@ -224,6 +225,7 @@ class AdditiveBlockModel(RatingModel):
             "absent_ratio": "negatives_per_rating",
             "absent_share": "negatives_per_rating",
         },
+        groups=Groups.PARTITIONS,
     )
 
     def __init__(

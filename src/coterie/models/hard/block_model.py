@@ -20,6 +20,7 @@ from coterie.models.declaration import (
     DataKind,
     Declaration,
     Flag,
+    Groups,
     Integer,
     OneOf,
     Optional,
@@ -82,13 +83,13 @@ class BlockModel(HardClustering):
         (whichever of these three has the shortest description), ``"directed"``,
         ``"directed-degree-corrected"`` or ``"weighted"``. For `Ratings`: ``"ratings"``,
         ``"binomial"`` or ``"likes"``.
+    n_blocks : int, optional
+        Number of blocks, for real-valued weights (see `weight_model`). By default it is chosen. For
+        a given number of blocks without them, use `GeneralizedKMeans`.
     nested : bool, default=False
         Whether to find a hierarchy, blocks of blocks, which can tell apart more and smaller blocks
         (Peixoto, 2014). For the models ``"simple"``, ``"degree-corrected"`` and ``"auto"`` (of
         these two).
-    n_blocks : int, optional
-        Number of blocks, for real-valued weights (see `weight_model`). By default it is chosen. For
-        a given number of blocks without them, use `GeneralizedKMeans`.
     n_init : int, default=1
         Number of runs per model; the shortest description is kept.
     min_block_size : int, default=0
@@ -176,7 +177,7 @@ class BlockModel(HardClustering):
     >>> import coterie as ct
     >>> m = ct.BlockModel(rng=0).fit(networkx.karate_club_graph())
     >>> m.model_, m.n_blocks_, round(m.description_length_, 1)
-    ('simple', 2, 214.7)
+    ('simple', 2, 215.3)
     """
 
     declaration = Declaration(
@@ -187,6 +188,7 @@ class BlockModel(HardClustering):
         },
         parameters=_PARAMETERS,
         abilities=frozenset({Ability.PREDICT, Ability.SAMPLE, Ability.CHECKPOINT, Ability.LEVELS}),
+        groups=Groups.BLOCKS,
     )
     _SMALLEST: ClassVar[dict[str, Any]] = {"n_init": 1, "min_block_size": 0, "rng": 0}
 
@@ -309,7 +311,6 @@ class BlockModel(HardClustering):
         return compare_models(self._graph(), rng=self.rng, engine=engine, callback=callback)
 
     def assumptions(self, data: Graph | Ratings) -> list[str]:
-        """Say in sentences what the model assumes about the data, and where the search started."""
         sentences = [model_assumption(self._fitted_model(), self.weight_model)]
         if self.model == "auto":
             sentences.append(model_assumption("auto"))
@@ -324,7 +325,6 @@ class BlockModel(HardClustering):
         return sentences
 
     def facts(self) -> ClusteringFacts:
-        """Return what a report shows of the fitted model."""
         return ClusteringFacts(
             model=self.model_,
             model_chosen=self.model == "auto",

@@ -179,8 +179,14 @@ class HardClustering(GraphResults, RatingModel):
 
         Parameters
         ----------
-        engine, checkpoint, checkpoint_every, resume
-            The arguments that `fit` will be given.
+        engine : {"local", "dask"} or Engine, default="local"
+            The argument that `fit` will be given, as are the others.
+        checkpoint : str or path-like, optional
+            The checkpoint to write.
+        checkpoint_every : int, default=10
+            Iterations between two checkpoints.
+        resume : bool, default=False
+            Whether `fit` will continue from the checkpoint.
         """
         self.check_parameters()
         if not (isinstance(engine, LocalEngine) or (isinstance(engine, str) and engine != "dask")):
@@ -336,21 +342,6 @@ class HardClustering(GraphResults, RatingModel):
             input_tags=InputTags(two_d_array=points, sparse=not points),
             no_validation=not points,
         )
-
-    @abstractmethod
-    def assumptions(self, data: Any) -> list[str]:
-        """Say in sentences what the model assumes about the data, and where the search started.
-
-        Parameters
-        ----------
-        data : Graph, Ratings or array of points
-            The data that the model was fitted to.
-
-        Returns
-        -------
-        list of str
-            One sentence or more per entry.
-        """
 
     # what the two classes decide
 

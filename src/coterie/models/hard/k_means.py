@@ -16,6 +16,7 @@ from coterie.models.declaration import (
     DataKind,
     Declaration,
     Flag,
+    Groups,
     Integer,
     OneOf,
     Pair,
@@ -164,6 +165,7 @@ class GeneralizedKMeans(HardClustering):
         option_names={"n_blocks": "groups", "max_iter": "iterations", "n_init": "runs"},
         renamed={"score": "move_score"},
         removed=frozenset({"weight_model"}),
+        groups=Groups.BLOCKS,
     )
     _SMALLEST: ClassVar[dict[str, Any]] = {
         "n_blocks": 1,
@@ -219,11 +221,9 @@ class GeneralizedKMeans(HardClustering):
             )
 
     def assumptions(self, data: Graph | Ratings | np.ndarray) -> list[str]:
-        """Say in sentences what the model assumes about the data, and where the search started."""
         return [OBJECTIVES[self.objective].assumption, self._start_sentence()]
 
     def facts(self) -> ClusteringFacts:
-        """Return what a report shows of the fitted model."""
         return ClusteringFacts(
             model=self.objective,
             model_chosen=False,

@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from coterie.base.errors import InputError
+from coterie.base.array_checks import ArrayError, check_array
 from coterie.engine import Engine, running_engine
 from coterie.kernels.interaction.factors import solve_rows
 
@@ -100,20 +100,13 @@ class Factors:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], n_items: int) -> Self:
-        """Build from what `to_arrays` returned; a wrong type, shape or range is an InputError."""
-        items, gram, settings = arrays["items"], arrays["gram"], arrays["settings"]
-        valid = (
-            items.dtype == gram.dtype == settings.dtype == np.float64
-            and items.ndim == 2
-            and len(items) == n_items
-            and gram.shape == (items.shape[1], items.shape[1])
-            and settings.shape == (2,)
-            and all(bool(np.isfinite(array).all()) for array in (items, gram, settings))
-            and bool((settings > 0).all())
-            and bool(np.allclose(gram, gram.T) and (np.diag(gram) >= 0).all())
-        )
-        if not valid:
-            raise InputError("the arrays of the factors are invalid")
+        """Build from what `to_arrays` returned; a wrong type, shape or range is an ArrayError."""
+        items = check_array("factors", arrays.get("items"), np.float64, (n_items, None))
+        rank = items.shape[1]
+        gram = check_array("gram", arrays.get("gram"), np.float64, (rank, rank))
+        settings = check_array("settings", arrays.get("settings"), np.float64, (2,))
+        if (settings <= 0).any() or not np.allclose(gram, gram.T) or (np.diag(gram) < 0).any():
+            raise ArrayError("gram, settings: not those of factors")
         return cls(items, gram, FactorSettings(*settings.tolist()))
 
 

@@ -20,6 +20,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from coterie.base.array_checks import ArrayError, check_array
 from coterie.base.errors import InputError
 from coterie.base.lazy_modules import scipy_lapack as lapack
 
@@ -142,6 +143,10 @@ class ItemRegression:
         out[item] = 0.0
         return out
 
+    def contributions(self, own: np.ndarray, item: int) -> np.ndarray:
+        """Return how much each of a user's own items adds to the score of one item."""
+        return np.asarray(self.coefficients(item)[own])
+
     def with_items(self, users_of_items: csr_array, pairs: csr_array) -> Self:
         """Return a regression with items added.
 
@@ -151,14 +156,11 @@ class ItemRegression:
         z = csr_array(pairs[:, self.items], dtype=np.float32)
         together = csr_array(users_of_items.astype(np.float32) @ z)
         coefficients = self._times_p(together).T.astype(np.float32)
-        return type(self)(
-            self.inverse,
-            self.diagonal,
-            self.penalty,
-            self.items,
-            self.n_items + users_of_items.shape[0],
-            self.rows,
-            np.hstack([self.added, coefficients]),
+        return replace(
+            self,
+            n_items=self.n_items + users_of_items.shape[0],
+            added=np.hstack([self.added, coefficients]),
+            table=None,
         )
 
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -177,42 +179,28 @@ class ItemRegression:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], n_items: int) -> Self:
-        """Build from what `to_arrays` returned; a wrong type, shape or range is an InputError."""
-        inverse, diagonal, items = arrays["inverse"], arrays["diagonal"], arrays["items"]
-        added, penalty = arrays["added"], arrays["penalty"]
+        """Build from what `to_arrays` returned; a wrong type, shape or range is an ArrayError."""
+        items = check_array("items", arrays.get("items"), np.int64, (None,), low=0)
         size = len(items)
-        _require(items.dtype == np.int64 and items.ndim == 1, "items")
-        _require(size == 0 or (items[0] >= 0 and items[-1] < n_items), "items")
-        _require(bool((np.diff(items) > 0).all()), "items")
-        _require(diagonal.dtype == np.float64 and diagonal.shape == (size,), "diagonal")
-        _require(bool((diagonal > 0).all() and np.isfinite(diagonal).all()), "diagonal")
-        _require(
-            penalty.dtype == np.float64
-            and penalty.shape == (1,)
-            and bool(np.isfinite(penalty[0]) and penalty[0] > 0),
-            "penalty",
-        )
-        _require(added.dtype == np.float32 and added.ndim == 2 and len(added) == size, "added")
-        _require(added.shape[1] + size <= n_items and bool(np.isfinite(added).all()), "added")
-        _require(size == 0 or items[-1] < n_items - added.shape[1], "items")
+        added = check_array("added items", arrays.get("added"), np.float32, (size, None))
+        known = n_items - added.shape[1]
+        if size > known or (np.diff(items) <= 0).any() or (size and items[-1] >= known):
+            raise ArrayError("items: not in rising order, or too many")
+        diagonal = check_array("diagonal", arrays.get("diagonal"), np.float64, (size,))
+        penalty = check_array("penalty", arrays.get("penalty"), np.float64, (1,))
+        if (diagonal <= 0).any() or penalty[0] <= 0:
+            raise ArrayError("diagonal, penalty: not above 0")
         rows = None
         side = size
         if "row_begins" in arrays:
-            begins, own = arrays["row_begins"], arrays["row_items"]
+            own = check_array("rows", arrays.get("row_items"), np.int64, (None,), low=0, below=size)
+            begins = check_array("rows", arrays.get("row_begins"), np.int64, (None,), low=0)
             side = len(begins) - 1
-            _require(begins.dtype == own.dtype == np.int64 and begins.ndim == own.ndim == 1, "rows")
-            _require(side >= 0 and begins[0] == 0 and begins[-1] == len(own), "rows")
-            _require(bool((np.diff(begins) >= 0).all()), "rows")
-            _require(bool(((own >= 0) & (own < size)).all()), "rows")
+            if side < 0 or begins[0] or begins[-1] != len(own) or (np.diff(begins) < 0).any():
+                raise ArrayError("rows: they do not follow each other")
             rows = csr_array((np.ones(len(own), np.float32), own, begins), shape=(side, size))
-        _require(inverse.dtype == np.float32 and inverse.shape == (side, side), "inverse")
-        _require(bool(np.isfinite(inverse).all()), "inverse")
+        inverse = check_array("inverse", arrays.get("inverse"), np.float32, (side, side))
         return cls(inverse, diagonal, float(penalty[0]), items, n_items, rows, added)
-
-
-def _require(valid: bool, name: str) -> None:
-    if not valid:
-        raise InputError(f"the array {name!r} of the item regression is invalid")
 
 
 def _lower_gram(X: csr_array) -> np.ndarray:

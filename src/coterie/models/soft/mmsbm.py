@@ -13,6 +13,7 @@ from coterie.models.declaration import (
     DataKind,
     Declaration,
     Flag,
+    Groups,
     Integer,
     OneOf,
     Pair,
@@ -180,6 +181,7 @@ class MMSBM(SoftModel):
             "absent_ratio": "negatives_per_rating",
             "absent_share": "negatives_per_rating",
         },
+        groups=Groups.MEMBERSHIPS,
     )
 
     def __init__(

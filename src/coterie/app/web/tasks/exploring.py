@@ -6,20 +6,19 @@ import json
 
 import numpy as np
 
-from coterie.app.web.tasks.context import TaskContext
-from coterie.app.web.tasks.page_parts import section_json
-from coterie.app.web.tasks.reading import NETWORK, load
+from coterie.app.web.tasks.context import TaskContext, section_json
 from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.data import Graph
+from coterie.data.readers import read_graph
 from coterie.models.hard.block_model import BlockModel
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.report.charts import standalone
 from coterie.report.charts.network import network_drawing
-from coterie.report.cluster_report import compose, render
-from coterie.report.cluster_summary import summarize
+from coterie.report.cluster_report import compose
+from coterie.report.page import write
 
 _SHOWN_FACTS = {  # and their names on the page; the report has all
     "nodes": "nodes",
@@ -34,8 +33,7 @@ _LISTED = 300  # nodes of a block that the page lists
 def explore(context: TaskContext) -> JsonObject:
     """Cluster the network; a stop keeps the best result so far."""
     settings = context.settings
-    graph = load(settings["path"], NETWORK)
-    assert isinstance(graph, Graph)
+    graph = read_graph(settings["path"])
     if graph.n_edges == 0:
         raise InputError("the network has no connection, so there is nothing to group")
     blocks = settings["blocks"]
@@ -46,8 +44,7 @@ def explore(context: TaskContext) -> JsonObject:
     context.stage("drawing")
     name = settings["name"]
     labels = np.asarray(model.labels_)
-    summary = summarize(model, graph, name=name, assumed=context.remarks)
-    page = compose(summary)
+    page = compose(model, graph, name=name, assumed=context.remarks)
     drawing = network_drawing(graph, labels)
     files = context.folder
     write_csv(
@@ -55,9 +52,7 @@ def explore(context: TaskContext) -> JsonObject:
         ["node", "block"],
         zip(graph.ids.tolist(), labels.tolist(), strict=True),
     )
-    (files / "report.html").write_text(
-        render(model, graph, name=name, assumed=context.remarks), encoding="utf-8"
-    )
+    (files / "report.html").write_text(write(page), encoding="utf-8")
     (files / "picture.svg").write_text(standalone(drawing.svg, name), encoding="utf-8")
     listed = _members(graph, labels)
     (files / "blocks.json").write_text(json.dumps(listed), encoding="utf-8")

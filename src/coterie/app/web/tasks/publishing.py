@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import shutil
 import zipfile
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from coterie.anonymize.anonymizer import Anonymizer
@@ -22,15 +24,15 @@ from coterie.anonymize.private.draw import draw_graphs
 from coterie.anonymize.private.node_list import declared_ids, on_node_list
 from coterie.anonymize.private.sketch import PrivateSketch
 from coterie.anonymize.risk.assessment import Risk
+from coterie.anonymize.settings_search import SettingsSearch, Trial
 from coterie.anonymize.utility.release_utility import Utility
-from coterie.app.web.tasks.context import TaskContext
-from coterie.app.web.tasks.page_parts import sections_json
-from coterie.app.web.tasks.reading import NETWORK, load
+from coterie.app.web.tasks.context import TaskContext, sections_json
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.base.number_text import figure, percent
 from coterie.base.progress import Progress
 from coterie.data import Graph
+from coterie.data.readers import read_graph
 from coterie.report import release_report, sketch_report
 
 _SHARES_OF_BLOCKS = (1.0, 0.5, 2.0, 0.25)
@@ -45,7 +47,7 @@ def frontier(context: TaskContext) -> JsonObject:
     The trials are never written and never leave this process as graphs, so they are not counted
     in the ledger.
     """
-    graph = _graph(context)
+    graph = read_graph(context.settings["path"])
     policy = policy_of(context.settings)
     settings = _settings_to_try(graph, policy)
     if not settings:
@@ -56,43 +58,35 @@ def frontier(context: TaskContext) -> JsonObject:
             remedy="publish figures instead of the network, or use a larger network",
         )
     points: list[JsonObject] = []
-    try:
-        for number, (blocks, class_size) in enumerate(settings):
-            name = f"{blocks} blocks, classes of {class_size}"
-            context.stage(name, number, len(settings))
 
-            def report(progress: Progress, done: int = number, name: str = name) -> None:
-                context.progress(Progress(name, done, len(settings), note=progress.stage))
-                if context.stop_requested and points:
-                    raise KeyboardInterrupt
+    def attempt(setting: tuple[int, int]) -> Trial:
+        blocks, class_size = setting
+        name, done = f"{blocks} blocks, classes of {class_size}", len(points)
+        context.stage(name, done, len(settings))
 
-            release = Anonymizer(
-                blocks, min_class_size=class_size, policy=_uncounted(policy), rng=0
-            ).release(graph, callback=report, suggest=False)
-            point = {"blocks": blocks, "min_class_size": class_size, **_outcome(release)}
-            points.append(point)
-            context.send({"event": "point", "point": point})
-            if context.stop_requested:
-                break
-    except KeyboardInterrupt:
-        pass  # a stop was requested; there is at least one point
-    return {"points": points, "recommended": _recommended(points), "of": len(settings)}
+        def report(progress: Progress) -> None:
+            context.progress(Progress(name, done, len(settings), note=progress.stage))
+            if context.stop_requested and points:
+                raise KeyboardInterrupt
 
+        release = Anonymizer(
+            blocks, min_class_size=class_size, policy=replace(policy, releases=0), rng=0
+        ).release(graph, callback=report, suggest=False)
+        point = {"blocks": blocks, "min_class_size": class_size, **_outcome(release)}
+        points.append(point)
+        context.send({"event": "point", "point": point})
+        return Trial(release.refused, len(point["not_kept"]), point["communities"])
 
-def _graph(context: TaskContext) -> Graph:
-    graph = load(context.settings["path"], NETWORK)
-    assert isinstance(graph, Graph)
-    return graph
+    search = SettingsSearch(attempt)
+    with suppress(KeyboardInterrupt):  # a stop was requested; there is at least one point
+        search.run(settings, enough=lambda _: context.stop_requested)
+    recommended = None if search.best is None else settings.index(search.best)
+    return {"points": points, "recommended": recommended, "of": len(settings)}
 
 
 def policy_of(settings: JsonObject) -> Policy:
     """Return the policy that the form describes."""
     return Policy(**settings.get("policy", {}))
-
-
-def _uncounted(policy: Policy) -> Policy:
-    """Return the policy for a trial, which is never published and so not counted."""
-    return Policy(**{**policy.__dict__, "releases": 0})
 
 
 def _settings_to_try(graph: Graph, policy: Policy) -> list[tuple[int, int]]:
@@ -109,14 +103,6 @@ def _settings_to_try(graph: Graph, policy: Policy) -> list[tuple[int, int]]:
             if graph.n_nodes >= 2 * class_size and (blocks, class_size) not in found:
                 found.append((blocks, class_size))
     return found
-
-
-def _recommended(points: list[JsonObject]) -> int | None:
-    """Return the point that passes and keeps most of the original; None if none passes."""
-    passing = [i for i, point in enumerate(points) if not point["refused"]]
-    if not passing:
-        return None
-    return max(passing, key=lambda i: (-len(points[i]["not_kept"]), points[i]["communities"]))
 
 
 def _outcome(release: Release) -> JsonObject:
@@ -182,7 +168,7 @@ def _risk(risk: Risk | None) -> JsonObject:
 def release(context: TaskContext) -> JsonObject:
     """Make the release, write its folder, and keep the private files where only the owner looks."""
     settings = context.settings
-    graph = _graph(context)
+    graph = read_graph(context.settings["path"])
     made = Anonymizer(
         int(settings["blocks"]),
         min_class_size=int(settings["min_class_size"]),
@@ -206,7 +192,7 @@ def release(context: TaskContext) -> JsonObject:
 def private_release(context: TaskContext) -> JsonObject:
     """Make a sketch with differential privacy, draw from it, and write the folder to publish."""
     settings = context.settings
-    graph = _graph(context)
+    graph = read_graph(context.settings["path"])
     nodes: int | str = settings["nodes"]
     ids = declared_ids(nodes if isinstance(nodes, int) else Path(nodes))
     original = on_node_list(graph, ids)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.app.web.tasks.context import TaskContext
-from coterie.app.web.tasks.page_parts import section_json
-from coterie.app.web.tasks.reading import RATINGS, load
+from coterie.app.web.tasks.context import TaskContext, section_json
 from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.data import Ratings
+from coterie.data.readers import read_ratings
 from coterie.data.titles import read_titles
 from coterie.engine import LocalEngine
 from coterie.models.base import Estimator
@@ -18,7 +17,7 @@ from coterie.recommend.evaluation import evaluate_split
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import make_model
 from coterie.report.page import write
-from coterie.report.recommender_report import compose, summarize
+from coterie.report.recommender_report import compose
 
 _TOP = 10
 _LEAST_RATINGS = 20
@@ -30,8 +29,7 @@ _LEAST_GROUP = 2  # users or items per group, on average
 def recommend(context: TaskContext) -> JsonObject:
     """Fit the model to all ratings, and once more to nine tenths to measure it."""
     settings = context.settings
-    ratings = load(settings["path"], RATINGS)
-    assert isinstance(ratings, Ratings)
+    ratings = read_ratings(settings["path"])
     if len(ratings) < _LEAST_RATINGS:
         raise InputError(
             f"{len(ratings)} ratings are too few to learn from",
@@ -44,7 +42,7 @@ def recommend(context: TaskContext) -> JsonObject:
         recommender = Recommender(_model(settings["model"], ratings)).compile(ratings, engine)
         recommender.fit(ratings, engine=engine, callback=context.progress_of_fit)
         recommender.fit_rankings(engine, context.progress_of_fit)
-        interrupted = bool(getattr(recommender.model_, "interrupted_", False))
+        interrupted = recommender.model_.interrupted_
         recommender.save(context.folder / "model.coterie")
         context.stage("measuring on ratings that were held out")
         train, test = _split(ratings)
@@ -56,12 +54,12 @@ def recommend(context: TaskContext) -> JsonObject:
         context.folder / "recommendations.csv",
         ["user", "rank", "item", "expected_rating"],
         (
-            (user, rank, item, round(rating, 4))
+            (user, rank, listed.item, round(listed.rating, 4))
             for user, best in zip(users, lists, strict=True)
-            for rank, (item, rating) in enumerate(best, 1)
+            for rank, listed in enumerate(best, 1)
         ),
     )
-    summary = summarize(
+    page = compose(
         [found.metrics],
         name=name,
         model=recommender.model_,
@@ -69,7 +67,6 @@ def recommend(context: TaskContext) -> JsonObject:
         titles=titles,
         assumed=context.remarks,
     )
-    page = compose(summary)
     (context.folder / "report.html").write_text(write(page), encoding="utf-8")
     naive = float(np.std(test.ratings))
     return {

@@ -1,0 +1,153 @@
+"""The model that answers, and its replacement when the model file changes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coterie.base.errors import CoterieError
+from coterie.data import Ratings
+from coterie.engine import LocalEngine
+from coterie.recommend.model_file import load_recommender
+from coterie.recommend.recommender import Recommender
+
+_TRIED_ITEMS = 20  # that are rated to try a new model
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A recommender and when it was loaded. A request uses one from its start to its end."""
+
+    recommender: Recommender
+    loaded: datetime
+    number: int = 1  # of the models that this server has loaded
+
+    @property
+    def name(self) -> str:
+        """The name of the estimator."""
+        return type(self.recommender.model_).__name__
+
+
+class ModelFile:
+    """A model file and the recommender that it contains.
+
+    A replaced file is loaded next to the old model, used once, and then takes its place. Requests
+    that have started end with the old one. A file that cannot be read changes nothing.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The model file. It is read at once.
+    engine : LocalEngine
+        Where predictions run.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], engine: LocalEngine) -> None:
+        self.path = Path(path)
+        self.engine = engine
+        self.reloads = 0
+        self.failures = 0
+        self.problem: str | None = None
+        self._lock = threading.Lock()
+        self._loads = 0
+        self._seen = _signature(self.path)
+        self.current = self._load()
+
+    def reload_if_replaced(self) -> bool:
+        """Load the file again if it was replaced; return whether a new model answers now."""
+        with self._lock:
+            signature = _signature(self.path)
+            if signature == self._seen or signature is None:
+                return False
+            try:
+                loaded = self._load()
+            except (CoterieError, MemoryError) as error:
+                if _signature(self.path) == signature:  # else it is still being written
+                    self._seen = signature
+                    self.problem = str(error) or "out of memory"
+                    self.failures += 1
+                return False
+            self._seen = signature
+            self.current = loaded
+            self.reloads += 1
+            self.problem = None
+            return True
+
+    def _load(self) -> LoadedModel:
+        recommender = load_recommender(self.path).prepare_for_requests()
+        _use_once(recommender, self.engine)
+        self._loads += 1
+        return LoadedModel(recommender, datetime.now(UTC), self._loads)
+
+
+def _signature(path: Path) -> tuple[int, int, int] | None:
+    """Return what changes when a file is replaced; None if there is no file."""
+    with contextlib.suppress(OSError):
+        found = path.stat()
+        return found.st_mtime_ns, found.st_size, found.st_ino
+    return None
+
+
+def _use_once(recommender: Recommender, engine: LocalEngine) -> None:
+    """Load compiled kernels and build indexes: the first request is as fast as the others."""
+    if not len(recommender.users_) or not len(recommender.items_):
+        return
+    user, item = recommender.users_.ids[0], recommender.items_.ids[0]
+    recommender.recommend(user, 1, engine=engine)
+    recommender.recommend(user, 1, order="rating", engine=engine)
+    # Ids that are far apart are numbered in another way, which imports more packages.
+    some = recommender.items_.ids[:: max(1, len(recommender.items_) // _TRIED_ITEMS)].tolist()
+    newcomer = newcomer_ratings(recommender, some, [float(recommender.values_[0])] * len(some))
+    recommender.only_newcomers(newcomer).recommend(newcomer.user_ids[0], 1, engine=engine)
+    recommender.predict_proba(np.array([user]), np.array([item]), engine=engine)
+
+
+def newcomer_ratings(
+    recommender: Recommender, items: Sequence[Any], ratings: Sequence[float]
+) -> Ratings:
+    """Return the ratings of somebody whom the model does not know."""
+    numbers = recommender.items_.numbers(items)
+    known = recommender.items_.ids[np.maximum(numbers, 0)].tolist()
+    # Ids as in the model, so that 7 and "7" are one item
+    same = [own if n >= 0 else item for own, n, item in zip(known, numbers, items, strict=True)]
+    return Ratings.from_arrays([_new_user_id(recommender)] * len(same), same, ratings)
+
+
+def _new_user_id(recommender: Recommender) -> Any:
+    """Return an id that no user of the model has."""
+    ids = recommender.users_.ids
+    if ids.dtype.kind in "iu":
+        return int(ids.max(initial=0)) + 1
+    newcomer = "you"
+    while recommender.users_.numbers([newcomer])[0] >= 0:
+        newcomer += "'"
+    return newcomer
+
+
+class ReloadThread(threading.Thread):
+    """A thread that looks every second whether the model file was replaced."""
+
+    def __init__(self, model_file: ModelFile, seconds: float = 1.0) -> None:
+        super().__init__(name="model file", daemon=True)
+        self._model_file = model_file
+        self._seconds = seconds
+        self._stop_now = threading.Event()
+
+    def run(self) -> None:
+        """Look, wait, and repeat until `stop`."""
+        while not self._stop_now.wait(self._seconds):
+            self._model_file.reload_if_replaced()
+
+    def stop(self) -> None:
+        """End the thread; waits for a load in progress."""
+        self._stop_now.set()
+        if self.is_alive():
+            self.join(timeout=10)

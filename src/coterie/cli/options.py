@@ -1,0 +1,843 @@
+"""The catalogue of options: what each option and argument of the command line means, said once.
+
+A command declares an option by a parameter of its function: the name, the Python type and the
+default. Everything else comes from here: the help text, other names, the form of the value, its
+limits, its choices, and whether it names a file. `name@command` (or `name@group`) is an entry for
+one command (or the commands of one group) where a name means something else there; `|` separates
+commands that share an entry.
+
+The commands, their help, docs/reference/command-line.md, the check that no output replaces an
+input, and the names of options in error messages derive from this file.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Annotated, Any, get_args
+
+import typer
+
+from coterie.data.formats import FORMATS, TABLES, listed
+
+_GRAPH_FILE = f"Graph as a {listed(FORMATS)} file, also as .gz"
+_FORMAT_DEFAULT = "default: from the first bytes, then from the file name"
+
+
+class File(Enum):
+    """What a command does with a file or folder that an option names."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option or argument of the command line."""
+
+    help: str
+    names: tuple[str, ...] = ()  # default: the name of the parameter, as in --min-class-size
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    file: File | None = None
+    argument: bool = False  # given by its place, not by its name
+    hidden: bool = False  # understood, but not shown in the help
+
+    def user_name(self, parameter: str) -> str:
+        """Return what users call it: --research-truth, or GRAPH for an argument."""
+        if self.argument:
+            return self.metavar or parameter.upper()
+        long = [name for name in self.names if name.startswith("--")]
+        return long[0].partition("/")[0] if long else option_name(parameter)
+
+
+CATALOGUE = {
+    "debug": Option("Show the traceback of an error."),
+    "dry_run": Option("Read the input, show what was recognised and the first rows, and stop."),
+    "header": Option(
+        "Whether the first line has the names of the columns (default: detected).",
+        names=("--header/--no-header",),
+    ),
+    "json_": Option("Print one JSON object on stdout and nothing else.", names=("--json",)),
+    "quiet": Option("Print only the result: no progress, no notes."),
+    "seed": Option(
+        "Random seed. The same seed gives the same result, for any number of threads.",
+        metavar="N",
+        least=0,
+    ),
+    "seed@anonymize": Option(
+        "Seed of the clustering and of the attacks. It does not determine the new graph, which is "
+        "drawn with randomness of the operating system.",
+        metavar="N",
+        least=0,
+    ),
+    "seed@demo": Option(
+        "Random seed of the data and the models. The released network also depends on a secret "
+        "random number and differs from run to run.",
+        metavar="N",
+        least=0,
+    ),
+    "threads": Option("Number of threads (default: all cores).", metavar="N", least=1),
+    "absent_pairs": Option(
+        "How pairs without an edge are used: exact (all of them), sampled (a random part), "
+        "ignored (weighted graphs only), or auto (by the size of the graph).",
+        names=("--absent-pairs", "--absent"),
+        choices=("auto", "exact", "sampled", "ignored"),
+    ),
+    "allow_large_epsilon": Option("Allow an epsilon above 10, which protects little."),
+    "allow_host": Option(
+        "Name under which clients may ask for this server, in addition to its address; can be "
+        "repeated. Example: --allow-host films.example",
+        metavar="NAME",
+    ),
+    "alpha": Option(
+        "Share of the nodes that may move per iteration, 0 to 1 (--search paper).",
+        metavar="SHARE",
+    ),
+    "answer_memory": Option(
+        "Megabytes for answers that were given before, so that the same request is not computed "
+        "again; 0 computes every answer.",
+        metavar="MB",
+        least=0,
+        most=65536,
+    ),
+    "attributes": Option(
+        "Table of what is known about each node of ORIGINAL: a column node, then one column per "
+        "attribute.",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "attributes@anonymize": Option(
+        "Table of what is known about each node, released too: a column node, then one column per "
+        "attribute (CSV or Parquet). Example: --attributes staff.csv",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "blocks": Option(
+        "Number of blocks (default: one per 40 to 100 people, more people in denser networks, but "
+        "at least half and at most four times the square root of their number; half the square "
+        "root if hubs connect mostly to people with few contacts; one per community if there are "
+        "more communities of twice --min-class-size).",
+        metavar="N",
+        least=1,
+    ),
+    "blocks@cluster": Option(
+        "Number of blocks: one number, two for users and items (--blocks 20,30), auto to find the "
+        "blocks with the shortest description length, or nested to find a hierarchy of blocks, "
+        "which can tell apart more and smaller ones.",
+        metavar="K|K,L|auto|nested",
+    ),
+    "candidates": Option(
+        "Recommend only the items listed in this file, one id per line; a header is recognised. "
+        "Unknown items are left out, with a message.",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "cap": Option(
+        "Maximum of the total epsilon of the dataset, this sketch included.",
+        metavar="E",
+    ),
+    "checkpoint": Option(
+        "Save the state of the fit to this file: every ten iterations; cluster --search best and "
+        "--blocks auto or nested after every step, for at most 3 % of the time.",
+        metavar="FILE",
+        file=File.WRITE,
+    ),
+    "compare_models": Option(
+        "Also describe the graph by every model (one block, simple, degree-corrected, "
+        "communities, nested) and compare the description lengths.",
+    ),
+    "connected": Option(
+        "Keep every block connected: split blocks that fall apart and merge adjacent parts again "
+        "(graphs only).",
+    ),
+    "data": Option(
+        "Edge list or ratings (text, .gz or Parquet).",
+        argument=True,
+        metavar="INPUT",
+        file=File.READ,
+    ),
+    "dataset": Option(
+        "Name of the dataset (default: all datasets).",
+        metavar="NAME",
+    ),
+    "dataset@anonymize": Option(
+        "Name of the dataset in the ledger, which counts what was published from it; use the same "
+        "name each time (default: name of the input file; required if the policy limits "
+        "releases). Example: --dataset staff-2026",
+        metavar="NAME",
+    ),
+    "dataset@sketch": Option(
+        "Name of the network in the ledger. Use the same name for all publications of one network.",
+        metavar="NAME",
+    ),
+    "demo": Option(
+        "Begin with the demo network.",
+    ),
+    "draws": Option(
+        "Number of graphs to draw and publish.",
+        metavar="N",
+        least=1,
+    ),
+    "draws@draw": Option(
+        "Number of graphs to draw.",
+        metavar="N",
+        least=1,
+        most=10000,
+    ),
+    "engine": Option(
+        "Where the work runs: on the threads of this process, or on Dask workers.",
+        choices=("local", "dask"),
+    ),
+    "epsilon": Option(
+        "Privacy loss, a decimal number. Beliefs about one edge change by a factor of at most "
+        "e^E. Example: --epsilon 1",
+        metavar="E",
+    ),
+    "exclude": Option(
+        "Never recommend the items listed in this file, one id per line.",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "folds": Option(
+        "Number of parts; each is predicted by a model fitted to the others.",
+        metavar="N",
+        least=2,
+    ),
+    "force": Option(
+        "Write the release even if the policy refuses it (recorded in audit and report).",
+    ),
+    "format": Option(
+        f"File format: {listed(FORMATS, titles=False)}; {_FORMAT_DEFAULT}.", metavar="FORMAT"
+    ),
+    "format@recommend": Option(
+        f"File format: {listed(TABLES, titles=False)}; {_FORMAT_DEFAULT}.", metavar="FORMAT"
+    ),
+    "full": Option(
+        "Measure more: patterns of 3 and 4 nodes, cores, betweenness, robustness, epidemic size, "
+        "bridges.",
+    ),
+    "graph": Option(
+        f"{_GRAPH_FILE}; - reads stdin.", argument=True, metavar="GRAPH", file=File.READ
+    ),
+    "graph@cluster|soft": Option(
+        f"{_GRAPH_FILE}; a table of user, item and rating with --objective ratings; or a folder "
+        "made by `coterie shard`. - reads stdin.",
+        argument=True,
+        metavar="GRAPH",
+        file=File.READ,
+    ),
+    "groups": Option(
+        "Number of groups, or of user groups and item groups (default: 3,5 for best, 10 for mmsbm "
+        "and mcmmsbm, 15 for hard). Example: --groups 10,8",
+        metavar="K|K,L",
+    ),
+    "groups@soft": Option(
+        "Number of groups: one number, or two for users and items (--groups 10,12).",
+        metavar="K|K,L",
+    ),
+    "host": Option(
+        "Address to listen on. Any other address than a loopback address requires a token: set "
+        "COTERIE_TOKEN, or one is made and printed. Example: --host 0.0.0.0",
+        metavar="H",
+    ),
+    "init": Option(
+        "Start of the fit: hard (cluster the nodes first, one block per group; ends lower) or "
+        "random. Default: hard; random for a graph in shards.",
+        choices=("hard", "random"),
+    ),
+    "item@recommend explain": Option(
+        "Id of the item.",
+        metavar="ID",
+    ),
+    "item@recommend similar": Option(
+        "Id of the item to compare with.",
+        metavar="ID",
+    ),
+    "item_features": Option(
+        "The same for items. Example: --item-features movies.csv",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "items": Option(
+        "Table of item features for --where: a header, and the item ids in the first column. "
+        "Several values in one cell are separated by |.",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "iterations": Option(
+        "Maximum number of iterations.",
+        metavar="N",
+        least=0,
+    ),
+    "iterations@recommend": Option(
+        "Maximum number of iterations; for best, sweeps per chain. Default for best: until more "
+        "would hardly help, at most 200; for mmsbm and mcmmsbm: 200; for hard: 300.",
+        metavar="N",
+        least=1,
+    ),
+    "likes": Option(
+        "Read pairs of user and item without ratings: predictions are then probabilities of a "
+        "like. --no-likes reads ratings even if all of them are 1 (default: likes if all ratings "
+        "are 1).",
+        names=("--likes/--no-likes",),
+    ),
+    "max_edge_probability": Option(
+        "Merge classes until no original edge connects two classes whose members are connected "
+        "with this probability or more.",
+        metavar="P",
+        least=0.01,
+        most=1.0,
+    ),
+    "method": Option(
+        "Update of the memberships: exact (MMSBM), or estimated from random samples (MCMMSBM of "
+        "Prost & Yoon).",
+        choices=("exact", "monte-carlo"),
+    ),
+    "min_block_size": Option(
+        "Minimum number of nodes per block.",
+        metavar="N",
+        least=0,
+    ),
+    "min_class_size": Option(
+        "Minimum number of people per class; they cannot be distinguished in the release.",
+        metavar="N",
+        least=1,
+    ),
+    "model": Option(
+        "Model file that `coterie recommend fit` wrote.",
+        argument=True,
+        metavar="MODEL",
+        file=File.READ,
+    ),
+    "model@recommend fit|recommend evaluate": Option(
+        "Model to fit: best (additive block model, the lowest errors), mmsbm or mcmmsbm (mixed "
+        "membership), hard (one block per user and item).",
+        choices=("best", "mmsbm", "mcmmsbm", "hard"),
+    ),
+    "model@anonymize": Option(
+        "How the new graph is drawn: dcsbm reproduces degrees, clustering and path lengths; sbm "
+        "draws from the block model of the paper; exact-counts also keeps the number of edges "
+        "between blocks.",
+        choices=("dcsbm", "sbm", "exact-counts"),
+    ),
+    "n": Option(
+        "Maximum number of items to show.",
+        names=("-n",),
+        metavar="N",
+        least=1,
+    ),
+    "name": Option(
+        "Name of the data set: ml-100k, as-caida, ca-astroph or karate.",
+        argument=True,
+        metavar="NAME",
+    ),
+    "negatives": Option(
+        "Unrated pairs to learn from, per rating (default: 1 for best, 0 for mmsbm and mcmmsbm; "
+        "not for hard).",
+        names=("--negatives", "--absent"),
+        metavar="X",
+        least=0,
+    ),
+    "no_browser": Option(
+        "Print the address only; do not open a browser.",
+    ),
+    "nodes": Option(
+        "The public node list: N for the ids 0..N-1, or a file with one id per line. It is "
+        "published, and must not be made from the edges.",
+        metavar="N|FILE",
+        file=File.READ,
+    ),
+    "objective": Option(
+        "What the network has: simple (edges alone), directed, weighted (the third column is the "
+        "weight), or bipartite (two kinds of nodes; the first column holds one kind, the second "
+        "the other).",
+        choices=("simple", "directed", "weighted", "bipartite"),
+    ),
+    "objective@shard|soft": Option(
+        "What the input contains: simple (undirected edges without weights), directed, weighted "
+        "(the third column is a count), or ratings (user, item, rating).",
+        names=("--objective", "--kind"),
+        choices=("simple", "directed", "weighted", "ratings"),
+    ),
+    "objective@cluster": Option(
+        "What the input contains and how it is modelled. Graphs: simple, degree-corrected (hubs "
+        "and leaves may share a block), communities (groups that are denser inside; with --blocks "
+        "auto), auto (the one with the shortest description; with --blocks auto or nested), "
+        "directed, directed-degree-corrected (with --blocks auto), weighted (the third column is "
+        "a count; see --weights for measured values). Ratings: ratings (any scale), binomial (a "
+        "scale in equal steps), likes (pairs without a rating count as not liked).",
+        names=("--objective", "--kind"),
+        choices=(
+            "simple",
+            "degree-corrected",
+            "communities",
+            "auto",
+            "directed",
+            "directed-degree-corrected",
+            "weighted",
+            "ratings",
+            "binomial",
+            "likes",
+        ),
+    ),
+    "order": Option(
+        "What comes first: both (items that the user will probably interact with and like), "
+        "interaction (will probably interact with), rating (highest expected rating).",
+        choices=("both", "interaction", "rating"),
+    ),
+    "original": Option(
+        "The original graph, which attackers know.",
+        argument=True,
+        metavar="ORIGINAL",
+        file=File.READ,
+    ),
+    "original@compare": Option(
+        "The original graph; - reads stdin.",
+        argument=True,
+        metavar="ORIGINAL",
+        file=File.READ,
+    ),
+    "out": Option(
+        "Folder to publish; must be new or empty.",
+        metavar="DIR",
+        file=File.WRITE,
+    ),
+    "out@cluster": Option(
+        "Write the block of every node: columns node,block; with --blocks nested also level_1, "
+        "level_2, … (the larger blocks), with --samples also confidence.",
+        metavar="FILE.csv",
+        file=File.WRITE,
+    ),
+    "out@demo": Option(
+        "Folder for the released network and its report; if it exists, DIR-2, DIR-3 … is used.",
+        metavar="DIR",
+        file=File.WRITE,
+    ),
+    "out@draw": Option(
+        "Folder to write; must be new or empty.",
+        names=("--out", "-o"),
+        metavar="DIR",
+        file=File.WRITE,
+    ),
+    "out@shard": Option(
+        "New folder that every worker can read.",
+        metavar="DIR",
+        file=File.WRITE,
+    ),
+    "out@sketch": Option(
+        "The sketch file to write.",
+        names=("--out", "-o"),
+        metavar="FILE",
+        file=File.WRITE,
+    ),
+    "out@soft": Option(
+        "Write the memberships of every node: columns node,g_0,g_1,…",
+        metavar="FILE.csv",
+        file=File.WRITE,
+    ),
+    "out@recommend fit": Option(
+        "Model file to write.",
+        metavar="FILE",
+        file=File.WRITE,
+    ),
+    "out@recommend predict": Option(
+        "File to write, .csv or .parquet (default: stdout).",
+        metavar="FILE",
+        file=File.WRITE,
+    ),
+    "out@recommend top": Option(
+        "Write the lists to this table (.csv, .csv.gz or .parquet): user, rank, item, score, "
+        "rating.",
+        metavar="FILE",
+        file=File.WRITE,
+    ),
+    "output_format": Option(
+        "File format of the new graph.",
+        choices=("csv", "parquet", "graphml"),
+    ),
+    "overwrite": Option(
+        "Replace the release that is in DIR; other files in it are never overwritten.",
+    ),
+    "overwrite@sketch": Option(
+        "Replace the file if it exists.",
+    ),
+    "pairs": Option(
+        "Table of user and item; - reads stdin.",
+        argument=True,
+        metavar="PAIRS",
+        file=File.READ,
+    ),
+    "plot": Option(
+        "Draw the network (above 3,000 nodes its blocks), the convergence and the block matrix as "
+        "a picture: FILE.svg or FILE.png.",
+        metavar="FILE.svg",
+        file=File.WRITE,
+    ),
+    "policy": Option(
+        "TOML file with the limits of the privacy policy, in a table [limits] (default: built-in "
+        "limits). Example: --policy strict.toml",
+        metavar="FILE.toml",
+        file=File.READ,
+    ),
+    "port": Option(
+        "Port to listen on (default: 0, a free one).",
+        metavar="P",
+        least=0,
+        most=65535,
+    ),
+    "port@serve": Option(
+        "Port to listen on; 0 takes a free one.",
+        metavar="P",
+        least=0,
+        most=65535,
+    ),
+    "predict_links": Option(
+        "List the N absent edges with the highest probability (graphs only).",
+        metavar="N",
+        least=1,
+    ),
+    "private_options": Option(
+        "Options of `coterie sketch`.", names=("--epsilon", "--nodes", "--cap"), hidden=True
+    ),
+    "prior": Option(
+        "Pseudo-count added to every group membership (mmsbm and mcmmsbm; default: 0.1).",
+        metavar="X",
+        least=0,
+    ),
+    "prior@soft": Option(
+        "Pseudo-count added to every membership and probability; larger values smooth more.",
+        metavar="X",
+        least=0,
+    ),
+    "private": Option(
+        "Folder for the private audit and report; never publish it. Refused in a tree that might "
+        "be published with the release (default: private/NAME in the state folder, see "
+        "COTERIE_STATE). Example: --private ~/keep/staff",
+        metavar="DIR",
+        file=File.WRITE,
+    ),
+    "private@app": Option(
+        "Folder for the private files of releases; never publish it (default: private/ in the "
+        "state folder, see COTERIE_STATE).",
+        metavar="DIR",
+        file=File.WRITE,
+    ),
+    "published": Option(
+        "The published graph to attack.",
+        argument=True,
+        metavar="PUBLISHED",
+        file=File.READ,
+    ),
+    "published@compare": Option(
+        "The graph to compare with it.",
+        argument=True,
+        metavar="PUBLISHED",
+        file=File.READ,
+    ),
+    "published_attributes": Option(
+        "The same for PUBLISHED, for example nodes.csv of a release.",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "rated": Option(
+        "Include items that the user has rated already.",
+    ),
+    "ratings": Option(
+        f"Table of user, item, rating and optionally timestamp as a {listed(TABLES)} file, also as "
+        ".gz, or a folder made by `coterie shard`; - reads stdin.",
+        argument=True,
+        metavar="RATINGS",
+        file=File.READ,
+    ),
+    "ratings@recommend top": Option(
+        "Table of item and rating (of likes: item alone): the ratings of a new user, or more "
+        "ratings of --user. They are added without refitting the model.",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "ratings@recommend evaluate": Option(
+        "Table of user, item and rating, divided into --folds; - reads stdin.",
+        argument=True,
+        metavar="RATINGS",
+        file=File.READ,
+    ),
+    "report": Option(
+        "Write a report to open in a browser.",
+        metavar="FILE.html",
+        file=File.WRITE,
+    ),
+    "research_truth": Option(
+        "Also write who is who (columns published,original). Never publish this file.",
+        metavar="FILE",
+        file=File.WRITE,
+    ),
+    "resume": Option(
+        "Continue an interrupted fit from the --checkpoint file; without such a file, start a new "
+        "fit. A single run that has ended goes on if --iterations is larger or --tol smaller now.",
+    ),
+    "rewire": Option(
+        "Swap edges until clustering matches the original (dcsbm only).",
+        names=("--rewire/--no-rewire",),
+    ),
+    "runs": Option(
+        "Number of random starts; the best result is kept.",
+        metavar="N",
+        least=1,
+    ),
+    "runs@recommend": Option(
+        "Number of random starts. mmsbm and mcmmsbm average them, best averages as many chains, "
+        "hard keeps the best one (default: 1; for best, 4).",
+        metavar="N",
+        least=1,
+    ),
+    "samples": Option(
+        "Monte Carlo samples per rating and iteration (mcmmsbm only; default: 30).",
+        metavar="N",
+        least=1,
+    ),
+    "samples@cluster": Option(
+        "Draw N partitions from the posterior in each of two chains, to see how certain the "
+        "blocks are: adds the column confidence to --out and a section to --report. 0: none.",
+        metavar="N",
+        least=0,
+    ),
+    "samples@soft": Option(
+        "Monte Carlo samples per pair; requires --method monte-carlo (default: 30).",
+        metavar="N",
+        least=1,
+    ),
+    "scheduler": Option(
+        "Address of a running Dask scheduler (default: start a Dask cluster on this machine). "
+        "Example: --engine dask --scheduler tcp://10.0.0.5:8786",
+        metavar="ADDRESS",
+    ),
+    "score": Option(
+        "How the gain of a move is computed: exact, or the paper's approximation with fixed block "
+        "probabilities.",
+        choices=("exact", "fixed"),
+    ),
+    "search": Option(
+        "best reaches the lowest entropy; paper is Generalized k-means of Prost & Yoon from a "
+        "random start.",
+        choices=("paper", "best"),
+    ),
+    "sensitive": Option(
+        "Attribute that classes must not disclose; may be repeated. Example: --sensitive diagnosis",
+        metavar="COLUMN",
+    ),
+    "separator": Option(
+        "Field separator of a text file: comma, semicolon, tab, whitespace, '|' or '::' "
+        "(auto-detected). Example: --separator ';'",
+        metavar="TEXT",
+    ),
+    "shards": Option(
+        "Number of shards (default: from the input size).",
+        metavar="N",
+        least=1,
+    ),
+    "show": Option(
+        "Print what a sketch file contains, and exit.",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "sketch": Option(
+        "File that `coterie sketch` wrote.",
+        argument=True,
+        metavar="SKETCH",
+        file=File.READ,
+    ),
+    "split": Option(
+        "Test on one split instead of folds: random (a share of all ratings), time (the latest "
+        "share), last-n (the latest ratings of each user), cold-users or cold-items (all ratings "
+        "of a share of the users or items). time and last-n need timestamps.",
+        choices=("random", "time", "last-n", "cold-users", "cold-items"),
+    ),
+    "test": Option(
+        "Table to test on, with --train.",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "test_last": Option(
+        "Number of ratings per user to test on, with --split last-n (default: 1).",
+        metavar="N",
+        least=1,
+    ),
+    "test_share": Option(
+        "Share of the ratings, users or items to test on, with every --split but last-n (default: "
+        "0.2).",
+        metavar="X",
+    ),
+    "titles": Option(
+        "Table of item id and title, such as u.item or movies.csv of MovieLens; titles are shown "
+        "next to the ids.",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "tol": Option(
+        "Stop when the last iterations lowered the entropy by less than this share: 0.001 is 0.1 "
+        "%. 0 runs all iterations.",
+        metavar="X",
+        least=0,
+    ),
+    "top": Option(
+        "Length of the rankings for NDCG, precision, recall, hit rate, MRR, MAP, coverage and "
+        "novelty; several lengths are separated by commas. Example: --top 10,20,100",
+        metavar="N,…",
+    ),
+    "train": Option(
+        "Fit to this table instead, and test on --test.",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "truth": Option(
+        "Who is who: a table with the columns published,original, as written by `coterie "
+        "anonymize --research-truth`.",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "truth@cluster": Option(
+        "Compare with known labels (columns node,block): adjusted Rand index (ARI) and adjusted "
+        "mutual information (AMI).",
+        metavar="FILE.csv",
+        file=File.READ,
+    ),
+    "truth@compare": Option(
+        "Who is who: a table with the columns published,original, as written by `coterie "
+        "anonymize --research-truth`. Compares the communities person by person.",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "user@recommend top": Option(
+        "Id of the user to recommend items to.",
+        metavar="ID",
+    ),
+    "user@recommend explain": Option(
+        "Id of the user.",
+        metavar="ID",
+    ),
+    "user@recommend similar": Option(
+        "Id of the user to compare with, instead.",
+        metavar="ID",
+    ),
+    "user_features": Option(
+        "Table of user id and features (numbers, categories, several categories separated by |), "
+        "for --model best. Users without ratings are predicted from it.",
+        metavar="FILE",
+        file=File.READ,
+    ),
+    "users": Option(
+        "Recommend to all users of the model, or to the users listed in a file, one id per line; "
+        "requires --out. Example: --users all --out lists.parquet",
+        metavar="all|FILE",
+        file=File.READ,
+    ),
+    "weights": Option(
+        "What the weights in the third column are: counts (with --objective weighted), or values "
+        "measured on the edges that exist: normal (may be negative), lognormal or exponential, "
+        "with --objective weighted, degree-corrected or directed.",
+        choices=("counts", "normal", "lognormal", "exponential"),
+    ),
+    "where": Option(
+        "Recommend only items with this feature: COLUMN=VALUE, COLUMN!=VALUE, COLUMN>=NUMBER or "
+        "COLUMN<=NUMBER; may be repeated, all must hold. Requires --items. Example: --where "
+        'genres=Comedy --where "year>=1990"',
+        metavar="CONDITION",
+    ),
+}
+
+CATALOGUE |= {
+    name: Option(
+        f"Name of the column with the {what} (default: by known names, then by order). "
+        f"Example: --{name} {example}",
+        metavar="COL",
+    )
+    for name, what, example in (
+        ("source", "source of an edge", "'Person A'"),
+        ("target", "target of an edge", "'Person B'"),
+        ("weight", "weight of an edge", "calls"),
+        ("user", "user", "reader_id"),
+        ("item", "item", "isbn"),
+        ("rating", "rating", "score"),
+        ("time", "time of the rating", "created"),
+    )
+}
+_BY_COMMAND = {
+    f"{name}@{command}" if command else name: option
+    for key, option in CATALOGUE.items()
+    for name, _, commands in [key.partition("@")]
+    for command in commands.split("|")
+}
+
+# Parameters of the library that have another name as options; error messages name parameters
+_OTHER_NAMES = {
+    "absent": "absent-pairs",
+    "directed": "objective directed",
+    "max_iter": "iterations",
+    "move_score": "score",
+    "n_blocks": "blocks",
+    "n_chains": "runs",
+    "n_groups": "groups",
+    "n_init": "runs",
+    "n_samples": "samples",
+    "n_sweeps": "iterations",
+    "negatives_per_rating": "negatives",
+    "nested": "blocks nested",
+    "rng": "seed",
+    "weight_model": "weights",
+    "weighted": "objective weighted",
+}
+
+
+def option_name(parameter: str) -> str:
+    """Return the option that sets a parameter of the library or of a command.
+
+    >>> option_name("n_blocks"), option_name("min_class_size")
+    ('--blocks', '--min-class-size')
+    """
+    return "--" + _OTHER_NAMES.get(parameter, parameter).replace("_", "-")
+
+
+def option_of(command: str, parameter: str) -> Option:
+    """Return the entry of a parameter of a command such as "cluster" or "recommend fit"."""
+    group = command.partition(" ")[0]
+    for key in (f"{parameter}@{command}", f"{parameter}@{group}", parameter):
+        if key in _BY_COMMAND:
+            return _BY_COMMAND[key]
+    raise KeyError(f"{command}: {parameter} is not in the catalogue of options")
+
+
+def typer_parameter(
+    option: Option,
+    parameter: inspect.Parameter,
+    *,
+    hidden: bool = False,
+    required_later: bool = False,
+) -> inspect.Parameter:
+    """Return a parameter of a command as Typer reads it.
+
+    `required_later`: the command checks itself whether it is given; the help says [required].
+    """
+    kind: Any = parameter.annotation
+    if option.choices:
+        names = [(choice.replace("-", "_"), choice) for choice in option.choices]
+        values: Any = StrEnum("Choices", names)  # type: ignore[misc]
+        kind = values | None if type(None) in get_args(kind) else values
+    settings: dict[str, Any] = {
+        "metavar": option.metavar,
+        "help": option.help + "  [required]" * required_later,
+        "min": option.least,
+        "max": option.most,
+        "hidden": hidden or option.hidden,
+    }
+    if option.argument:
+        info = typer.Argument(**settings)
+    else:  # with one name, a flag has no --no-…
+        info = typer.Option(*(option.names or (option_name(parameter.name),)), **settings)
+    if required_later:
+        kind, parameter = kind | None, parameter.replace(default=None)
+    annotation = Annotated[kind, info]
+    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
