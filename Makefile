@@ -8,12 +8,16 @@ BIN = $(VENV)/bin
 endif
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary=:all:
 
-.PHONY: demo test reproduce docs fuzz lint lowest audit notebooks wheel wheel-check clean clean-cache
+.PHONY: demo test coverage reproduce docs fuzz lint lowest audit notebooks wheel wheel-check clean clean-cache
 
 demo: $(VENV)/.warm-demo
 	$(BIN)/coterie demo
 
 test: $(VENV)/.installed-dev $(VENV)/.warm
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# The same, with the lines that no test runs; takes about a third longer.
+coverage: $(VENV)/.installed-dev $(VENV)/.warm
 	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
 
 # Every table and figure of the paper, in OUT/index.html: `make reproduce QUICK=1 OUT=results`.
@@ -26,6 +30,7 @@ reproduce: $(VENV)/.installed
 # end of life of Material for MkDocs in May 2027; docs/explanation/decisions.md says what then.
 docs: $(VENV)/.installed-docs
 	$(BIN)/python tools/command_line_reference.py --check
+	$(BIN)/python tools/format_table.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
 
