@@ -7,11 +7,12 @@ python -m benchmarks.reproduce table2 --out results
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from coterie.base.json_values import JsonObject
+from coterie.cli.options import Option
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -41,33 +42,27 @@ Examples:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
+_OPTIONS = {
+    "what": Option("Table or figure (see the names below), or all.", metavar="NAME", argument=True),
+    "out": Option("Folder for index.html and the CSV, JSON and SVG files.", metavar="DIR"),
+    "quick": Option("Run fewer folds, sizes and iterations: about two minutes for all."),
+    "budget": Option(
+        "Seconds per fit, equal for all methods "
+        f"(default: {_BUDGET:g}; with --quick {_QUICK_BUDGET:g}).",
+        metavar="SECONDS",
+        least=0.1,
+    ),
+}
+
+
 @app.command(epilog=EXAMPLES)
-@command
+@command(options=_OPTIONS)
 def run(
     session: Session,
-    what: Annotated[
-        str,
-        typer.Argument(metavar="NAME", help="Table or figure (see the names below), or all."),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(metavar="DIR", help="Folder for index.html and the CSV, JSON and SVG files."),
-    ],
-    quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick", help="Run fewer folds, sizes and iterations: about two minutes for all."
-        ),
-    ] = False,
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            min=0.1,
-            metavar="SECONDS",
-            help="Seconds per fit, equal for all methods "
-            f"(default: {_BUDGET:g}; with --quick {_QUICK_BUDGET:g}).",
-        ),
-    ] = None,
+    what: str,
+    out: Path,
+    quick: bool = False,
+    budget: float | None = None,
 ) -> JsonObject:
     """Reproduce the tables and figures of the paper.
 

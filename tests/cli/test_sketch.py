@@ -79,7 +79,7 @@ def test_a_small_network_is_said_to_have_much_noise(folder: Path) -> None:
     ("options", "message"),
     [
         ({"epsilon": "0"}, "above 0"),
-        ({"epsilon": "20"}, "--force"),
+        ({"epsilon": "20"}, "--allow-large-epsilon"),
         ({"nodes": "4"}, "not in the node list"),
         ({"nodes": "ids.txt"}, "ids.txt: no such file"),
         ({"out": "missing/g.sketch"}, "folder does not exist"),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from coterie.anonymize.attacks.attack import AttackResult, Controls, GraphAttacks
 from coterie.anonymize.attacks.averaging import AveragingResult
-from coterie.anonymize.attacks.degree_rank import DegreeAttackResult
 from coterie.anonymize.attacks.expected_hits import ExpectedHits
-from coterie.anonymize.attacks.vertex_refinement import VertexRefinementResult
+from coterie.anonymize.attacks.known_degrees import DegreeAttackResult, VertexRefinementResult
 from coterie.anonymize.risk.assessment import AttackRisk, Risk
 from coterie.anonymize.risk.disclosure import (
     CellDensities,

@@ -15,7 +15,7 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -87,12 +87,31 @@ def process_environment() -> dict[str, str]:
     return {VARIABLE: f"{name} {_started[name]}"}
 
 
+@contextmanager
+def command_randomness(words: Sequence[str]) -> Iterator[None]:
+    """Use the sequence inside that a process with these words would use."""
+    name = process_environment().get(VARIABLE)
+    if name is None:
+        yield
+        return
+    before = os.urandom
+    install(SeededBytes(_of_words(name, words)))
+    try:
+        yield
+    finally:
+        install(before)
+
+
 def seed_this_process() -> None:
-    """Use the sequence of the test that started this process, and of the command's words.
+    """Use the sequence of the test that started this process, and of the command's words."""
+    name = os.environ.get(VARIABLE)
+    if name and name != SYSTEM:
+        install(SeededBytes(_of_words(name, sys.orig_argv[1:])))
+
+
+def _of_words(name: str, words: Sequence[str]) -> str:
+    """Return the name of a command's sequence.
 
     Words with a slash are left out: names of temporary folders differ from run to run.
     """
-    name = os.environ.get(VARIABLE)
-    if name and name != SYSTEM:
-        words = [word for word in sys.orig_argv[1:] if os.sep not in word]
-        install(SeededBytes(" ".join((name, *words))))
+    return " ".join((name, *(word for word in words if os.sep not in word)))

@@ -13,8 +13,8 @@ from numpy.random import SeedSequence
 from coterie.anonymize.draw.bipartite import check_sides, find_sides
 from coterie.anonymize.draw.dcsbm import Steps
 from coterie.anonymize.draw.models import check_model
-from coterie.anonymize.kinds.network import Network, skeleton_of
-from coterie.anonymize.kinds.weights import check_weights
+from coterie.anonymize.features.network import Network, skeleton_of
+from coterie.anonymize.features.weights import check_weights
 from coterie.anonymize.ledger import Ledger, check_dataset_name
 from coterie.anonymize.output.public_summary import PublicSummary
 from coterie.anonymize.output.release import Release
@@ -223,7 +223,7 @@ class Anonymizer(Estimator):
         Returns the sides of a bipartite graph, None for others.
         """
         check_model(self.model)
-        self._check_kind(graph, attributes)
+        self._check_features(graph, attributes)
         for name, value in (("draws", self.draws), ("min_class_size", self.min_class_size)):
             if value < 1:
                 raise InputError(f"{name}={value} is less than 1")
@@ -241,7 +241,7 @@ class Anonymizer(Estimator):
         check_sides(graph, np.asarray(sides, bool))
         return np.asarray(sides, bool)
 
-    def _check_kind(self, graph: Graph, attributes: NodeTable | None) -> None:
+    def _check_features(self, graph: Graph, attributes: NodeTable | None) -> None:
         """Raise InputError if the graph is not of the kind that `objective` says."""
         if self.objective not in OBJECTIVES:
             raise InputError(

@@ -144,6 +144,42 @@ FURTHER_MEASURES = (
 )
 FIGURES = {figure.key: figure for figure in (*MEASURES, *FURTHER_MEASURES)}
 
+# What a network has besides undirected edges. Distances are those of two distributions, 0 to 1; a
+# figure of an attribute has its name in place of {column}. In public, figures of the original are
+# not shown, and distances are rounded up.
+DIRECTION_MEASURES = (
+    Figure("reciprocity", "share of mutual edges (reciprocity)", absolute=0.02),
+    Figure("cycles", "directed clustering, cycles", relative=0.1),
+    Figure("middlemen", "directed clustering, middlemen", relative=0.1),
+    Figure("two in", "directed clustering, two in", relative=0.1),
+    Figure("two out", "directed clustering, two out", relative=0.1),
+)
+DIRECTION_DISTANCES = (
+    Figure("out", "out-degrees", absolute=0.02),
+    Figure("in", "in-degrees", absolute=0.02),
+)
+WEIGHT_MEASURES = (
+    Figure("sum", "sum of the weights", relative=0.05),
+    Figure("degrees", "correlation of weights with degrees", absolute=0.05),
+    Figure("common neighbours", "correlation of weights with common neighbours", absolute=0.05),
+)
+WEIGHT_DISTANCES = (
+    Figure("strengths", "strengths (sum of weights per node)", absolute=0.03),
+    Figure("weights", "weights", absolute=0.03),
+)
+SIDE_MEASURES = (Figure("butterflies", "butterflies", relative=0.15),)
+SIDE_DISTANCES = (
+    Figure("first", "degrees of the first side", absolute=0.02),
+    Figure("second", "degrees of the second side", absolute=0.02),
+)
+ATTRIBUTE_MEASURES = (
+    Figure("assortativity", "assortativity by {column}", absolute=0.03),
+    Figure("degrees", "share of the variance of degrees explained by {column}", absolute=0.05),
+)
+ATTRIBUTE_VALUES = Figure("values", "values of {column}", absolute=0.03)
+# The tolerance of combinations comes on top of the distance of a random sample.
+ATTRIBUTE_COMBINATIONS = Figure("combinations", "combinations of attributes", absolute=0.03)
+
 # Tolerances of what is not one number
 ISOLATES = 0.01  # more nodes without an edge, of all nodes
 DEGREE_DISTANCE = 0.02  # Kolmogorov-Smirnov distance of the degrees
@@ -177,6 +213,56 @@ def public_rows(rows: list[FigureRow], group: int) -> list[FigureRow]:
             or row.figure.tolerance * min(row.original, row.published) >= group
         )
     ]
+
+
+@dataclass(frozen=True)
+class FeatureMeasure:
+    """A figure of directions, weights, sides or attributes, of original and release."""
+
+    name: str
+    original: float | None  # None if it is not defined
+    published: float | None  # mean over the draws
+    tolerance: float
+    relative: bool = False  # the tolerance is a share of the original
+
+    @property
+    def error(self) -> float | None:
+        """The difference; relative to the original if the tolerance is."""
+        if self.original is None or self.published is None:
+            return None
+        difference = self.published - self.original
+        if not self.relative:
+            return difference
+        return difference / abs(self.original) if self.original else None
+
+    @property
+    def kept(self) -> bool:
+        """Whether the difference is within the tolerance."""
+        return self.error is None or abs(self.error) <= self.tolerance
+
+
+@dataclass(frozen=True)
+class DistributionDistance:
+    """The distance of a distribution of the original and of the release, 0 to 1."""
+
+    name: str
+    value: float  # mean over the draws
+    tolerance: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether the distance is within the tolerance."""
+        return self.value <= self.tolerance
+
+
+class FeatureRow(NamedTuple):
+    """A figure of directions, weights, sides or attributes, as pages and tables show it."""
+
+    name: str
+    original: float | None  # None if it is not shown
+    published: float | None
+    kept: bool
+    is_distance: bool = False  # `published` is the distance from the original
 
 
 class Private:

@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from coterie.anonymize.attacks.attack import AttackComparison
+from coterie.anonymize.features.comparison import FeatureResults
+from coterie.anonymize.features.full_knowledge_attack import FullKnowledgeAttack
+from coterie.anonymize.features.sensitive_columns import SensitiveRisk
 from coterie.anonymize.figures import Private
 from coterie.anonymize.intervals import highest_likely_count
-from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack, SensitiveRisk
 from coterie.anonymize.risk.assessment import Risk
 from coterie.anonymize.risk.disclosure import CellDisclosure, DegreeDisclosure
 from coterie.base.errors import InputError
 
 
-@dataclass(frozen=True)
-class Limit:
+@dataclass(frozen=True, repr=False)
+class Limit(Private):
     """One figure of a release and the limit that the policy sets for it."""
 
     name: str  # as in the JSON output
@@ -253,7 +255,9 @@ class Policy:
                 raise InputError(f"{name} = {value!r} is not {expected}", path=path)
         return cls(**given)
 
-    def check(self, risk: Risk, releases: int, kind: KindOutcome | None = None) -> PolicyDecision:
+    def check(
+        self, risk: Risk, releases: int, features: FeatureResults | None = None
+    ) -> PolicyDecision:
         """Compare the risk of a release with every limit.
 
         Parameters
@@ -262,8 +266,8 @@ class Policy:
             The risk of the release, as in ``Release.risk``.
         releases : int
             Number of graphs published from the same original, including this release.
-        kind : KindOutcome, optional
-            What was measured of attributes, directions and weights, as in ``Release.kind``.
+        features : FeatureResults, optional
+            What was measured of attributes, directions and weights, as in ``Release.features``.
 
         Returns
         -------
@@ -279,10 +283,10 @@ class Policy:
         if inference is not None and self.edge_inference < 1:
             limits.append(self._inference_limit(inference))
         limits += [self._attack_limit(attack) for attack in risk.attacks.comparisons()]
-        if kind is not None:
-            for sensitive in kind.sensitive:
+        if features is not None:
+            for sensitive in features.sensitive:
                 limits += self._sensitive_limits(sensitive)
-            limits += [self._network_attack_limit(attack) for attack in kind.attacks]
+            limits += [self._full_knowledge_limit(attack) for attack in features.attacks]
         limits += self._release_limits(releases)
         reasons = [limit.reason for limit in limits if not limit.holds]
         return PolicyDecision(limits, reasons, self.weaker())
@@ -423,7 +427,7 @@ class Policy:
             "it",
         )
 
-    def _network_attack_limit(self, attack: NetworkAttack) -> Limit:
+    def _full_knowledge_limit(self, attack: FullKnowledgeAttack) -> Limit:
         who = f"somebody who {attack.label}"
         does = f"{who} guesses {attack.correct} people"
         return self._people_limit(
@@ -432,7 +436,7 @@ class Policy:
 
     def _people_limit(
         self,
-        attack: AttackComparison | NetworkAttack,
+        attack: AttackComparison | FullKnowledgeAttack,
         found: int,
         name: str,
         does: str,

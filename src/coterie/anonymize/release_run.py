@@ -24,10 +24,9 @@ from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.draw.clustering import cluster_for_release, default_n_blocks
 from coterie.anonymize.draw.dcsbm import Steps, StubModel, release_classes
 from coterie.anonymize.draw.models import ReleaseModel, build_model
-from coterie.anonymize.kinds.model import KindModel, assess_kind
-from coterie.anonymize.kinds.network import Network
-from coterie.anonymize.kinds.node_table import published_node_tables
-from coterie.anonymize.kinds.outcome import KindOutcome
+from coterie.anonymize.features.comparison import FeatureResults
+from coterie.anonymize.features.model import FeatureModel, assess_features
+from coterie.anonymize.features.network import Network, published_node_tables
 from coterie.anonymize.ledger import Ledger, LedgerEntry, fingerprint_of
 from coterie.anonymize.output.audit import AuditRecord, PublishedStatistics
 from coterie.anonymize.output.identity_map import IdentityMap
@@ -68,7 +67,7 @@ class Attempt(NamedTuple):
     networks: list[Network]
     utility: Utility
     risk: Risk
-    kind: KindOutcome | None
+    features: FeatureResults | None
 
 
 class RecordedRun:
@@ -180,7 +179,7 @@ class ReleaseRun:
         with BackgroundTask(partial(self.leave_out, blocks), self.engine) as left_out:
             model = self.fit(blocks)
             block = model.classes.block
-            kinds = KindModel.fit(
+            feature_model = FeatureModel.fit(
                 self.given.network,
                 model.classes,
                 min_size=self.settings.min_class_size,
@@ -188,7 +187,7 @@ class ReleaseRun:
                 sensitive_distance=self.policy.sensitive_distance,
             )
             with BackgroundTask(partial(self.suite.run_controls, block), self.engine) as controls:
-                networks, releases = self.draw(model, kinds)
+                networks, releases = self.draw(model, feature_model)
                 utility = assess_utility(
                     self.graph, self.before, block, releases, self.engine, self.callback
                 )
@@ -203,16 +202,16 @@ class ReleaseRun:
                     left_out=left_out.result(),
                     callback=self.callback,
                 )
-                kind = assess_kind(
+                features = assess_features(
                     self.given.network,
                     self.given.sides,
-                    kinds,
+                    feature_model,
                     model.classes,
                     [(n, r.identity) for n, r in zip(networks, releases, strict=True)],
                     self.attack_rng,
                     min_size=self.settings.min_class_size,
                 )
-        return Attempt(model, releases, networks, utility, risk, kind)
+        return Attempt(model, releases, networks, utility, risk, features)
 
     def leave_out(
         self, blocks: BlockSettings, engine: Engine, callback: Callback
@@ -246,12 +245,12 @@ class ReleaseRun:
         )
 
     def draw(
-        self, model: ReleaseModel, kinds: KindModel
+        self, model: ReleaseModel, features: FeatureModel
     ) -> tuple[list[Network], list[PublishedGraph]]:
         """Draw graphs and everything on top of them, and number the nodes anew."""
         self.callback(Progress("drawing", 0, self.settings.draws))
         drawn = self.engine.map(model.draw, self.secret.spawn(self.settings.draws))
-        networks = [kinds.draw(graph, self.secret) for graph in drawn]
+        networks = [features.draw(graph, self.secret) for graph in drawn]
         releases = [assign_new_ids(graph, self.secret, self.given.sides) for graph in drawn]
         return [
             network.renumbered(identity)
@@ -278,7 +277,7 @@ class ReleaseRun:
     def decide(self, made: Attempt) -> PolicyDecision:
         """Let the policy decide, and record a refusal."""
         releases = self.recorded.earlier + self.settings.draws
-        decision = self.policy.check(made.risk, releases, made.kind)
+        decision = self.policy.check(made.risk, releases, made.features)
         self.recorded.decided(refused=decision.refused)
         return decision
 
@@ -295,7 +294,7 @@ class ReleaseRun:
             risk=made.risk,
             decision=decision,
             objective=settings.objective,
-            kind=made.kind,
+            features=made.features,
         )
         return Release(
             [published.graph for published in made.networks],
@@ -309,7 +308,7 @@ class ReleaseRun:
             self.recorded.ledger,
             self.recorded.entry,
             summarize_for_owner(figures),
-            made.kind,
+            made.features,
             published_node_tables(made.networks, made.releases, self.given.sides),
         )
 
@@ -333,7 +332,7 @@ class ReleaseRun:
             risk=made.risk,
             decision=decision,
             seconds=time.perf_counter() - self.started,
-            kind=made.kind,
+            features=made.features,
         )
 
     def _clustered(

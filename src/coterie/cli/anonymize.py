@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from coterie.base.errors import InputError, PolicyRefusedError
 from coterie.base.json_values import JsonObject, as_json
-from coterie.cli.measure_tables import counted, kind_table, measures_table, share_text
+from coterie.cli.measure_tables import counted, features_table, measures_table, share_text
 from coterie.cli.network_input import load_network
 from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, spell_options, stopwatch
@@ -105,7 +105,7 @@ def run(
         written = bool(release.graphs) and (force or not release.refused)
         suggestions = [spell_options(text) for text in release.suggestions]
         result = release_json(
-            release.decision, suggestions, release.utility, release.risk, release.kind
+            release.decision, suggestions, release.utility, release.risk, release.features
         )
         if written:
             release.write(
@@ -147,10 +147,10 @@ def _print_release(
             session.say(f"not preserved: {what}")
         utility = release.utility
         session.show(measures_table(utility.original, utility.published, utility.degree_ks))
-    if release.kind is not None:
-        for what in release.kind.not_kept():
+    if release.features is not None:
+        for what in release.features.not_kept():
             session.say(f"not preserved: {what}")
-        session.show(kind_table(release.kind))
+        session.show(features_table(release.features))
     session.show(_policy_table(release.decision))
     for limit in release.decision.limits:
         if limit.note:

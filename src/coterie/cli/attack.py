@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coterie.base.json_values import JsonObject, json_value
-from coterie.cli.network_input import attack_kinds, load_both
+from coterie.cli.network_input import attack_features, load_both
 from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
 
@@ -34,7 +34,7 @@ def run(
     Example: coterie attack friends.csv release/graph.csv --truth who.csv
     """
     from coterie.anonymize.attacks.suite import attack
-    from coterie.anonymize.kinds.network import skeleton_of
+    from coterie.anonymize.features.network import skeleton_of
     from coterie.anonymize.output.identity_map import read_identity_map
     from coterie.anonymize.output.json_form import attack_json
     from coterie.anonymize.published_graph import PublishedGraph
@@ -50,7 +50,7 @@ def run(
     with stopwatch() as seconds, session.progress("attack") as callback:
         found = attack(known, target, session.engine(), rng=session.seed, callback=callback)
         result = attack_json(found)
-        everything = attack_kinds(networks[0], networks[1], target.identity, session.seed)
+        everything = attack_features(networks[0], networks[1], target.identity, session.seed)
         if everything is not None:
             # Without the classes of the release it is not known what luck explains.
             shown = {k: v for k, v in vars(everything).items() if k != "expected"}

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.measure_tables import kind_table, measures_table
-from coterie.cli.network_input import compare_kinds, load_both
+from coterie.cli.measure_tables import features_table, measures_table
+from coterie.cli.network_input import compare_features, load_both
 from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
 
@@ -36,7 +36,7 @@ def run(
 
     Example: coterie compare friends.csv release/graph.csv --full
     """
-    from coterie.anonymize.kinds.network import skeleton_of
+    from coterie.anonymize.features.network import skeleton_of
     from coterie.anonymize.output.identity_map import read_identity_map
     from coterie.anonymize.output.json_form import (
         comparison_json,
@@ -63,9 +63,9 @@ def run(
         else:
             found = compare(first, second, session.engine(), identity=identity)
             result = comparison_json(found)
-        kind = compare_kinds(*networks)
-        if kind is not None:
-            result["kind"] = result_json(kind)
+        features = compare_features(*networks)
+        if features is not None:
+            result["features"] = result_json(features)
         result["seconds"] = seconds()
     session.show(measures_table(found.original, found.published, found.degree_ks, "two graphs"))
     if full:
@@ -73,8 +73,8 @@ def run(
         session.show(_counts(everything))
     if found.communities is not None:
         session.show(_communities_table(found.communities))
-    if kind is not None:
-        session.show(kind_table(kind))
+    if features is not None:
+        session.show(features_table(features))
     return result
 
 

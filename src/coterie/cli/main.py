@@ -28,7 +28,7 @@ app = typer.Typer(
     context_settings={"max_content_width": 100},
 )
 
-# Name -> module of coterie.cli with a function `run` (a command) or `app` (a group of commands).
+# Modules of coterie.cli with a function `run` (a command) or `app` (a group of commands).
 # A module's `EXAMPLES`, or the paragraphs of its docstring that begin with "Example", end the help.
 _COMMANDS = (
     "anonymize",

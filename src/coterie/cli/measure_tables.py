@@ -9,7 +9,7 @@ from coterie.base.number_text import figure, percent
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from coterie.anonymize.kinds.outcome import KindOutcome
+    from coterie.anonymize.features.comparison import FeatureResults
     from coterie.anonymize.utility.measures import ScalarMeasures
 
 
@@ -46,7 +46,7 @@ def counted(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4f}"
 
 
-def kind_table(kind: KindOutcome) -> Table:
+def features_table(features: FeatureResults) -> Table:
     """Return a table of the measures of directions, weights, sides and attributes."""
     from rich.table import Table
 
@@ -58,12 +58,12 @@ def kind_table(kind: KindOutcome) -> Table:
         title="directions, weights, sides and attributes",
         title_justify="left",
     )
-    for m in kind.measures:
-        table.add_row(m.name, figure(m.original), figure(m.published), _mark(m.kept))
-    for d in kind.distances:
-        table.add_row(f"distance of the {d.name}", "", f"{100 * d.value:.2g} %", _mark(d.kept))
+    for row in features.rows():
+        original = "" if row.is_distance else figure(row.original)
+        published = (
+            f"{100 * row.published:.2g} %"
+            if row.is_distance and row.published is not None
+            else figure(row.published)
+        )
+        table.add_row(row.name, original, published, "kept" if row.kept else "not kept")
     return table
-
-
-def _mark(kept: bool) -> str:
-    return "kept" if kept else "not kept"

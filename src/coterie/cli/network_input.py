@@ -12,7 +12,8 @@ from coterie.cli.session import Session
 if TYPE_CHECKING:
     import numpy as np
 
-    from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack
+    from coterie.anonymize.features.comparison import FeatureResults
+    from coterie.anonymize.features.full_knowledge_attack import FullKnowledgeAttack
     from coterie.data import Graph
     from coterie.data.node_table import NodeTable
 
@@ -75,29 +76,29 @@ def load_both(
     return first, second
 
 
-def compare_kinds(original: LoadedNetwork, published: LoadedNetwork) -> KindOutcome | None:
+def compare_features(original: LoadedNetwork, published: LoadedNetwork) -> FeatureResults | None:
     """Compare what two networks have besides undirected edges; None if that is nothing."""
-    from coterie.anonymize.kinds.model import compare_networks
-    from coterie.anonymize.kinds.network import Network
+    from coterie.anonymize.features.comparison import compare_networks
+    from coterie.anonymize.features.network import Network
 
     pairs = [(Network(n.graph, n.attributes), n.sides) for n in (original, published)]
     found = compare_networks(pairs[0], [pairs[1]])
     return found if found.measures or found.distances else None
 
 
-def attack_kinds(
+def attack_features(
     original: LoadedNetwork, published: LoadedNetwork, identity: np.ndarray, seed: int
-) -> NetworkAttack | None:
+) -> FullKnowledgeAttack | None:
     """Attack with all that is known besides undirected edges; None if that is nothing."""
     import numpy as np
 
-    from coterie.anonymize.kinds.model import attack_networks
-    from coterie.anonymize.kinds.network import Network
+    from coterie.anonymize.features.full_knowledge_attack import attack_with_full_knowledge
+    from coterie.anonymize.features.network import Network
 
     graph = original.graph
     if not (graph.directed or graph.weights is not None or original.attributes is not None):
         return None
-    return attack_networks(
+    return attack_with_full_knowledge(
         Network(graph, original.attributes),
         [(Network(published.graph, published.attributes), identity)],
         np.zeros(graph.n_nodes, np.int64),

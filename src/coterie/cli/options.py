@@ -87,6 +87,7 @@ CATALOGUE = {
         names=("--absent-pairs", "--absent"),
         choices=("auto", "exact", "sampled", "ignored"),
     ),
+    "allow_large_epsilon": Option("Allow an epsilon above 10, which protects little."),
     "allow_host": Option(
         "Name under which clients may ask for this server, in addition to its address; can be "
         "repeated. Example: --allow-host films.example",
@@ -208,9 +209,6 @@ CATALOGUE = {
     ),
     "force": Option(
         "Write the release even if the policy refuses it (recorded in audit and report).",
-    ),
-    "force@sketch": Option(
-        "Allow an epsilon above 10.",
     ),
     "format": Option(
         f"File format: {listed(FORMATS, titles=False)}; {_FORMAT_DEFAULT}.", metavar="FORMAT"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.reading import ANYTHING, TEXT
+from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -41,15 +41,12 @@ def run(
     with session.progress("sharding") as callback, stopwatch() as seconds:
         options: dict[str, Any] = {
             "shards": shards,
-            "separator": session.reading.given.get("separator"),
-            "header": session.reading.given.get("header"),
             "threads": session.threads,
             "callback": callback,
         }
         made: GraphSharding | RatingSharding
         if objective == "ratings":
-            chosen = _columns_by_name(session.reading.for_ratings())
-            made = shard_ratings(data, out, columns_by_name=chosen, **options)
+            made = shard_ratings(data, out, **session.reading.for_ratings(), **options)
             loops, what = 0, "ratings"
             contents = (
                 f"{_count(made.n_ratings, 'rating')} by {_count(made.n_users, 'user')} of "
@@ -61,7 +58,7 @@ def run(
                 out,
                 directed=objective == "directed",
                 weighted=objective == "weighted",
-                columns_by_name=_columns_by_name(session.reading.for_graph()),
+                **session.reading.for_graph(),
                 **options,
             )
             loops, what = made.self_loops, "edges"
@@ -70,15 +67,6 @@ def run(
         session.say(f"{loops:,} self-loops dropped, {made.merged:,} repeated {what} merged")
     session.show(f"{contents} written as {_count(made.shards, 'shard')} to {out}")
     return made._asdict() | {"seconds": seconds()}
-
-
-def _columns_by_name(reading: dict[str, Any]) -> dict[str, str]:
-    """Return the columns that were chosen by name, under the names that sharding uses."""
-    return {
-        "timestamp" if role == "time" else role: name
-        for role, name in reading.items()
-        if role not in TEXT
-    }
 
 
 def _count(number: int, noun: str) -> str:

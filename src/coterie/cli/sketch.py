@@ -35,7 +35,7 @@ def run(
     nodes: str | None = None,
     out: Path | None = None,
     cap: str = "4",
-    force: bool = False,
+    allow_large_epsilon: bool = False,
     overwrite: bool = False,
     show: Path | None = None,
 ) -> JsonObject:
@@ -62,11 +62,13 @@ def run(
     from coterie.anonymize.private.node_list import declared_ids
     from coterie.anonymize.private.sketch import PrivateSketch
 
-    parse_epsilon(epsilon, force=force)  # before the graph is read
+    parse_epsilon(epsilon, allow_large_epsilon=allow_large_epsilon)  # before the graph is read
     parse_decimal(cap, "cap")
     ids = declared_ids(int(nodes) if nodes.isascii() and nodes.isdigit() else nodes)
     data = load_graph_for_sketch(session, graph)
-    sketch = PrivateSketch(epsilon=epsilon, dataset=dataset, cap=cap, force=force)
+    sketch = PrivateSketch(
+        epsilon=epsilon, dataset=dataset, cap=cap, allow_large_epsilon=allow_large_epsilon
+    )
     with session.progress("sketch") as callback:
         sketch.fit(data, nodes=ids, path=out, callback=callback)
     answers = sketch.answers_

@@ -92,12 +92,7 @@ def read_graph(path: PathLike, options: ReadOptions) -> Graph:
             "a column of weights was chosen for a graph without weights",
             remedy="set `weighted`, or leave out `weight`",
         )
-    wanted = WantedColumns(
-        ("source", "target"),
-        ("weight",) * options.weighted,
-        chosen=options.chosen("source", "target", "weight"),
-    )
-    columns = read_edges(path, wanted, options)
+    columns = read_edges(path, options.edge_columns, options)
     noted = None if options.on_recognised is None else recognised(columns, "")
     graph = _graph(columns, options)
     if columns.header is not None:
@@ -172,19 +167,7 @@ def read_ratings(path: PathLike, options: ReadOptions) -> Ratings:
     likes = options.likes
     if likes and options.chosen("rating", "time"):
         raise InputError("likes have no rating and no time", remedy="leave out `rating` and `time`")
-    chosen = dict(options.chosen("user", "item", "rating"))
-    if options.time is not None:
-        chosen["timestamp"] = options.time
-    columns = read_wanted(
-        path,
-        WantedColumns(
-            ("user", "item"),
-            ("rating",) * (not likes),
-            ("timestamp",) * (not likes),
-            tuple(chosen.items()),
-        ),
-        options,
-    )
+    columns = read_wanted(path, options.rating_columns, options)
     noted = None if options.on_recognised is None else recognised(columns, "")
     if columns.rows == 0:
         raise InputError(

@@ -22,7 +22,7 @@ from coterie.base.errors import AssumptionWarning, InputError
 from coterie.data.byte_source import PathLike, place_name
 from coterie.data.formats import FORMATS, TABLES, TEXT
 from coterie.data.formats.adjacency_matrix import Verdict, matrix_edges, matrix_shape
-from coterie.data.formats.format import Cells, EdgeTable, Format
+from coterie.data.formats.format import Cells, EdgeTable, Format, naming_the_file
 from coterie.data.formats.recognise import find_format
 from coterie.data.ids import written_integer
 from coterie.data.text_fields import (
@@ -108,6 +108,23 @@ class ReadOptions:
         """Return the columns that the user named, by what they hold."""
         given = ((name, getattr(self, name)) for name in names)
         return tuple((name, column) for name, column in given if column is not None)
+
+    @property
+    def edge_columns(self) -> WantedColumns:
+        """The columns of a graph."""
+        chosen = self.chosen("source", "target", "weight")
+        return WantedColumns(("source", "target"), ("weight",) * self.weighted, chosen=chosen)
+
+    @property
+    def rating_columns(self) -> WantedColumns:
+        """The columns of ratings; likes have two."""
+        chosen = dict(self.chosen("user", "item", "rating"))
+        if self.time is not None:
+            chosen["timestamp"] = self.time
+        rated = not self.likes
+        return WantedColumns(
+            ("user", "item"), ("rating",) * rated, ("timestamp",) * rated, tuple(chosen.items())
+        )
 
 
 T = TypeVar("T")
@@ -216,8 +233,9 @@ def _is_file(path: PathLike) -> bool:
     return isfile(path)
 
 
+@naming_the_file
 def _matrix_columns(path: PathLike, cells: Cells, options: ReadOptions, where: str) -> Columns:
-    table = matrix_edges(path, cells.rows, directed=options.directed)
+    table = matrix_edges(cells.rows, directed=options.directed)
     columns = _edge_columns(path, table, options)
     columns.format = f"adjacency matrix{where}"
     return columns

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from coterie.base.errors import InputError
@@ -90,12 +89,7 @@ class LocalEngine(Engine):
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         return list(handles)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if self._pool is not None and isinstance(error, KeyboardInterrupt):
             # A task may still run for minutes, and its result is not used
             self._pool.shutdown(wait=False, cancel_futures=True)

@@ -7,7 +7,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -103,12 +102,7 @@ class Buckets:
         """Return the path of a bucket."""
         return self._temporary / str(number)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         shutil.rmtree(self._temporary, ignore_errors=True)
         if error is not None:
             self._clear()

@@ -7,7 +7,7 @@ files, which fits into memory, is sorted, cleaned and written as a shard.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,28 +74,22 @@ def shard_graph(
     folder: PathLike,
     *,
     shards: int | None = None,
-    directed: bool = False,
-    weighted: bool = False,
-    separator: str | None = None,
-    header: bool | None = None,
-    columns_by_name: Mapping[str, str] | None = None,
-    threads: int | None = None,
     callback: Callback = silent,
+    **reading: Any,
 ) -> GraphSharding:
     """Cut an edge list into shards of rows; return the counts.
 
     The rules are those of `read_graph`: self-loops are dropped, repeats merged, and an undirected
-    pair in both directions is one edge. `columns_by_name` names the columns "source", "target" and
-    "weight" of the file.
+    pair in both directions is one edge. `reading`: keyword arguments of `ReadOptions`.
     """
+    options = ReadOptions(**reading)
+    directed, weighted = options.directed, options.weighted
     if directed and weighted:
         raise InputError(
             "shards do not support graphs that are both directed and weighted",
             remedy="set `directed` or `weighted`, not both",
         )
-    chosen = tuple((columns_by_name or {}).items())
-    wanted = WantedColumns(("source", "target"), ("weight",) * weighted, chosen=chosen)
-    reader = _Reader(path, wanted, separator, header, threads)
+    reader = _Reader(path, options.edge_columns, options)
     counter = IdCounter()
     columns = reader.read(lambda pieces: counter.add_all(pieces["source"] + pieces["target"]))
     callback(Progress("ids counted", 1, 3))
@@ -124,7 +118,7 @@ def shard_graph(
     with Buckets(folder, cuts, kind) as buckets:
         reader.read(lambda pieces: buckets.place(entries(pieces)))
         callback(Progress("edges placed", 2, 3))
-        written = _write(buckets, folder, graph_block, threads, callback)
+        written = _write(buckets, folder, graph_block, options.threads, callback)
         edges = written.entries // 2
         result = GraphSharding(
             holds=GRAPH,
@@ -148,20 +142,16 @@ def shard_ratings(
     folder: PathLike,
     *,
     shards: int | None = None,
-    separator: str | None = None,
-    header: bool | None = None,
-    columns_by_name: Mapping[str, str] | None = None,
-    threads: int | None = None,
     callback: Callback = silent,
+    **reading: Any,
 ) -> RatingSharding:
     """Cut ratings into shards of users; return the counts.
 
-    Of several ratings of a pair the last one counts. `columns_by_name` names the columns "user",
-    "item", "rating" and "timestamp" of the file.
+    Of several ratings of a pair the last one counts. `reading`: keyword arguments of
+    `ReadOptions`.
     """
-    chosen = tuple((columns_by_name or {}).items())
-    wanted = WantedColumns(("user", "item"), ("rating",), ("timestamp",), chosen)
-    reader = _Reader(path, wanted, separator, header, threads)
+    options = ReadOptions(**reading)
+    reader = _Reader(path, options.rating_columns, options)
     users, items, distinct = IdCounter(), IdCounter(), IdCounter()
 
     def count(pieces: Pieces) -> None:
@@ -191,7 +181,7 @@ def shard_ratings(
     with Buckets(folder, cuts, RATING) as buckets:
         reader.read(lambda pieces: buckets.place(entries(pieces)))
         callback(Progress("ratings placed", 2, 3))
-        written = _write(buckets, folder, rating_block, threads, callback)
+        written = _write(buckets, folder, rating_block, options.threads, callback)
         kept = written.entries
         result = RatingSharding(
             holds=RATINGS,
@@ -218,21 +208,13 @@ def _manifest_facts(result: GraphSharding | RatingSharding) -> JsonObject:
 class _Reader:
     """A file that can be read twice, block by block."""
 
-    def __init__(
-        self,
-        path: PathLike,
-        wanted: WantedColumns,
-        separator: str | None,
-        header: bool | None,
-        threads: int | None,
-    ) -> None:
+    def __init__(self, path: PathLike, wanted: WantedColumns, options: ReadOptions) -> None:
         if str(path) == "-":
             raise InputError(
                 "sharding needs two passes and standard input cannot be read twice",
                 remedy="write it to a file first",
             )
-        self.path, self.wanted = path, wanted
-        self.options = ReadOptions(separator=separator, header=header, threads=threads)
+        self.path, self.wanted, self.options = path, wanted, options
 
     def read(self, use: Callable[[Pieces], None]) -> Columns:
         """Call `use` with the pieces of every block."""

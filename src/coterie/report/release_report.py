@@ -12,7 +12,7 @@ from typing import NamedTuple
 from coterie.anonymize.figures import FigureRow
 from coterie.anonymize.output.public_summary import OwnerSummary, PublicSummary
 from coterie.report.charts import percent, short
-from coterie.report.kind_section import kind_section
+from coterie.report.features_section import features_section
 from coterie.report.page import Fact, Page, Section, Verdict, write
 from coterie.report.risk_section import attacks, risk
 from coterie.report.shared_sections import assumptions, count
@@ -75,7 +75,7 @@ def compose(summary: PublicSummary) -> Page:
             curves(summary.profiles),
             communities(summary.utility),
             measure_by_measure(summary.utility),
-            kind_section(summary.kind, exact=private),
+            features_section(summary.features, exact=private),
             Section(
                 "What is private, and what is not guaranteed"
                 if private

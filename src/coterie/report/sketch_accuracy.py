@@ -117,6 +117,7 @@ def answer_noise(answers: SketchAnswers, ladders: LadderErrors | None) -> list[A
     """List the answers in the order in which they were asked."""
     shares, n, k = answers.shares, answers.n_nodes, answers.n_blocks
     bins, unit = len(answers.bin_edges), answers.clustering_unit
+    edges = f"{max(answers.edge_count, 0):,}"
 
     def counted(
         question: str, numbers: int, sensitivity: int, share: Fraction, answer: str = ""
@@ -125,13 +126,7 @@ def answer_noise(answers: SketchAnswers, ladders: LadderErrors | None) -> list[A
         return AnswerNoise(question, numbers, share, laplace_error(scale), answer)
 
     rows = [
-        counted(
-            "How many friendships are there?",
-            1,
-            1,
-            shares.edge_count,
-            f"{max(answers.edge_count, 0):,}",
-        ),
+        counted("How many friendships are there?", 1, 1, shares.edge_count, edges),
         counted("How many friends does each person have?", n, 2, shares.degrees),
         counted(
             "How many people have at least 1, 2, 3 … friends?",
@@ -166,30 +161,19 @@ def answer_noise(answers: SketchAnswers, ladders: LadderErrors | None) -> list[A
             shares.bin_edges,
         ),
     ]
-    nothing = float("nan")
-    rows.append(
-        AnswerNoise(
-            "How many triangles of friends are there?",
-            1,
-            shares.triangles,
-            nothing if ladders is None else ladders.triangles,
-            f"{max(answers.triangles, 0):,}",
-            True,
-        )
-    )
+    unknown = float("nan")
+    triangles = unknown if ladders is None else ladders.triangles
+    answer = f"{max(answers.triangles, 0):,}"
+    question = "How many triangles of friends are there?"
+    rows.append(AnswerNoise(question, 1, shares.triangles, triangles, answer, True))
     for i, damping in enumerate(answers.damping_degrees):
-        error = nothing if ladders is None else ladders.clustering_sums[i] / unit
-        rows.append(
-            AnswerNoise(
-                "How often are two friends of a person friends? (sum over all people; people with "
-                f"fewer than {damping} friends count less)",
-                1,
-                shares.clustering_sums[i],
-                error,
-                f"{max(answers.clustering_sums[i], 0) / unit:,.0f}",
-                True,
-            )
+        error = unknown if ladders is None else ladders.clustering_sums[i] / unit
+        answer = f"{max(answers.clustering_sums[i], 0) / unit:,.0f}"
+        question = (
+            "How often are two friends of a person friends? (sum over all people; people with "
+            f"fewer than {damping} friends count less)"
         )
+        rows.append(AnswerNoise(question, 1, shares.clustering_sums[i], error, answer, True))
     return rows
 
 
@@ -208,54 +192,44 @@ def reliance(
     epsilon, shares, n = answers.exact_epsilon, answers.shares, answers.n_nodes
     edges = max(answers.edge_count, 1)
     edge_error = laplace_error(1 / (epsilon * shares.edge_count)) / edges
-    rows = [
+    scale = laplace_error(2 / (epsilon * shares.degree_counts))
+    gap = scale * (math.log(max(len(answers.degree_counts), 1)) + 0.58) / 2 / max(n, 1)
+    cells = len(answers.bin_edges) * (len(answers.bin_edges) + 1) / 2
+    noise = laplace_error(1 / (epsilon * shares.bin_edges)) * math.sqrt(2 * cells)
+    mixing = _MIXING * noise / edges
+    paths = Reliance(
+        "path lengths, diameter",
+        NO,
+        "Not asked: they follow from degrees, blocks and clustering. On networks of "
+        "several kinds the mean path length was 1 % to 60 % off.",
+    )
+    return [
         Reliance("number of people", "exact", "The list of people is public."),
         Reliance(
             "number of friendships, mean degree",
             _grade(edge_error, (_RELIABLE, _ROUGH)),
             f"Expected error {percent(edge_error, 2)}.",
         ),
-    ]
-    scale = laplace_error(2 / (epsilon * shares.degree_counts))
-    gap = scale * (math.log(max(len(answers.degree_counts), 1)) + 0.58) / 2 / max(n, 1)
-    rows.append(
         Reliance(
             "degree distribution",
             _grade(gap, _DEGREE_GAPS),
             f"Shares of the people are off by about {percent(gap, 2)} at most.",
-        )
-    )
-    if ladders is not None:
-        rows += _triangle_reliance(answers, ladders)
-    cells = len(answers.bin_edges) * (len(answers.bin_edges) + 1) / 2
-    noise = laplace_error(1 / (epsilon * shares.bin_edges)) * math.sqrt(2 * cells)
-    mixing = _MIXING * noise / edges
-    rows.append(
+        ),
+        *([] if ladders is None else _triangle_reliance(answers, ladders)),
         Reliance(
             "degree assortativity",
             _grade(mixing, _CORRELATIONS),
             f"Expected error about {short(min(mixing, 1.0), 1)} on a scale from -1 to 1.",
-        )
-    )
-    rows += _community_reliance(answers)
-    if drawn:
-        rows.append(
-            Reliance(
-                "path lengths, diameter",
-                NO,
-                "Not asked: they follow from degrees, blocks and clustering. On networks of "
-                "several kinds the mean path length was 1 % to 60 % off.",
-            )
-        )
-    rows.append(
+        ),
+        *_community_reliance(answers),
+        *([paths] if drawn else []),
         Reliance(
             "a single friendship",
             NO,
             "People of the drawn networks stand for nobody. What the sketch lets anybody conclude "
             "about two people is limited by the factor above.",
-        )
-    )
-    return rows
+        ),
+    ]
 
 
 def _triangle_reliance(answers: SketchAnswers, ladders: LadderErrors) -> list[Reliance]:

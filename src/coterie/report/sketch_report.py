@@ -7,7 +7,7 @@ takes no figure of the original, so it cannot show one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +20,8 @@ from coterie.data import Graph
 from coterie.engine import Engine
 from coterie.report.block_matrix import pairs_between, share
 from coterie.report.charts import Axis, ChartTable, Series, heatmap, xy
-from coterie.report.charts.drawing import Cell, Chart
-from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, write
+from coterie.report.charts.drawing import Cell
+from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, written
 from coterie.report.shared_sections import count
 from coterie.report.sketch_accuracy import (
     LadderErrors,
@@ -53,6 +53,9 @@ _HOW = (
 )
 
 
+_Points = tuple[np.ndarray, np.ndarray]
+
+
 class _Drawn(NamedTuple):
     """A drawn graph that is shown, and its measures."""
 
@@ -60,20 +63,13 @@ class _Drawn(NamedTuple):
     measures: Measures
 
 
-def render(
-    answers: SketchAnswers, graphs: Sequence[Graph] = (), engine: Engine | None = None
-) -> str:
-    """Return the report of a sketch and the graphs drawn from it, as HTML.
-
-    The first five graphs are measured; `graphs` may be empty, for a report of the sketch alone.
-    """
-    return write(compose(answers, graphs, engine))
-
-
 def compose(
     answers: SketchAnswers, graphs: Sequence[Graph] = (), engine: Engine | None = None
 ) -> Page:
-    """Arrange the sections and charts of the report."""
+    """Report a sketch and the graphs drawn from it; `render` returns it as HTML.
+
+    The first five graphs are measured; `graphs` may be empty, for a report of the sketch alone.
+    """
     drawn = [_Drawn(graph, measure(graph, engine, eigenvalues=0)) for graph in graphs[:_MEASURED]]
     ladders = ladder_errors(answers, drawn[0].graph) if drawn else None
     return Page(
@@ -91,6 +87,9 @@ def compose(
             Section("How it was made", notes=list(_HOW)),
         ],
     )
+
+
+render = written(compose)
 
 
 def factor(epsilon: float) -> str:
@@ -209,26 +208,65 @@ def _asked(answers: SketchAnswers, ladders: LadderErrors | None) -> Section:
 
 def _pictures(answers: SketchAnswers, drawn: Sequence[_Drawn]) -> Section:
     section = Section("Pictures of the sketch and of the drawn networks", label="Pictures")
-    section.figures.append(_degrees(answers, drawn))
-    section.figures.append(_blocks(answers))
+    section.figures += [_degrees(answers, drawn), _blocks(answers)]
     if drawn:
-        section.figures += [_clustering(drawn), _distances(drawn)]
+        clustering = xy(
+            _curves(drawn, _clustering),
+            Axis("friends", log=True),
+            Axis("mean local clustering", lo=0.0),
+            description="Mean local clustering by number of friends in the drawn networks.",
+        )
+        distances = xy(
+            _curves(drawn, _distances),
+            Axis("steps"),
+            Axis("share of connected pairs", lo=0.0),
+            description="Path lengths in the drawn networks.",
+        )
+        often = "How often two friends of a person are friends."
+        section.figures += [
+            Figure("Clustering by number of friends", clustering, often),
+            Figure("Path lengths", distances, "How many steps lie between two people."),
+        ]
     return section
+
+
+def _curves(
+    drawn: Sequence[_Drawn], points: Callable[[_Drawn], _Points], kind: str = "both"
+) -> list[Series]:
+    """Return one series per drawn graph."""
+    names = (
+        ["drawn network"] if len(drawn) == 1 else [f"network {i + 1}" for i in range(len(drawn))]
+    )
+    return [
+        Series(name, *points(each), kind, colour=colour)
+        for colour, (name, each) in enumerate(zip(names, drawn, strict=True), start=1)
+    ]
+
+
+def _clustering(drawn: _Drawn) -> _Points:
+    bins = drawn.measures.clustering_by_degree
+    return np.array([b.degree_from for b in bins]), np.array([b.clustering for b in bins])
+
+
+def _distances(drawn: _Drawn) -> _Points:
+    counts = np.array(drawn.measures.distances, np.float64)
+    return np.arange(1, len(counts) + 1), counts / max(counts.sum(), 1)
+
+
+def _people_by_degree(drawn: _Drawn) -> _Points:
+    """Return the share of the people who have at least 1, 2, 3 … friends."""
+    counts = np.bincount(drawn.graph.degrees)
+    at_least = np.cumsum(counts[::-1])[::-1][1:] / max(drawn.graph.n_nodes, 1)
+    return np.arange(1, len(counts)), at_least
 
 
 def _degrees(answers: SketchAnswers, drawn: Sequence[_Drawn]) -> Figure:
     tail = answers.degree_distribution().tail[1:] / max(answers.n_nodes, 1)
     degree = np.arange(1, len(tail) + 1)
     shown = tail * answers.n_nodes >= 0.5
-    series = [Series("sketch", degree[shown], tail[shown], "line", colour=0)]
-    for i, each in enumerate(drawn):
-        counts = np.bincount(each.graph.degrees)
-        at_least = np.cumsum(counts[::-1])[::-1][1:] / max(each.graph.n_nodes, 1)
-        series.append(
-            Series(_name(i, drawn), np.arange(1, len(counts)), at_least, "points", colour=i + 1)
-        )
+    sketch = Series("sketch", degree[shown], tail[shown], "line", colour=0)
     chart = xy(
-        series,
+        [sketch, *_curves(drawn, _people_by_degree, "points")],
         Axis("friends", log=True),
         Axis("share of people with at least this many", log=True),
         description="Degree distribution of the sketch and of the drawn networks.",
@@ -268,48 +306,6 @@ def _blocks(answers: SketchAnswers) -> Figure:
         chart,
         "A dark diagonal means communities. A pattern without a dark diagonal is mostly noise.",
     )
-
-
-def _clustering(drawn: Sequence[_Drawn]) -> Figure:
-    series = [
-        Series(
-            _name(i, drawn),
-            [b.degree_from for b in each.measures.clustering_by_degree],
-            [b.clustering for b in each.measures.clustering_by_degree],
-            "both",
-            colour=i + 1,
-        )
-        for i, each in enumerate(drawn)
-    ]
-    chart = xy(
-        series,
-        Axis("friends", log=True),
-        Axis("mean local clustering", lo=0.0),
-        description="Mean local clustering by number of friends in the drawn networks.",
-    )
-    return Figure(
-        "Clustering by number of friends", chart, "How often two friends of a person are friends."
-    )
-
-
-def _distances(drawn: Sequence[_Drawn]) -> Figure:
-    series = []
-    for i, each in enumerate(drawn):
-        counts = np.array(each.measures.distances, np.float64)
-        steps = np.arange(1, len(counts) + 1)
-        shares = counts / max(counts.sum(), 1)
-        series.append(Series(_name(i, drawn), steps, shares, "both", colour=i + 1))
-    chart: Chart = xy(
-        series,
-        Axis("steps"),
-        Axis("share of connected pairs", lo=0.0),
-        description="Path lengths in the drawn networks.",
-    )
-    return Figure("Path lengths", chart, "How many steps lie between two people.")
-
-
-def _name(i: int, drawn: Sequence[_Drawn]) -> str:
-    return "drawn network" if len(drawn) == 1 else f"network {i + 1}"
 
 
 def _measures(

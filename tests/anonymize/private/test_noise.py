@@ -169,7 +169,7 @@ def test_a_scale_with_too_many_digits_is_an_error() -> None:
 
 @pytest.mark.parametrize("epsilon", ["0.000001", "0.999999", "99.999999", "100"])
 def test_every_epsilon_gives_scales_that_the_sampler_takes(epsilon: str) -> None:
-    exact = budget.parse_epsilon(epsilon, force=True)
+    exact = budget.parse_epsilon(epsilon, allow_large_epsilon=True)
     for share in budget.SHARES.parts():
         for sensitivity in (1, 2):
             scale = sensitivity / (exact * share)

@@ -52,7 +52,7 @@ def spent(tmp_path: Path) -> Fraction:
         (True, "not a positive decimal number"),
         (None, "not a positive decimal number"),
         (0.5, "floating-point"),
-        ("10.5", "set `force`"),
+        ("10.5", "set `allow_large_epsilon`"),
         ("1000", "not a positive|largest value"),
         ("101", "largest value"),
     ],
@@ -64,8 +64,8 @@ def test_a_bad_epsilon_costs_nothing(made, tmp_path: Path, epsilon, message: str
     assert spent(tmp_path) == 0
 
 
-def test_force_allows_a_large_epsilon() -> None:
-    assert parse_epsilon("10.5", force=True) == Fraction(21, 2)
+def test_a_large_epsilon_can_be_allowed() -> None:
+    assert parse_epsilon("10.5", allow_large_epsilon=True) == Fraction(21, 2)
     assert parse_epsilon(" 0.25 ") == Fraction(1, 4)
     assert parse_epsilon(Fraction(1, 8)) == Fraction(1, 8)
 

@@ -279,7 +279,7 @@ def test_kept_communities_equal_the_reference(seed: int) -> None:
     block = rng.integers(0, 5, graph.n_nodes)
     block[:5] = range(5)
     matrix = block_matrix(graph, rng.permutation(block))
-    found = find_communities(graph, default_rng(0), "own")
+    found = find_communities(graph, default_rng(0))
     whole = reference.modularity_of_blocks(matrix.tolist(), communities_of_blocks(matrix).tolist())
     expected = reference.expected_modularity(
         matrix.tolist(), block.tolist(), graph.degrees.tolist(), found.tolist()

@@ -8,7 +8,7 @@ information about v.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -17,6 +17,7 @@ from numpy.random import Generator
 
 from coterie.anonymize.attacks.expected_hits import ExpectedHits, expected_hits, hits_by_degree
 from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.figures import Private
 from coterie.anonymize.intervals import Interval, wilson
 from coterie.anonymize.published_graph import PublishedGraph
 from coterie.base.randomness import as_generator
@@ -67,8 +68,8 @@ class Job:
     memory: dict[str, Any] = field(default_factory=dict)  # for the attacks that follow
 
 
-@dataclass(frozen=True)
-class AttackResult:
+@dataclass(frozen=True, repr=False)
+class AttackResult(Private):
     """The number of people that one attack identified."""
 
     name: str  # as in the JSON output
@@ -126,6 +127,15 @@ class Matching:
         )
 
 
+class AttackRow(NamedTuple):
+    """What tables and reports show of a result."""
+
+    label: str
+    found: int  # people identified
+    result: Any
+    expected: float | None = None  # people guessed right by luck; None if it is not known
+
+
 class Attack(ABC):
     """One attack: what is declared here is all that JSON, policy, pages and commands know of it.
 
@@ -136,8 +146,6 @@ class Attack(ABC):
     key: ClassVar[str]  # in the JSON output, and the attribute of `GraphAttacks`
     knows: ClassVar[str]  # what the attacker knows, in words
     label: ClassVar[str] = ""  # of its row in tables and reports
-    # Which of the `ExpectedHits` are the hits by luck. The policy limits the attacks that have one.
-    luck: ClassVar[Literal["same_degree", "same_class"] | None] = None
     control: ClassVar[str] = "naive"  # the control in which an attack with power finds people
     public: ClassVar[bool] = True  # whether published reports show it, rounded
     needs_blocks: ClassVar[bool] = False  # it applies only if the blocks are published too
@@ -158,21 +166,13 @@ class Attack(ABC):
         """Return the result of the attack from what each part returned."""
         return outcomes[0]
 
-    def rows(self, result: Any) -> list[Any]:
-        """Return the results to show, one per row of a table."""
-        return [result]
+    def rows(self, result: Any) -> list[AttackRow]:
+        """Return the rows of tables and reports that a result has."""
+        return [AttackRow(self.label, self.found(result), result)]
 
-    def found(self, row: Any) -> int:
-        """Return the number of people that a row identifies."""
-        return int(row.correct)
-
-    def row_label(self, row: Any) -> str:
-        """Return the label of a row."""
-        return self.label
-
-    def expected(self, row: Any) -> float | None:
-        """Return the number of people guessed right by luck; None if it is not known."""
-        return None
+    def found(self, result: Any) -> int:
+        """Return the number of people that a result identifies."""
+        return int(result.correct)
 
 
 class GuessingAttack(Attack):
@@ -181,10 +181,10 @@ class GuessingAttack(Attack):
     Whoever guesses everyone is right about once per class, whatever the release contains; A1
     allows that already. So these attacks are compared with the hits expected from the classes
     of their guesses (`luck = "same_class"`), and those that claim only what stands out with the
-    hits expected from degrees alone ("same_degree").
+    hits expected from degrees alone ("same_degree"). The policy limits the difference.
     """
 
-    luck: ClassVar[Literal["same_degree", "same_class"] | None] = "same_class"
+    luck: ClassVar[Literal["same_degree", "same_class"]] = "same_class"
 
     def names(self, matching: Matching) -> tuple[str, str]:
         """Return the names of the result, in the JSON output and for people."""
@@ -196,19 +196,17 @@ class GuessingAttack(Attack):
         """Compare the guesses with the true identities."""
         return [self._result(matching, target, classes) for matching in outcomes]
 
-    def rows(self, result: list[AttackResult]) -> list[AttackResult]:
-        """Return the results: one per list of guesses."""
-        return result
-
-    def row_label(self, row: AttackResult) -> str:
-        """Return the label of the result."""
-        return row.label
-
-    def expected(self, row: AttackResult) -> float | None:
-        """Return the hits that luck explains; 0 on a graph that is not a release."""
-        if self.luck is None:
-            return None
-        return 0.0 if row.luck is None else float(getattr(row.luck, self.luck))
+    def rows(self, result: list[AttackResult]) -> list[AttackRow]:
+        """Return one row per list of guesses; on a graph that is no release, luck is 0."""
+        return [
+            AttackRow(
+                found.label,
+                found.correct,
+                found,
+                0.0 if found.luck is None else float(getattr(found.luck, self.luck)),
+            )
+            for found in result
+        ]
 
     def _result(
         self, matching: Matching, target: PublishedGraph, classes: Classes | None
@@ -225,25 +223,13 @@ class GuessingAttack(Attack):
         )
 
 
-class GraphAttacks(Mapping[str, Any]):
+class GraphAttacks(Private, dict[str, Any]):
     """The results of all attacks on one graph, by key; each is an attribute too."""
 
-    def __init__(self, results: Mapping[str, Any]) -> None:
-        self._results = dict(results)
-
-    def __getitem__(self, key: str) -> Any:
-        return self._results[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._results)
-
-    def __len__(self) -> int:
-        return len(self._results)
-
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self._results:
+        if name not in self:
             raise AttributeError(f"there is no attack {name!r}")
-        return self._results[name]
+        return self[name]
 
 
 class Controls(NamedTuple):
@@ -253,29 +239,16 @@ class Controls(NamedTuple):
     deleted_10: GraphAttacks  # 10 % of the edges are deleted too
 
 
-@dataclass(frozen=True)
-class AttackComparison:
+class AttackComparison(NamedTuple):
     """One attack on a published graph, next to the same attack on the controls."""
 
     attack: Attack
+    label: str  # for people
     result: Any  # AttackResult of attacks that guess
+    found: int  # people identified in the published graph
     naive: int  # people identified in a copy with only the names removed
     deleted_10: int  # people identified in a copy with 10 % of the edges deleted
-
-    @property
-    def label(self) -> str:
-        """The attack, for people."""
-        return self.attack.row_label(self.result)
-
-    @property
-    def found(self) -> int:
-        """The number of people identified in the published graph."""
-        return self.attack.found(self.result)
-
-    @property
-    def expected(self) -> float | None:
-        """The number of people that are guessed right by luck; None if it is not known."""
-        return self.attack.expected(self.result)
+    expected: float | None  # people guessed right by luck; None if it is not known
 
     @property
     def has_power(self) -> bool:

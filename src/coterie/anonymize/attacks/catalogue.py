@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from coterie.anonymize.attacks.attack import Attack, AttackComparison, Controls, GraphAttacks
-from coterie.anonymize.attacks.degree_rank import DegreeRank
 from coterie.anonymize.attacks.fingerprints import Fingerprints, FingerprintsWithBlocks
+from coterie.anonymize.attacks.known_degrees import DegreeKnown, DegreeRank, NeighbourDegreesKnown
 from coterie.anonymize.attacks.seeded import GuessEveryoneFromSeeds, Seeded
-from coterie.anonymize.attacks.vertex_refinement import DegreeKnown, NeighbourDegreesKnown
 
 # Two attacks with one key extend the same list of results. The most expensive come first.
 ATTACKS: list[Attack] = [
@@ -24,9 +23,11 @@ def compare_attacks(target: GraphAttacks, controls: Controls) -> list[AttackComp
     """Return every result of the attacks that need no blocks, next to its controls."""
     by_key = {attack.key: attack for attack in ATTACKS if not attack.needs_blocks}
     return [
-        AttackComparison(attack, result, *map(attack.found, of_controls))
+        AttackComparison(
+            attack, row.label, row.result, row.found, naive.found, deleted.found, row.expected
+        )
         for key, attack in by_key.items()
-        for result, *of_controls in zip(
+        for row, naive, deleted in zip(
             *(attack.rows(found[key]) for found in (target, *controls)), strict=True
         )
     ]

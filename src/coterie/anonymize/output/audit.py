@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from coterie.anonymize.draw.rewiring import RewiringTargets
+from coterie.anonymize.features.comparison import FeatureResults
 from coterie.anonymize.figures import Private
-from coterie.anonymize.kinds.outcome import KindOutcome
 from coterie.anonymize.output.release_folder import make_private_folder
 from coterie.anonymize.policy import Limit, PolicyDecision
 from coterie.anonymize.risk.assessment import PublicationLevel, Risk, publication_levels
@@ -47,7 +47,7 @@ class AuditRecord(Private):
     risk: Risk
     decision: PolicyDecision
     seconds: float
-    kind: KindOutcome | None = None  # directions, weights, sides and attributes
+    features: FeatureResults | None = None  # directions, weights, sides and attributes
     suggestions: list[str] | None = None  # None if nothing was tried
 
     @property

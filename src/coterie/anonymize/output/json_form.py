@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from coterie.anonymize.attacks.suite import AttackSuiteResult
-from coterie.anonymize.kinds.outcome import KindOutcome
+from coterie.anonymize.features.comparison import FeatureResults
 from coterie.anonymize.output.audit import AuditRecord, Publication
 from coterie.anonymize.policy import PolicyDecision
 from coterie.anonymize.risk.assessment import Risk, publication_levels
@@ -28,12 +28,12 @@ def release_json(
     suggestions: list[str],
     utility: Utility | None,
     risk: Risk | None,
-    kind: KindOutcome | None = None,
+    features: FeatureResults | None = None,
 ) -> JsonObject:
     """Return the JSON of `coterie anonymize`; utility and risk are {} if nothing was drawn."""
     return {
         "format_version": FORMAT_VERSION,
-        **({} if kind is None else {"kind": result_json(kind)}),
+        **({} if features is None else {"features": result_json(features)}),
         "refused": decision.refused,
         "reasons": decision.reasons,
         "suggestions": suggestions,
@@ -48,7 +48,7 @@ def release_json(
 def audit_json(record: AuditRecord, publication: Publication) -> JsonObject:
     """Return the content of audit.json."""
     release = release_json(
-        record.decision, record.suggestions or [], record.utility, record.risk, record.kind
+        record.decision, record.suggestions or [], record.utility, record.risk, record.features
     )
     if record.suggestions is None:
         del release["suggestions"]
@@ -105,8 +105,8 @@ def attack_json(result: AttackSuiteResult) -> JsonObject:
 def result_json(result: Any) -> Any:
     """Return a result as JSON: its attributes and properties are the keys.
 
-    >>> from coterie.anonymize.kinds.outcome import DistanceMeasure
-    >>> result_json([DistanceMeasure("in-degrees", 0.01, 0.02)])
+    >>> from coterie.anonymize.figures import DistributionDistance
+    >>> result_json([DistributionDistance("in-degrees", 0.01, 0.02)])
     [{'name': 'in-degrees', 'value': 0.01, 'tolerance': 0.02, 'kept': True}]
     """
     names = _attributes(result)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.anonymize.figures import FigureRow, Private, measured, public_rows
-from coterie.anonymize.kinds.outcome import KindOutcome
+from coterie.anonymize.features.comparison import FeatureResults
+from coterie.anonymize.figures import FeatureRow, FigureRow, Private, measured, public_rows
 from coterie.anonymize.output.public_figures import (
     MIN_GROUP,
     PublicRounding,
@@ -44,7 +44,7 @@ _PUBLIC_REMARKS = [
     "degrees by class, edges between blocks, clustering by degree, and assortativity.",
     "Every further release of the same original discloses more; the owner's ledger counts them.",
 ]
-_KIND_REMARK = (
+_FEATURES_REMARK = (
     "Attributes, directions and weights were drawn from further statistics, which are published "
     "approximately too: how often each combination of attributes occurs in a class, how often "
     "edges join two values, directions by class and between blocks, means of groups of weights."
@@ -78,15 +78,6 @@ class Profiles:
     clustering: CurvePair  # mean local clustering by degree
     distance: CurvePair  # share of connected pairs at this distance
     spectrum: CurvePair  # eigenvalue by rank
-
-
-class PublicKindRow(NamedTuple):
-    """A measure of directions, weights, sides or attributes."""
-
-    name: str
-    original: float | None  # None if it is not shown
-    published: float | None  # a distance of distributions is that of original and release
-    kept: bool
 
 
 @dataclass(frozen=True)
@@ -152,7 +143,7 @@ class PublicSummary:
     attacks: list[PublicAttack] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     objective: str = "simple"
-    kind: list[PublicKindRow] = field(default_factory=list)
+    features: list[FeatureRow] = field(default_factory=list)
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,7 +164,7 @@ class ReleaseFigures(Private):
     risk: Risk
     decision: PolicyDecision
     objective: str = "simple"
-    kind: KindOutcome | None = None
+    features: FeatureResults | None = None
 
 
 def summarize(figures: ReleaseFigures, min_class_size: int) -> PublicSummary:
@@ -214,10 +205,10 @@ def summarize(figures: ReleaseFigures, min_class_size: int) -> PublicSummary:
         remarks=[
             *(remark.format(group=rounding.group) for remark in _PUBLIC_REMARKS),
             *_block_remark(risk, rounding),
-            *([] if figures.kind is None else [_KIND_REMARK]),
+            *([] if figures.features is None else [_FEATURES_REMARK]),
         ],
         objective=figures.objective,
-        kind=_kind_rows(figures.kind, rounding),
+        features=_public_features(figures.features, rounding),
     )
 
 
@@ -251,30 +242,30 @@ def summarize_for_owner(figures: ReleaseFigures) -> OwnerSummary:
         remarks=[
             *_OWNER_REMARKS,
             *_block_remark(risk, None),
-            *([] if figures.kind is None else [_KIND_REMARK]),
+            *([] if figures.features is None else [_FEATURES_REMARK]),
         ],
         objective=figures.objective,
-        kind=_kind_rows(figures.kind, None),
+        features=[] if figures.features is None else figures.features.rows(),
     )
 
 
-def _kind_rows(kind: KindOutcome | None, rounding: PublicRounding | None) -> list[PublicKindRow]:
-    """Return what was measured besides the skeleton; without figures of the original in public.
+def _public_features(features: FeatureResults | None, rounding: PublicRounding) -> list[FeatureRow]:
+    """Return the figures of features without those of the original; distances are rounded up.
 
     The release can be measured by everybody, so its figures disclose nothing.
     """
-    if kind is None:
-        return []
-    rows = [
-        PublicKindRow(m.name, m.original if rounding is None else None, m.published, m.kept)
-        for m in kind.measures
+    rows = [] if features is None else features.rows()
+    return [
+        row._replace(
+            original=None,
+            published=(
+                rounding.at_most_share(max(row.published, rounding.share_step / 2))
+                if row.is_distance and row.published is not None
+                else row.published
+            ),
+        )
+        for row in rows
     ]
-    for d in kind.distances:
-        shown = d.value
-        if rounding is not None:
-            shown = rounding.at_most_share(max(d.value, rounding.share_step / 2))
-        rows.append(PublicKindRow(f"distance of the {d.name}", None, shown, d.kept))
-    return rows
 
 
 # --- measures --------------------------------------------------------------------------------

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
-from coterie.anonymize.kinds.node_table import PublishedColumns
-from coterie.anonymize.kinds.outcome import KindOutcome
+from coterie.anonymize.features.comparison import FeatureResults
+from coterie.anonymize.features.network import PublishedColumns
 from coterie.anonymize.ledger import Ledger, LedgerEntry
 from coterie.anonymize.output.audit import AuditRecord, Publication, written_audit
 from coterie.anonymize.output.identity_map import IdentityMap, write_identity_map
@@ -73,7 +74,7 @@ class Release:
         and if the policy refused the release.
     owner_summary : OwnerSummary or None
         What the private report shows, with exact figures. None if nothing could be drawn.
-    kind : KindOutcome or None
+    features : FeatureResults or None
         What was measured of directions, weights, sides and attributes: `measures`, `distances`,
         `sensitive` and `attacks`. None for a simple graph without attributes.
     node_tables : list of dict
@@ -119,7 +120,7 @@ class Release:
     ledger: Ledger | None = None
     ledger_entry: LedgerEntry | None = None
     owner_summary: OwnerSummary | None = None
-    kind: KindOutcome | None = None
+    features: FeatureResults | None = None
     node_tables: list[PublishedColumns] = field(default_factory=list)
 
     def __repr__(self) -> str:
@@ -128,6 +129,13 @@ class Release:
             return f"<Release: {decision}, nothing drawn>"
         count = f"{len(self.graphs)} graphs" if len(self.graphs) > 1 else "1 graph"
         return f"<Release: {count} of {self.graph.n_nodes:,} nodes, {decision}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Name the attribute that replaces one of an earlier version."""
+            hint = "; it is called 'features' now" if name == "kind" else ""
+            raise AttributeError(f"'Release' object has no attribute {name!r}{hint}")
 
     def _repr_html_(self) -> str | None:
         """Show the public summary in a notebook, and nothing else."""

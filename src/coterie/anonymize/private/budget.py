@@ -10,8 +10,8 @@ from typing import ClassVar
 from coterie.anonymize.ledger import exact_text
 from coterie.base.errors import InputError
 
-MAX_EPSILON = 10  # above it, a sketch protects so little that `force` is required
-LARGEST_EPSILON = 100  # with `force`; the sampler's integers are bounded by it
+MAX_EPSILON = 10  # above it, a sketch protects so little that `allow_large_epsilon` is required
+LARGEST_EPSILON = 100  # with `allow_large_epsilon`; the sampler's integers are bounded by it
 MAX_DECIMALS = 6
 
 _DECIMAL = re.compile(r"\d{1,3}(\.\d{1,6})?|\.\d{1,6}", re.ASCII)
@@ -74,7 +74,7 @@ SHARES = Shares(
 )
 
 
-def parse_epsilon(epsilon: str | int | Fraction, *, force: bool = False) -> Fraction:
+def parse_epsilon(epsilon: str | int | Fraction, *, allow_large_epsilon: bool = False) -> Fraction:
     """Return epsilon as an exact fraction; raise InputError if it is not a usable number.
 
     A float is refused: 0.1 is not one tenth. Text such as "0.1" is exact.
@@ -92,10 +92,10 @@ def parse_epsilon(epsilon: str | int | Fraction, *, force: bool = False) -> Frac
             f"epsilon is {epsilon}; the largest value is {LARGEST_EPSILON}",
             remedy='use, for example, `epsilon="1"`',
         )
-    if value > MAX_EPSILON and not force:
+    if value > MAX_EPSILON and not allow_large_epsilon:
         raise InputError(
             f"epsilon is {epsilon}: a bound of e^{epsilon} protects nobody",
-            remedy=f"use at most {MAX_EPSILON} (1 is usual), or set `force`",
+            remedy=f"use at most {MAX_EPSILON} (1 is usual), or set `allow_large_epsilon`",
         )
     return value
 

@@ -45,7 +45,7 @@ class PrivateSketch(Estimator):
         same name.
     cap : str or int, default="4"
         Maximum of the total epsilon of the dataset, this sketch included.
-    force : bool, default=False
+    allow_large_epsilon : bool, default=False
         Whether to allow epsilon above 10.
     ledger : path-like, optional
         The private state folder with the ledgers. The default is $COTERIE_STATE, else
@@ -81,13 +81,13 @@ class PrivateSketch(Estimator):
         epsilon: str | int = "1",
         dataset: str = "",
         cap: str | int = "4",
-        force: bool = False,
+        allow_large_epsilon: bool = False,
         ledger: str | os.PathLike[str] | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.dataset = dataset
         self.cap = cap
-        self.force = force
+        self.allow_large_epsilon = allow_large_epsilon
         self.ledger = ledger
 
     def fit(
@@ -127,7 +127,7 @@ class PrivateSketch(Estimator):
         LedgerRefusal
             If the cap would be exceeded, or the ledger is damaged.
         """
-        epsilon = parse_epsilon(self.epsilon, force=self.force)
+        epsilon = parse_epsilon(self.epsilon, allow_large_epsilon=self.allow_large_epsilon)
         cap = parse_decimal(self.cap, "cap")
         dataset = _required_name(self.dataset)
         ids = declared_ids(nodes)

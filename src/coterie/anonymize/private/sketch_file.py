@@ -97,7 +97,7 @@ def _checked(header: JsonObject, tensors: dict[str, np.ndarray]) -> SketchAnswer
     _require(_is_count(header.get("nodes"), 2**31 - 1), "the number of nodes")
     _require(isinstance(header.get("epsilon"), str), "epsilon")
     n: int = header["nodes"]
-    epsilon = parse_epsilon(header["epsilon"], force=True)
+    epsilon = parse_epsilon(header["epsilon"], allow_large_epsilon=True)
     _require(n >= 2, "the number of nodes")
     _require(exact_text(epsilon) == header["epsilon"], "epsilon")
     shares = [exact_text(share) for share in SHARES.parts()]

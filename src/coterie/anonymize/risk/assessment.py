@@ -155,37 +155,28 @@ def publication_levels(risk: Risk) -> list[PublicationLevel]:
     with_labels = max([found, *(result.found_share for result in blocks_known)])
     disclosed = risk.disclosed_edges.shares.at_least_90
     true_edges = risk.attacks.averaging[-1].precision
-    return [
-        PublicationLevel(
+    new_ids = (
+        (
             "graph with new ids (this release)",
-            size.mean,
-            size.worst,
             None,
             found,
             "A1 applies to an attacker who has guessed the class",
         ),
-        PublicationLevel(
+        (
             "+ block labels",
-            size.mean,
-            size.worst,
             None,
             with_labels,
             "the block and the degree of a node show its class",
         ),
-        PublicationLevel(
+        (
             "+ block matrix",
-            size.mean,
-            size.worst,
             disclosed,
             with_labels,
             "two classes show the probability of an edge between them",
         ),
-        PublicationLevel(
-            "ids kept",
-            1.0,
-            1.0,
-            disclosed,
-            1.0,
-            f"who is who is known; {100 * true_edges:.1f} % of the published edges are true",
-        ),
+    )
+    who_is_who = f"who is who is known; {100 * true_edges:.1f} % of the published edges are true"
+    return [
+        *(PublicationLevel(level, size.mean, size.worst, *rest) for level, *rest in new_ids),
+        PublicationLevel("ids kept", 1.0, 1.0, disclosed, 1.0, who_is_who),
     ]

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
+from coterie.anonymize.figures import Private
 from coterie.anonymize.published_graph import PublishedGraph
 from coterie.anonymize.utility.communities import modularity
 from coterie.anonymize.utility.community_utility import (
@@ -43,8 +44,8 @@ class DegreeBin(NamedTuple):
     clustering: float  # mean local clustering
 
 
-@dataclass(frozen=True)
-class ScalarMeasures:
+@dataclass(frozen=True, repr=False)
+class ScalarMeasures(Private):
     """The measures of a graph that are one number each.
 
     Means over several draws are not integers, so counts are `float` here.
@@ -70,7 +71,7 @@ class ScalarMeasures:
     largest_community: float | None  # share of the nodes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Measures(ScalarMeasures):
     """All measures of one graph."""
 
@@ -88,8 +89,8 @@ class Measures(ScalarMeasures):
     clustering_by_degree: list[DegreeBin] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Private):
     """The measures of two graphs and the distance between their degree distributions."""
 
     original: Measures
@@ -225,12 +226,17 @@ def degree_ks(first: Graph, second: Graph) -> float:
     >>> degree_ks(Graph.from_edges([0], [1]), Graph.from_edges([0], [1], n_nodes=4))
     0.5
     """
-    top = int(max(first.degrees.max(initial=0), second.degrees.max(initial=0))) + 1
+    return ks_distance(first.degrees, second.degrees)
+
+
+def ks_distance(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the Kolmogorov-Smirnov distance: the largest difference of distribution functions."""
+    at = np.unique(np.concatenate([one, other]))
     shares = [
-        np.cumsum(np.bincount(g.degrees, minlength=top)) / max(g.n_nodes, 1)
-        for g in (first, second)
+        np.searchsorted(np.sort(values), at, side="right") / max(len(values), 1)
+        for values in (one, other)
     ]
-    return float(np.abs(shares[0] - shares[1]).max())
+    return float(np.abs(shares[0] - shares[1]).max(initial=0.0))
 
 
 def compare(

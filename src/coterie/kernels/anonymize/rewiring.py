@@ -46,6 +46,31 @@ class Goals(NamedTuple):
     product_weight: float
 
 
+class SwapRules(NamedTuple):
+    """Which swaps are proposed and allowed, and when to stop."""
+
+    proposals: int  # swaps proposed, at most
+    tolerance: float  # energy at which the rewiring ends
+    # The share of proposals that close an open triangle; the others pick two random edges. While
+    # there are too many triangles, all proposals pick two random edges.
+    closing: float
+    # The share of open triangles whose middle is a random node; the others have a random edge.
+    # The first raises the clustering of low degrees, the second that of hubs.
+    by_node: float
+    partners: int  # neighbours tried to find the open triangle with the most common neighbours
+    tries: int  # edges of a node looked at to find the one in the fewest triangles
+    # A swap must not divide a connected part of a block, unless the part that remains has this
+    # many nodes; 0: swaps may divide blocks.
+    reach: int
+    # Two nodes of a block whose edge is removed must stay connected by a path of at most this many
+    # edges inside the block.
+    detour: int
+    # If above 0, neighbours in other parts of `keep` may move to a third part: to one part at most
+    # this share of the neighbours in the own part, or one neighbour.
+    outer_limit: float
+    both_ends: bool  # whether the other end of the new edge is tried if the first has no edge
+
+
 @njit(nogil=True, cache=True)
 def _energy(goals, sums, products):
     total = goals.product_weight * abs(products - goals.products)
@@ -285,45 +310,14 @@ def _swap_ends(indptr, neighbours, a, b, c, d):
 
 
 @njit(nogil=True, cache=True)
-def rewire(
-    indptr,
-    neighbours,
-    owner,
-    block,
-    keep,
-    cells,
-    goals,
-    sums,
-    products,
-    proposals,
-    tolerance,
-    closing,
-    by_node,
-    partners,
-    tries,
-    reach,
-    detour,
-    outer_limit,
-    both_ends,
-    key,
-):
+def rewire(indptr, neighbours, owner, block, keep, cells, goals, sums, products, rules, key):
     """Return (swaps accepted, swaps proposed); `neighbours` and `sums` change in place.
 
     owner     int32[2m]: the node that each slot of `neighbours` belongs to
     keep      int32[n]: the partition that a and c must share a part of
-    closing   the share of proposals that close an open triangle; the others pick two random
-              edges. While there are too many triangles, all proposals pick two random edges.
-    by_node   the share of open triangles whose middle is a random node; the others have a random
-              edge. The first raises the clustering of low degrees, the second that of hubs.
-    partners  neighbours tried to find the open triangle with the most common neighbours
-    reach     a swap must not divide a connected part of a block, unless the part that remains has
-              this many nodes; 0: swaps may divide blocks
-    detour    two nodes of a block whose edge is removed must stay connected by a path of at most
-              this many edges inside the block
-    outer_limit  if above 0, neighbours in other parts of `keep` may move to a third part: to one
-              part at most this share of the neighbours in the own part, or one neighbour
-    both_ends whether the other end of the new edge is tried if the first has no edge to give up
     """
+    reach, detour, outer_limit = rules.reach, rules.detour, rules.outer_limit
+    partners, tries = rules.partners, rules.tries
     n_slots = len(neighbours)
     table = new_table(n_slots // 2)
     for slot in range(n_slots):
@@ -338,14 +332,14 @@ def rewire(
     marks = np.zeros(len(indptr) - 1, np.int32)
     stamp = 0
     accepted = made = 0
-    while made < proposals and energy > tolerance:
+    while made < rules.proposals and energy > rules.tolerance:
         made += 1
         state, coin = uniform(state)
         state, slot = below(state, n_slots)
-        if coin < closing and not too_clustered:
+        if coin < rules.closing and not too_clustered:
             w, a = owner[slot], neighbours[slot]
             state, coin = uniform(state)
-            if coin < by_node:
+            if coin < rules.by_node:
                 state, node = below(state, len(indptr) - 1)
                 w = np.int32(node)
                 if indptr[w + 1] - indptr[w] < 2:
@@ -359,7 +353,7 @@ def rewire(
             state, b = _edge_in_fewest_triangles(
                 state, indptr, neighbours, table, support, block, a, block[d], w, tries
             )
-            if b < 0 and both_ends:
+            if b < 0 and rules.both_ends:
                 a, d = d, a
                 state, b = _edge_in_fewest_triangles(
                     state, indptr, neighbours, table, support, block, a, block[d], w, tries

@@ -7,11 +7,11 @@ import json
 import numpy as np
 
 from coterie.app.web.tasks.context import TaskContext, section_json
-from coterie.app.web.tasks.reading import NETWORK, load
 from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.data import Graph
+from coterie.data.readers import read_graph
 from coterie.models.hard.block_model import BlockModel
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.k_means import GeneralizedKMeans
@@ -33,8 +33,7 @@ _LISTED = 300  # nodes of a block that the page lists
 def explore(context: TaskContext) -> JsonObject:
     """Cluster the network; a stop keeps the best result so far."""
     settings = context.settings
-    graph = load(settings["path"], NETWORK)
-    assert isinstance(graph, Graph)
+    graph = read_graph(settings["path"])
     if graph.n_edges == 0:
         raise InputError("the network has no connection, so there is nothing to group")
     blocks = settings["blocks"]

@@ -27,12 +27,12 @@ from coterie.anonymize.risk.assessment import Risk
 from coterie.anonymize.settings_search import SettingsSearch, Trial
 from coterie.anonymize.utility.release_utility import Utility
 from coterie.app.web.tasks.context import TaskContext, sections_json
-from coterie.app.web.tasks.reading import NETWORK, load
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.base.number_text import figure, percent
 from coterie.base.progress import Progress
 from coterie.data import Graph
+from coterie.data.readers import read_graph
 from coterie.report import release_report, sketch_report
 
 _SHARES_OF_BLOCKS = (1.0, 0.5, 2.0, 0.25)
@@ -47,7 +47,7 @@ def frontier(context: TaskContext) -> JsonObject:
     The trials are never written and never leave this process as graphs, so they are not counted
     in the ledger.
     """
-    graph = _graph(context)
+    graph = read_graph(context.settings["path"])
     policy = policy_of(context.settings)
     settings = _settings_to_try(graph, policy)
     if not settings:
@@ -82,12 +82,6 @@ def frontier(context: TaskContext) -> JsonObject:
         search.run(settings, enough=lambda _: context.stop_requested)
     recommended = None if search.best is None else settings.index(search.best)
     return {"points": points, "recommended": recommended, "of": len(settings)}
-
-
-def _graph(context: TaskContext) -> Graph:
-    graph = load(context.settings["path"], NETWORK)
-    assert isinstance(graph, Graph)
-    return graph
 
 
 def policy_of(settings: JsonObject) -> Policy:
@@ -174,7 +168,7 @@ def _risk(risk: Risk | None) -> JsonObject:
 def release(context: TaskContext) -> JsonObject:
     """Make the release, write its folder, and keep the private files where only the owner looks."""
     settings = context.settings
-    graph = _graph(context)
+    graph = read_graph(context.settings["path"])
     made = Anonymizer(
         int(settings["blocks"]),
         min_class_size=int(settings["min_class_size"]),
@@ -198,7 +192,7 @@ def release(context: TaskContext) -> JsonObject:
 def private_release(context: TaskContext) -> JsonObject:
     """Make a sketch with differential privacy, draw from it, and write the folder to publish."""
     settings = context.settings
-    graph = _graph(context)
+    graph = read_graph(context.settings["path"])
     nodes: int | str = settings["nodes"]
     ids = declared_ids(nodes if isinstance(nodes, int) else Path(nodes))
     original = on_node_list(graph, ids)

@@ -50,7 +50,7 @@ def read(context: TaskContext) -> JsonObject:
     if chosen:
         path = _with_columns(path, chosen, sample, context.folder, kind)
     context.stage("reading")
-    data = load(path, kind)
+    data = read_graph(path) if kind == NETWORK else read_ratings(path)
     context.stage("describing")
     described = _describe_graph(data) if isinstance(data, Graph) else _describe_ratings(data)
     return {
@@ -62,11 +62,6 @@ def read(context: TaskContext) -> JsonObject:
         "unsure": chosen is None and sample is not None and not _names_say_it(sample),
         **described,
     }
-
-
-def load(path: str | Path, kind: str) -> Graph | Ratings:
-    """Read a network or ratings."""
-    return read_graph(path) if kind == NETWORK else read_ratings(path)
 
 
 def sample_of(path: Path) -> Sample | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from coterie.app.web.tasks.context import TaskContext, section_json
-from coterie.app.web.tasks.reading import RATINGS, load
 from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.data import Ratings
+from coterie.data.readers import read_ratings
 from coterie.data.titles import read_titles
 from coterie.engine import LocalEngine
 from coterie.models.base import Estimator
@@ -29,8 +29,7 @@ _LEAST_GROUP = 2  # users or items per group, on average
 def recommend(context: TaskContext) -> JsonObject:
     """Fit the model to all ratings, and once more to nine tenths to measure it."""
     settings = context.settings
-    ratings = load(settings["path"], RATINGS)
-    assert isinstance(ratings, Ratings)
+    ratings = read_ratings(settings["path"])
     if len(ratings) < _LEAST_RATINGS:
         raise InputError(
             f"{len(ratings)} ratings are too few to learn from",

@@ -4,68 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.anonymize.kinds.network import Network, skeleton_of
-from coterie.anonymize.kinds.outcome import DistanceMeasure, KindMeasure
+from coterie.anonymize.utility.measures import ks_distance
 from coterie.base.errors import InputError
 from coterie.data import Graph
 from coterie.data.ids import as_ids
 from coterie.data.node_table import ColumnKind, NodeColumn, NodeTable
 
 _RANGES = 10  # of a numeric column, in comparisons of combinations
-_TOLERANCE = 0.03
-_DEPENDENCE = 0.05
 
 
-def attribute_measures(
-    original: Network, published: list[Network], min_size: int = 10
-) -> tuple[list[KindMeasure], list[DistanceMeasure]]:
-    """Compare the attributes of networks with the same columns."""
-    graph, table = original.graph, original.attributes
-    if table is None:
-        return [], []
-    tables = [_same_columns(table, network) for network in published]
-    graphs = [skeleton_of(network.graph) for network in published]
-    skeleton = skeleton_of(graph)
-    measures, distances = [], []
-    for column in table.columns:
-        columns = [other[column.name] for other in tables]
-        distances.append(
-            DistanceMeasure(
-                f"values of {column.name}",
-                float(np.mean([distribution_distance(column, other) for other in columns])),
-                _TOLERANCE,
-            )
-        )
-        measures += [
-            KindMeasure(
-                f"assortativity by {column.name}",
-                assortativity(skeleton, column),
-                _mean([assortativity(g, c) for g, c in zip(graphs, columns, strict=True)]),
-                _TOLERANCE,
-            ),
-            KindMeasure(
-                f"share of the variance of degrees explained by {column.name}",
-                degree_dependence(skeleton, column),
-                _mean([degree_dependence(g, c) for g, c in zip(graphs, columns, strict=True)]),
-                _DEPENDENCE,
-            ),
-        ]
-    if len(table.columns) > 1:
-        found = [_combination_distance(table, other, min_size) for other in tables]
-        by_chance = float(np.mean([chance for _, chance in found]))
-        distances.append(
-            DistanceMeasure(
-                "combinations of attributes",
-                float(np.mean([distance for distance, _ in found])),
-                _TOLERANCE + by_chance,
-            )
-        )
-    return measures, distances
+def column_measures(graph: Graph, column: NodeColumn) -> dict[str, float | None]:
+    """Return how edges and degrees depend on a column, by the keys of ATTRIBUTE_MEASURES."""
+    return {
+        "assortativity": assortativity(graph, column),
+        "degrees": degree_dependence(graph, column),
+    }
 
 
-def _same_columns(table: NodeTable, network: Network) -> NodeTable:
+def same_columns(table: NodeTable, new: NodeTable | None) -> NodeTable:
     """Return the published columns, with the kinds of the original ones."""
-    new = network.attributes
     if new is None or set(table.names) != set(new.names) - ({"side"} - set(table.names)):
         names = "none" if new is None else ", ".join(new.names)
         raise InputError(
@@ -76,23 +33,13 @@ def _same_columns(table: NodeTable, network: Network) -> NodeTable:
     return NodeTable(new.ids, columns)
 
 
-def _mean(values: list[float | None]) -> float | None:
-    defined = [value for value in values if value is not None]
-    return float(np.mean(defined)) if defined else None
-
-
 def distribution_distance(one: NodeColumn, other: NodeColumn) -> float:
     """Return total variation of categories and ordered values, or Kolmogorov-Smirnov of numbers.
 
     Categories that the other column pools are compared as one.
     """
     if one.kind is ColumnKind.numeric:
-        at = np.unique(np.concatenate([one.values, other.values]))
-        shares = [
-            np.searchsorted(np.sort(c.values), at, side="right") / max(len(c.values), 1)
-            for c in (one, other)
-        ]
-        return float(np.abs(shares[0] - shares[1]).max(initial=0.0))
+        return ks_distance(one.values, other.values)
     values, (a, b) = _shared_codes(one, other)
     return float(
         np.abs(
@@ -163,7 +110,7 @@ def _shared_codes(one: NodeColumn, other: NodeColumn) -> tuple[np.ndarray, list[
     return as_ids(np.array([*both, ""], object)), codes
 
 
-def _combination_distance(table: NodeTable, new: NodeTable, min_size: int) -> tuple[float, float]:
+def combination_distance(table: NodeTable, new: NodeTable, min_size: int) -> tuple[float, float]:
     """Return the total variation over combinations that at least `min_size` people have.
 
     The second number is what a random sample of as many people would have.

@@ -8,26 +8,18 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.anonymize.draw.classes import Classes
-from coterie.anonymize.kinds.attributes.diversity import sensitive_risk
-from coterie.anonymize.kinds.attributes.measures import attribute_measures
-from coterie.anonymize.kinds.attributes.model import AttributeModel
-from coterie.anonymize.kinds.directions import DirectionModel, compare_directions
-from coterie.anonymize.kinds.network import Network
-from coterie.anonymize.kinds.network_attack import attack_naive_copy, attack_network
-from coterie.anonymize.kinds.outcome import (
-    DistanceMeasure,
-    KindMeasure,
-    KindOutcome,
-    NetworkAttack,
-    SensitiveRisk,
-)
-from coterie.anonymize.kinds.sides import compare_sides
-from coterie.anonymize.kinds.weights import WeightModel, compare_weights
+from coterie.anonymize.features.attribute_model import AttributeModel
+from coterie.anonymize.features.comparison import FeatureResults, compare_networks
+from coterie.anonymize.features.directions import DirectionModel
+from coterie.anonymize.features.full_knowledge_attack import attack_with_full_knowledge
+from coterie.anonymize.features.network import Network, sides_of_nodes
+from coterie.anonymize.features.sensitive_columns import SensitiveRisk, sensitive_risk
+from coterie.anonymize.features.weights import WeightModel
 from coterie.data import Graph
 
 
 @dataclass(frozen=True, eq=False)
-class KindModel:
+class FeatureModel:
     """What is drawn on top of the skeleton; None for what the network does not have."""
 
     directions: DirectionModel | None
@@ -43,7 +35,7 @@ class KindModel:
         min_size: int,
         sensitive: tuple[str, ...] = (),
         sensitive_distance: float = 1.0,
-    ) -> KindModel:
+    ) -> FeatureModel:
         """Collect the statistics of the classes."""
         graph, table = network.graph, network.attributes
         return cls(
@@ -105,87 +97,29 @@ class KindModel:
         return found
 
 
-def assess_kind(
+def assess_features(
     original: Network,
     sides: np.ndarray | None,
-    model: KindModel,
+    model: FeatureModel,
     classes: Classes,
     networks: list[tuple[Network, np.ndarray]],
     rng: Generator,
     *,
     min_size: int,
-) -> KindOutcome | None:
+) -> FeatureResults | None:
     """Measure and attack the published networks, given with the node of each person in them.
 
     Returns None for a network without directions, weights, sides and attributes.
     """
-    placed = []
-    for network, identity in networks:
-        there = None
-        if sides is not None:
-            there = np.empty(len(sides), bool)
-            there[identity] = sides
-        placed.append((network, there))
+    placed = [
+        (network, None if sides is None else sides_of_nodes(sides, identity))
+        for network, identity in networks
+    ]
     measured = compare_networks((original, sides), placed, min_size=min_size)
     if not measured.measures and not measured.distances:
         return None
     return replace(
         measured,
         sensitive=model.sensitive_risks(networks),
-        attacks=[attack_networks(original, networks, classes.label, rng)],
-    )
-
-
-def compare_networks(
-    original: tuple[Network, np.ndarray | None],
-    published: list[tuple[Network, np.ndarray | None]],
-    *,
-    min_size: int = 10,
-) -> KindOutcome:
-    """Compare directions, weights, sides and attributes; each network comes with its sides."""
-    network, sides = original
-    graphs = [other.graph for other, _ in published]
-    found = []
-    if network.graph.directed:
-        found.append(compare_directions(network.graph, graphs))
-    if network.graph.weights is not None:
-        found.append(compare_weights(network.graph, graphs))
-    if sides is not None:
-        placed = [(other.graph, there) for other, there in published if there is not None]
-        found.append(compare_sides((network.graph, sides), placed))
-    if network.attributes is not None:
-        found.append(attribute_measures(network, [other for other, _ in published], min_size))
-    measures: list[KindMeasure] = []
-    distances: list[DistanceMeasure] = []
-    for some, others in found:
-        measures += some
-        distances += others
-    return KindOutcome(measures, distances)
-
-
-def attack_networks(
-    original: Network,
-    networks: list[tuple[Network, np.ndarray]],
-    label: np.ndarray,
-    rng: Generator,
-) -> NetworkAttack:
-    """Attack each network, given with the node of each person, and a copy without names.
-
-    The result is that of the network in which the most people are found. `label` is the class of
-    each person.
-    """
-    results = [
-        attack_network(original, network, identity, label, rng) for network, identity in networks
-    ]
-    worst = max(results, key=lambda result: result.z)
-    known = ["degrees"]
-    known += ["directions"] * original.graph.directed
-    known += ["weights"] * (original.graph.weights is not None)
-    known += ["all attributes"] * (original.attributes is not None)
-    return NetworkAttack(
-        f"knows {', '.join(known)} of everybody",
-        worst.guesses,
-        worst.correct,
-        worst.expected,
-        attack_naive_copy(original, label, rng).correct,
+        attacks=[attack_with_full_knowledge(original, networks, classes.label, rng)],
     )

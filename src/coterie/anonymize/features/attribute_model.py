@@ -14,9 +14,13 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.anonymize.draw.classes import Classes
-from coterie.anonymize.kinds.attributes.coding import CodedAttributes, ColumnCoding, code_attributes
-from coterie.anonymize.kinds.attributes.combinations import ClassRows, class_rows
-from coterie.anonymize.kinds.attributes.diversity import blend_sensitive
+from coterie.anonymize.features.attribute_coding import (
+    CodedAttributes,
+    ColumnCoding,
+    code_attributes,
+)
+from coterie.anonymize.features.attribute_combinations import ClassRows, class_rows
+from coterie.anonymize.features.sensitive_columns import blend_sensitive
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.data.node_table import NodeTable

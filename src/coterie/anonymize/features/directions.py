@@ -14,16 +14,12 @@ from numpy.random import Generator
 from scipy.sparse import csr_array
 
 from coterie.anonymize.draw.classes import Classes
-from coterie.anonymize.kinds.outcome import DistanceMeasure, KindMeasure
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.kernels.anonymize.edge_directions import BACKWARD, FORWARD, MUTUAL, direct_edges
 
 _ROUNDS = 200
 _PRECISIONS = 2.0 ** np.arange(-2, 11)  # how alike members of a class may be, from least to most
-_DEGREE_DISTANCE = 0.02
-_RECIPROCITY = 0.02
-_CLUSTERING = 0.1  # of the original
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,35 +88,14 @@ class DirectionModel:
         )
 
 
-def compare_directions(
-    original: Graph, published: list[Graph]
-) -> tuple[list[KindMeasure], list[DistanceMeasure]]:
-    """Compare in- and out-degrees, reciprocity and directed clustering."""
-    measures = [
-        KindMeasure(
-            "share of mutual edges (reciprocity)",
-            reciprocity(original),
-            _mean([reciprocity(graph) for graph in published]),
-            _RECIPROCITY,
-        )
-    ]
-    before = directed_clustering(original)
-    after = [directed_clustering(graph) for graph in published]
-    measures += [
-        KindMeasure(
-            f"directed clustering, {name}",
-            before[name],
-            _mean([found[name] for found in after]),
-            _CLUSTERING,
-            relative=True,
-        )
-        for name in before
-    ]
-    distances = []
-    for name, degrees in (("out-degrees", lambda g: g.degrees), ("in-degrees", in_degrees)):
-        found = _mean([ks_distance(degrees(original), degrees(graph)) for graph in published])
-        distances.append(DistanceMeasure(name, found, _DEGREE_DISTANCE))
-    return measures, distances
+def direction_measures(graph: Graph) -> dict[str, float]:
+    """Return reciprocity and directed clustering, by the keys of DIRECTION_MEASURES."""
+    return {"reciprocity": reciprocity(graph), **directed_clustering(graph)}
+
+
+def direction_distributions(graph: Graph) -> dict[str, np.ndarray]:
+    """Return the degrees both ways, by the keys of DIRECTION_DISTANCES."""
+    return {"out": graph.degrees, "in": in_degrees(graph)}
 
 
 def in_degrees(graph: Graph) -> np.ndarray:
@@ -180,20 +155,6 @@ def node_directions(
     np.add.at(seen, (source, direction), 1)
     np.add.at(seen, (target, np.where(direction == MUTUAL, MUTUAL, 3 - direction)), 1)
     return seen
-
-
-def ks_distance(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the largest difference of two distribution functions."""
-    at = np.unique(np.concatenate([one, other]))
-    shares = [
-        np.searchsorted(np.sort(values), at, side="right") / max(len(values), 1)
-        for values in (one, other)
-    ]
-    return float(np.abs(shares[0] - shares[1]).max(initial=0.0))
-
-
-def _mean(values: list[float]) -> float:
-    return float(np.mean(values))
 
 
 def _balance(want: np.ndarray, rng: Generator) -> None:

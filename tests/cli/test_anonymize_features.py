@@ -15,7 +15,7 @@ N = 200
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files of one network: edges, weights, attributes, two sides, times."""
-    path = tmp_path_factory.mktemp("kinds")
+    path = tmp_path_factory.mktemp("features")
     rng = default_rng(0)
     pairs = sorted({(int(min(a, b)), int(max(a, b))) for a, b in rng.integers(0, N, (900, 2))})
     pairs = [(a, b) for a, b in pairs if a != b] + [(a, a + 1) for a in range(N - 1)]
@@ -47,15 +47,15 @@ def test_attributes_are_released_compared_and_attacked(folder: Path, tmp_path: P
         *("anonymize", folder / "edges.csv", "--attributes", folder / "people.csv"),
         *("--sensitive", "ill", "--out", out, "--research-truth", truth, "--force"),
     )
-    assert {m["name"] for m in result["kind"]["measures"]} >= {"assortativity by team"}
-    assert result["kind"]["sensitive"][0]["column"] == "ill"
+    assert {m["name"] for m in result["features"]["measures"]} >= {"assortativity by team"}
+    assert result["features"]["sensitive"][0]["column"] == "ill"
     assert (out / "nodes.csv").read_text().startswith("node,team,age,ill\n")
     page = (out / "report.html").read_text()
     assert "Directions, weights, sides and attributes" in page
     assert "how often each combination of attributes occurs in a class" in page
     tables = ("--attributes", folder / "people.csv", "--published-attributes", out / "nodes.csv")
     compared = result_of("compare", folder / "edges.csv", out / "graph.csv", *tables)
-    assert {d["name"] for d in compared["kind"]["distances"]} >= {"values of team"}
+    assert {d["name"] for d in compared["features"]["distances"]} >= {"values of team"}
     attacked = result_of(
         "attack", folder / "edges.csv", out / "graph.csv", "--truth", truth, *tables
     )
@@ -78,7 +78,7 @@ def test_every_kind_is_released(
     result = result_of(
         *("anonymize", folder / file, "--objective", objective, "--out", out, "--force")
     )
-    assert measure in {m["name"] for m in result["kind"]["measures"]}
+    assert measure in {m["name"] for m in result["features"]["measures"]}
     lines = (out / "graph.csv").read_text().splitlines()
     assert lines[1] == header and "." not in lines[2]
     assert (out / "nodes.csv").exists() == (objective == "bipartite")

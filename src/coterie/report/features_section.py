@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coterie.anonymize.output.public_summary import PublicKindRow
+from coterie.anonymize.figures import FeatureRow
 from coterie.report.charts import ChartTable, percent, short
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Panel, Section
 
 
-def kind_section(rows: Sequence[PublicKindRow], *, exact: bool) -> Section:
+def features_section(rows: Sequence[FeatureRow], *, exact: bool) -> Section:
     """Show each measure of what was drawn on top of the skeleton; nothing without measures."""
     section = Section("Directions, weights, sides and attributes")
     if not rows:
@@ -22,8 +22,7 @@ def kind_section(rows: Sequence[PublicKindRow], *, exact: bool) -> Section:
     columns = ["measure", *(["original"] if exact else []), "release", "preserved?"]
     cells: list[list[Cell]] = []
     for row in rows:
-        distance = row.name.startswith("distance of")
-        shown = percent(row.published) if distance else _shown(row.published)
+        shown = percent(row.published) if row.is_distance else _shown(row.published)
         before: list[Cell] = [_shown(row.original)] if exact else []
         cells.append([row.name, *before, shown, "✓ preserved" if row.kept else "✗ not preserved"])
     section.tables.append(

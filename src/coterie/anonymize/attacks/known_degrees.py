@@ -1,4 +1,4 @@
-"""Attackers who know a person's exact degree, or the exact degrees of all neighbours."""
+"""Attackers who know degrees: exact ones, those of all neighbours, or only their order."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
 
 from coterie.anonymize.attacks.attack import Attack, Job
+from coterie.anonymize.figures import Private
 from coterie.anonymize.intervals import Interval, wilson
 from coterie.anonymize.published_graph import PublishedGraph
 from coterie.data import Graph
 from coterie.kernels.graphs.vertex_refinement import refine
 
 
-@dataclass(frozen=True)
-class VertexRefinementResult:
+@dataclass(frozen=True, repr=False)
+class VertexRefinementResult(Private):
     """The number of people that a signature (degree, neighbours' degrees) identifies."""
 
     correct: float  # expected hits of random picks among nodes with the right signature
@@ -37,9 +39,9 @@ class DegreeKnown(Attack):
         """Compare exact signatures."""
         return vertex_refinement(job.known.original.graph, job.target, self.depth)
 
-    def found(self, row: VertexRefinementResult) -> int:
+    def found(self, result: VertexRefinementResult) -> int:
         """Return the number of people with a signature that nobody else has."""
-        return row.unique
+        return result.unique
 
 
 class NeighbourDegreesKnown(DegreeKnown):
@@ -80,3 +82,39 @@ def _signatures(graph: Graph, depth: int) -> np.ndarray:
     for _ in range(depth - 1):
         colour = refine(graph.indptr, graph.indices, colour)
     return np.asarray(colour)
+
+
+@dataclass(frozen=True, repr=False)
+class DegreeAttackResult(Private):
+    """The number of people that their rank in the order of degrees identifies."""
+
+    correct: int
+    correct_in_top_100: int
+    interval: Interval
+
+
+class DegreeRank(Attack):
+    """Match people and nodes of equal rank by degree."""
+
+    key = "degree_rank"
+    knows = "the order of everybody by degree"
+    label = "rank by degree"
+    public = False
+
+    def run(self, job: Job) -> DegreeAttackResult:
+        """Match equal ranks."""
+        return degree_attack(job.known.original.graph, job.target, job.known.generator())
+
+
+def degree_attack(original: Graph, target: PublishedGraph, rng: Generator) -> DegreeAttackResult:
+    """Match people and nodes of equal rank by degree, ties at random; finds isolated hubs."""
+    published = target.graph
+    mine = np.lexsort((rng.random(original.n_nodes), -original.degrees))
+    theirs = np.lexsort((rng.random(published.n_nodes), -published.degrees))
+    both = min(len(mine), len(theirs))
+    right = theirs[:both] == target.identity[mine[:both]]
+    return DegreeAttackResult(
+        correct=int(right.sum()),
+        correct_in_top_100=int(right[:100].sum()),
+        interval=wilson(int(right.sum()), len(mine)),
+    )

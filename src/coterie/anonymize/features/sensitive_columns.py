@@ -13,10 +13,22 @@ everybody from the lowest to the highest value counts 1.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.random import Generator
 
-from coterie.anonymize.kinds.outcome import SensitiveRisk
+from coterie.anonymize.figures import Private
+
+
+@dataclass(frozen=True, repr=False)
+class SensitiveRisk(Private):
+    """What classes say about one sensitive column."""
+
+    column: str
+    least_values: int  # different values in the class with the fewest
+    largest_distance: float  # of a class from everybody
+    certain_people: int  # people whose class has a single value
 
 
 def class_counts(codes: np.ndarray, label: np.ndarray, n_codes: int) -> np.ndarray:

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from coterie.anonymize.kinds.weights import (
+from coterie.anonymize.features.comparison import compare_networks
+from coterie.anonymize.features.network import Network
+from coterie.anonymize.features.weights import (
     WeightModel,
     _pool,
-    compare_weights,
     strengths,
 )
 from coterie.base.errors import InputError
@@ -21,10 +22,11 @@ from coterie.kernels.graphs.common_neighbours import shared_weight
 
 def test_draw_keeps_weights_and_strengths(planted, weighted: Graph) -> None:
     drawn = WeightModel.fit(weighted, planted.classes, 10).draw(planted.graph, default_rng(0))
-    measures, distances = compare_weights(weighted, [drawn])
-    for m in measures:
+    found = compare_networks((Network(weighted), None), [(Network(drawn), None)])
+    assert (len(found.measures), len(found.distances)) == (3, 2)
+    for m in found.measures:
         assert abs(m.error) < 0.12, m
-    for d in distances:
+    for d in found.distances:
         assert d.value < 0.06, d
     assert np.array_equal(drawn.indices, planted.graph.indices)
     weights = drawn.edge_weights()

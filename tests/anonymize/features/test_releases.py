@@ -10,10 +10,15 @@ from tests import reference
 
 import coterie as ct
 from coterie.anonymize.draw.dcsbm import StubModel
-from coterie.anonymize.kinds.model import KindModel
-from coterie.anonymize.kinds.network import Network, skeleton_of
-from coterie.anonymize.kinds.network_attack import attack_naive_copy, attack_network
-from coterie.anonymize.kinds.outcome import KindOutcome, NetworkAttack, SensitiveRisk
+from coterie.anonymize.features.comparison import FeatureResults
+from coterie.anonymize.features.full_knowledge_attack import (
+    FullKnowledgeAttack,
+    identify_in_naive_copy,
+    identify_people,
+)
+from coterie.anonymize.features.model import FeatureModel
+from coterie.anonymize.features.network import Network, skeleton_of
+from coterie.anonymize.features.sensitive_columns import SensitiveRisk
 from coterie.base.errors import InputError
 from coterie.data import Graph
 from coterie.data.node_table import NodeTable
@@ -29,7 +34,7 @@ def test_who_knows_everything_finds_no_more_than_the_classes_allow(
     graph = {"attributes": planted.graph, "directions": directed, "weights": weighted}[known]
     original = Network(graph, planted.attributes)
     skeletons = StubModel.fit(skeleton_of(graph), planted.classes.block, min_size=10, limit=0.85)
-    model = KindModel.fit(original, skeletons.classes, min_size=10)
+    model = FeatureModel.fit(original, skeletons.classes, min_size=10)
     label = skeletons.classes.label
     correct = expected = variance = 0.0
     for _ in range(10):
@@ -37,12 +42,12 @@ def test_who_knows_everything_finds_no_more_than_the_classes_allow(
         assert drawn.graph.directed == (known == "directions")
         assert (drawn.graph.weights is not None) == (known == "weights")
         identity = rng.permutation(len(label)).astype(np.int32)
-        found = attack_network(original, drawn.renumbered(identity), identity, label, rng)
+        found = identify_people(original, drawn.renumbered(identity), identity, label, rng)
         correct += found.correct
         expected += found.expected
         variance += found.deviation**2
     assert (correct - expected) / np.sqrt(variance) < 3
-    assert attack_naive_copy(original, label, rng).correct > 0.9 * len(label)
+    assert identify_in_naive_copy(original, label, rng).correct > 0.9 * len(label)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +72,9 @@ def test_a_release_contains_a_table_and_limits_of_sensitive_columns(
     monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
     graph, table = small
     release = _anonymizer(sensitive=["ill"]).release(graph, attributes=table, suggest=False)
-    assert release.kind is not None and release.kind.sensitive[0].column == "ill"
+    with pytest.raises(AttributeError, match="called 'features' now"):
+        release.kind  # noqa: B018
+    assert release.features is not None and release.features.sensitive[0].column == "ill"
     labels = [limit.name for limit in release.decision.limits]
     assert "values of ill in a class" in labels and "distance of ill in a class" in labels
     folder = release.write(tmp_path / "out", force=True)
@@ -80,7 +87,7 @@ def test_a_release_contains_a_table_and_limits_of_sensitive_columns(
 def test_the_published_table_itself_is_measured(planted) -> None:
     """Figures of a sensitive column are those of the published rows, class by class."""
     original = Network(planted.graph, planted.attributes)
-    model = KindModel.fit(
+    model = FeatureModel.fit(
         original, planted.classes, min_size=10, sensitive=("diagnosis",), sensitive_distance=0.3
     )
     rng = default_rng(3)
@@ -179,9 +186,9 @@ def test_skeleton_forgets_directions_and_weights_but_no_id() -> None:
 def test_policy_refuses_what_exceeds_its_limits(small) -> None:
     graph, table = small
     release = _anonymizer().release(graph, attributes=table, suggest=False)
-    bad = KindOutcome(
+    bad = FeatureResults(
         sensitive=[SensitiveRisk("ill", 1, 0.7, 12)],
-        attacks=[NetworkAttack("knows all", 200, 50, 5.0, 190)],
+        attacks=[FullKnowledgeAttack("knows all", 200, 50, 5.0, 190)],
     )
     decision = ct.Policy().check(release.risk, 1, bad)
     text = " ".join(decision.reasons)

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from tests import reference
 
-from coterie.anonymize.kinds.directions import (
+from coterie.anonymize.features.comparison import compare_networks
+from coterie.anonymize.features.directions import (
     DirectionModel,
-    compare_directions,
     directed_clustering,
     in_degrees,
-    ks_distance,
     reciprocity,
 )
-from coterie.anonymize.kinds.network import skeleton_of
+from coterie.anonymize.features.network import Network, skeleton_of
+from coterie.anonymize.utility.measures import ks_distance
 from coterie.data import Graph
 
 
@@ -43,9 +43,9 @@ def test_draw_keeps_the_skeleton_reciprocity_and_both_degrees(planted, directed:
     assert abs(reciprocity(drawn) - reciprocity(directed)) < 0.03
     assert ks_distance(in_degrees(drawn), in_degrees(directed)) < 0.05
     assert ks_distance(drawn.degrees, directed.degrees) < 0.05
-    measures, distances = compare_directions(directed, [drawn])
-    assert measures[0].name == "share of mutual edges (reciprocity)"
-    assert {d.name for d in distances} == {"in-degrees", "out-degrees"}
+    found = compare_networks((Network(directed), None), [(Network(drawn), None)])
+    assert found.measures[0].name == "share of mutual edges (reciprocity)"
+    assert {d.name for d in found.distances} == {"in-degrees", "out-degrees"}
     # Directions are new: of the one-way edges, far from all point the old way.
     one_way = directed.csr.astype(bool) > (directed.csr.T.astype(bool).multiply(directed.csr))
     kept = one_way.multiply(drawn.csr.astype(bool)).sum() / one_way.sum()

@@ -1,4 +1,4 @@
-"""A network with everything that is known about it, and its skeleton."""
+"""A network with everything that is known about it, its skeleton, and its published table."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coterie.anonymize.published_graph import PublishedGraph
 from coterie.data import Graph
 from coterie.data.node_table import NodeTable
+
+SIDE_NAMES = ("first", "second")
+
+PublishedColumns = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,3 +53,27 @@ def skeleton_of(graph: Graph) -> Graph:
     source, target = graph.edges()
     plain = Graph.from_edges(source, target, n_nodes=graph.n_nodes)
     return Graph(plain.indptr, plain.indices, graph.ids)
+
+
+def sides_of_nodes(sides: np.ndarray, identity: np.ndarray) -> np.ndarray:
+    """Return the side of every published node (bool), given those of the people."""
+    there = np.empty(len(sides), bool)
+    there[identity] = sides
+    return there
+
+
+def published_node_tables(
+    networks: list[Network], releases: list[PublishedGraph], sides: np.ndarray | None
+) -> list[PublishedColumns]:
+    """Return one table per draw: node, side and attributes; empty if there is nothing to say."""
+    tables = []
+    for network, (_, identity) in zip(networks, releases, strict=True):
+        table: PublishedColumns = {}
+        if sides is not None:
+            there = sides_of_nodes(sides, identity)
+            table["side"] = np.array(SIDE_NAMES, object)[there.astype(np.int64)]
+        if network.attributes is not None:
+            table |= network.attributes.to_columns()
+        if table:
+            tables.append({"node": np.arange(network.graph.n_nodes), **table})
+    return tables

@@ -17,8 +17,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsqr
 
 from coterie.anonymize.draw.classes import Classes
-from coterie.anonymize.kinds.directions import ks_distance
-from coterie.anonymize.kinds.outcome import DistanceMeasure, KindMeasure
 from coterie.base.errors import InputError
 from coterie.data import Graph
 from coterie.kernels.graphs.common_neighbours import shared_weight
@@ -26,8 +24,6 @@ from coterie.kernels.graphs.common_neighbours import shared_weight
 _POOL = 50  # times the class size: edges from which a block pair has weights of its own
 _MOST_GROUPS = 200
 _DIGITS = 3  # of published effects; the last digits of a sum depend on the order of people
-_STRENGTH_DISTANCE = 0.03
-_CORRELATION = 0.05
 _SPREAD_STEPS = 2.0 ** (np.arange(-12, 9) / 2)  # published values of a standard deviation
 
 
@@ -140,46 +136,25 @@ def check_weights(weights: np.ndarray) -> None:
         )
 
 
-def compare_weights(
-    original: Graph, published: list[Graph]
-) -> tuple[list[KindMeasure], list[DistanceMeasure]]:
-    """Compare weights, strengths, and how weights depend on the network around an edge."""
-    before = _correlations(original)
-    after = [_correlations(graph) for graph in published]
-    total = original.edge_weights().sum()
-    measures = [
-        KindMeasure(
-            "sum of the weights",
-            float(total),
-            float(np.mean([graph.edge_weights().sum() for graph in published])),
-            0.05,
-            relative=True,
-        ),
-        *(
-            KindMeasure(
-                f"correlation of weights with {name}",
-                before[name],
-                float(np.mean([found[name] for found in after])),
-                _CORRELATION,
-            )
-            for name in before
-        ),
-    ]
-    distances = [
-        DistanceMeasure(
-            "strengths (sum of weights per node)",
-            float(np.mean([ks_distance(strengths(original), strengths(g)) for g in published])),
-            _STRENGTH_DISTANCE,
-        ),
-        DistanceMeasure(
-            "weights",
-            float(
-                np.mean([ks_distance(original.edge_weights(), g.edge_weights()) for g in published])
-            ),
-            _STRENGTH_DISTANCE,
-        ),
-    ]
-    return measures, distances
+def weight_measures(graph: Graph) -> dict[str, float]:
+    """Return the sum of the weights and their correlation with the network around an edge.
+
+    The keys are those of WEIGHT_MEASURES.
+    """
+    source, target = graph.edges()
+    weights = graph.edge_weights()
+    x = np.log(weights)
+    products = np.log(graph.degrees[source].astype(float) * graph.degrees[target])
+    return {
+        "sum": float(weights.sum()),
+        "degrees": _correlation(x, products),
+        "common neighbours": _correlation(x, _embeddedness(graph, source, target)),
+    }
+
+
+def weight_distributions(graph: Graph) -> dict[str, np.ndarray]:
+    """Return the weights of nodes and of edges, by the keys of WEIGHT_DISTANCES."""
+    return {"strengths": strengths(graph), "weights": graph.edge_weights()}
 
 
 def strengths(graph: Graph) -> np.ndarray:
@@ -189,17 +164,6 @@ def strengths(graph: Graph) -> np.ndarray:
     array([2., 5., 3.])
     """
     return np.asarray(graph.csr.sum(axis=1)).ravel()
-
-
-def _correlations(graph: Graph) -> dict[str, float]:
-    source, target = graph.edges()
-    x = np.log(graph.edge_weights())
-    products = np.log(graph.degrees[source].astype(float) * graph.degrees[target])
-    shared = _embeddedness(graph, source, target)
-    return {
-        "degrees": _correlation(x, products),
-        "common neighbours": _correlation(x, shared),
-    }
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:

@@ -17,7 +17,8 @@ from coterie.anonymize.draw.bipartite import (
     check_sides,
     find_sides,
 )
-from coterie.anonymize.kinds.sides import compare_sides
+from coterie.anonymize.features.comparison import compare_networks
+from coterie.anonymize.features.network import Network
 from coterie.base.errors import InputError
 from coterie.data import Graph
 
@@ -54,10 +55,10 @@ def test_draws_keep_sides_degrees_and_butterflies(network) -> None:
     for new in drawn:
         check_sides(new, sides)
         assert abs(new.n_edges / graph.n_edges - 1) < 0.01
-    measures, distances = compare_sides((graph, sides), [(g, sides) for g in drawn])
-    assert abs(measures[0].error) < 0.25
-    assert distances[0].value < 0.04
-    assert distances[1].value < 0.12  # 15 items per class: degrees are smoothed
+    found = compare_networks((Network(graph), sides), [(Network(g), sides) for g in drawn])
+    assert abs(found.measures[0].error) < 0.25
+    assert found.distances[0].value < 0.04
+    assert found.distances[1].value < 0.12  # 15 items per class: degrees are smoothed
 
 
 def test_classes_are_on_one_side_and_large_enough(network) -> None:

@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from tests import reference
 
-from coterie.anonymize.kinds.attributes.coding import OTHER, code_attributes
-from coterie.anonymize.kinds.attributes.diversity import (
+from coterie.anonymize.features.attribute_coding import OTHER, code_attributes
+from coterie.anonymize.features.attribute_measures import assortativity
+from coterie.anonymize.features.attribute_model import AttributeModel
+from coterie.anonymize.features.comparison import compare_networks
+from coterie.anonymize.features.network import Network
+from coterie.anonymize.features.sensitive_columns import (
     blend_sensitive,
     class_counts,
     distances,
     sensitive_risk,
 )
-from coterie.anonymize.kinds.attributes.measures import assortativity, attribute_measures
-from coterie.anonymize.kinds.attributes.model import AttributeModel
-from coterie.anonymize.kinds.network import Network
 from coterie.base.errors import InputError
 from coterie.data import Graph
 from coterie.data.node_table import ColumnKind, NodeTable, read_attributes
@@ -170,10 +171,11 @@ def test_attributes_keep_values_homophily_and_combinations(planted) -> None:
     rng = default_rng(1)
     codes = model.draw(planted.graph, rng)
     published = Network(planted.graph, model.coded.table(codes, rng))
-    measures, found = attribute_measures(Network(planted.graph, planted.attributes), [published])
-    for m in measures:
+    original = Network(planted.graph, planted.attributes)
+    found = compare_networks((original, None), [(published, None)])
+    for m in found.measures:
         assert m.error is not None and abs(m.error) < 0.06, m
-    assert {d.name: d.value < 0.05 for d in found if "combinations" not in d.name} == {
+    assert {d.name: d.value < 0.05 for d in found.distances if "combinations" not in d.name} == {
         "values of department": True,
         "values of age": True,
         "values of diagnosis": True,
@@ -181,7 +183,7 @@ def test_attributes_keep_values_homophily_and_combinations(planted) -> None:
     # Without placing, friends would not be alike.
     shuffled = default_rng(2).permutation(planted.graph.n_nodes)
     at_random = assortativity(planted.graph, planted.attributes.reordered(shuffled)["age"])
-    assert at_random is not None and abs(at_random) < 0.1 < measures[2].original
+    assert at_random is not None and abs(at_random) < 0.1 < found.measures[2].original
 
 
 def test_members_of_a_class_can_exchange_places(planted, permutation) -> None:

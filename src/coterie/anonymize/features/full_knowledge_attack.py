@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from coterie.anonymize.kinds.directions import in_degrees
-from coterie.anonymize.kinds.network import Network, skeleton_of
-from coterie.anonymize.kinds.weights import strengths
+from coterie.anonymize.features.directions import in_degrees
+from coterie.anonymize.features.network import Network, skeleton_of
+from coterie.anonymize.features.weights import strengths
+from coterie.anonymize.figures import Private
 from coterie.data.node_table import ColumnKind, NodeTable
 
 _MOST_GUESSES = 20_000
@@ -22,8 +23,19 @@ _ATTRIBUTE_WEIGHT = 2.0  # one standard deviation, or another category; a factor
 _TIES = 1e-6
 
 
-@dataclass(frozen=True)
-class NetworkAttackResult:
+@dataclass(frozen=True, repr=False)
+class FullKnowledgeAttack(Private):
+    """The people whom an attacker who knows everything finds, in the release and in a copy."""
+
+    label: str
+    guesses: int
+    correct: int  # in the draw where the most were found
+    expected: float  # by luck
+    naive: int  # in a copy with only the names removed
+
+
+@dataclass(frozen=True, repr=False)
+class Identification(Private):
     """The people whom an attacker finds who knows attributes, degrees, directions and weights."""
 
     guesses: int
@@ -39,13 +51,41 @@ class NetworkAttackResult:
         return 0.0 if self.correct <= self.expected + 1e-9 else float("inf")
 
 
-def attack_network(
+def attack_with_full_knowledge(
+    original: Network,
+    networks: list[tuple[Network, np.ndarray]],
+    label: np.ndarray,
+    rng: Generator,
+) -> FullKnowledgeAttack:
+    """Attack each network, given with the node of each person, and a copy without names.
+
+    The result is that of the network in which the most people are found. `label` is the class of
+    each person.
+    """
+    results = [
+        identify_people(original, network, identity, label, rng) for network, identity in networks
+    ]
+    worst = max(results, key=lambda result: result.z)
+    known = ["degrees"]
+    known += ["directions"] * original.graph.directed
+    known += ["weights"] * (original.graph.weights is not None)
+    known += ["all attributes"] * (original.attributes is not None)
+    return FullKnowledgeAttack(
+        f"knows {', '.join(known)} of everybody",
+        worst.guesses,
+        worst.correct,
+        worst.expected,
+        identify_in_naive_copy(original, label, rng).correct,
+    )
+
+
+def identify_people(
     original: Network,
     published: Network,
     identity: np.ndarray,
     label: np.ndarray,
     rng: Generator,
-) -> NetworkAttackResult:
+) -> Identification:
     """Guess the published node of everybody.
 
     `identity` is the published node of each person and `label` the class; without classes, give
@@ -64,7 +104,7 @@ def attack_network(
     class_of_node[identity] = label
     same = class_of_node[guess] == label[people]
     chance = same / np.bincount(label)[label[people]]
-    return NetworkAttackResult(
+    return Identification(
         len(people),
         int((identity[people] == guess).sum()),
         float(chance.sum()),
@@ -72,10 +112,10 @@ def attack_network(
     )
 
 
-def attack_naive_copy(original: Network, label: np.ndarray, rng: Generator) -> NetworkAttackResult:
+def identify_in_naive_copy(original: Network, label: np.ndarray, rng: Generator) -> Identification:
     """Attack a copy with only the names removed: the control that shows the attack's power."""
     identity = rng.permutation(original.graph.n_nodes).astype(np.int32)
-    return attack_network(original, original.renumbered(identity), identity, label, rng)
+    return identify_people(original, original.renumbered(identity), identity, label, rng)
 
 
 def _features(network: Network, scale: NodeTable | None) -> np.ndarray:

@@ -1,1 +1,0 @@
-"""Attributes of people in a release: drawn per class, limited, measured and attacked."""
