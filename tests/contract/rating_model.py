@@ -18,7 +18,7 @@ from coterie.base.progress import Iteration, Progress
 from coterie.engine import LocalEngine
 from coterie.models.declaration import Ability, DataKind
 from coterie.models.rating_model import RatingModel
-from coterie.recommend.registry import MODELS, make_model
+from coterie.recommend import registry
 
 USERS, ITEMS = ["u3", "u8", "u11", "nobody"], [104, 111, 999, 105]
 
@@ -32,7 +32,7 @@ class RatingModelContract:
     @classmethod
     def model(cls, **parameters: Any) -> Any:
         """Return an unfitted model of the list that is fitted quickly."""
-        return make_model(cls.name).set_params(**{**cls.settings, **parameters})
+        return registry.make_model(cls.name).set_params(**{**cls.settings, **parameters})
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -52,7 +52,7 @@ class RatingModelContract:
         return ct.load_recommender(tmp_path / "model")
 
     def test_the_list_and_the_declaration_agree(self) -> None:
-        entry = next(entry for entry in MODELS if entry.name == self.name)
+        entry = next(entry for entry in registry.MODELS if entry.name == self.name)
         model = self.model()
         declared = type(model).declaration
         assert isinstance(model, RatingModel) and type(model) is entry.estimator_class()
