@@ -68,7 +68,13 @@ class InputError(CoterieError, ValueError):
         return f"{where}: " * bool(where) + self.problem + remedy
 
     def add_file(self, path: str | PathLike[str]) -> None:
-        """Say in which file it is, if the error does not say so already."""
+        """Say in which file it is, if the error does not say so already.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        """
         if self.path is None:
             self.path = path
             self.args = (self._text(),)

@@ -22,25 +22,22 @@ _SPELLINGS = {
 }
 _SAMPLE = 100  # lines used to find the separator
 
-# Known names of columns, in lower case, without blanks, _ and -
-_NAMES = {
+# Role of a column -> its known names, in lower case, without blanks, _ and -. The first four are
+# the columns of edges and ratings, the others those of a table of nodes, users or items.
+WORDS = {
     "first": "source src from fromnode fromnodeid sourceid node1 node user userid reviewer"
     " customer published",
     "second": "target tgt dst dest destination to tonode tonodeid targetid node2 item itemid movie"
     " movieid product productid book bookid artist artistid block label group community original",
     "number": "weight rating ratings score stars value count",
     "time": "timestamp time date unixtime",
+    "id": "node nodeid id ids person published user userid users item itemid items movie movieid"
+    " product productid book bookid isbn",
+    "title": "title name movietitle itemname productname booktitle",
 }
-# The ids of a table of nodes, users or items, and the titles of items
-_ID_NAMES = (
-    "node nodeid id ids person published user userid users item itemid items movie movieid product"
-    " productid book bookid isbn"
-)
-_TITLE_NAMES = "title name movietitle itemname productname booktitle"
-ID_WORDS = frozenset(_ID_NAMES.split())
-TITLE_WORDS = frozenset(_TITLE_NAMES.split())
+ROLES = ("first", "second", "number", "time")  # in the order of the columns
 RATING_WORDS = frozenset(["rating", "ratings", "score", "stars"])
-ROLE_OF = {name: role for role, names in _NAMES.items() for name in names.split()}
+ROLE_OF = {name: role for role in ROLES for name in WORDS[role].split()}
 
 
 class WantedColumns(NamedTuple):
@@ -172,12 +169,13 @@ def plain_name(field: str) -> str:
     return re.sub(r"[\s_\-.\"']", "", field).lower()
 
 
-def id_column(fields: list[str], words: frozenset[str] = ID_WORDS) -> int | None:
-    """Return the first column whose name means ids (or has another of these words), else None.
+def id_column(fields: list[str], role: str = "id") -> int | None:
+    """Return the first column whose name means ids (or has another role), else None.
 
     >>> id_column(["team", "Node"]), id_column(["x", "y"])
     (1, None)
     """
+    words = WORDS[role].split()
     return next((n for n, field in enumerate(fields) if plain_name(field) in words), None)
 
 

@@ -92,8 +92,8 @@ class CellDisclosure(Private):
 def class_risk(labels: np.ndarray) -> ClassRisk:
     """Compute A1 from the class of every person.
 
-    >>> class_risk(np.array([0, 0, 0, 1]))
-    ClassRisk(mean=0.5, worst=1.0, classes=2, smallest=1)
+    >>> vars(class_risk(np.array([0, 0, 0, 1])))
+    {'mean': 0.5, 'worst': 1.0, 'classes': 2, 'smallest': 1}
     """
     sizes = np.bincount(labels)
     sizes = sizes[sizes > 0]

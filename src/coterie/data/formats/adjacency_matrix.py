@@ -136,4 +136,10 @@ def read_matrix(path: PathLike, options: ReadOptions) -> EdgeTable:
     return matrix_edges(rows, directed=options.directed)
 
 
-FORMAT = Format(name="matrix", title="adjacency matrix", aliases=("adjacency",), edges=read_matrix)
+FORMAT = Format(
+    name="matrix",
+    title="adjacency matrix",
+    about="text or Excel with one row and one column per node, with or without names",
+    aliases=("adjacency",),
+    edges=read_matrix,
+)

@@ -74,6 +74,7 @@ def _cell(value: Any) -> str:
 FORMAT = Format(
     name="excel",
     title="Excel",
+    about="the same, from the one sheet that is filled; requires `coterie[excel]`",
     suffixes=(".xlsx", ".xlsm"),
     aliases=("xlsx",),
     cells=read_sheet,

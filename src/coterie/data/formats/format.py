@@ -55,6 +55,7 @@ class Format:
 
     name: str  # as in `format="gml"`
     title: str  # as people call it
+    about: str  # what such a file holds, for the documentation
     suffixes: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()  # other names for `format`
     starts: str | None = None  # pattern of the first characters of such a file
@@ -62,6 +63,7 @@ class Format:
     cells: Callable[[PathLike, ReadOptions], Cells] | None = None
     columns: Callable[..., Columns] | None = None  # of (path, WantedColumns, ReadOptions)
     node_cells: Callable[[PathLike, ReadOptions], Cells] | None = None  # of a document of a graph
+    written: bool = False  # whether `write_graph` writes it
     in_pieces: bool = False  # `columns` takes `consume`, for files larger than memory
 
     def __post_init__(self) -> None:

@@ -124,7 +124,9 @@ def write_gml(graph: Graph, file: IO[bytes]) -> None:
 FORMAT = Format(
     name="gml",
     title="GML",
+    about="nodes and edges; weights if asked for",
     suffixes=(".gml",),
     starts=r"((#|Creator|Version|comment)[^\n]*\s+)*graph\s*\[",
+    written=True,
     edges=read_gml,
 )

@@ -246,8 +246,10 @@ def _xml_text(name: str) -> str:
 FORMAT = Format(
     name="graphml",
     title="GraphML",
+    about="nodes, their attributes, and edges; weights if asked for",
     suffixes=(".graphml",),
     starts=r"<.*<(\w+:)?graphml\b|<(\w+:)?graphml\b",
+    written=True,
     edges=read_graphml,
     node_cells=read_node_cells,
 )

@@ -136,6 +136,7 @@ def read_json_table(path: PathLike, _: object = None) -> Cells:
 FORMAT = Format(
     name="json",
     title="JSON",
+    about="node-link, lists of pairs or of objects, neighbours by node",
     suffixes=(".json",),
     aliases=("node-link",),
     starts=r"[{\[]",

@@ -93,6 +93,7 @@ def read_matrix_table(path: PathLike, wanted: WantedColumns, _: object) -> Colum
 FORMAT = Format(
     name="mtx",
     title="Matrix Market",
+    about="an adjacency matrix with nodes 1 to n; a matrix of ratings",
     suffixes=(".mtx",),
     aliases=("matrixmarket",),
     starts=r"%%MatrixMarket",

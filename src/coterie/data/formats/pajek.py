@@ -133,6 +133,7 @@ class _Reader:
 FORMAT = Format(
     name="pajek",
     title="Pajek",
+    about="nodes and edges; weights if asked for",
     suffixes=(".net", ".paj"),
     aliases=("net",),
     starts=r"((%|/\*)[^\n]*\s+)*\*(vertices|network|arcs|edges|arcslist|edgeslist|matrix)\b",

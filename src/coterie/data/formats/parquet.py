@@ -172,9 +172,11 @@ def _read_notes(columns: Columns, metadata: dict[bytes, bytes]) -> None:
 FORMAT = Format(
     name="parquet",
     title="Parquet",
+    about="the first columns, or columns with known names",
     suffixes=(".parquet", ".pq"),
     starts=r"(?-i:PAR1)",
     columns=read_parquet,
     cells=read_parquet_cells,
+    written=True,
     in_pieces=True,
 )

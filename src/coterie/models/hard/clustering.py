@@ -29,18 +29,18 @@ from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.data_digest import data_digest, digest
 from coterie.models.foreign_data import as_graph, node_names
-from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, seed_name
+from coterie.models.hard.checkpoint import KIND, HardFitState, seed_name
 from coterie.models.hard.connected import connect
-from coterie.models.hard.description.choice import description_length_by
-from coterie.models.hard.graph_results import GraphResults
-from coterie.models.hard.objectives import (
+from coterie.models.hard.costs import (
     BlockObjective,
     GaussianObjective,
     make_objective,
     objective_for,
 )
-from coterie.models.hard.objectives.gaussian import nearest_centre
-from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.costs.gaussian import nearest_centre
+from coterie.models.hard.costs.interface import Labels, Objective
+from coterie.models.hard.description.choice import description_length_by
+from coterie.models.hard.graph_results import GraphResults
 from coterie.models.hard.predictor import HardPredictor
 from coterie.models.hard.results import block_summary, is_locally_optimal
 from coterie.models.hard.search import SearchResult
@@ -370,7 +370,7 @@ class HardClustering(GraphResults, RatingModel):
         file = RunCheckpoint(KIND)
         if checkpoint is not None:
             file = RunCheckpoint(KIND, checkpoint, checkpoint_every, self._fingerprint(data))
-        state = load_fit(file) if resume else None
+        state = file.load(HardFitState) if resume else None
         data, shards = self._take_data(data)
         settings = self._settings()
         with running_engine(engine) as running, self._driver(running) as driver:
