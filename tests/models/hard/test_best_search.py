@@ -20,8 +20,9 @@ from coterie.data.generators import (
 )
 from coterie.engine import LocalEngine
 from coterie.models.hard.block_model import SearchedBlockModel
+from coterie.models.hard.costs import make_objective
 from coterie.models.hard.k_means import GeneralizedKMeans
-from coterie.models.hard.objectives import make_objective
+from coterie.models.hard.saved_search import SearchSaver
 from coterie.models.hard.search import agglomerate as agglomeration
 from coterie.models.hard.search import auto_k, best, checked_moves
 from coterie.models.hard.search.agglomerate import agglomerate
@@ -513,6 +514,6 @@ def test_splits_are_for_graphs_that_have_no_other_repair(kind, n_blocks, least, 
     graph, _ = planted_partition(60, 2, directed=kind == "directed", rng=0)
     descent = best._Descent(
         make_objective(kind, graph), (n_blocks,), np.random.default_rng(0), LocalEngine(1), least,
-        best.SearchSaver(),
+        SearchSaver(),
     )  # fmt: skip
     assert descent.can_split is splits

@@ -29,6 +29,8 @@ from coterie.models.declaration import (
 from coterie.models.foreign_data import as_graph
 from coterie.models.hard.checkpoint import ChosenBlocks, save_fit, search_saver
 from coterie.models.hard.clustering import FitJob, HardClustering
+from coterie.models.hard.costs import OBJECTIVES, BlockObjective, objective_for
+from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.description.choice import (
     CHOICES,
     choose_description,
@@ -47,8 +49,6 @@ from coterie.models.hard.description.sampling import PosteriorSamples, sample_pa
 from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.models.hard.k_means import merging_start
 from coterie.models.hard.memory import check_memory
-from coterie.models.hard.objectives import OBJECTIVES, BlockObjective, objective_for
-from coterie.models.hard.objectives.interface import Labels
 from coterie.models.hard.search import SearchResult, auto_k
 from coterie.models.hard.search.runs import SearchSettings, SearchTask
 from coterie.models.hard.validation import check_block_model

@@ -23,9 +23,9 @@ from coterie.models.declaration import (
     Real,
 )
 from coterie.models.hard.clustering import FitJob, HardClustering
+from coterie.models.hard.costs import OBJECTIVES
 from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.models.hard.memory import check_memory
-from coterie.models.hard.objectives import OBJECTIVES
 from coterie.models.hard.search.runs import SearchSettings
 from coterie.models.hard.validation import require_number_of_blocks
 

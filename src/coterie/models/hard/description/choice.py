@@ -13,6 +13,9 @@ from numpy.random import Generator
 from coterie.base.progress import Callback, silent
 from coterie.data import Graph
 from coterie.engine import Engine
+from coterie.models.hard.costs import OBJECTIVES, make_objective
+from coterie.models.hard.costs.block_objective import BlockObjective
+from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.description.directed_weighted import (
     DIRECTED,
     cell_data,
@@ -26,10 +29,7 @@ from coterie.models.hard.description.fit import (
     shortest_description,
 )
 from coterie.models.hard.label_tools import renumber, renumber_sides
-from coterie.models.hard.objectives import OBJECTIVES, make_objective
-from coterie.models.hard.objectives.block_objective import BlockObjective
-from coterie.models.hard.objectives.interface import Labels
-from coterie.models.hard.saved_search import SavedSearch, SearchSaver
+from coterie.models.hard.saved_search import SearchSaver
 from coterie.models.hard.search.block_sizes import enlarge_small
 from coterie.models.hard.search.description_length import description_length
 from coterie.models.hard.weight_models import COUNTS
@@ -117,15 +117,14 @@ def choose_description(
     (`n_blocks`). `saver` saves the search while it runs, or continues one that was saved.
     """
     saver = saver or SearchSaver()
-    saved = saver.take()
-    choice = _Choice()
-    if saved is not None:
+    choice = saver.take(_Choice) or _Choice()
+    if choice.best is not None:
         with saver.errors():
-            choice = _Choice.restored(saved, objective.n_elements[0])
+            choice.best.check(objective.n_elements[0])
     models: tuple[str, ...] = (name,)
     if name == "auto":
         models = tuple(m for m in MODELS if not nested or m in NESTED)
-    running = saver.inside(choice.point, saved.inner() if saved else None)
+    running = saver.inside(lambda: choice)
     for place, model in enumerate(models):
         own = objective
         if graph_objective(model, weights) != objective.name:
@@ -153,7 +152,7 @@ def choose_description(
             assert choice.best is not None
             if found.interrupted:
                 return choice.best, choice.lengths
-            saver.save(choice.point)
+            saver.save(lambda: choice)
     assert choice.best is not None
     return choice.best, choice.lengths
 
@@ -182,22 +181,6 @@ class _Choice:
         if self.best is None or found.length < self.best.length:
             self.best = found
         self.done += 1
-
-    def point(self) -> SavedSearch:
-        """Return what is needed to continue after the last run."""
-        arrays, best = ({}, None) if self.best is None else self.best.point()
-        lengths = [[blocks, length] for blocks, length in self.lengths.items()]
-        return SavedSearch(arrays, {"done": self.done, "lengths": lengths, "best": best})
-
-    @classmethod
-    def restored(cls, saved: SavedSearch, n: int) -> _Choice:
-        """Continue from a saved point."""
-        facts = saved.facts
-        best = None
-        if facts["best"] is not None:
-            best = Described.from_point(SavedSearch(saved.arrays, facts["best"]), n)
-        lengths = {int(blocks): float(length) for blocks, length in facts["lengths"]}
-        return cls(best, lengths, int(facts["done"]))
 
 
 def _with_minimum_size(

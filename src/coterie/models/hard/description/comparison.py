@@ -13,6 +13,7 @@ from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine, running_engine
+from coterie.models.hard.costs import make_objective
 from coterie.models.hard.description.choice import MODELS, choose_description, graph_objective
 from coterie.models.hard.description.directed_weighted import (
     DIRECTED,
@@ -20,7 +21,6 @@ from coterie.models.hard.description.directed_weighted import (
     cell_description_length,
 )
 from coterie.models.hard.description.fit import description_length_of
-from coterie.models.hard.objectives import make_objective
 
 _NESTED = "nested, degree-corrected"
 _SMALLEST_ODDS = 690.0  # nats: exp(-690) is about 1e-300

@@ -18,11 +18,11 @@ from coterie.base.progress import Callback, silent
 from coterie.data import Graph
 from coterie.engine import Engine
 from coterie.kernels.hard.description_state import Multigraph
+from coterie.models.hard.costs import make_objective
 from coterie.models.hard.description.fit import Described, merged_singles, search_description
 from coterie.models.hard.description.search import ANY, LEVEL_RATIO, DescriptionSearch, Strategy
 from coterie.models.hard.description.state import ModelKind, multigraph, start_state
 from coterie.models.hard.label_tools import renumber
-from coterie.models.hard.objectives import make_objective
 from coterie.models.hard.saved_search import SearchSaver
 from coterie.models.hard.weight_models import WeightModel, no_weights, weight_model
 

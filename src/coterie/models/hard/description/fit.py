@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -11,16 +12,15 @@ from numpy.random import Generator
 from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.special_functions import gammaln
 from coterie.engine import Engine
-from coterie.engine.checkpoint import in_order, iterations, numbered
 from coterie.kernels.hard.description_state import NEVER, Multigraph
 from coterie.kernels.hard.statistics import Adjacency
+from coterie.models.hard.costs.block_objective import BlockObjective
+from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.description.nested import fit_hierarchy, nested_length
 from coterie.models.hard.description.search import FLAT, DescriptionSearch, Strategy, Trail
 from coterie.models.hard.description.state import KINDS, ModelKind, multigraph, start_state
 from coterie.models.hard.label_tools import renumber
-from coterie.models.hard.objectives.block_objective import BlockObjective
-from coterie.models.hard.objectives.interface import Labels
-from coterie.models.hard.saved_search import SavedSearch, SearchSaver, saved_labels
+from coterie.models.hard.saved_search import SearchSaver, check_labels
 from coterie.models.hard.search.agglomerate import agglomerate
 
 _START = 2.5  # the search starts with this many times sqrt(edges) blocks
@@ -45,38 +45,17 @@ class Described:
         """The number of blocks."""
         return int(self.labels.max(initial=-1)) + 1
 
-    def point(self) -> SavedSearch:
-        """Return the result in the form of a checkpoint."""
-        facts = {
-            "objective": self.objective,
-            "length": self.length,
-            "history": [list(entry) for entry in self.history],
-            "locally_optimal": self.locally_optimal,
-            "tried": [[blocks, length] for blocks, length in self.tried.items()],
-        }
-        return SavedSearch({"labels": self.labels, **numbered("levels", self.levels)}, facts)
-
-    @classmethod
-    def from_point(cls, saved: SavedSearch, n: int) -> Described:
-        """Return the result for n nodes that a checkpoint has."""
-        facts = saved.facts
-        names = numbered("levels", in_order(saved.arrays, "levels"))
-        return cls(
-            str(facts["objective"]),
-            saved_labels(saved, "labels", n),
-            float(facts["length"]),
-            iterations(facts["history"]),
-            bool(facts["locally_optimal"]),
-            levels=tuple(saved_labels(saved, name, n) for name in names),
-            tried={int(blocks): float(length) for blocks, length in facts["tried"]},
-        )
+    def check(self, n: int) -> None:
+        """Raise ArrayError if labels from a file are not those of n nodes."""
+        everything = (self.labels, *self.levels)
+        check_labels(everything, (n,) * len(everything))
 
 
 def description_length_of(objective: str, adjacency: Adjacency, labels: np.ndarray) -> float:
     """Return the description length of given labels in nats.
 
     >>> import networkx, coterie
-    >>> from coterie.models.hard.objectives import degree_corrected
+    >>> from coterie.models.hard.costs import degree_corrected
     >>> graph = coterie.Graph.from_networkx(networkx.karate_club_graph())
     >>> side = degree_corrected(graph).sides[0]
     >>> round(description_length_of("degree-corrected", side, np.zeros(34)), 1)
@@ -102,6 +81,12 @@ def _kind(name: str) -> ModelKind:
     return KINDS["simple" if name == "weighted" else name]
 
 
+class _Merging(NamedTuple):
+    """Where the merging of single nodes is; None: it is done."""
+
+    labels: np.ndarray | None
+
+
 def merged_singles(
     objective: BlockObjective,
     goal: int,
@@ -116,27 +101,25 @@ def merged_singles(
     saver = saver or SearchSaver()
     n = objective.n_elements[0]
     labels = np.arange(n, dtype=np.int32)
-    saved = saver.take()
-    if saved is not None and saved.inner() is not None:
-        return np.zeros(n, np.int32), saver.inside(_merging_is_done, saved.inner())
-    if saved is not None:
+    searching = saver.inside(lambda: _Merging(None))
+    saved = saver.take(_Merging)
+    if saved is not None and saved.labels is None:
+        return np.zeros(n, np.int32), searching
+    if saved is not None and saved.labels is not None:
+        labels = saved.labels
         with saver.errors():
-            labels = saved_labels(saved, "labels", n)
+            check_labels((labels,), (n,))
 
     def save(sides: Labels) -> None:
-        saver.save(lambda: SavedSearch({"labels": sides[0]}, {}))
+        saver.save(lambda: _Merging(sides[0]))
 
     labels = agglomerate(objective, (labels,), (goal,), rng, engine, save, rough=True)[0]
-    return labels, saver.inside(_merging_is_done)
+    return labels, searching
 
 
 def _first_blocks(n: int, m: int) -> int:
     """Return how many blocks the search begins with."""
     return int(min(n, max(8, math.ceil(_START * math.sqrt(m))), _MOST_START))
-
-
-def _merging_is_done() -> SavedSearch:
-    return SavedSearch({}, {})
 
 
 def search_description(

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from coterie.base.progress import Iteration
-from coterie.models.hard.objectives.interface import Labels
+from coterie.models.hard.costs.interface import Labels
 
 
 class SearchResult(NamedTuple):

@@ -29,9 +29,9 @@ from coterie.kernels.hard.agglomerate import (
 )
 from coterie.kernels.hard.sparse_rows import SparseRows, contract, contract_rows
 from coterie.kernels.hard.statistics import TWO_SETS
+from coterie.models.hard.costs.block_objective import BlockObjective
+from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.label_tools import renumber_sides
-from coterie.models.hard.objectives.block_objective import BlockObjective
-from coterie.models.hard.objectives.interface import Labels
 
 _PARTNERS = 4  # candidates per block that are scored exactly
 _CHEAP = 0.7  # a merge may cost as much as this quantile of the blocks' cheapest merges

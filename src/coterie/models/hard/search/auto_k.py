@@ -16,9 +16,9 @@ from numpy.random import Generator
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Progress, silent
 from coterie.engine import Engine
+from coterie.models.hard.costs.block_objective import BlockObjective
+from coterie.models.hard.costs.interface import Labels, Objective
 from coterie.models.hard.label_tools import renumber_sides
-from coterie.models.hard.objectives.block_objective import BlockObjective
-from coterie.models.hard.objectives.interface import Labels, Objective
 from coterie.models.hard.search.agglomerate import (
     agglomerate,
     merge_level,
@@ -55,7 +55,7 @@ def choose(
 
     >>> from coterie.engine import LocalEngine
     >>> from coterie.data.generators import planted_partition
-    >>> from coterie.models.hard.objectives import simple
+    >>> from coterie.models.hard.costs import simple
     >>> graph, _ = planted_partition(300, 3, mean_degree=20)
     >>> tried = choose(simple(graph), rng=np.random.default_rng(0), engine=LocalEngine(1))
     >>> tried[0].n_blocks

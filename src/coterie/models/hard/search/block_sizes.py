@@ -6,9 +6,9 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.engine import Engine
+from coterie.models.hard.costs.block_objective import BlockObjective
+from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.label_tools import renumber_sides
-from coterie.models.hard.objectives.block_objective import BlockObjective
-from coterie.models.hard.objectives.interface import Labels
 from coterie.models.hard.search.agglomerate import partners
 
 

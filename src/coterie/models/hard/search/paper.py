@@ -12,7 +12,7 @@ from numpy.random import Generator
 
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.engine import Engine
-from coterie.models.hard.objectives.interface import ClusterState, Labels, Objective
+from coterie.models.hard.costs.interface import ClusterState, Labels, Objective
 from coterie.models.hard.search import SearchResult
 
 

@@ -14,7 +14,7 @@ from coterie.base.progress import Callback
 from coterie.engine import Engine
 from coterie.engine.checkpoint import RunCheckpoint
 from coterie.models.hard.checkpoint import HardFitState, save_fit, search_saver
-from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.costs.interface import Labels, Objective
 from coterie.models.hard.search import SearchResult, best, paper
 from coterie.models.hard.search.paper import PaperTrace
 
@@ -65,7 +65,10 @@ def run_all(
     """Run the searches that are not finished; return whether Ctrl-C stopped them."""
     with file.errors():
         fit.check(task.objective.n_elements, task.n_blocks)
-    fit.continue_last(settings.max_iter, settings.tol, settings.alpha)
+    fit.continue_last(
+        settings.max_iter,
+        lambda run: paper.has_converged(run.lowest, len(run.history), settings.tol, settings.alpha),
+    )
     while len(fit.finished) < settings.n_init:
         try:
             result, trace = run_once(task, settings, fit, file)
