@@ -28,7 +28,7 @@ from coterie.cli.reading import (
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
-    from coterie.data.dataframes import TableColumns
+    from coterie.data.foreign import TableColumns
     from coterie.engine import Engine
     from coterie.models.soft.mmsbm import MMSBM
 
