@@ -39,11 +39,8 @@ from coterie.models.hard.description.choice import (
     model_assumption,
 )
 from coterie.models.hard.description.comparison import ComparedModel, compare_models
-from coterie.models.hard.description.directed_weighted import (
-    DIRECTED,
-    cell_data,
-    cell_description_length,
-)
+from coterie.models.hard.description.directed_weighted import DIRECTED, cell_data
+from coterie.models.hard.description.fit import DescriptionRun
 from coterie.models.hard.description.sampling import PosteriorSamples, sample_partitions
 from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.models.hard.k_means import merging_start
@@ -433,15 +430,14 @@ class BlockModel(HardClustering):
             self.model,
             job.objective,
             job.data,
-            rng=job.state.rng,
-            engine=job.engine,
-            callback=job.callback,
+            DescriptionRun(
+                job.state.rng, job.engine, job.callback, search_saver(job.file, job.state)
+            ),
             n_init=self.n_init,
             min_block_size=self.min_block_size,
             nested=self.nested,
             weights=self.weight_model,
             n_blocks=self.n_blocks,
-            saver=search_saver(job.file, job.state),
         )
         if self.nested:
             self.levels_ = list(found.levels)
@@ -462,7 +458,7 @@ class BlockModel(HardClustering):
         )
         if self.weight_model != COUNTS:
             topology = cell_data(job.data, found.objective)
-            entropy += found.length - cell_description_length(topology, found.labels)
+            entropy += found.length - topology.length(found.labels)
             self.entropy_ = entropy
             self.block_weights_ = mean_weights(job.data, found.labels)
         self.run_entropies_ = [entropy]
