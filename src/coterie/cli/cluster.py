@@ -32,7 +32,7 @@ from coterie.cli.session import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from coterie.data.dataframes import TableColumns
+    from coterie.data.foreign import TableColumns
     from coterie.models.hard.clustering import HardClustering
     from coterie.models.hard.description.comparison import ComparedModel
     from coterie.models.hard.description.sampling import PosteriorSamples

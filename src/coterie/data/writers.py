@@ -17,7 +17,7 @@ from coterie.base.errors import ImportantWarning, InputError
 from coterie.base.json_values import JsonObject
 from coterie.data.atomic_files import atomic_write
 from coterie.data.byte_source import PathLike, suffixes
-from coterie.data.dataframes import edge_columns, rating_columns
+from coterie.data.foreign import edge_columns, rating_columns
 from coterie.data.graph import Graph
 from coterie.data.ratings import Ratings
 

@@ -242,8 +242,7 @@ class Recommender(Estimator):
         Recommender
             The recommender itself, still unfitted.
         """
-        model: Any = _unfitted(self.model)
-        model.compile(ratings, engine)
+        _unfitted(self.model).compile(ratings, engine)
         compile_interactions()
         return self
 
@@ -264,7 +263,7 @@ class Recommender(Estimator):
     def _fitted(self) -> FittedState:
         """The state after `fit`, or that of a fitted model, built when it is first used."""
         if self._state is None:
-            ratings = getattr(self.model, "ratings_", None)
+            ratings = self.model.ratings_ if isinstance(self.model, RatingModel) else None
             if ratings is None:
                 raise NotFittedError(
                     "this Recommender is not fitted", remedy="call fit(ratings) first"

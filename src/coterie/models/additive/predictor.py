@@ -69,6 +69,10 @@ class AdditivePredictor(RatingPredictor):
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", self.scale.values)
 
+    @property
+    def n_items(self) -> int:
+        return int(self.samples.item_labels.shape[1])
+
     def levels(self, ratings: np.ndarray) -> np.ndarray:
         return self.scale.levels(ratings).astype(np.int64)
 
@@ -94,11 +98,6 @@ class AdditivePredictor(RatingPredictor):
                 u, v = np.maximum(users[rows], 0), np.maximum(items[rows], 0)
                 p[rows] = pair_distributions(samples, u, v, engine)
         return p
-
-    def scores(self, users: np.ndarray, engine: str | Engine) -> np.ndarray:
-        m = self.samples.item_labels.shape[1]
-        p = self.distributions(np.repeat(users, m), np.tile(np.arange(m), len(users)), engine)
-        return np.asarray((p @ self.values).reshape(len(users), m))
 
     def with_users(self, nodes: list[NodeRatings]) -> Self:
         features = self.user_side.features(nodes)

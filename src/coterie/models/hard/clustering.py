@@ -15,7 +15,7 @@ from abc import abstractmethod
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -47,7 +47,6 @@ from coterie.models.hard.search import SearchResult, SearchSettings, SearchTask
 from coterie.models.hard.search.runs import run_all
 from coterie.models.hard.validation import block_counts, given_labels
 from coterie.models.rating_model import RatingModel
-from coterie.models.smallest_data import smallest_like
 
 _MAY_CHANGE_ON_RESUME = ("max_iter", "tol")  # of search="paper"
 RENAMED = {  # attributes of earlier versions
@@ -100,7 +99,6 @@ class HardClustering(GraphResults, RatingModel):
     min_block_size: int
     connected: bool
     rng: RandomState
-    _SMALLEST: ClassVar[dict[str, Any]]  # parameters of the smallest fit, to compile kernels
 
     def fit(
         self,
@@ -258,26 +256,6 @@ class HardClustering(GraphResults, RatingModel):
             )
         counts = tuple(int(z.max(initial=-1)) + 1 for z in self._sides())
         return -float(objective.entropy(objective.start(self._sides(), counts)))
-
-    def compile(
-        self,
-        data: Graph | Ratings | ShardedGraph | ShardedRatings | np.ndarray,
-        engine: str | Engine = "local",
-    ) -> None:
-        """Compile the kernels that `fit(data)` needs, on a few nodes.
-
-        Numba compiles a kernel on its first call and caches it on disk. Call this before `fit` to
-        keep compilation out of a measured time.
-
-        Parameters
-        ----------
-        data : Graph, Ratings, ShardedGraph, ShardedRatings or array of shape (n, n_features)
-            The data that will be clustered. Only their kind matters.
-        engine : str or Engine, default="local"
-            The engine that `fit` will use.
-        """
-        tiny = type(self)(**{**self.get_params(), **self._SMALLEST})
-        tiny._fit(smallest_like(self._own_kind(data)), engine, silent, None, 10, False)
 
     def labels_by_id(self, data: Graph | Ratings) -> dict[Any, int] | tuple[dict[Any, int], ...]:
         """Return the block of each node by its original id.
