@@ -106,7 +106,7 @@ def test_length_and_its_changes_are_those_of_the_plain_formulas(objective, weigh
         assert math.isclose(before + change, length(), abs_tol=1e-7)
         now = plain(edges, blocks.labels.tolist(), objective, weights)
         assert math.isclose(length(), now, abs_tol=1e-7)
-    fresh = start_state(*given_data, blocks.labels)
+    fresh = start_state(given_data.kind, given_data.graph, blocks.labels)
     assert math.isclose(fresh.length(), state.length(), abs_tol=1e-7)
     occupied = np.flatnonzero(blocks.sizes)
     if len(occupied) > 1:

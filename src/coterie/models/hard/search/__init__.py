@@ -3,6 +3,8 @@
 A search is a function `run(task, ...) -> SearchResult`. It keeps the best labels it has seen,
 so an interrupt (Ctrl-C) ends it with a result instead of an error.
 
+    runs.py                all runs of a fit, with checkpoints
+    trail.py               the best clustering so far: kept, reported, saved
     paper.py               Algorithms 4 and 5 of Prost & Yoon
     best.py                merge, move, perturb; `restarts.py` does it for points
     agglomerate.py         merge blocks level by level (kernels/hard/agglomerate.py)
