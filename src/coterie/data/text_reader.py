@@ -14,7 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from coterie.base.errors import InputError
-from coterie.data.byte_source import PathLike, line_blocks, max_nodes, open_bytes, place_name
+from coterie.data.byte_source import (
+    PathLike,
+    line_blocks,
+    max_nodes,
+    open_bytes,
+    place_error,
+    place_name,
+)
 from coterie.data.formats.format import Cells
 from coterie.data.ids import integers_as_text
 from coterie.data.ordered_threads import in_order
@@ -89,9 +96,7 @@ class Columns:
 
     def error(self, problem: str, row: int, remedy: str) -> InputError:
         """Return an error about a row, with its file and line."""
-        if self.unit == "line":
-            return InputError(problem, path=self.name, line=self.line(row), remedy=remedy)
-        return InputError(f"{self.unit} {self.line(row)}: {problem}", path=self.name, remedy=remedy)
+        return place_error(problem, self.name, self.unit, self.line(row), remedy)
 
     def ids(self, *names: str) -> tuple[bool, list[list[Column]]]:
         """Return whether all ids of these columns are integers, and the pieces of each column."""
