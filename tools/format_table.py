@@ -37,11 +37,14 @@ _HEAD = (
 
 def table(formats: Sequence[Format]) -> str:
     """Return one row per format."""
-    return _HEAD + "".join(
-        f"| {known.title} | `{known.name}` | {', '.join(f'`{end}`' for end in known.suffixes)} | "
-        f"{known.about} | {_yes(known.cells or known.columns)} | {_yes(known.written)} |\n"
-        for known in formats
-    )
+    rows = []
+    for known in formats:
+        suffixes = ", ".join(f"`{suffix}`" for suffix in known.suffixes)
+        is_table = _yes(known.cells or known.columns)
+        is_written = _yes(known.write or known.writes_tables)
+        names = f"{known.title} | `{known.name}` | {suffixes}"
+        rows.append(f"| {names} | {known.about} | {is_table} | {is_written} |\n")
+    return _HEAD + "".join(rows)
 
 
 def _yes(value: object) -> str:

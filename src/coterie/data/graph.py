@@ -155,8 +155,7 @@ class Graph:
             return self
         source, target = self.edges()
         rows = build_rows(cut_edges(target, source), self.weights, self.n_nodes, directed=True)
-        weights = None if self.weights is None else rows.weights
-        return Graph(rows.indptr, rows.indices, self.ids, weights, True, self.cleaned)
+        return Graph(rows.indptr, rows.indices, self.ids, rows.weights, True, self.cleaned)
 
     @classmethod
     def from_edges(
@@ -230,8 +229,7 @@ class Graph:
             names = as_ids(ids)
             require_distinct(names)
         rows = build_rows(cut_edges(s, t), w, n, directed)
-        merged = None if w is None else rows.weights
-        return cls(rows.indptr, rows.indices, names, merged, directed, rows.cleaned)
+        return cls(rows.indptr, rows.indices, names, rows.weights, directed, rows.cleaned)
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph, *, weight: str | None = None) -> Graph:

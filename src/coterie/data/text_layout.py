@@ -204,44 +204,49 @@ def header_roles(fields: list[str], ids: int = 2) -> dict[str, int] | None:
 def make_layout(
     separator: str, fields: list[str], roles: dict[str, int] | None, wanted: WantedColumns
 ) -> Layout:
-    """Find the wanted columns by their names if the header has known names, else by their order."""
+    """Find the wanted columns: those that the user named, else by known names or their order."""
     if wanted.chosen:
-        return _chosen_layout(separator, fields, wanted)
+        found = _chosen_columns(fields, wanted)
+    else:
+        found = _usual_columns(fields, roles, wanted)
+    names = tuple(name for name in wanted.names if name in found)
+    columns = [found[name] for name in names]
+    slot = np.full(max(columns) + 1, -1, np.int64)
+    slot[columns] = np.arange(len(columns))
+    return Layout(separator, slot, names, len(wanted.ids), len(wanted.numbers))
+
+
+def _usual_columns(
+    fields: list[str], roles: dict[str, int] | None, wanted: WantedColumns
+) -> dict[str, int]:
+    """Find columns by the roles of the header; by their order where it has none."""
     named = roles or {}
     if len(wanted.ids) == 1:
         columns = [named.get("second", named.get("first", 0))]
     else:
         columns = [named.get("first", 0), named.get("second", 1)]
     in_order = columns == list(range(len(columns)))
-    for name in wanted.numbers:
-        if "number" not in named and not in_order:
-            raise InputError(
-                f"the header {fields} has no {name} column",
-                remedy=f"call the column {name!r}",
-            )
-        columns.append(named.get("number", len(wanted.ids)))
-    names = (*wanted.ids, *wanted.numbers)
-    if wanted.times and "time" in named:
-        columns.append(named["time"])
-        names += wanted.times
-    elif wanted.times and roles is None and len(fields) > len(names):
-        columns.append(len(names))
-        names += wanted.times
-    slot = np.full(max(columns) + 1, -1, np.int64)
-    slot[columns] = np.arange(len(columns))
-    return Layout(separator, slot, names, len(wanted.ids), len(wanted.numbers))
+    if wanted.numbers and "number" not in named and not in_order:
+        name = wanted.numbers[0]
+        raise InputError(
+            f"the header {fields} has no {name} column", remedy=f"call the column {name!r}"
+        )
+    found = dict(zip(wanted.ids, columns, strict=True))
+    found |= dict.fromkeys(wanted.numbers, named.get("number", len(columns)))
+    if "time" in named:
+        found |= dict.fromkeys(wanted.times, named["time"])
+    elif roles is None and len(fields) > len(found):
+        found |= dict.fromkeys(wanted.times, len(found))
+    return found
 
 
-def _chosen_layout(separator: str, fields: list[str], wanted: WantedColumns) -> Layout:
+def _chosen_columns(fields: list[str], wanted: WantedColumns) -> dict[str, int]:
     """Find the columns that the user named; the others by their known names."""
     roles = header_roles(fields, 1) or {}
     role_of = dict(zip(wanted.ids, ("first", "second"), strict=False))
     role_of |= dict.fromkeys(wanted.numbers, "number") | dict.fromkeys(wanted.times, "time")
     chosen = dict(wanted.chosen)
-    found: dict[str, int] = {}
-    for name in wanted.names:
-        if name in chosen:
-            found[name] = column_of(fields, chosen[name])
+    found = {name: column_of(fields, chosen[name]) for name in wanted.names if name in chosen}
     for name in wanted.names:
         if name not in found and roles.get(role_of[name]) not in (None, *found.values()):
             found[name] = roles[role_of[name]]
@@ -251,13 +256,9 @@ def _chosen_layout(separator: str, fields: list[str], wanted: WantedColumns) -> 
             f"which of the columns {_listed(fields)} is the {missing[0]}?",
             remedy=f"set `{missing[0]}` to the name of a column",
         )
-    columns = [found[name] for name in wanted.names if name in found]
-    if len(set(columns)) < len(columns):
+    if len(set(found.values())) < len(found):
         raise InputError("one column is chosen twice", remedy="choose different columns")
-    slot = np.full(max(columns) + 1, -1, np.int64)
-    slot[columns] = np.arange(len(columns))
-    names = tuple(name for name in wanted.names if name in found)
-    return Layout(separator, slot, names, len(wanted.ids), len(wanted.numbers))
+    return found
 
 
 def column_of(fields: list[str], name: str) -> int:

@@ -38,7 +38,7 @@ TEXT = Format(
     aliases=("csv", "tsv", "edgelist"),
     columns=_text_columns,
     cells=_text_cells,
-    written=True,
+    writes_tables=True,
     in_pieces=True,
 )
 FORMATS = (  # the first one reads what no other recognises

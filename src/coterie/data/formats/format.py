@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from coterie.base.errors import InputError
 from coterie.data.byte_source import PathLike, place_name, read_all
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from coterie.data.graph import Graph
     from coterie.data.table import ReadOptions
     from coterie.data.text_reader import Columns
+
+    NodeColumns = Mapping[str, np.ndarray]
 
 T = TypeVar("T")
 
@@ -63,7 +68,8 @@ class Format:
     cells: Callable[[PathLike, ReadOptions], Cells] | None = None
     columns: Callable[..., Columns] | None = None  # of (path, WantedColumns, ReadOptions)
     node_cells: Callable[[PathLike, ReadOptions], Cells] | None = None  # of a document of a graph
-    written: bool = False  # whether `write_graph` writes it
+    write: Callable[[Graph, IO[bytes], NodeColumns | None], None] | None = None  # of a document
+    writes_tables: bool = False  # `write_table` and `write_graph` write it
     in_pieces: bool = False  # `columns` takes `consume`, for files larger than memory
 
     def __post_init__(self) -> None:

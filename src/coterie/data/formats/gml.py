@@ -105,7 +105,7 @@ def _table(graph: list[tuple[str, Any]]) -> EdgeTable:
     return table
 
 
-def write_gml(graph: Graph, file: IO[bytes]) -> None:
+def write_gml(graph: Graph, file: IO[bytes], _: object = None) -> None:
     """Write a graph as GML; the ids become labels."""
     weights = graph.edge_weights() if graph.weights is not None else None
     lines = ["graph [", f"  directed {int(graph.directed)}"]
@@ -127,6 +127,6 @@ FORMAT = Format(
     about="nodes and edges; weights if asked for",
     suffixes=(".gml",),
     starts=r"((#|Creator|Version|comment)[^\n]*\s+)*graph\s*\[",
-    written=True,
     edges=read_gml,
+    write=write_gml,
 )

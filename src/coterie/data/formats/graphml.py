@@ -249,7 +249,7 @@ FORMAT = Format(
     about="nodes, their attributes, and edges; weights if asked for",
     suffixes=(".graphml",),
     starts=r"<.*<(\w+:)?graphml\b|<(\w+:)?graphml\b",
-    written=True,
     edges=read_graphml,
     node_cells=read_node_cells,
+    write=write_graphml,
 )

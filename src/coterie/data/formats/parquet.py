@@ -177,6 +177,6 @@ FORMAT = Format(
     starts=r"(?-i:PAR1)",
     columns=read_parquet,
     cells=read_parquet_cells,
-    written=True,
+    writes_tables=True,
     in_pieces=True,
 )

@@ -37,7 +37,7 @@ from coterie.models.rating_model import RatingModel
 from coterie.models.soft.checkpoint import KIND, SoftFitState, UnfinishedSoftRun
 from coterie.models.soft.em import WINDOW, EMTrace, SoftRun, StoppingRule, has_converged, run_em
 from coterie.models.soft.graph_problem import GraphSettings
-from coterie.models.soft.hard_start import compile_hard_start, hard_start
+from coterie.models.soft.hard_start import hard_model, hard_start, local
 from coterie.models.soft.predict import held_out_entropy
 from coterie.models.soft.predictor import SoftPredictor
 from coterie.models.soft.problems import (
@@ -363,7 +363,7 @@ class MMSBM(RatingModel):
         """
         super().compile(data, engine)
         if self.init == "hard" and isinstance(data := self._own_kind(data), Graph | Ratings):
-            compile_hard_start(data, engine)
+            hard_model(data, (1, 1), 0).compile(data, local(engine))
 
     def predictor(self, ratings: Ratings) -> SoftPredictor:
         """Return what the model has learned from ratings, as a Recommender uses it.
@@ -443,14 +443,13 @@ class MMSBM(RatingModel):
             return init._as_start(of_graph=isinstance(data, Graph | ShardedGraph))
         if not isinstance(init, str) or init != "hard":
             return labels_of(init)
-        groups = self.group_pair
+        start = hard_start(data, self.group_pair, seed, engine, callback)
         # Weights of edges alone, or ratings with sampled negatives, are other observations.
-        comparable = not self.negatives_per_rating and self._absent(data) != "ignored"
-        start = hard_start(data, groups, seed, engine, callback, comparable=comparable)
-        if start.comparable:
-            lowest = start.entropy if self.hard_entropy_ is None else self.hard_entropy_
-            self.hard_entropy_ = min(start.entropy, lowest)
-        return start.labels
+        if not self.negatives_per_rating and self._absent(data) != "ignored":
+            entropy = float(start.entropy_)
+            lowest = entropy if self.hard_entropy_ is None else self.hard_entropy_
+            self.hard_entropy_ = min(entropy, lowest)
+        return start.labels_
 
     def _as_start(self, *, of_graph: bool) -> SoftState:
         """Return the fitted memberships and theta as the start of another fit."""
