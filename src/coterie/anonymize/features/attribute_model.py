@@ -24,7 +24,7 @@ from coterie.anonymize.features.sensitive_columns import blend_sensitive
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.data.node_table import NodeTable
-from coterie.kernels.anonymize.attribute_swaps import mixing, products, swap_towards
+from coterie.kernels.anonymize.attribute_swaps import Mixed, mixing, products, swap_towards
 
 _TRIES = 200  # swaps tried per person
 _MOST_GROUPS = 6  # of an ordered column, for the edges between its values
@@ -102,23 +102,21 @@ class AttributeModel:
         grouped[:, :-1] = _regroup(rows, self.mixing_code)[node_row]
         grouped[:, -1] = node_row
         counts = mixing(skeleton.indptr, skeleton.indices, grouped[:, :-1].copy(), start, sizes)
-        target = _scaled(self.target, counts, start)
         members = np.argsort(label, kind="stable").astype(np.int64)
         first = np.r_[0, np.cumsum(self.classes.sizes)].astype(np.int64)
-        weight = 1.0 / sizes.astype(np.float64)
-        score, product, wanted = self._products(skeleton, grouped, sizes)
+        mixed = Mixed(
+            start,
+            sizes,
+            counts,
+            _scaled(self.target, counts, start),
+            1.0 / sizes.astype(np.float64),
+            *self._products(skeleton, grouped, sizes),
+        )
         swap_towards(
             skeleton.indptr,
             skeleton.indices,
             grouped,
-            start,
-            sizes,
-            counts,
-            target,
-            weight,
-            score,
-            product,
-            wanted,
+            mixed,
             label.astype(np.int64),
             members,
             first,

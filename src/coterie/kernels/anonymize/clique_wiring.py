@@ -18,6 +18,7 @@ import numpy as np
 
 from coterie.kernels.anonymize.wiring import count_in_cell, has_room
 from coterie.kernels.graphs.pairs import contains, insert, new_table, pair_key
+from coterie.kernels.graphs.union_find import root_of
 from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import below, stream, uniform
 
@@ -174,14 +175,6 @@ def join_cliques(ring, stubs, wanted, cells, source, target, key):
 
 
 @njit(nogil=True, cache=True)
-def _root(parent, i):
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
-
-
-@njit(nogil=True, cache=True)
 def _largest_first(size, first, end, total):
     """Return the places first..end-1 of positive size, by decreasing size, then by place.
 
@@ -215,7 +208,7 @@ def join_rest(ring, stubs, cells, source, target, made, key):
     table = new_table(len(source))
     for e in range(made):
         insert(table, pair_key(source[e], target[e]))
-        a, b = _root(parent, ring.rank[source[e]]), _root(parent, ring.rank[target[e]])
+        a, b = root_of(parent, ring.rank[source[e]]), root_of(parent, ring.rank[target[e]])
         parent[a] = b
     open_u, open_v = np.empty(len(source), np.int32), np.empty(len(source), np.int32)
     opened = 0
@@ -223,7 +216,7 @@ def join_rest(ring, stubs, cells, source, target, made, key):
     for b in range(len(ring.start) - 1):
         total = 0
         for i in range(ring.start[b], ring.start[b + 1]):
-            of_part[_root(parent, i)] += stubs[ring.place[i]]
+            of_part[root_of(parent, i)] += stubs[ring.place[i]]
             total += stubs[ring.place[i]]
         if total < 2:
             continue
@@ -234,7 +227,7 @@ def join_rest(ring, stubs, cells, source, target, made, key):
             at += of_part[x]
         owner = np.empty(total, np.int32)  # of each stub, part by part
         for i in range(ring.start[b], ring.start[b + 1]):
-            x = _root(parent, i)
+            x = root_of(parent, i)
             for _ in range(stubs[ring.place[i]]):
                 owner[begin[x]] = ring.place[i]
                 begin[x] += 1
