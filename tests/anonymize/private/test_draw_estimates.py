@@ -8,12 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import reference
 
-from coterie.anonymize.private.assortativity import (
-    blur,
-    deconvolve,
-    equal_end_thresholds,
-    estimate_assortativity,
-)
 from coterie.anonymize.private.block_estimates import (
     adjust_to_sums,
     deal_degrees,
@@ -29,9 +23,13 @@ from coterie.anonymize.private.clustering_profile import (
     estimate_profile,
     implied_transitivity,
 )
-from coterie.anonymize.private.degree_posterior import (
+from coterie.anonymize.private.degree_estimates import (
     DegreeDistribution,
     _discounted,
+    blur,
+    deconvolve,
+    equal_end_thresholds,
+    estimate_assortativity,
     falling_fit,
     largest_degrees,
     posterior_means,

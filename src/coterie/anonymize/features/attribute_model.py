@@ -20,6 +20,7 @@ from coterie.anonymize.features.attribute_coding import (
     code_attributes,
 )
 from coterie.anonymize.features.attribute_combinations import ClassRows, class_rows
+from coterie.anonymize.features.attribute_measures import correlation_over_edges
 from coterie.anonymize.features.sensitive_columns import blend_sensitive
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
@@ -72,7 +73,9 @@ class AttributeModel:
             _rounded(mixing(graph.indptr, graph.indices, grouped, start, sizes), min_size),
             np.array(
                 [
-                    round(_correlation(graph, grouped[:, j]), 2) if column.ordered else 0.0
+                    round(correlation_over_edges(graph, grouped[:, j]) or 0.0, 2)
+                    if column.ordered
+                    else 0.0
                     for j, column in enumerate(coded.columns)
                 ]
             ),
@@ -145,17 +148,6 @@ class AttributeModel:
             product[j] = products(skeleton.indptr, skeleton.indices, grouped, j, score[j])
             wanted[j] = self.correlation[j] * ends.sum()
         return score, product, wanted
-
-
-def _correlation(graph: Graph, values: np.ndarray) -> float:
-    """Return the correlation of the values at the two ends of an edge."""
-    source, target = graph.edges()
-    a = np.concatenate([source, target])
-    b = np.concatenate([target, source])
-    x = values.astype(np.float64)
-    if not len(a) or x[a].std() == 0:
-        return 0.0
-    return float(np.corrcoef(x[a], x[b])[0, 1])
 
 
 def _scaled(target: np.ndarray, counts: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from coterie.anonymize.private import public_rules
 from coterie.anonymize.private.answers import SketchAnswers
-from coterie.anonymize.private.degree_posterior import DegreeDistribution
+from coterie.anonymize.private.degree_estimates import DegreeDistribution
 from coterie.data import Graph
 from coterie.kernels.anonymize.private_counts import place_nodes
 

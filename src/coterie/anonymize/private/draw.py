@@ -17,7 +17,6 @@ from coterie.anonymize.draw.rewiring import (
 )
 from coterie.anonymize.draw.wiring import Wired, wire_inner_outer
 from coterie.anonymize.private.answers import SketchAnswers
-from coterie.anonymize.private.assortativity import BinnedEnds, estimate_assortativity, n_rounds
 from coterie.anonymize.private.block_estimates import (
     adjust_to_sums,
     block_modularity,
@@ -36,7 +35,12 @@ from coterie.anonymize.private.clustering_profile import (
     implied_transitivity,
     triangle_sum,
 )
-from coterie.anonymize.private.degree_posterior import sample_posterior
+from coterie.anonymize.private.degree_estimates import (
+    BinnedEnds,
+    estimate_assortativity,
+    n_rounds,
+    sample_posterior,
+)
 from coterie.anonymize.private.exact_counts import clustering_constants
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys

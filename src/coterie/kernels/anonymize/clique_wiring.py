@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from coterie.kernels.anonymize.wiring import count_in_cell, has_room
+from coterie.kernels.anonymize.wiring import count_in_cell, has_room, join_pair
 from coterie.kernels.graphs.pairs import contains, insert, new_table, pair_key
 from coterie.kernels.graphs.union_find import root_of
 from coterie.kernels.numba.compile import njit
@@ -262,11 +262,9 @@ def join_rest(ring, stubs, cells, source, target, made, key):
             for _ in range(_REST_TRIES):
                 state, i = below(state, filled)
                 v = pool[i]
-                if u != v and has_room(cells, u, v) and insert(table, pair_key(u, v)):
-                    count_in_cell(cells, u, v, 1)
-                    source[made], target[made] = u, v
+                joined = join_pair(u, v, source, target, made, table, cells)
+                if joined:
                     made += 1
-                    joined = True
                     break
             if not joined:
                 open_u[opened], open_v[opened] = u, pool[i]
@@ -295,16 +293,12 @@ def _draw_stub(state, owner, number, first, end, block, stubs):
 
 
 @njit(nogil=True, cache=True)
-def _join_pair(table, cells, stubs, source, target, made, u, v):
+def _join_stubs(table, cells, stubs, source, target, made, u, v):
     """Connect u and v if both have a stub and it is allowed; return the number of edges then."""
-    if stubs[u] == 0 or stubs[v] == 0 or not has_room(cells, u, v):
+    if stubs[u] == 0 or stubs[v] == 0 or not join_pair(u, v, source, target, made, table, cells):
         return made
-    if not insert(table, pair_key(u, v)):
-        return made
-    count_in_cell(cells, u, v, 1)
     stubs[u] -= 1
     stubs[v] -= 1
-    source[made], target[made] = u, v
     return made + 1
 
 
@@ -377,7 +371,7 @@ def join_outer(
             state, v = _draw_stub(state, owner, number, first, end, s, stubs)
             if v < 0:
                 break
-            known = _join_pair(table, cells, stubs, source, target, made, u, v) - made
+            known = _join_stubs(table, cells, stubs, source, target, made, u, v) - made
             if known > 0:
                 break
         if known == 0:
@@ -402,7 +396,7 @@ def join_outer(
                     continue
                 if everybody == 0 and not _knows_all(indptr, indices, w, contacts, known):
                     continue
-                if _join_pair(table, cells, stubs, source, target, made + known, u, w) > (
+                if _join_stubs(table, cells, stubs, source, target, made + known, u, w) > (
                     made + known
                 ):
                     contacts[known] = w

@@ -208,7 +208,7 @@ def _pair_off(ring, left, top, open_rows, open_columns, waiting, state):
 
 
 @njit(nogil=True, cache=True)
-def _join(u, v, source, target, at, table, cells):
+def join_pair(u, v, source, target, at, table, cells):
     """Store edge (u, v) at index `at` if it is allowed; return whether it was stored."""
     if u == v or not has_room(cells, u, v) or not insert(table, pair_key(u, v)):
         return False
@@ -242,7 +242,7 @@ def repair(ring, source, target, wired, open_u, open_v, expected, cells, key):
         u, v = open_u[e], open_v[e]
         joined = False
         if u >= 0 and v >= 0:
-            joined = _join(u, v, source, target, m, table, cells)
+            joined = join_pair(u, v, source, target, m, table, cells)
             tries = 0
             while not joined and tries < _TRIES and m > 0:
                 tries += 1
@@ -269,7 +269,7 @@ def repair(ring, source, target, wired, open_u, open_v, expected, cells, key):
                 source[other], target[other] = a, v
                 insert(table, pair_key(a, v))
                 count_in_cell(cells, a, v, 1)
-                joined = _join(u, b, source, target, m, table, cells)
+                joined = join_pair(u, b, source, target, m, table, cells)
                 if not joined:  # (a, v) took the last free place of the cell: undo
                     _remove(a, v, table, cells)
                     source[other], target[other] = a, b
