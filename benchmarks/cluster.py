@@ -27,7 +27,7 @@ import coterie as ct
 from coterie.data import datasets
 from coterie.data.generators import planted_partition
 from coterie.engine import LocalEngine
-from coterie.models.hard.objectives import simple
+from coterie.models.hard.costs import simple
 from record import Recorder, add_options, peak_gigabytes, show
 
 SECTIONS = ("best", "paper", "threads", "growth", "million")

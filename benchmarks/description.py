@@ -44,7 +44,7 @@ from cluster import SYSTEM_PYTHON, graph_tool_version
 from coterie.data.generators import degree_corrected_sbm, planted_partition
 from coterie.engine import LocalEngine
 from coterie.models.agreement import adjusted_rand
-from coterie.models.hard.objectives import make_objective
+from coterie.models.hard.costs import make_objective
 from record import Recorder, add_options, peak_gigabytes, read_sections, show
 
 SECTIONS = ("description", "nested", "planted", "recovery", "size")

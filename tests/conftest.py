@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -69,6 +70,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "system_randomness: the test reads the operating system's random bits"
     )
+    _start_commands_with_usual_signals()
+
+
+def _start_commands_with_usual_signals() -> None:
+    """Let commands that tests start react to signals, also if this process ignores them.
+
+    `nohup` and the background of a script make a process ignore signals, and what it starts
+    inherits that. A handler is not inherited; this process goes on as if it ignored the signal.
+    """
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.hookimpl(wrapper=True)

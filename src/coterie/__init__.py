@@ -38,6 +38,7 @@ from coterie.base.version import __version__ as __version__  # noqa: E402
 if TYPE_CHECKING:
     from coterie.anonymize.anonymizer import Anonymizer as Anonymizer
     from coterie.anonymize.draw.dcsbm import Steps as Steps
+    from coterie.anonymize.ledger import Ledger as Ledger
     from coterie.anonymize.output.release import Release as Release
     from coterie.anonymize.policy import Policy as Policy
     from coterie.anonymize.private.sketch import PrivateSketch as PrivateSketch
@@ -87,6 +88,7 @@ _MODULES = {
     "compare_models": "coterie.models.hard.description.comparison",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
+    "Ledger": "coterie.anonymize.ledger",
     "LedgerRefusal": "coterie.base.errors",
     "LocalEngine": "coterie.engine",
     "MCMMSBM": "coterie.models.soft.mmsbm",

@@ -161,7 +161,7 @@ def test_missing_package_is_reported(monkeypatch):
             raise ImportError(name)
         return real(name, *arguments, **options)
 
-    monkeypatch.setattr("coterie.data.dataframes.import_module", without)
+    monkeypatch.setattr("coterie.data.foreign.import_module", without)
     graph = Graph.from_edges([0], [1])
     for convert in (graph.to_networkx, graph.to_igraph, graph.to_pandas, graph.to_polars):
         with pytest.raises(MissingDependencyError, match="pip install"):

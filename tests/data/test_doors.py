@@ -200,9 +200,6 @@ def test_formats_are_declared_once() -> None:
     names = [name for known in FORMATS for name in (known.name, *known.aliases)]
     suffixes = [suffix for known in FORMATS for suffix in known.suffixes]
     assert len(set(names)) == len(names) and len(set(suffixes)) == len(suffixes)
-    page = Path(__file__).parents[2].joinpath("docs/how-to/data.md").read_text(encoding="utf-8")
-    for known in FORMATS:
-        assert f"`{known.name}`" in page and known.title.lower() in page.lower()
 
 
 @pytest.mark.parametrize("name", ["Attributes", "FeatureTable"])

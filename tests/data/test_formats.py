@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 
 import networkx as nx
 import numpy as np
@@ -113,3 +115,20 @@ def test_random_bytes_give_input_errors(tmp_path_factory, kind, content):
     path.write_bytes(content)
     with contextlib.suppress(CoterieError):
         assert read_graph(path).n_nodes >= 0
+
+
+def test_a_matrix_market_file_without_a_last_line_end_does_not_crash_the_parser(tmp_path):
+    """Scipy's parser reads past the end of such a file, and sometimes ends the process."""
+    path = tmp_path / "x.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1.5")
+    code = f"""
+import coterie as ct
+for _ in range(500):
+    try:
+        ct.read_graph({str(path)!r})
+    except ct.InputError as error:
+        found = error
+print(found)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "Truncated file" in done.stdout

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tools import format_table
 from tools.command_line_reference import (
     PAGE,
     load_application,
@@ -75,6 +76,12 @@ def test_command_line_reference_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == render_page(load_application()), (
         "run python tools/command_line_reference.py"
     )
+
+
+def test_the_tables_of_formats_and_column_names_are_up_to_date() -> None:
+    page = format_table.PAGE.read_text(encoding="utf-8")
+    assert page.count("| `graphml` |") == page.count("| title of an item |") == 1
+    assert page == format_table.filled(page), "run python tools/format_table.py"
 
 
 def test_every_public_name_is_in_the_reference() -> None:

@@ -109,6 +109,8 @@ class Everything:
     history: list[Iteration]
     absent: Point | None = None
     present: Point | None = None
+    no_array: np.ndarray | None = None
+    array: np.ndarray | None = None
     done: bool = False
 
 
@@ -124,6 +126,7 @@ def everything() -> Everything:
         Colour.RED,
         [Iteration(1, 0.5, 2.0, 3), Iteration(2, 0.7, 1.5)],
         present=Point(np.arange(2)),
+        array=np.arange(4),
         done=True,
     )
 
@@ -139,7 +142,8 @@ def test_a_typed_state_is_restored_with_its_types(tmp_path):
     np.testing.assert_equal(found.named, state.named)
     np.testing.assert_equal(found.present, state.present)
     np.testing.assert_equal(found.lengths, state.lengths)
-    for name in ("pair", "free", "colour", "history", "absent", "done"):
+    np.testing.assert_equal(found.array, state.array)
+    for name in ("pair", "free", "colour", "history", "absent", "no_array", "done"):
         assert getattr(found, name) == getattr(state, name), name
         assert type(getattr(found, name)) is type(getattr(state, name))
     assert isinstance(found.points[1], Point) and isinstance(found.history[0], Iteration)

@@ -96,7 +96,7 @@ def test_labels_that_do_not_fit_the_data_are_refused(labels: np.ndarray, tmp_pat
     file = tmp_path / "run.ckpt"
     hard(max_iter=4).fit(GRAPH, checkpoint=file)
     arrays, facts = load_checkpoint(file, "hard clustering")
-    save_checkpoint(file, "hard clustering", {**arrays, "run0.0": labels}, facts)
+    save_checkpoint(file, "hard clustering", {**arrays, "state.finished.0.labels.0": labels}, facts)
     with pytest.raises(InputError, match=r"run\.ckpt: damaged or altered checkpoint \(labels"):
         hard(max_iter=4).fit(GRAPH, checkpoint=file, resume=True)
 

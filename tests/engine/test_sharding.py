@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from tests.support.command_line import coterie, result_of
 
 from coterie.base.errors import InputError
 from coterie.base.progress import Progress
@@ -177,19 +177,10 @@ def test_invalid_targets_and_inputs_are_rejected(tmp_path: Path) -> None:
 
 
 def test_command_reports_the_shards(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
     (tmp_path / "e.txt").write_text("0 1\n1 2\n2 2\n")
-    command = [sys.executable, "-m", "coterie", "shard", str(tmp_path / "e.txt"), "--json"]
-    done = subprocess.run(
-        [*command, "--out", str(tmp_path / "out"), "--shards", "2"], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    made = json.loads(done.stdout)
+    made = result_of("shard", "e.txt", "--out", "out", "--shards", 2, folder=tmp_path)
     assert (made["shards"], made["rows"], made["n_edges"], made["self_loops"]) == (2, 3, 2, 1)
-    again = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True)
-    assert again.returncode == 2
+    assert coterie("shard", "e.txt", "--out", "out", folder=tmp_path).returncode == 2
 
 
 @pytest.mark.parametrize("spread", [3, 10**6, 2**62])

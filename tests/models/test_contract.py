@@ -503,11 +503,12 @@ def test_renumbering_nodes_renumbers_the_memberships(name):
     sides = (users, items)
     if hasattr(began, "memberships_"):
         names, sides = ["memberships_"], (users,)
-    turned_start = {}
+    start = ct.MMSBM(n_groups=3)  # the same model with other node numbers
+    start.theta_ = began.theta_
     for attribute, order in zip(names, sides, strict=True):
-        turned_start[attribute] = np.empty_like(getattr(began, attribute))
-        turned_start[attribute][order] = getattr(began, attribute)
-    start = SimpleNamespace(theta_=began.theta_, **turned_start)
+        turned_memberships = np.empty_like(getattr(began, attribute))
+        turned_memberships[order] = getattr(began, attribute)
+        setattr(start, attribute, turned_memberships)
     plain = case.model(init=began, max_iter=8, tol=0).fit(data)
     turned = case.model(init=start, max_iter=8, tol=0).fit(renumbered(data, users, items))
     assert_allclose(turned.entropy_, plain.entropy_, rtol=1e-10)

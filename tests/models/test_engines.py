@@ -26,9 +26,9 @@ from coterie.engine.sharding import shard_graph, shard_ratings
 from coterie.kernels.soft.em import Shard
 from coterie.models.additive.estimator import AdditiveBlockModel
 from coterie.models.hard.block_model import BlockModel
+from coterie.models.hard.costs import make_objective
+from coterie.models.hard.costs.worker_rows import WorkerRows, row_block
 from coterie.models.hard.k_means import GeneralizedKMeans
-from coterie.models.hard.objectives import make_objective
-from coterie.models.hard.objectives.sharded import ShardedObjective, row_block
 from coterie.models.soft.column_blocked_problem import narrow, take
 from coterie.models.soft.mmsbm import MCMMSBM, MMSBM
 
@@ -59,7 +59,7 @@ def test_sharded_objective_equals_the_local_one_for_any_cuts(kind: str, score: s
     cuts = np.array([0, 1, 40, 41, 110, 150])
     engine = LocalEngine(1)
     blocks = [row_block(whole.sides[0], a, b) for a, b in pairwise(cuts)]
-    parts = ShardedObjective(whole, (blocks,), (cuts,), engine)
+    parts = whole.with_rows_on(WorkerRows((blocks,), (cuts,), engine), here=False)
     labels = (rng.integers(0, 5, 150, dtype=np.int32),)
     states = [objective.start(labels, (5,)) for objective in (whole, parts)]
     for _ in range(4):
@@ -152,11 +152,11 @@ def test_best_search_on_dask_lets_the_workers_plan(
     dask: DaskEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned = []
-    plan = ShardedObjective.plan_moves
+    plan = WorkerRows.plan_moves
     monkeypatch.setattr(
-        ShardedObjective,
+        WorkerRows,
         "plan_moves",
-        lambda *a, **named: planned.append(len(a[3])) or plan(*a, **named),
+        lambda *a, **named: planned.append(len(a[4])) or plan(*a, **named),
     )
     GeneralizedKMeans(4, max_iter=2, rng=1).fit(graph_of("simple"), engine=dask)
     assert 150 in planned  # the check of the result plans all nodes at once
@@ -281,7 +281,13 @@ def lose_cluster(model: MMSBM | GeneralizedKMeans, data: object, checkpoint: Pat
             engine._cluster.scale(0)
 
     with pytest.raises(EngineError, match="`resume`"):
-        model.fit(data, engine, lose, checkpoint=checkpoint, checkpoint_every=5)  # type: ignore[arg-type]
+        model.fit(
+            data,  # type: ignore[arg-type]
+            engine=engine,
+            callback=lose,
+            checkpoint=checkpoint,
+            checkpoint_every=5,
+        )
     engine.close()
 
 

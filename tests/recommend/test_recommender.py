@@ -282,7 +282,7 @@ def test_unsupported_estimator_is_rejected_before_it_is_fitted(ratings) -> None:
         ct.Recommender(Unsupported()).fit(ratings)
 
 
-def test_subclass_of_a_model_uses_its_adapter(ratings) -> None:
+def test_subclass_of_a_model_uses_its_predictor(ratings) -> None:
     class Renamed(ct.MMSBM):
         pass
 
@@ -295,6 +295,11 @@ def test_unfitted_recommender_says_so() -> None:
     with pytest.raises(InputError, match="not fitted"):
         rec.predict([1], [1])
     assert not hasattr(rec, "predictor_") and not hasattr(rec, "model_")
+
+
+def test_the_earlier_name_of_the_predictor_is_an_error_that_says_the_new_one(fitted) -> None:
+    with pytest.raises(AttributeError, match="predictor_"):
+        _ = fitted["mmsbm"].adapter_
 
 
 def test_constructor_only_stores_its_arguments(ratings) -> None:

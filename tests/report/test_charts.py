@@ -169,6 +169,11 @@ def test_the_picture_of_two_blocks_is_not_mostly_empty() -> None:
     assert lowest <= height <= lowest + 10
 
 
+def test_numbers_of_a_heat_map_of_zeros_are_short() -> None:
+    chart = heatmap(np.zeros((2, 2)), ["a", "b"], ["c", "d"], value="effect", description="d")
+    assert {text.text for text in of(parsed(chart.svg), "text", "value")} == {"0.00"}
+
+
 def test_layout_is_deterministic() -> None:
     first, second = np.array([0, 1]), np.array([1, 2])
     strength, radius = np.array([5, 1]), np.full(3, 10.0)

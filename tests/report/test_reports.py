@@ -285,6 +285,14 @@ def test_pages_fetch_nothing_and_escape_their_input() -> None:
     assert "http://" not in html and "https://" not in html
 
 
+def test_a_block_model_has_a_notebook_view() -> None:
+    """Its `model_` is the name of a model, unlike that of a recommender."""
+    graph = ct.Graph.from_edges([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
+    html = ct.BlockModel().fit(graph)._repr_html_()
+    assert html is not None and "entropy" in html
+    assert ct.Recommender()._repr_html_() is None
+
+
 def test_only_fitted_models_have_a_notebook_view() -> None:
     model = ct.MMSBM(n_groups=2, max_iter=5)
     assert model._repr_html_() is None

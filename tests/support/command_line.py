@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from tests.support.system_randomness import command_randomness, process_environment
@@ -20,7 +21,19 @@ from tests.support.system_randomness import command_randomness, process_environm
 from coterie.cli.main import app, register_commands
 
 COMMAND = (sys.executable, "-m", "coterie")
-_OWN_PROCESS = ("app", "demo", "doctor", "serve", "warmup")  # they change or report the process
+_HERE = {
+    "anonymize",
+    "attack",
+    "cluster",
+    "compare",
+    "datasets",
+    "draw",
+    "ledger",
+    "recommend",
+    "shard",
+    "sketch",
+    "soft",
+}  # fmt: skip  the others change or describe their process
 _TIMEOUT = 240.0  # seconds; kernels may have to be compiled first
 
 
@@ -34,13 +47,14 @@ def coterie(
     """Run a command of `program` to its end; `environment` is added to this process's own.
 
     The commands of coterie run in this process, which saves a second each for loading the package,
-    unless they need another one: for their environment or standard input, or beside others.
+    unless they need another one: for their standard input, or beside others.
     """
     words = [*map(str, arguments)]
-    own_process = environment is not None or stdin is not None or program is not COMMAND
+    own_process = stdin is not None or program is not COMMAND
     beside_others = threading.current_thread() is not threading.main_thread()
-    if not (own_process or beside_others or words[0] in _OWN_PROCESS or "--debug" in words):
-        return _run_here(words, folder)
+    if words[:1] and words[0] in _HERE and not (own_process or beside_others):
+        with mock.patch.dict(os.environ, environment or {}):
+            return _run_here(words, folder)
     return subprocess.run(
         [*program, *words],
         capture_output=True,

@@ -62,7 +62,7 @@ def co_clustered(
 def additive(data: Ratings) -> AdditiveBlockModel:
     """A fitted additive block model: three partitions of 4 × 6 groups."""
     return AdditiveBlockModel(
-        n_partitions=3, n_groups=(4, 6), n_chains=1, burn_in=2, n_sweeps=4, rng=0
+        n_partitions=3, n_groups=(4, 6), n_chains=1, burn_in=2, n_sweeps=4, pilot=False, rng=0
     ).fit(data)
 
 

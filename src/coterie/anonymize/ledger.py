@@ -280,14 +280,31 @@ class Ledger:
     # --- reading ---------------------------------------------------------------------------
 
     def datasets(self) -> list[str]:
-        """Return the names of all datasets that have a ledger."""
+        """Return the names of all datasets that have a ledger.
+
+        Returns
+        -------
+        list of str
+            The names, in alphabetical order.
+        """
         if not self.folder.is_dir():
             return []
         with self._locked():
             return sorted(head.name for head in self._read_index().values())
 
     def entries(self, dataset: str) -> list[LedgerEntry]:
-        """Return all runs of a dataset, the oldest first; none for an unknown dataset."""
+        """Return all runs of a dataset, the oldest first; none for an unknown dataset.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the dataset.
+
+        Returns
+        -------
+        list of LedgerEntry
+            The runs that were opened, with how they ended.
+        """
         name = check_dataset_name(dataset)
         if not self.folder.is_dir():
             return []
@@ -295,15 +312,42 @@ class Ledger:
             return _entries(self._read(name, self._read_index()).lines)
 
     def spent(self, dataset: str) -> Fraction:
-        """Return the total epsilon of a dataset, failed runs included."""
+        """Return the total epsilon of a dataset, failed runs included.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the dataset.
+
+        Returns
+        -------
+        fractions.Fraction
+            The exact sum.
+        """
         return _spent(self.entries(dataset))
 
     def releases(self, dataset: str) -> int:
-        """Return the number of graphs released from a dataset, failed runs included."""
+        """Return the number of graphs released from a dataset, failed runs included.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the dataset.
+
+        Returns
+        -------
+        int
+            The number of graphs.
+        """
         return _released(self.entries(dataset))
 
     def verify(self, dataset: str) -> int:
         """Check every line of a dataset's file.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the dataset.
 
         Returns
         -------
@@ -322,14 +366,35 @@ class Ledger:
             return len(self._read(name, self._read_index()).lines)
 
     def file(self, dataset: str) -> Path:
-        """Return the file of a dataset."""
+        """Return the file of a dataset.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the dataset.
+
+        Returns
+        -------
+        pathlib.Path
+            A text file with one JSON object per line.
+        """
         name = quote(_key(dataset), safe="")
         if len(name) > 150:  # file systems limit the length of names
             name = f"{name[:120]}-{hashlib.sha256(name.encode()).hexdigest()[:24]}"
         return self.folder / f"{name}.jsonl"
 
     def check_releases(self, dataset: str, graphs: int, max_releases: int) -> None:
-        """Raise LedgerRefusal if `begin` would refuse that many more graphs; record nothing."""
+        """Raise LedgerRefusal if `begin` would refuse that many more graphs; record nothing.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the dataset.
+        graphs : int
+            Number of graphs to be released.
+        max_releases : int
+            Maximum number of graphs released from the dataset; 0 sets no limit.
+        """
         self._refuse_above_limits(
             dataset, self.entries(dataset), None, None, graphs, max_releases, "release"
         )

@@ -19,8 +19,8 @@ from coterie.anonymize.risk.disclosure import CellDisclosure, DegreeDisclosure
 from coterie.base.errors import InputError
 
 
-@dataclass(frozen=True)
-class Limit:
+@dataclass(frozen=True, repr=False)
+class Limit(Private):
     """One figure of a release and the limit that the policy sets for it."""
 
     name: str  # as in the JSON output

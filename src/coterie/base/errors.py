@@ -56,14 +56,28 @@ class InputError(CoterieError, ValueError):
         self.path = path
         self.line = line
         self.remedy = remedy
-        where = ", ".join(
-            part
-            for part in (str(path) if path is not None else "", f"line {line}" if line else "")
-            if part
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        places = (
+            str(self.path) if self.path is not None else "",
+            f"line {self.line}" if self.line else "",
         )
-        super().__init__(
-            f"{where}: " * bool(where) + problem + (f"; {remedy}" if remedy is not None else "")
-        )
+        where = ", ".join(place for place in places if place)
+        remedy = f"; {self.remedy}" if self.remedy is not None else ""
+        return f"{where}: " * bool(where) + self.problem + remedy
+
+    def add_file(self, path: str | PathLike[str]) -> None:
+        """Say in which file it is, if the error does not say so already.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        """
+        if self.path is None:
+            self.path = path
+            self.args = (self._text(),)
 
 
 class MissingDependencyError(InputError):

@@ -28,9 +28,9 @@ from coterie.cli.reading import (
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
-    from coterie.data.dataframes import TableColumns
+    from coterie.data.foreign import TableColumns
     from coterie.engine import Engine
-    from coterie.models.soft.estimator import SoftModel
+    from coterie.models.soft.mmsbm import MMSBM
 
 EXAMPLES = """\b
 Examples:
@@ -78,7 +78,7 @@ def run(
         )
     data = load_data(session, graph, objective)
     refuse_report_of_shards(report, graph)
-    make: Callable[..., SoftModel] = (
+    make: Callable[..., MMSBM] = (
         MMSBM if method == "exact" else partial(MCMMSBM, n_samples=samples or _SAMPLES)
     )
     model = make(
@@ -152,11 +152,11 @@ def _start_of(given: str | None, data: Any) -> str:
     return "hard" if isinstance(data, Graph | Ratings) else "random"
 
 
-def _result(model: SoftModel, data: Any, seconds: float) -> SoftResult:
+def _result(model: MMSBM, data: Any, seconds: float) -> SoftResult:
     groups = list(model.theta_.shape[:2])
     counts: Counts = (
         {"nodes": data.n_nodes, "edges": data.n_edges, "groups": groups[0]}
-        if hasattr(model, "memberships_")
+        if model.fitted_to_graph
         else {"nodes": [data.n_users, data.n_items], "edges": len(data), "groups": groups}
     )
     return SoftResult(
@@ -176,7 +176,7 @@ def _result(model: SoftModel, data: Any, seconds: float) -> SoftResult:
 
 def _fit(
     session: Session,
-    model: SoftModel,
+    model: MMSBM,
     data: Any,
     engine: Engine,
     saving: CheckpointArguments,
@@ -194,14 +194,14 @@ def _fit(
     return taken
 
 
-def _memberships_table(model: SoftModel, data: Any) -> TableColumns:
+def _memberships_table(model: MMSBM, data: Any) -> TableColumns:
     """Make the columns of the memberships file, one row per node.
 
     Users and items get a side, and empty cells where one side has fewer groups.
     """
     import numpy as np
 
-    if hasattr(model, "memberships_"):
+    if model.fitted_to_graph:
         shares = model.memberships_
         return {"node": data.ids} | {f"g_{i}": shares[:, i] for i in range(shares.shape[1])}
     sides = (model.user_memberships_, model.item_memberships_)

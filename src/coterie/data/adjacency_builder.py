@@ -65,7 +65,7 @@ class AdjacencyRows(NamedTuple):
 
     indptr: np.ndarray
     indices: np.ndarray
-    weights: np.ndarray  # empty if there are none
+    weights: np.ndarray | None
     cleaned: Cleaned
 
 
@@ -112,17 +112,17 @@ def build_rows(
     indices = np.empty(entries * (1 if wide else 2), number)
     origin = np.empty(0 if weights is None else entries, np.int64)
     _fill_buckets(parts, layout, directed, counts, bounds, indices.view(np.uint64), origin, threads)
-    weights = np.empty(0) if weights is None else weights
+    given = np.empty(0) if weights is None else weights
     merged = np.empty(len(origin))
     indptr = np.zeros(n_nodes + 1, np.int64)
-    sorted_ = _sort_buckets(layout, bounds, indices, origin, weights, indptr[1:], merged, threads)
+    sorted_ = _sort_buckets(layout, bounds, indices, origin, given, indptr[1:], merged, threads)
     np.cumsum(indptr, out=indptr)
     starts = bounds[:-1]
     _close_gaps(indices, starts * (1 if wide else 2), sorted_.entries)
     if len(origin):
         _close_gaps(merged, starts, sorted_.entries)
     cleaned = Cleaned(loops, sorted_.repeats, sorted_.reciprocal)
-    return AdjacencyRows(indptr, indices, merged, cleaned)
+    return AdjacencyRows(indptr, indices, None if weights is None else merged, cleaned)
 
 
 def _count_entries(

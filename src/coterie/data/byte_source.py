@@ -32,6 +32,13 @@ def place_name(path: PathLike) -> str:
     return "standard input" if str(path) == "-" else str(path)
 
 
+def place_error(problem: str, name: str, unit: str, place: int, remedy: str) -> InputError:
+    """Return an error about a line of a text, or about a row or an edge of another format."""
+    if unit == "line":
+        return InputError(problem, path=name, line=place, remedy=remedy)
+    return InputError(f"{unit} {place}: {problem}", path=name, remedy=remedy)
+
+
 @contextmanager
 def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
     """Open a path (`-`: standard input) for reading, decompressed if it is gzip."""

@@ -155,8 +155,7 @@ class Graph:
             return self
         source, target = self.edges()
         rows = build_rows(cut_edges(target, source), self.weights, self.n_nodes, directed=True)
-        weights = None if self.weights is None else rows.weights
-        return Graph(rows.indptr, rows.indices, self.ids, weights, True, self.cleaned)
+        return Graph(rows.indptr, rows.indices, self.ids, rows.weights, True, self.cleaned)
 
     @classmethod
     def from_edges(
@@ -230,8 +229,7 @@ class Graph:
             names = as_ids(ids)
             require_distinct(names)
         rows = build_rows(cut_edges(s, t), w, n, directed)
-        merged = None if w is None else rows.weights
-        return cls(rows.indptr, rows.indices, names, merged, directed, rows.cleaned)
+        return cls(rows.indptr, rows.indices, names, rows.weights, directed, rows.cleaned)
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph, *, weight: str | None = None) -> Graph:
@@ -256,9 +254,10 @@ class Graph:
         >>> ct.Graph.from_networkx(networkx.karate_club_graph())
         Graph(34 nodes, 78 edges)
         """
-        from coterie.data.networkx_igraph import graph_from_networkx
-
-        return graph_from_networkx(graph, weight)
+        place = {name: number for number, name in enumerate(graph.nodes)}
+        pairs = [(place[u], place[v]) for u, v in graph.edges()]
+        values = [] if weight is None else [w for _, _, w in graph.edges(data=weight)]
+        return cls._from_pairs(pairs, weight, values, list(place), graph.is_directed())
 
     def to_networkx(self) -> networkx.Graph:
         """Return the graph as a networkx graph.
@@ -268,9 +267,21 @@ class Graph:
         networkx.Graph or networkx.DiGraph
             A graph whose nodes are the ids; weights are the edge attribute "weight".
         """
-        from coterie.data.networkx_igraph import graph_to_networkx
+        from coterie.data.foreign import require
 
-        return graph_to_networkx(self)
+        package = require("networkx")
+        result: networkx.Graph = package.DiGraph() if self.directed else package.Graph()
+        names = self.ids.tolist()
+        result.add_nodes_from(names)
+        source, target = (ends.tolist() for ends in self.edges())
+        named = ((names[s], names[t]) for s, t in zip(source, target, strict=True))
+        if self.weights is None:
+            result.add_edges_from(named)
+        else:
+            weights = self.edge_weights().tolist()
+            both = zip(named, weights, strict=True)
+            result.add_weighted_edges_from((*pair, weight) for pair, weight in both)
+        return result
 
     @classmethod
     def from_igraph(cls, graph: igraph.Graph, *, weight: str | None = None) -> Graph:
@@ -288,9 +299,30 @@ class Graph:
         Graph
             A graph whose ids are the vertex attribute "name", or the vertex numbers.
         """
-        from coterie.data.networkx_igraph import graph_from_igraph
+        known = graph.es.attributes()
+        if weight is not None and weight not in known:
+            raise InputError(
+                f"the edges have no attribute {weight!r}", remedy=f"use one of {known}"
+            )
+        named = "name" in graph.vs.attributes()
+        return cls._from_pairs(
+            graph.get_edgelist(),
+            weight,
+            [] if weight is None else graph.es[weight],
+            graph.vs["name"] if named else range(graph.vcount()),
+            graph.is_directed(),
+        )
 
-        return graph_from_igraph(graph, weight)
+    @classmethod
+    def _from_pairs(
+        cls, pairs: Any, weight: str | None, values: list[Any], ids: Any, directed: bool
+    ) -> Graph:
+        """Build a graph from pairs of node numbers, and the weights of this name."""
+        from coterie.data.foreign import checked_weights
+
+        source, target = np.array(pairs, np.int64).reshape(-1, 2).T
+        weights = None if weight is None else checked_weights(values, weight)
+        return cls.from_edges(source, target, weights=weights, ids=ids, directed=directed)
 
     def to_igraph(self) -> igraph.Graph:
         """Return the graph as an igraph graph.
@@ -301,9 +333,14 @@ class Graph:
             A graph with the ids as the vertex attribute "name", and the weights as the edge
             attribute "weight".
         """
-        from coterie.data.networkx_igraph import graph_to_igraph
+        from coterie.data.foreign import require
 
-        return graph_to_igraph(self)
+        edges = np.stack(self.edges(), axis=1)
+        result: igraph.Graph = require("igraph").Graph(self.n_nodes, edges, directed=self.directed)
+        result.vs["name"] = self.ids.tolist()
+        if self.weights is not None:
+            result.es["weight"] = self.edge_weights().tolist()
+        return result
 
     @classmethod
     def from_scipy(
@@ -334,9 +371,26 @@ class Graph:
         >>> ct.Graph.from_scipy(scipy.sparse.csr_array([[0, 1], [1, 0]]))
         Graph(2 nodes, 1 edges)
         """
-        from coterie.data.matrices import graph_from_scipy
+        from coterie.data.foreign import sparse_entries
 
-        return graph_from_scipy(matrix, directed, weighted, ids)
+        entries = sparse_entries(matrix)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise InputError(
+                f"an adjacency matrix must be square, not of shape {matrix.shape}",
+                remedy="give n x n entries",
+            )
+        if directed is None:
+            directed = bool((matrix != matrix.T).nnz)
+        entries.sum_duplicates()
+        stored = entries.data != 0
+        return cls.from_edges(
+            entries.row[stored],
+            entries.col[stored],
+            weights=entries.data[stored] if weighted else None,
+            n_nodes=matrix.shape[0],
+            ids=ids,
+            directed=directed,
+        )
 
     def to_scipy(self) -> csr_array:
         """Return a copy of the adjacency matrix.
@@ -370,9 +424,12 @@ class Graph:
         Graph
             The graph.
         """
-        from coterie.data.matrices import graph_from_numpy
+        from scipy.sparse import coo_array
 
-        return graph_from_numpy(matrix, directed, weighted, ids)
+        from coterie.data.foreign import square_array
+
+        entries = coo_array(square_array(matrix))
+        return cls.from_scipy(entries, directed=directed, weighted=weighted, ids=ids)
 
     def to_numpy(self) -> np.ndarray:
         """Return the adjacency matrix as an array; for small graphs.
@@ -421,9 +478,12 @@ class Graph:
         >>> ct.Graph.from_pandas(table)
         Graph(3 nodes, 2 edges)
         """
-        from coterie.data.dataframes import graph_from_frame
+        from coterie.data.foreign import choose_columns, frame_column
 
-        return graph_from_frame(frame, source, target, weight, directed)
+        ends = choose_columns(frame, first=source, second=target)
+        ids, (s, t) = number_ids([as_ids(frame_column(frame, name)) for name in ends])
+        weights = None if weight is None else frame_column(frame, weight)
+        return cls.from_edges(s, t, weights=weights, ids=ids, directed=directed)
 
     from_polars = from_pandas
 
@@ -435,7 +495,7 @@ class Graph:
         pandas.DataFrame
             The columns source and target, with ids, and weight if the graph has weights.
         """
-        from coterie.data.dataframes import edge_columns, require
+        from coterie.data.foreign import edge_columns, require
 
         frame: pandas.DataFrame = require("pandas").DataFrame(edge_columns(self))
         return frame
@@ -448,7 +508,7 @@ class Graph:
         polars.DataFrame
             The columns source and target, with ids, and weight if the graph has weights.
         """
-        from coterie.data.dataframes import edge_columns, require
+        from coterie.data.foreign import edge_columns, require
 
         frame: polars.DataFrame = require("polars").DataFrame(edge_columns(self))
         return frame

@@ -57,12 +57,7 @@ def as_ids(column: Any) -> np.ndarray:
                 f"the id in row {row} is the decimal number {value}",
                 remedy='give integers (for example .astype("int64")) or text',
             )
-    if all(type(x) is int or isinstance(x, np.integer) for x in objects):
-        try:
-            return objects.astype(np.int64)
-        except OverflowError:
-            return objects
-    return objects
+    return _array(objects)
 
 
 def _array(column: Any) -> np.ndarray:

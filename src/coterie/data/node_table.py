@@ -14,7 +14,7 @@ from coterie.base.errors import InputError
 from coterie.data.byte_source import PathLike
 from coterie.data.graph import Graph
 from coterie.data.ids import IdLookup, as_ids, ids_from_text
-from coterie.data.table import ReadOptions, Table, read_table
+from coterie.data.table import ReadOptions, Table, check_names, read_table
 from coterie.data.text_layout import id_column
 
 _MOST_ORDERED = 20  # numbers with more distinct values are measured, not counted
@@ -106,12 +106,7 @@ class NodeTable:
     columns: Sequence[NodeColumn]
 
     def __post_init__(self) -> None:
-        names = self.names
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise InputError(
-                f"two columns are called {repeated[0]!r}", remedy="give each its own name"
-            )
+        check_names(self.names)
 
     def __len__(self) -> int:
         return len(self.ids)

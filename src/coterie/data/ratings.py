@@ -263,9 +263,13 @@ class Ratings:
         >>> ct.Ratings.from_pandas(frame)
         Ratings(1 users, 1 items, 1 ratings, values 4..4)
         """
-        from coterie.data.dataframes import ratings_from_frame
+        from coterie.data.foreign import choose_columns, frame_column
 
-        return ratings_from_frame(frame, user, item, rating, timestamp, merge)
+        chosen = choose_columns(frame, first=user, second=item, number=rating, time=timestamp)
+        u, i, r, t = (None if name is None else frame_column(frame, name) for name in chosen)
+        if t is not None and t.dtype.kind not in "iuf":
+            t = t.astype("int64")
+        return cls.from_arrays(u, i, r, timestamps=t, merge=merge)
 
     from_polars = from_pandas
 
@@ -277,7 +281,7 @@ class Ratings:
         pandas.DataFrame
             The columns user, item and rating, and timestamp if there are timestamps.
         """
-        from coterie.data.dataframes import rating_columns, require
+        from coterie.data.foreign import rating_columns, require
 
         frame: pandas.DataFrame = require("pandas").DataFrame(rating_columns(self))
         return frame
@@ -290,7 +294,7 @@ class Ratings:
         polars.DataFrame
             The columns user, item and rating, and timestamp if there are timestamps.
         """
-        from coterie.data.dataframes import rating_columns, require
+        from coterie.data.foreign import rating_columns, require
 
         frame: polars.DataFrame = require("polars").DataFrame(rating_columns(self))
         return frame
@@ -313,9 +317,11 @@ class Ratings:
         Ratings
             The table.
         """
-        from coterie.data.matrices import ratings_from_scipy
+        from coterie.data.foreign import line_ids, sparse_entries
 
-        return ratings_from_scipy(matrix, user_ids, item_ids)
+        entries = sparse_entries(matrix)
+        ids = line_ids(matrix.shape[0], user_ids), line_ids(matrix.shape[1], item_ids)
+        return cls.from_numbers(entries.row, entries.col, entries.data, *ids)
 
     def to_scipy(self) -> csr_array:
         """Return the ratings as a sparse matrix.
@@ -358,9 +364,16 @@ class Ratings:
         Ratings
             The table.
         """
-        from coterie.data.matrices import ratings_from_numpy
+        from coterie.data.foreign import line_ids
 
-        return ratings_from_numpy(matrix, user_ids, item_ids)
+        array = np.asarray(matrix, np.float64)
+        if array.ndim != 2:
+            raise InputError(
+                f"the ratings have the shape {array.shape}", remedy="give users x items"
+            )
+        users, items = np.nonzero(~np.isnan(array))
+        ids = line_ids(array.shape[0], user_ids), line_ids(array.shape[1], item_ids)
+        return cls.from_numbers(users, items, array[users, items], *ids)
 
     def to_numpy(self) -> np.ndarray:
         """Return the ratings as an array; for small tables.

@@ -350,8 +350,7 @@ def _graph(columns: Columns, options: ReadOptions) -> Graph:
             second,
             "make the weights equal, keep one of the lines, or set `directed`",
         ) from None
-    merged = rows.weights if options.weighted else None
-    return Graph(rows.indptr, rows.indices, ids, merged, directed, rows.cleaned)
+    return Graph(rows.indptr, rows.indices, ids, rows.weights, directed, rows.cleaned)
 
 
 def _weights(columns: Columns, signed: bool) -> np.ndarray:

@@ -13,24 +13,20 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
+from os.path import isfile
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from coterie.base.errors import AssumptionWarning, InputError
-from coterie.data.byte_source import PathLike, place_name
+from coterie.data.byte_source import PathLike, place_error, place_name
 from coterie.data.formats import FORMATS, TABLES, TEXT
 from coterie.data.formats.adjacency_matrix import Verdict, matrix_edges, matrix_shape
-from coterie.data.formats.format import Cells, EdgeTable, Format
+from coterie.data.formats.format import Cells, EdgeTable, Format, naming_the_file
 from coterie.data.formats.recognise import find_format
 from coterie.data.ids import written_integer
-from coterie.data.text_fields import (
-    DECIMAL_COMMA,
-    THOUSANDS,
-    is_number,
-    is_quantity,
-)
+from coterie.data.text_fields import THOUSANDS, is_number, is_quantity, with_point
 from coterie.data.text_layout import (
     WHITESPACE,
     WantedColumns,
@@ -38,7 +34,7 @@ from coterie.data.text_layout import (
     id_column,
     make_layout,
 )
-from coterie.data.text_reader import Columns, TextSample, read_rows, read_text, text_cells
+from coterie.data.text_reader import Columns, read_rows, read_text, text_cells
 
 _SEPARATORS = {WHITESPACE: "blanks", "\t": "tab", ",": "comma", ";": "semicolon"}
 _SHOWN = 12  # columns that a line lists
@@ -204,9 +200,9 @@ def read_edges(path: PathLike, wanted: WantedColumns, options: ReadOptions) -> C
 def _text_edges(path: PathLike, wanted: WantedColumns, options: ReadOptions) -> Columns:
     """Read a list of edges; a text that looks like an adjacency matrix is read as one."""
 
-    def look(sample: TextSample) -> None:
-        verdict = matrix_shape(sample.rows, sample.complete).verdict
-        if verdict is Verdict.maybe or (verdict is Verdict.matrix and not _is_file(path)):
+    def look(rows: list[list[str]], complete: bool) -> None:
+        verdict = matrix_shape(rows, complete).verdict
+        if verdict is Verdict.maybe or (verdict is Verdict.matrix and not isfile(path)):
             raise InputError(
                 "this can be an adjacency matrix or a list of edges with weights",
                 path=place_name(path),
@@ -227,14 +223,9 @@ class _MatrixFound(Exception):  # noqa: N818  not an error: ends reading as an e
     """The file is an adjacency matrix."""
 
 
-def _is_file(path: PathLike) -> bool:
-    from os.path import isfile
-
-    return isfile(path)
-
-
+@naming_the_file
 def _matrix_columns(path: PathLike, cells: Cells, options: ReadOptions, where: str) -> Columns:
-    table = matrix_edges(path, cells.rows, directed=options.directed)
+    table = matrix_edges(cells.rows, directed=options.directed)
     columns = _edge_columns(path, table, options)
     columns.format = f"adjacency matrix{where}"
     return columns
@@ -374,10 +365,7 @@ class Table(NamedTuple):
 
     def error(self, problem: str, row: int, remedy: str) -> InputError:
         """Return an error about a row, with its file and line."""
-        place = self.lines[row]
-        if self.unit == "line":
-            return InputError(problem, path=self.name, line=place, remedy=remedy)
-        return InputError(f"{self.unit} {place}: {problem}", path=self.name, remedy=remedy)
+        return place_error(problem, self.name, self.unit, self.lines[row], remedy)
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the cells by column; decimal commas become points.
@@ -394,12 +382,7 @@ class Table(NamedTuple):
                 problem = f"{len(cells)} fields where the first row has {len(names)}"
                 remedy = "give every row the same number of fields, or set `separator`"
                 raise self.error(problem, row, remedy)
-        if repeated := sorted({name for name in names if names.count(name) > 1}):
-            raise InputError(
-                f"two columns are called {repeated[0]!r}",
-                path=self.name,
-                remedy="give each its own name",
-            )
+        check_names(names, self.name)
         found = [list(column) for column in zip(*self.rows, strict=True)] or [[] for _ in names]
         return {
             name: self._with_points(name, column) for name, column in zip(names, found, strict=True)
@@ -416,10 +399,15 @@ class Table(NamedTuple):
             if cell and THOUSANDS.fullmatch(cell):
                 problem = f"{name!r} is {cell!r}: a decimal comma or a thousand"
                 raise self.error(problem, row, "write a decimal point, or leave out the comma")
-        return [
-            cell.replace(",", ".") if cell and DECIMAL_COMMA.fullmatch(cell) else cell
-            for cell in cells
-        ]
+        return [with_point(cell) if cell else cell for cell in cells]
+
+
+def check_names(names: list[str], path: PathLike | None = None) -> None:
+    """Raise InputError for two columns with the same name."""
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(
+            f"two columns are called {repeated[0]!r}", path=path, remedy="give each its own name"
+        )
 
 
 def read_table(

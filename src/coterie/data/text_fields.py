@@ -224,10 +224,12 @@ def _with_points(fields: _ColumnFields, strings: pa.Array, name: str) -> pa.Arra
             problem = f"the {name} {field!r} can be read in two ways: a decimal comma or a thousand"
             remedy = "write a decimal point, or leave out the comma"
             raise _FaultError(Fault(int(fields.lines[row]), problem, remedy))
-    return pa.array(
-        [text.replace(",", ".") if DECIMAL_COMMA.fullmatch(text) else text for text in texts],
-        pa.string(),
-    )
+    return pa.array(map(with_point, texts), pa.string())
+
+
+def with_point(field: str) -> str:
+    """Return a number that is written with a decimal comma with a point; other text unchanged."""
+    return field.replace(",", ".") if DECIMAL_COMMA.fullmatch(field) else field
 
 
 def _numbers_one_by_one(fields: _ColumnFields, texts: list[str], name: str) -> np.ndarray:

@@ -22,25 +22,22 @@ _SPELLINGS = {
 }
 _SAMPLE = 100  # lines used to find the separator
 
-# Known names of columns, in lower case, without blanks, _ and -
-_NAMES = {
+# Role of a column -> its known names, in lower case, without blanks, _ and -. The first four are
+# the columns of edges and ratings, the others those of a table of nodes, users or items.
+WORDS = {
     "first": "source src from fromnode fromnodeid sourceid node1 node user userid reviewer"
     " customer published",
     "second": "target tgt dst dest destination to tonode tonodeid targetid node2 item itemid movie"
     " movieid product productid book bookid artist artistid block label group community original",
     "number": "weight rating ratings score stars value count",
     "time": "timestamp time date unixtime",
+    "id": "node nodeid id ids person published user userid users item itemid items movie movieid"
+    " product productid book bookid isbn",
+    "title": "title name movietitle itemname productname booktitle",
 }
-# The ids of a table of nodes, users or items, and the titles of items
-_ID_NAMES = (
-    "node nodeid id ids person published user userid users item itemid items movie movieid product"
-    " productid book bookid isbn"
-)
-_TITLE_NAMES = "title name movietitle itemname productname booktitle"
-ID_WORDS = frozenset(_ID_NAMES.split())
-TITLE_WORDS = frozenset(_TITLE_NAMES.split())
+ROLES = ("first", "second", "number", "time")  # in the order of the columns
 RATING_WORDS = frozenset(["rating", "ratings", "score", "stars"])
-ROLE_OF = {name: role for role, names in _NAMES.items() for name in names.split()}
+ROLE_OF = {name: role for role in ROLES for name in WORDS[role].split()}
 
 
 class WantedColumns(NamedTuple):
@@ -172,12 +169,13 @@ def plain_name(field: str) -> str:
     return re.sub(r"[\s_\-.\"']", "", field).lower()
 
 
-def id_column(fields: list[str], words: frozenset[str] = ID_WORDS) -> int | None:
-    """Return the first column whose name means ids (or has another of these words), else None.
+def id_column(fields: list[str], role: str = "id") -> int | None:
+    """Return the first column whose name means ids (or has another role), else None.
 
     >>> id_column(["team", "Node"]), id_column(["x", "y"])
     (1, None)
     """
+    words = WORDS[role].split()
     return next((n for n, field in enumerate(fields) if plain_name(field) in words), None)
 
 
@@ -206,44 +204,49 @@ def header_roles(fields: list[str], ids: int = 2) -> dict[str, int] | None:
 def make_layout(
     separator: str, fields: list[str], roles: dict[str, int] | None, wanted: WantedColumns
 ) -> Layout:
-    """Find the wanted columns by their names if the header has known names, else by their order."""
+    """Find the wanted columns: those that the user named, else by known names or their order."""
     if wanted.chosen:
-        return _chosen_layout(separator, fields, wanted)
+        found = _chosen_columns(fields, wanted)
+    else:
+        found = _usual_columns(fields, roles, wanted)
+    names = tuple(name for name in wanted.names if name in found)
+    columns = [found[name] for name in names]
+    slot = np.full(max(columns) + 1, -1, np.int64)
+    slot[columns] = np.arange(len(columns))
+    return Layout(separator, slot, names, len(wanted.ids), len(wanted.numbers))
+
+
+def _usual_columns(
+    fields: list[str], roles: dict[str, int] | None, wanted: WantedColumns
+) -> dict[str, int]:
+    """Find columns by the roles of the header; by their order where it has none."""
     named = roles or {}
     if len(wanted.ids) == 1:
         columns = [named.get("second", named.get("first", 0))]
     else:
         columns = [named.get("first", 0), named.get("second", 1)]
     in_order = columns == list(range(len(columns)))
-    for name in wanted.numbers:
-        if "number" not in named and not in_order:
-            raise InputError(
-                f"the header {fields} has no {name} column",
-                remedy=f"call the column {name!r}",
-            )
-        columns.append(named.get("number", len(wanted.ids)))
-    names = (*wanted.ids, *wanted.numbers)
-    if wanted.times and "time" in named:
-        columns.append(named["time"])
-        names += wanted.times
-    elif wanted.times and roles is None and len(fields) > len(names):
-        columns.append(len(names))
-        names += wanted.times
-    slot = np.full(max(columns) + 1, -1, np.int64)
-    slot[columns] = np.arange(len(columns))
-    return Layout(separator, slot, names, len(wanted.ids), len(wanted.numbers))
+    if wanted.numbers and "number" not in named and not in_order:
+        name = wanted.numbers[0]
+        raise InputError(
+            f"the header {fields} has no {name} column", remedy=f"call the column {name!r}"
+        )
+    found = dict(zip(wanted.ids, columns, strict=True))
+    found |= dict.fromkeys(wanted.numbers, named.get("number", len(columns)))
+    if "time" in named:
+        found |= dict.fromkeys(wanted.times, named["time"])
+    elif roles is None and len(fields) > len(found):
+        found |= dict.fromkeys(wanted.times, len(found))
+    return found
 
 
-def _chosen_layout(separator: str, fields: list[str], wanted: WantedColumns) -> Layout:
+def _chosen_columns(fields: list[str], wanted: WantedColumns) -> dict[str, int]:
     """Find the columns that the user named; the others by their known names."""
     roles = header_roles(fields, 1) or {}
     role_of = dict(zip(wanted.ids, ("first", "second"), strict=False))
     role_of |= dict.fromkeys(wanted.numbers, "number") | dict.fromkeys(wanted.times, "time")
     chosen = dict(wanted.chosen)
-    found: dict[str, int] = {}
-    for name in wanted.names:
-        if name in chosen:
-            found[name] = column_of(fields, chosen[name])
+    found = {name: column_of(fields, chosen[name]) for name in wanted.names if name in chosen}
     for name in wanted.names:
         if name not in found and roles.get(role_of[name]) not in (None, *found.values()):
             found[name] = roles[role_of[name]]
@@ -253,13 +256,9 @@ def _chosen_layout(separator: str, fields: list[str], wanted: WantedColumns) -> 
             f"which of the columns {_listed(fields)} is the {missing[0]}?",
             remedy=f"set `{missing[0]}` to the name of a column",
         )
-    columns = [found[name] for name in wanted.names if name in found]
-    if len(set(columns)) < len(columns):
+    if len(set(found.values())) < len(found):
         raise InputError("one column is chosen twice", remedy="choose different columns")
-    slot = np.full(max(columns) + 1, -1, np.int64)
-    slot[columns] = np.arange(len(columns))
-    names = tuple(name for name in wanted.names if name in found)
-    return Layout(separator, slot, names, len(wanted.ids), len(wanted.numbers))
+    return found
 
 
 def column_of(fields: list[str], name: str) -> int:

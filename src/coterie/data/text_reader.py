@@ -14,7 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from coterie.base.errors import InputError
-from coterie.data.byte_source import PathLike, line_blocks, max_nodes, open_bytes, place_name
+from coterie.data.byte_source import (
+    PathLike,
+    line_blocks,
+    max_nodes,
+    open_bytes,
+    place_error,
+    place_name,
+)
 from coterie.data.formats.format import Cells
 from coterie.data.ids import integers_as_text
 from coterie.data.ordered_threads import in_order
@@ -50,6 +57,9 @@ _PROOF_LINES = 200  # lines that show whether the first one is a header
 _SHOWN_ROWS = 5
 _SAMPLE_BYTES = 1 << 16  # of a file of which only the first rows are needed
 _ISOLATED = re.compile(r"#\s*isolated:\s*(\S.*?)\s*")
+
+# Called with the fields of the first lines, and whether these are all lines of the file
+LookAtSample = Callable[[list[list[str]], bool], None]
 
 
 class Columns:
@@ -89,9 +99,7 @@ class Columns:
 
     def error(self, problem: str, row: int, remedy: str) -> InputError:
         """Return an error about a row, with its file and line."""
-        if self.unit == "line":
-            return InputError(problem, path=self.name, line=self.line(row), remedy=remedy)
-        return InputError(f"{self.unit} {self.line(row)}: {problem}", path=self.name, remedy=remedy)
+        return place_error(problem, self.name, self.unit, self.line(row), remedy)
 
     def ids(self, *names: str) -> tuple[bool, list[list[Column]]]:
         """Return whether all ids of these columns are integers, and the pieces of each column."""
@@ -219,7 +227,7 @@ def read_text(
     options: ReadOptions,
     *,
     consume: Callable[[Columns], None] | None = None,
-    on_sample: Callable[[TextSample], None] | None = None,
+    on_sample: LookAtSample | None = None,
 ) -> Columns:
     """Read the wanted columns of a text file with any separator, header and comments.
 
@@ -371,14 +379,6 @@ def _quoted(cell: str) -> str:
     return cell
 
 
-class TextSample(NamedTuple):
-    """The first lines of a text file, divided into fields."""
-
-    rows: list[list[str]]
-    separator: str
-    complete: bool  # these are all lines of the file
-
-
 class _Request(NamedTuple):
     """What is asked of a text file."""
 
@@ -386,7 +386,7 @@ class _Request(NamedTuple):
     wanted: WantedColumns
     separator: str | None
     header: bool | None
-    on_sample: Callable[[TextSample], None] | None
+    on_sample: LookAtSample | None
     is_rereadable: bool = False
 
 
@@ -404,7 +404,7 @@ def _read_blocks(
         separator = find_separator(start.sample, needed)
     if request.on_sample is not None and start.sample:
         rows = [split(line, separator) for line in start.sample]
-        request.on_sample(TextSample(rows, separator, start.complete))
+        request.on_sample(rows, start.complete)
     sample = [split(line, separator) for line in start.sample[:_PROOF_LINES]]
     layout, named = _find_layout(separator, sample, start, request)
     columns = Columns(request.name, layout, len(sample[0]) if sample else 0)

@@ -6,7 +6,7 @@ from typing import Any
 
 from coterie.data.byte_source import PathLike
 from coterie.data.table import read_table
-from coterie.data.text_layout import TITLE_WORDS, id_column
+from coterie.data.text_layout import id_column
 
 
 class Titles(dict[Any, str]):
@@ -27,7 +27,7 @@ def read_titles(path: PathLike) -> Titles:
     """Read ids and titles from a table: by the names of the columns, or the first two."""
     table = read_table(path, is_header=_has_names)
     header = table.header or []
-    places = (id_column(header) or 0, id_column(header, TITLE_WORDS) or 1)
+    places = (id_column(header) or 0, id_column(header, "title") or 1)
     titles = Titles()
     for number, row in enumerate(table.rows):
         if len(row) <= max(places):
@@ -39,4 +39,4 @@ def read_titles(path: PathLike) -> Titles:
 
 
 def _has_names(fields: list[str]) -> bool:
-    return id_column(fields) is not None and id_column(fields, TITLE_WORDS) is not None
+    return id_column(fields) is not None and id_column(fields, "title") is not None

@@ -17,7 +17,8 @@ from coterie.base.errors import ImportantWarning, InputError
 from coterie.base.json_values import JsonObject
 from coterie.data.atomic_files import atomic_write
 from coterie.data.byte_source import PathLike, suffixes
-from coterie.data.dataframes import edge_columns, rating_columns
+from coterie.data.foreign import edge_columns, rating_columns
+from coterie.data.formats import FORMATS, TEXT
 from coterie.data.graph import Graph
 from coterie.data.ratings import Ratings
 
@@ -129,19 +130,14 @@ def write_graph(
     1,2
     """
     suffix = _suffix(path)
-    if node_columns and suffix != ".graphml":
+    kind = next((known for known in FORMATS if suffix in known.suffixes), TEXT)
+    if node_columns and kind.node_cells is None:
         raise InputError(
             "only GraphML holds attributes of nodes", path=path, remedy="write a table of its own"
         )
-    if suffix in (".graphml", ".gml"):
-        from coterie.data.formats.gml import write_gml
-        from coterie.data.formats.graphml import write_graphml
-
+    if kind.write is not None:
         with _binary_output(path) as file:
-            if suffix == ".graphml":
-                write_graphml(graph, file, node_columns)
-            else:
-                write_gml(graph, file)
+            kind.write(graph, file, node_columns)
         return
     columns = {name: _writable_column(column) for name, column in edge_columns(graph).items()}
     if "weight" in columns:

@@ -19,7 +19,7 @@ from enum import Enum
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.random import BitGenerator, Generator
@@ -29,7 +29,6 @@ from safetensors.numpy import save
 from coterie.base.array_checks import ArrayError, file_errors
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject, json_value
-from coterie.base.progress import Iteration
 from coterie.data.array_file import checksum
 from coterie.data.atomic_files import atomic_write
 
@@ -157,11 +156,29 @@ def _is_checkpoint(path: str | PathLike[str]) -> bool:
         return False
 
 
-class Checkpoint(NamedTuple):
-    """The content of a checkpoint file: arrays by name, and everything else as JSON."""
+class StoredState(NamedTuple):
+    """A state as a file has it: arrays by name, and everything else as JSON."""
 
     arrays: dict[str, np.ndarray]
-    facts: JsonObject
+    facts: Any
+
+
+def pack(state: Any) -> StoredState:
+    """Return a state, a dataclass or a named tuple, as a file has it."""
+    arrays: dict[str, np.ndarray] = {}
+    return StoredState(arrays, _stored(type(state), state, "state", arrays))
+
+
+def unpack(kind: type[State], stored: StoredState) -> State:
+    """Return the state of this class that `pack` was given.
+
+    Its fields have the declared types; whether arrays fit the data is for the caller to check.
+
+    >>> unpack(Iteration, pack(Iteration(3, 0.5, 12.25)))
+    Iteration(iteration=3, seconds=0.5, entropy=12.25, moved=None)
+    """
+    state: State = _restored(kind, stored.facts, "state", stored.arrays)
+    return state
 
 
 @dataclass(frozen=True)
@@ -181,31 +198,15 @@ class RunCheckpoint:
         """Whether the state is saved after this iteration."""
         return self.path is not None and iteration % self.every == 0
 
-    def write(self, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> None:
-        """Replace the file by this state."""
-        if self.path is not None:
-            facts = {"fingerprint": dict(self.fingerprint), **facts}
-            save_checkpoint(self.path, self.kind, arrays, facts)
-
-    def read(self) -> Checkpoint | None:
-        """Return what an earlier fit saved; None if there is no file."""
-        if self.path is None or not Path(self.path).exists():
-            return None
-        arrays, facts = load_checkpoint(self.path, self.kind)
-        with self.errors():
-            require_same(self.path, dict(facts.pop("fingerprint")), self.fingerprint)
-        return Checkpoint(arrays, facts)
-
     def save(self, state: Any) -> None:
         """Replace the file by this state: a dataclass or a named tuple."""
         if self.path is not None:
-            arrays: dict[str, np.ndarray] = {}
-            self.write(arrays, {"state": _stored(type(state), state, "state", arrays)})
+            arrays, stored = pack(state)
+            facts = {"fingerprint": dict(self.fingerprint), "state": stored}
+            save_checkpoint(self.path, self.kind, arrays, facts)
 
     def load(self, kind: type[State]) -> State | None:
         """Return the state of this class that an earlier fit saved; None if there is no file.
-
-        Its fields have the declared types; whether arrays fit the data is for the caller to check.
 
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
@@ -214,12 +215,12 @@ class RunCheckpoint:
         ...     file.load(Iteration)
         Iteration(iteration=3, seconds=0.5, entropy=12.25, moved=None)
         """
-        saved = self.read()
-        if saved is None:
+        if self.path is None or not Path(self.path).exists():
             return None
+        arrays, facts = load_checkpoint(self.path, self.kind)
         with self.errors():
-            state: State = _restored(kind, saved.facts["state"], "state", saved.arrays)
-        return state
+            require_same(self.path, dict(facts["fingerprint"]), self.fingerprint)
+            return unpack(kind, StoredState(arrays, facts["state"]))
 
     def errors(self) -> AbstractContextManager[None]:
         """Return a context in which errors about the content of the file name the file."""
@@ -232,7 +233,7 @@ def _stored(kind: Any, value: Any, name: str, arrays: dict[str, np.ndarray]) -> 
         return None if value is None else _stored(_present(kind), value, name, arrays)
     if kind is np.ndarray:
         arrays[name] = value
-        return None
+        return True  # unlike an optional array that is not there
     if kind is Generator:
         return generator_state(value)
     if _is_state(kind):
@@ -352,58 +353,11 @@ class FitOfRuns(Generic[Unfinished]):
                 self.finished.clear()
                 self.unfinished = replace(run, converged=False)
             return
-        refuse_longer_runs(self.finished, max_iter)
-
-
-class EndedRun(Protocol):
-    """A run that ended: its iterations, and whether it met its tolerance."""
-
-    @property
-    def history(self) -> Sequence[Iteration]:
-        """One entry per iteration."""
-        ...
-
-    @property
-    def converged(self) -> bool:
-        """Whether the run ended by itself."""
-        ...
-
-
-def refuse_longer_runs(finished: Iterable[EndedRun], max_iter: int) -> None:
-    """Raise InputError if one of several finished runs would go on with this maximum.
-
-    Only the end of the last run is stored, so several runs cannot be continued."""
-    if any(len(run.history) < max_iter and not run.converged for run in finished):
-        raise InputError(
-            "several runs ended at their maximum number of iterations, and cannot be continued",
-            remedy="start again without `resume`, or use the same `max_iter` as before",
-        )
-
-
-def numbered(prefix: str, arrays: Iterable[np.ndarray]) -> dict[str, np.ndarray]:
-    """Name arrays `prefix.0`, `prefix.1` …, as a checkpoint stores them."""
-    return {f"{prefix}.{place}": array for place, array in enumerate(arrays)}
-
-
-def in_order(arrays: Mapping[str, np.ndarray], prefix: str) -> list[np.ndarray]:
-    """Return the arrays that `numbered` named with this prefix.
-
-    >>> in_order(numbered("run", [np.zeros(1), np.ones(2)]), "run")
-    [array([0.]), array([1., 1.])]
-    """
-    count = sum(name.startswith(f"{prefix}.") for name in arrays)
-    return [arrays[f"{prefix}.{place}"] for place in range(count)]
-
-
-def iterations(rows: Iterable[Sequence[Any]]) -> list[Iteration]:
-    """Return the history of a fit from the rows that a checkpoint stores."""
-    return [_iteration(*row) for row in rows]
-
-
-def _iteration(iteration: Any, seconds: Any, entropy: Any, moved: Any = None) -> Iteration:
-    """Return one entry of a history, with the types that a fit expects."""
-    moves = None if moved is None else int(moved)
-    return Iteration(int(iteration), float(seconds), float(entropy), moves)
+        if any(len(run.history) < max_iter and not run.converged for run in self.finished):
+            raise InputError(
+                "several runs ended at their maximum number of iterations, and cannot be continued",
+                remedy="start again without `resume`, or use the same `max_iter` as before",
+            )
 
 
 def check_seeds(seeds: Iterable[int]) -> None:

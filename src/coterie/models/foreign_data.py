@@ -48,6 +48,11 @@ def node_names(data: Any) -> list[Any]:
     return list(as_graph(data).ids.tolist())
 
 
+def labels_of(clustering: Any) -> Any:
+    """Return the labels of a fitted clustering, of this or another library; labels unchanged."""
+    return getattr(clustering, "labels_", clustering)
+
+
 def is_sparse(data: Any) -> bool:
     """Return whether data are a sparse matrix of scipy."""
     return _package(data) == "scipy"

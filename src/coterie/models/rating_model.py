@@ -9,8 +9,9 @@ predictions load neither the estimator nor its search.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from enum import StrEnum
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -64,6 +65,11 @@ class RatingPredictor(ABC):
     kind: ClassVar[str]  # its name in saved files
     values: np.ndarray  # the possible ratings, in increasing order
 
+    @property
+    @abstractmethod
+    def n_items(self) -> int:
+        """Number of items that it predicts."""
+
     def levels(self, ratings: np.ndarray) -> np.ndarray:
         """Return the position of each rating in `values`; the nearest if it is not among them."""
         return np.searchsorted((self.values[1:] + self.values[:-1]) / 2, ratings)
@@ -74,9 +80,11 @@ class RatingPredictor(ABC):
     ) -> np.ndarray:
         """Return P(value) of each pair: pairs x values."""
 
-    @abstractmethod
     def scores(self, users: np.ndarray, engine: str | Engine) -> np.ndarray:
         """Return the expected rating of every item for these users: users x items."""
+        m = self.n_items
+        p = self.distributions(np.repeat(users, m), np.tile(np.arange(m), len(users)), engine)
+        return np.asarray((p @ self.values).reshape(len(users), m))
 
     def unknown_distributions(
         self, users: np.ndarray, items: np.ndarray, engine: str | Engine
@@ -112,26 +120,31 @@ class RatingPredictor(ABC):
     def with_items(self, nodes: list[NodeRatings]) -> Self:
         """Return a predictor with these items placed by their ratings, everything else fixed."""
 
-    @abstractmethod
     def contributions(self, user: int, item: int) -> list[Contribution]:
-        """Return the terms that add up to the expected rating."""
+        """Return the terms that add up to the expected rating; one unless a model says more."""
+        p = self.distributions(np.array([user]), np.array([item]), "local")
+        return [Contribution(Source.BASELINE, 1.0, float((p @ self.values)[0]))]
 
-    @abstractmethod
     def item_membership(self, groups: GroupPair) -> np.ndarray:
         """Return how much each item belongs to the item group of this pair."""
+        raise NotImplementedError(f"{type(self).__name__} has no groups")
 
     @abstractmethod
     def item_similarity(self, item: int) -> np.ndarray:
         """Return the similarity of every item to `item`; at most 1."""
 
-    @abstractmethod
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """Return everything as arrays, to be saved."""
+        """Return everything as arrays, to be saved: the fields, unless a model says otherwise."""
+        return {name: getattr(self, name) for name in self._field_names()}
 
     @classmethod
-    @abstractmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         """Build from what `to_arrays` returned."""
+        return cls(*(arrays[name] for name in cls._field_names()))
+
+    @classmethod
+    def _field_names(cls) -> list[str]:
+        return [field.name for field in fields(cls)]  # type: ignore[arg-type]
 
     @abstractmethod
     def check(self, n_users: int, n_items: int) -> None:
@@ -147,10 +160,40 @@ class RatingModel(Estimator):
     entropy_: float
     history_: list[Iteration]
     interrupted_: bool = False
+    ratings_: Ratings | None = None  # what it was fitted to, if it was fitted to ratings
+    _SMALLEST: ClassVar[dict[str, Any]] = {}  # parameters of the smallest fit
 
     @abstractmethod
     def predictor(self, ratings: Ratings) -> RatingPredictor:
         """Return what the model has learned from the ratings that it was fitted to."""
+
+    def compile(self, data: Any, engine: str | Engine = "local") -> None:
+        """Compile the kernels that `fit(data)` needs, on a few nodes.
+
+        Numba compiles a kernel on its first call and caches it on disk. Call this before `fit` to
+        keep compilation out of a measured time.
+
+        Parameters
+        ----------
+        data : Graph, Ratings, ShardedGraph, ShardedRatings or array of shape (n, n_features)
+            The data that will be fitted. Only their kind matters.
+        engine : str or Engine, default="local"
+            The engine that `fit` will use.
+        """
+        from coterie.models.smallest_data import smallest_like  # predictions do not need it
+
+        data = self._own_kind(data)
+        settings = {**self.get_params(), **self._SMALLEST, **self._decided(data)}
+        tiny: Any = type(self)(**settings)
+        tiny.fit(smallest_like(data), engine=engine)
+
+    def _own_kind(self, data: Any) -> Any:
+        """Return data of another library as data of coterie, if the model accepts them."""
+        return data
+
+    def _decided(self, data: Any) -> dict[str, Any]:
+        """Return parameters whose value "auto" depends on the size of the data."""
+        return {}
 
     @property
     def fits_rating_shards(self) -> bool:

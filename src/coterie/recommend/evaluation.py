@@ -24,7 +24,7 @@ from coterie.recommend.metrics import (
     ranking_metrics,
     rating_metrics,
 )
-from coterie.recommend.ranking import top_items
+from coterie.recommend.ranking import RankingOptions, top_items
 from coterie.recommend.recommender import Recommender
 
 SPLITS = ("random", "time", "last-n", "cold-users", "cold-items")
@@ -322,9 +322,8 @@ def _rankings(
     table = recommender.table_
     item_numbers = recommender.items_.numbers(test.item_ids)
     user_numbers = recommender.users_.numbers(test.user_ids[users])
-    found = top_items(
-        recommender._ranked(order, engine), user_numbers, max(lengths), order=order, engine=engine
-    )
+    options = RankingOptions(order, engine=engine)
+    found = top_items(recommender._ranked(order, engine), user_numbers, max(lengths), options)
     having = np.bincount(table.items, minlength=table.n_items)
     wanted = np.unique(np.concatenate([item_numbers[:0], *(item_numbers[own] for own in relevant)]))
     wanted = wanted[wanted >= 0]

@@ -67,7 +67,7 @@ class FittedState:
     @cached_property
     def known_users(self) -> np.ndarray:
         """Whether the model can predict each user: it has ratings, or features."""
-        rated = np.asarray(self.table.user_counts.any(axis=1))
+        rated = self.table.rated_users
         return np.asarray(rated | _of_length(self.predictor.described_users, len(rated)))
 
     @cached_property

@@ -19,7 +19,7 @@ from coterie.data.negatives import negatives_of_one
 from coterie.data.ratings import NodeRatings
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.interactions import with_added_items
-from coterie.recommend.rating_table import RatingTable, prior_weight
+from coterie.recommend.rating_table import RatingTable, prior_weight, rows_of
 from coterie.recommend.training_data import NEGATIVES_PER_LIKE
 
 
@@ -38,17 +38,18 @@ def with_ratings(state: FittedState, ratings: Ratings) -> FittedState:
     levels = predictor.levels(ratings.ratings)
     table = state.table.with_rows(u, v, levels, len(users), len(items))
     placed = np.union1d(u[v < known_items], u[u >= known_users])
+    pairs, likes = (table.users, table.items), state.likes
     if len(placed):
-        predictor = predictor.with_users(_ratings_of_users(table, placed, known_items, state.likes))
+        known = _ratings_of(placed, *pairs, table, known_items, likes)
+        predictor = predictor.with_users(known)
     described = np.unique(v[v < known_items])  # items with features that get their first ratings
     described = described[state.table.item_counts[described].sum(axis=1) == 0]
     new_items = np.concatenate([described, np.arange(known_items, len(items))])
     if len(new_items):
-        predictor = predictor.with_items(
-            _ratings_of_items(table, new_items, len(users), state.likes)
-        )
+        added = _ratings_of(new_items, *pairs[::-1], table, len(users), likes)
         placed = np.unique(u[np.isin(v, new_items)])
-        predictor = predictor.with_users(_ratings_of_users(table, placed, len(items), state.likes))
+        again = _ratings_of(placed, *pairs, table, len(items), likes)
+        predictor = predictor.with_items(added).with_users(again)
     return replace(
         state,
         predictor=predictor,
@@ -59,22 +60,20 @@ def with_ratings(state: FittedState, ratings: Ratings) -> FittedState:
     )
 
 
-def _ratings_of_users(
-    table: RatingTable, users: np.ndarray, known_items: int, likes: bool
+def _ratings_of(
+    nodes: np.ndarray,
+    own: np.ndarray,
+    others: np.ndarray,
+    table: RatingTable,
+    n_known: int,
+    likes: bool,
 ) -> list[NodeRatings]:
-    """Return the ratings that each user gave to the first `known_items` items."""
-    rows = table.rows_of_users(users)
-    given = [(table.items[own], table.levels[own]) for own in rows]
-    return node_ratings(users, given, table.items, known_items, likes)
+    """Return each node's ratings with the first `n_known` nodes of the other side.
 
-
-def _ratings_of_items(
-    table: RatingTable, items: np.ndarray, known_users: int, likes: bool
-) -> list[NodeRatings]:
-    """Return the ratings that each item got from the first `known_users` users."""
-    rows = table.rows_of_items(items)
-    given = [(table.users[own], table.levels[own]) for own in rows]
-    return node_ratings(items, given, table.users, known_users, likes)
+    `own` and `others` are the columns of the table: users and items, or the other way round.
+    """
+    given = [(others[rows], table.levels[rows]) for rows in rows_of(own, nodes)]
+    return node_ratings(nodes, given, others, n_known, likes)
 
 
 def node_ratings(

@@ -23,44 +23,31 @@ class RankedItems(NamedTuple):
     scores: np.ndarray  # what they are ordered by
 
 
+class RankingOptions(NamedTuple):
+    """Which items a ranking has, and what it puts first."""
+
+    order: Order = Order.BOTH
+    exclude_seen: bool = True  # leave out the items that the user has rated
+    allowed: np.ndarray | None = None  # bool per item; None: all
+    engine: str | Engine = "local"
+
+
 def top_items(
-    state: FittedState,
-    users: np.ndarray,
-    n: int,
-    *,
-    order: Order = Order.BOTH,
-    exclude_seen: bool = True,
-    allowed: np.ndarray | None = None,
-    engine: str | Engine = "local",
+    state: FittedState, users: np.ndarray, n: int, options: RankingOptions
 ) -> list[RankedItems]:
     """Return, for each user number, the n best items; see `ranked_blocks`."""
-    blocks = ranked_blocks(
-        state,
-        users,
-        n,
-        order=order,
-        exclude_seen=exclude_seen,
-        allowed=allowed,
-        engine=engine,
-    )
-    return [ranked for block in blocks for ranked in block]
+    return [ranked for block in ranked_blocks(state, users, n, options) for ranked in block]
 
 
 def ranked_blocks(
-    state: FittedState,
-    users: np.ndarray,
-    n: int,
-    *,
-    order: Order = Order.BOTH,
-    exclude_seen: bool = True,
-    allowed: np.ndarray | None = None,
-    engine: str | Engine = "local",
+    state: FittedState, users: np.ndarray, n: int, options: RankingOptions
 ) -> Iterator[list[RankedItems]]:
     """Yield the n best items of each user, for one block of users after the other.
 
-    The number -1 stands for an unknown user. `allowed` (bool per item) limits the items. Equal
-    scores are ranked by item number, so that a ranking is reproducible.
+    The number -1 stands for an unknown user. Equal scores are ranked by item number, so that a
+    ranking is reproducible.
     """
+    order, exclude_seen, allowed, engine = options
     if n < 1:
         raise InputError(f"n must be at least 1, not {n}")
     table = state.table
@@ -74,19 +61,19 @@ def ranked_blocks(
     step = max(1, _MAX_SCORES // max(table.n_items, 1))
     for begin in range(0, len(users), step):
         block, known = users[begin : begin + step], predictable[begin : begin + step]
-        if order is Order.RATING:
+        if by_rating:
             scores = np.tile(state.item_means[candidates], (len(block), 1))
             if known.any():
                 scores[known] = state.predictor.scores(block[known], engine)[:, candidates]
         else:
-            scores = _interaction_scores(state, block, order, engine)[:, candidates]
+            scores = _interaction_scores(state, block, order)[:, candidates]
         best = []
         for user, score in zip(block, scores, strict=True):
             if exclude_seen and user >= 0:
                 own = table.items[table.rows_of_user(int(user))]
                 score[np.searchsorted(candidates, own[shown[own]])] = -np.inf
             best.append(_largest(score, n))
-        if order is Order.RATING:
+        if by_rating:
             ratings = [score[own] for score, own in zip(scores, best, strict=True)]
         else:
             chosen = [candidates[own] for own in best]
@@ -97,9 +84,7 @@ def ranked_blocks(
         ]
 
 
-def _interaction_scores(
-    state: FittedState, users: np.ndarray, order: Order, engine: str | Engine
-) -> np.ndarray:
+def _interaction_scores(state: FittedState, users: np.ndarray, order: Order) -> np.ndarray:
     """Return the scores of all items by the interaction model: users x items."""
     assert state.interactions is not None  # the Recommender fits it before it ranks
     if len(users) == 1:

@@ -41,6 +41,11 @@ class RatingTable:
         return np.bincount(cells, minlength=size * self.n_levels).reshape(size, self.n_levels)
 
     @cached_property
+    def rated_users(self) -> np.ndarray:
+        """Whether each user has a rating."""
+        return np.asarray(self.user_counts.any(axis=1))
+
+    @cached_property
     def rated_items(self) -> np.ndarray:
         """Whether each item has a rating."""
         return np.asarray(self.item_counts.any(axis=1))
@@ -97,14 +102,6 @@ class RatingTable:
         begins, order = self._by_user
         return order[begins[user] : begins[user + 1]]
 
-    def rows_of_users(self, users: np.ndarray) -> list[np.ndarray]:
-        """Return the rows of each of these users; for a few users, without an index of all."""
-        return _rows_of(self.users, users)
-
-    def rows_of_items(self, items: np.ndarray) -> list[np.ndarray]:
-        """Return the rows of each of these items."""
-        return _rows_of(self.items, items)
-
     def with_rows(
         self,
         users: np.ndarray,
@@ -131,8 +128,8 @@ class RatingTable:
         )
 
 
-def _rows_of(column: np.ndarray, wanted: np.ndarray) -> list[np.ndarray]:
-    """Return the rows in which `column` has each of the wanted numbers."""
+def rows_of(column: np.ndarray, wanted: np.ndarray) -> list[np.ndarray]:
+    """Return the rows in which `column` has each of the wanted numbers, without an index of all."""
     rows = np.flatnonzero(np.isin(column, wanted))
     rows = rows[np.argsort(column[rows], kind="stable")]
     begins = np.searchsorted(column[rows], wanted, side="left")

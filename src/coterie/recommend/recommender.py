@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -34,7 +34,7 @@ from coterie.recommend.interactions import (
     pairs_of_users,
     with_interactions,
 )
-from coterie.recommend.ranking import RankedItems, ranked_blocks, top_items
+from coterie.recommend.ranking import RankedItems, RankingOptions, ranked_blocks, top_items
 from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.registry import MODELS, make_model
 from coterie.recommend.training_data import (
@@ -242,8 +242,7 @@ class Recommender(Estimator):
         Recommender
             The recommender itself, still unfitted.
         """
-        model: Any = _unfitted(self.model)
-        model.compile(ratings, engine)
+        _unfitted(self.model).compile(ratings, engine)
         compile_interactions()
         return self
 
@@ -264,7 +263,7 @@ class Recommender(Estimator):
     def _fitted(self) -> FittedState:
         """The state after `fit`, or that of a fitted model, built when it is first used."""
         if self._state is None:
-            ratings = getattr(self.model, "ratings_", None)
+            ratings = self.model.ratings_ if isinstance(self.model, RatingModel) else None
             if ratings is None:
                 raise NotFittedError(
                     "this Recommender is not fitted", remedy="call fit(ratings) first"
@@ -281,6 +280,11 @@ class Recommender(Estimator):
     def predictor_(self) -> RatingPredictor:
         """The arrays that the model has learned."""
         return self._fitted.predictor
+
+    @property
+    def adapter_(self) -> RatingPredictor:
+        """Raise an error: the earlier name of `predictor_`."""
+        raise AttributeError("Recommender.adapter_ is now Recommender.predictor_")
 
     @property
     def table_(self) -> RatingTable:
@@ -517,18 +521,12 @@ class Recommender(Estimator):
         >>> rec.recommend(2, exclude=[8])
         []
         """
-        wanted = as_order(order)
-        state = self._ranked(wanted, engine)
-        single = np.ndim(users) == 0
-        found = top_items(
-            state,
-            state.users.numbers([users] if single else users),
-            n,
-            order=wanted,
-            exclude_seen=exclude_seen,
-            allowed=self._allowed(candidates, exclude),
-            engine=engine,
+        options = RankingOptions(
+            as_order(order), exclude_seen, self._allowed(candidates, exclude), engine
         )
+        state = self._ranked(options.order, engine)
+        single = np.ndim(users) == 0
+        found = top_items(state, state.users.numbers([users] if single else users), n, options)
         lists = [_recommendations(state, ranked) for ranked in found]
         return lists[0] if single else lists
 
@@ -578,20 +576,14 @@ class Recommender(Estimator):
         ...     print({user: [found.item for found in best] for user, best in block.items()})
         {1: [], 2: [8]}
         """
-        wanted = as_order(order)
-        state = self._ranked(wanted, engine)
+        options = RankingOptions(
+            as_order(order), exclude_seen, self._allowed(candidates, exclude), engine
+        )
+        state = self._ranked(options.order, engine)
         ids = state.users.ids if users is None else np.asarray(users)
         given = ids.tolist()
         begin = 0
-        for block in ranked_blocks(
-            state,
-            state.users.numbers(ids),
-            n,
-            order=wanted,
-            exclude_seen=exclude_seen,
-            allowed=self._allowed(candidates, exclude),
-            engine=engine,
-        ):
+        for block in ranked_blocks(state, state.users.numbers(ids), n, options):
             names = given[begin : begin + len(block)]
             begin += len(block)
             yield {
@@ -775,17 +767,14 @@ class Recommender(Estimator):
         [(2, 1.0)]
         """
         state = self._ranked(Order.BOTH)
-        number = int(state.users.numbers([user])[0])
-        rated = np.asarray(state.table.user_counts.any(axis=1))
-        if number < 0 or not rated[number]:
-            raise InputError(
-                f"user {user!r} has no rating in this model",
-                remedy="add the user's ratings with fold_in first",
-            )
-        assert state.interactions is not None
-        pairs = pairs_of_users(state, np.arange(len(state.users)))
-        similarity = state.interactions.user_similarity(pairs, number)
-        return _most_similar(state.users, similarity, rated, number, n)
+        interactions = state.interactions
+        assert interactions is not None
+
+        def similarity(number: int) -> np.ndarray:
+            pairs = pairs_of_users(state, np.arange(len(state.users)))
+            return interactions.user_similarity(pairs, number)
+
+        return _most_similar("user", user, state.users, state.table.rated_users, similarity, n)
 
     def similar_items(self, item: Any, n: int = 10) -> list[tuple[Any, float]]:
         """Return the items that are most similar to an item according to the model.
@@ -816,14 +805,8 @@ class Recommender(Estimator):
         [(8, 1.0)]
         """
         state = self._fitted
-        number = int(state.items.numbers([item])[0])
-        if number < 0 or not state.table.rated_items[number]:
-            raise InputError(
-                f"item {item!r} has no rating in this model",
-                remedy=f"use one of its {len(state.items):,} items, such as {state.items.ids[0]!r}",
-            )
-        similarity = state.predictor.item_similarity(number)
-        return _most_similar(state.items, similarity, state.table.rated_items, number, n)
+        similarity, rated = state.predictor.item_similarity, state.table.rated_items
+        return _most_similar("item", item, state.items, rated, similarity, n)
 
     def score(self, ratings: Any, y: Any = None) -> float:
         """Return the negative RMSE of the predictions, for scikit-learn's model selection.
@@ -939,15 +922,27 @@ def _unfitted(model: str | Estimator) -> RatingModel:
 
 
 def _most_similar(
-    lookup: IdLookup, similarity: np.ndarray, comparable: np.ndarray, number: int, n: int
+    kind: str,
+    id_: Any,
+    lookup: IdLookup,
+    rated: np.ndarray,
+    similarity: Callable[[int], np.ndarray],
+    n: int,
 ) -> list[tuple[Any, float]]:
-    """Return the ids of the n most similar of the comparable nodes, without the node itself."""
+    """Return the ids of the n rated nodes that are most similar to a node, without itself."""
+    number = int(lookup.numbers([id_])[0])
+    if number < 0 or not rated[number]:
+        raise InputError(
+            f"{kind} {id_!r} has no rating in this model",
+            remedy=f"add its ratings with fold_in first, or use another {kind}, such as "
+            f"{lookup.ids[0]!r}",
+        )
     if n < 1:
         raise InputError(f"n must be at least 1, not {n}")
-    similarity = np.where(comparable, similarity, -2)
-    similarity[number] = -2
-    order = [one for one in np.argsort(-similarity, kind="stable")[:n] if similarity[one] > -2]
-    return list(zip(lookup.ids[order].tolist(), similarity[order].tolist(), strict=True))
+    found = np.where(rated, similarity(number), -2)
+    found[number] = -2
+    order = [one for one in np.argsort(-found, kind="stable")[:n] if found[one] > -2]
+    return list(zip(lookup.ids[order].tolist(), found[order].tolist(), strict=True))
 
 
 def _pair_columns(pairs: Any) -> tuple[np.ndarray, np.ndarray]:

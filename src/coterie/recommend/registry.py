@@ -43,6 +43,7 @@ class RatingModelEntry:
 
 
 _SOFT = "coterie.models.soft.predictor:SoftPredictor"
+_HARD = "coterie.models.hard.predictor:HardPredictor"
 _SOFT_SETTINGS = {"n_groups": (10, 10), "max_iter": 200, "prior": 0.1}  # chosen on held-out ratings
 
 MODELS = (
@@ -61,14 +62,14 @@ MODELS = (
     RatingModelEntry(
         "hard",
         "coterie.models.hard.k_means:GeneralizedKMeans",
-        "coterie.models.hard.predictor:HardPredictor",
+        _HARD,
         "hard",
         settings={"n_blocks": (15, 15), "objective": "ratings", "search": "paper"},
     ),
     RatingModelEntry(
         "block-model",
         "coterie.models.hard.block_model:BlockModel",
-        "coterie.models.hard.predictor:HardPredictor",
+        _HARD,
         "hard",
         settings={"model": "ratings"},
     ),

@@ -9,6 +9,7 @@ import numpy as np
 
 from coterie.base.number_text import short
 from coterie.models.declaration import Groups
+from coterie.recommend.recommender import NotFittedError, Recommender
 from coterie.report.charts.drawing import Chart, template
 from coterie.report.shared_sections import convergence, yes_no
 
@@ -27,8 +28,13 @@ def fragment(model: Any) -> str | None:
 
     Returns None for a model that is not fitted. A recommender shows the model inside it.
     """
-    title, model = repr(model), getattr(model, "model_", model)
-    if getattr(model, "entropy_", None) is None:
+    title = repr(model)
+    if isinstance(model, Recommender):
+        try:
+            model = model.model_
+        except NotFittedError:
+            return None
+    if "entropy_" not in vars(model):
         return None
     return _card(title, _facts(model), _chart(model))
 
@@ -80,6 +86,6 @@ def _facts(model: Any) -> list[tuple[str, str]]:
 
 
 def _chart(model: Any) -> str:
-    section = convergence(getattr(model, "history_", []))
+    section = convergence(model.history_)
     chart: Chart | None = section.figures[0].chart if section.figures else None
     return chart.svg if chart else ""

@@ -121,7 +121,7 @@ def compose(
             sections.insert(0, quality_section(quality, len(folds)))
         if model is not None:
             sections += group_sections(model, ratings, titles)
-    sections += [convergence(getattr(model, "history_", ())), assumptions(remarks)]
+    sections += [convergence(() if model is None else model.history_), assumptions(remarks)]
     if model is not None:
         sections.append(settings(model))
     return Page(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import time
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -160,6 +163,19 @@ def test_attack_results_do_not_depend_on_the_number_of_threads(people: Graph) ->
         "nobody known, a guess for everyone",
     ]
     assert one.controls.naive.seeded[-1].correct > 400
+
+
+class _OtherProcess(LocalEngine):
+    """Arguments and results are copies, as if the work ran in another process."""
+
+    def map(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
+        copies = pickle.loads(pickle.dumps([list(values) for values in arguments]))
+        return [pickle.loads(pickle.dumps(task(*values))) for values in zip(*copies, strict=True)]
+
+
+def test_attacks_can_run_in_other_processes(people: Graph) -> None:
+    target = assign_new_ids(people, default_rng(5))
+    assert attack(people, target, _OtherProcess(1)) == attack(people, target, LocalEngine(1))
 
 
 def test_expected_hits_are_those_of_random_guesses_of_equal_degree() -> None:

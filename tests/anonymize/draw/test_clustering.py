@@ -92,7 +92,7 @@ def test_communities_of_the_release_are_communities_of_the_original(
 ) -> None:
     model = StubModel.fit(friends, blocks, min_size=10, limit=0.85)
     drawn = model.draw(default_rng(2))
-    own = find_communities(friends, default_rng(3), "own")
-    released = find_communities(drawn, default_rng(3), "own")
+    own = find_communities(friends, default_rng(3))
+    released = find_communities(drawn, default_rng(3))
     assert modularity(friends, released) >= 0.85 * modularity(friends, own)
     assert community_agreement(own, released) >= 0.75

@@ -124,8 +124,9 @@ def test_utility_json(release: Release) -> None:
     }  # fmt: skip
     assert set(utility["communities"]) == {
         "original", "self_agreement", "draws", "foreign_modularity", "agreement",
-        "foreign_share",
+        "foreign_share", "modularity", "published_modularity",
     }  # fmt: skip
+    assert len(utility["communities"]["agreement"]) == len(utility["draws"])
     assert set(utility["original"]) == set(utility["draws"][0]) == MEASURES
     assert set(utility["published"]) == set(utility["spread"]) == SCALARS
 

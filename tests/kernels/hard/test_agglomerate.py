@@ -19,7 +19,7 @@ from coterie.kernels.hard.agglomerate import (
     spread_row,
 )
 from coterie.kernels.hard.sparse_rows import SparseRows, contract, contract_rows, members_of
-from coterie.models.hard.objectives import make_objective
+from coterie.models.hard.costs import make_objective
 from coterie.models.hard.search.checked_moves import settle
 
 GRAPHS = ("simple", "degree-corrected", "directed", "weighted")

@@ -24,7 +24,7 @@ from coterie.kernels.hard.cell_costs import (
 )
 from coterie.kernels.hard.scores import score, workspace
 from coterie.kernels.hard.statistics import profile
-from coterie.models.hard.objectives import make_objective
+from coterie.models.hard.costs import make_objective
 
 GRAPHS = ("simple", "degree-corrected", "directed", "weighted", "fractions")
 TABLES = ("ratings", "binomial", "likes")

@@ -11,7 +11,7 @@ from tests import reference
 from coterie.data import Graph
 from coterie.engine import LocalEngine
 from coterie.models.soft.graph_problem import GraphProblem, GraphSettings
-from coterie.models.soft.problems import graph_levels
+from coterie.models.soft.problems import graph_values
 from coterie.models.soft.state import SoftShape, SoftState, initial_state
 
 EXACT = GraphSettings("exact", 1, 0, 0.0)
@@ -32,8 +32,8 @@ def graphs(draw, weighted=False):
 
 
 def problem_of(graph: Graph, settings: GraphSettings) -> tuple[GraphProblem, int]:
-    values, levels = graph_levels(graph, settings.absent)
-    return GraphProblem(graph, levels, len(values), settings, LocalEngine(1)), len(values)
+    values = graph_values(graph, settings.absent)
+    return GraphProblem(graph, values, settings, LocalEngine(1)), len(values)
 
 
 def first_state(graph: Graph, k: int, n_levels: int, seed: int) -> SoftState:
@@ -83,7 +83,8 @@ def test_each_distinct_weight_is_a_level(case, absent):
         return
     problem, n_levels = problem_of(graph, EXACT._replace(absent=absent))
     state = first_state(graph, k, n_levels, seed)
-    levels = graph_levels(graph, absent)[1]
+    values = graph_values(graph, absent)
+    levels = np.searchsorted(values[absent == "exact" :], graph.weights) + (absent == "exact")
     pairs = observations(graph, levels, absent == "exact")
     theta = np.moveaxis(state.theta, 0, 2)
     h, new_theta = reference.mmsbm_graph_iteration(pairs, state.rows, theta, graph.directed)

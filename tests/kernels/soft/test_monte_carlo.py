@@ -15,7 +15,7 @@ from coterie.engine import LocalEngine
 from coterie.kernels.numba.alias import alias_tables
 from coterie.models.soft.graph_problem import GraphProblem, GraphSettings
 from coterie.models.soft.observation_shards import Pairs
-from coterie.models.soft.problems import graph_levels
+from coterie.models.soft.problems import graph_values
 from coterie.models.soft.rating_problem import RatingProblem
 from coterie.models.soft.state import SoftShape, SoftState, initial_state
 
@@ -136,13 +136,12 @@ def test_many_draws_on_a_graph_approach_the_exact_update(directed):
     rng = np.random.default_rng(1)
     u, v = np.nonzero(rng.random((15, 15)) < 0.3)
     graph = Graph.from_edges(u, v, n_nodes=15, directed=directed)
-    levels = graph_levels(graph, "exact")[1]
+    values = graph_values(graph, "exact")
     first = initial_state(SoftShape(15, 15, 3, 3, 2, True, not directed), "random", rng)
     steps = []
     for samples in (0, 20_000):
-        problem = GraphProblem(
-            graph, levels, 2, GraphSettings("exact", 1, samples, 0.0), LocalEngine(1)
-        )
+        settings = GraphSettings("exact", 1, samples, 0.0)
+        problem = GraphProblem(graph, values, settings, LocalEngine(1))
         steps.append(problem.step(first, np.random.default_rng(0)))
     (exact, entropy), (sampled, same_entropy) = steps
     assert same_entropy == pytest.approx(entropy)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import coterie as ct
-from coterie.models.hard.objectives import block_objective
+from coterie.models.hard.costs import block_objective
 
 
 class CountingEngine(ct.LocalEngine):

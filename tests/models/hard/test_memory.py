@@ -9,7 +9,7 @@ import coterie as ct
 from coterie.base import machine
 from coterie.base.errors import InputError
 from coterie.models.hard import memory
-from coterie.models.hard.objectives import directed, simple
+from coterie.models.hard.costs import directed, simple
 
 
 def path(n: int, *, is_directed: bool = False) -> ct.Graph:

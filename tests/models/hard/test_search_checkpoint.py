@@ -200,18 +200,15 @@ def large_labels(arrays, content):
 
 
 def other_lengths(arrays, content):
-    def shift(facts):
+    for point in content["state"]["points"]:
         for key in ("length", "entropy", "best_length"):
-            if isinstance(facts.get(key), float):
-                facts[key] += 1.0
-        if "inner" in facts:
-            shift(facts["inner"])
-
-    shift(content["point"])
+            if key in point["facts"]:
+                point["facts"][key] += 1.0
 
 
 def no_facts(arrays, content):
-    content["point"] = {}
+    for point in content["state"]["points"]:
+        point["facts"] = {}
 
 
 @pytest.mark.parametrize("change", [large_labels, other_lengths, no_facts])

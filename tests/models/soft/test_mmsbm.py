@@ -155,7 +155,7 @@ def test_fit_starts_from_labels(planted):
     assert started.entropy_ < 0.9 * random.entropy_
 
     class Clustering:
-        user_labels_, item_labels_ = labels
+        labels_ = labels
 
     again = ct.MMSBM(n_groups=(2, 3), init=Clustering(), max_iter=3, rng=0).fit(ratings)
     assert again.entropy_ == started.entropy_

@@ -68,8 +68,8 @@ class Job:
     memory: dict[str, Any] = field(default_factory=dict)  # for the attacks that follow
 
 
-@dataclass(frozen=True)
-class AttackResult:
+@dataclass(frozen=True, repr=False)
+class AttackResult(Private):
     """The number of people that one attack identified."""
 
     name: str  # as in the JSON output

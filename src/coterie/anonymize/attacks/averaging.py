@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coterie.anonymize.figures import Private
 from coterie.anonymize.intervals import Interval, wilson
 from coterie.anonymize.published_graph import PublishedGraph
 from coterie.data import Graph
 
 
-@dataclass(frozen=True)
-class AveragingResult:
+@dataclass(frozen=True, repr=False)
+class AveragingResult(Private):
     """The pairs that are connected in at least `joined_in` of the releases."""
 
     joined_in: int

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.anonymize.attacks.attack import Attack, Job
+from coterie.anonymize.figures import Private
 from coterie.anonymize.intervals import Interval, wilson
 from coterie.anonymize.published_graph import PublishedGraph
 from coterie.data import Graph
 from coterie.kernels.graphs.vertex_refinement import refine
 
 
-@dataclass(frozen=True)
-class VertexRefinementResult:
+@dataclass(frozen=True, repr=False)
+class VertexRefinementResult(Private):
     """The number of people that a signature (degree, neighbours' degrees) identifies."""
 
     correct: float  # expected hits of random picks among nodes with the right signature
@@ -83,8 +84,8 @@ def _signatures(graph: Graph, depth: int) -> np.ndarray:
     return np.asarray(colour)
 
 
-@dataclass(frozen=True)
-class DegreeAttackResult:
+@dataclass(frozen=True, repr=False)
+class DegreeAttackResult(Private):
     """The number of people that their rank in the order of degrees identifies."""
 
     correct: int

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.anonymize.attacks.attack import (
-    Attack,
     AttackComparison,
     Controls,
     GraphAttacks,
@@ -71,10 +70,13 @@ def attack_all(
 
 
 class _Piece(NamedTuple):
-    """A piece of work: an attack on one target, and the attacks that follow it."""
+    """A piece of work: an attack on one target, and the attacks that follow it.
+
+    It may run in another process, so attacks are named by their places in the list.
+    """
 
     target: str
-    attack: Attack
+    place: int  # of the attack in the list
     part: int
 
 
@@ -123,23 +125,25 @@ class AttackSuite:
         known, pieces = self._known, self._pieces(list(targets))
         done: list[_Piece] = []
 
-        def run(piece: _Piece) -> dict[Attack, Any]:
+        def run(piece: _Piece) -> dict[int, Any]:
             callback(Progress("attacking", len(done), len(pieces), note=piece.target))
             target = targets[piece.target]
             job = Job(known, target, GraphFacts(target.graph), piece.part, blocks)
-            followers = [each for each in ATTACKS if each.follows is type(piece.attack)]
-            found = {each: each.run(job) for each in (piece.attack, *followers)}
+            first = ATTACKS[piece.place]
+            outcomes = {
+                place: each.run(job)
+                for place, each in enumerate(ATTACKS)
+                if each is first or each.follows is type(first)
+            }
             done.append(piece)
-            return found
+            return outcomes
 
         found = (engine or LocalEngine(1)).map(run, pieces)
-        outcomes: dict[str, dict[Attack, list[Any]]] = {
-            name: {each: [] for each in ATTACKS} for name in targets
-        }
-        for piece, by_attack in reversed(list(zip(pieces, found, strict=True))):
-            for each, outcome in by_attack.items():
+        outcomes: dict[str, list[list[Any]]] = {name: [[] for _ in ATTACKS] for name in targets}
+        for piece, by_place in reversed(list(zip(pieces, found, strict=True))):
+            for place, outcome in by_place.items():
                 if outcome is not None:
-                    outcomes[piece.target][each].append(outcome)
+                    outcomes[piece.target][place].append(outcome)
         return {name: _results(outcomes[name], target, classes) for name, target in targets.items()}
 
     def _pieces(self, targets: list[str]) -> list[_Piece]:
@@ -151,8 +155,8 @@ class AttackSuite:
             for fact in each.needs:
                 self._known.original.once(fact)
         return [
-            _Piece(name, each, part)
-            for each in ATTACKS
+            _Piece(name, place, part)
+            for place, each in enumerate(ATTACKS)
             if each.follows is None
             for part in reversed(range(each.parts(self._known)))
             for name in reversed(targets)
@@ -160,11 +164,11 @@ class AttackSuite:
 
 
 def _results(
-    outcomes: Mapping[Attack, list[Any]], target: PublishedGraph, classes: Classes | None
+    outcomes: list[list[Any]], target: PublishedGraph, classes: Classes | None
 ) -> GraphAttacks:
     """Compare the outcomes of all attacks with the true identities."""
     results: dict[str, Any] = {}
-    for each, found in outcomes.items():
+    for each, found in zip(ATTACKS, outcomes, strict=True):
         result = each.results(found, target, classes)
         results[each.key] = results[each.key] + result if each.key in results else result
     return GraphAttacks(results)

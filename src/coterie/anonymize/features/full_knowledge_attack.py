@@ -15,6 +15,7 @@ from numpy.random import Generator
 from coterie.anonymize.features.directions import in_degrees
 from coterie.anonymize.features.network import Network, skeleton_of
 from coterie.anonymize.features.weights import strengths
+from coterie.anonymize.figures import Private
 from coterie.data.node_table import ColumnKind, NodeTable
 
 _MOST_GUESSES = 20_000
@@ -22,8 +23,8 @@ _ATTRIBUTE_WEIGHT = 2.0  # one standard deviation, or another category; a factor
 _TIES = 1e-6
 
 
-@dataclass(frozen=True)
-class FullKnowledgeAttack:
+@dataclass(frozen=True, repr=False)
+class FullKnowledgeAttack(Private):
     """The people whom an attacker who knows everything finds, in the release and in a copy."""
 
     label: str
@@ -33,8 +34,8 @@ class FullKnowledgeAttack:
     naive: int  # in a copy with only the names removed
 
 
-@dataclass(frozen=True)
-class Identification:
+@dataclass(frozen=True, repr=False)
+class Identification(Private):
     """The people whom an attacker finds who knows attributes, degrees, directions and weights."""
 
     guesses: int

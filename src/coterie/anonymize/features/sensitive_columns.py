@@ -18,9 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from coterie.anonymize.figures import Private
 
-@dataclass(frozen=True)
-class SensitiveRisk:
+
+@dataclass(frozen=True, repr=False)
+class SensitiveRisk(Private):
     """What classes say about one sensitive column."""
 
     column: str

@@ -1,6 +1,7 @@
 """Convert results of `anonymize` to JSON, for commands and for audit.json.
 
-Keys are the names of attributes, so what is read here is what the objects are called in Python.
+Keys are the names of attributes, so what is read here is what the objects are called in Python;
+of communities, which are compared draw by draw, there is one value per draw.
 `FORMAT_VERSION` is raised if a key changes.
 """
 
@@ -15,6 +16,7 @@ from coterie.anonymize.features.comparison import FeatureResults
 from coterie.anonymize.output.audit import AuditRecord, Publication
 from coterie.anonymize.policy import PolicyDecision
 from coterie.anonymize.risk.assessment import Risk, publication_levels
+from coterie.anonymize.utility.community_utility import CommunityUtility
 from coterie.anonymize.utility.full_measures import FullComparison
 from coterie.anonymize.utility.measures import Comparison
 from coterie.anonymize.utility.release_utility import Utility
@@ -111,12 +113,23 @@ def result_json(result: Any) -> Any:
     """
     names = _attributes(result)
     if names:
-        return {name: result_json(getattr(result, name)) for name in names}
+        found = {name: result_json(getattr(result, name)) for name in names}
+        return found | (_per_draw(result) if isinstance(result, CommunityUtility) else {})
     if isinstance(result, Mapping):
         return {key: result_json(value) for key, value in result.items()}
     if isinstance(result, list | tuple):
         return [result_json(value) for value in result]
     return json_value(result)
+
+
+def _per_draw(found: CommunityUtility) -> JsonObject:
+    """Return the figures of communities that have a value per draw; attributes are means."""
+    return {
+        "modularity": found.original.community_modularity,
+        "published_modularity": [draw.figures.community_modularity for draw in found.draws],
+        "foreign_modularity": [draw.foreign_modularity for draw in found.draws],
+        "agreement": [draw.agreement for draw in found.draws],
+    }
 
 
 def _attributes(result: Any) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coterie.anonymize.draw.classes import ClassCells, Classes
+from coterie.anonymize.figures import Private
 from coterie.anonymize.risk.exact_degrees import PairClaim, name_edges
 from coterie.anonymize.risk.left_out_edges import (
     ControlledClaim,
@@ -19,8 +20,8 @@ from coterie.data import Graph
 _ROUNDING = 1e-12  # a probability this close to a threshold counts as reaching it
 
 
-@dataclass(frozen=True)
-class ClassRisk:
+@dataclass(frozen=True, repr=False)
+class ClassRisk(Private):
     """A1: the probability of picking the right person in a known class, 1 / (class size)."""
 
     mean: float  # over people
@@ -29,8 +30,8 @@ class ClassRisk:
     smallest: int  # people in the smallest class
 
 
-@dataclass(frozen=True)
-class EdgeShares:
+@dataclass(frozen=True, repr=False)
+class EdgeShares(Private):
     """The share of the original edges whose probability reaches a threshold."""
 
     at_least_50: float
@@ -39,8 +40,8 @@ class EdgeShares:
     largest: float  # the largest probability of an original edge
 
 
-@dataclass(frozen=True)
-class DegreeDisclosure:
+@dataclass(frozen=True, repr=False)
+class DegreeDisclosure(Private):
     """A2 for attackers who know everyone's block and exact degree, and the block edges."""
 
     shares: EdgeShares  # by the probability of the maximum-entropy attacker
@@ -70,16 +71,16 @@ class DegreeDisclosure:
         return self.named if self.control is None else self.control.bound
 
 
-@dataclass(frozen=True)
-class CellDensities:
+@dataclass(frozen=True, repr=False)
+class CellDensities(Private):
     """The share of the pairs of a cell that are connected in the original, for all cells."""
 
     largest: float
     above_limit: float  # share of the edges in cells at or above the limit of the policy
 
 
-@dataclass(frozen=True)
-class CellDisclosure:
+@dataclass(frozen=True, repr=False)
+class CellDisclosure(Private):
     """A2: original edges that the edge probabilities or densities of their cells disclose."""
 
     shares: EdgeShares
@@ -91,8 +92,8 @@ class CellDisclosure:
 def class_risk(labels: np.ndarray) -> ClassRisk:
     """Compute A1 from the class of every person.
 
-    >>> class_risk(np.array([0, 0, 0, 1]))
-    ClassRisk(mean=0.5, worst=1.0, classes=2, smallest=1)
+    >>> vars(class_risk(np.array([0, 0, 0, 1])))
+    {'mean': 0.5, 'worst': 1.0, 'classes': 2, 'smallest': 1}
     """
     sizes = np.bincount(labels)
     sizes = sizes[sizes > 0]

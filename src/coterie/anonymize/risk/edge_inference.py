@@ -13,14 +13,15 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.anonymize.draw.classes import Classes, cell_probability
+from coterie.anonymize.figures import Private
 from coterie.anonymize.intervals import Interval, wilson
 from coterie.data import Graph
 
 _TRIALS = 20_000
 
 
-@dataclass(frozen=True)
-class EdgeInference:
+@dataclass(frozen=True, repr=False)
+class EdgeInference(Private):
     """A3: how often edges are recognised, and the advantage of fitted over held-out edges."""
 
     main: float  # share of fitted edges that are recognised

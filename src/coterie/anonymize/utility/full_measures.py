@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from coterie.anonymize.figures import FURTHER_MEASURES, FigureRow
+from coterie.anonymize.figures import FURTHER_MEASURES, FigureRow, Private
 from coterie.anonymize.utility.centrality import (
     BETWEENNESS_WORK,
     Betweenness,
@@ -50,8 +50,8 @@ class Cores(NamedTuple):
     nodes_by_core: list[int]  # nodes with core number 0, 1, 2 …
 
 
-@dataclass(frozen=True)
-class FullMeasures:
+@dataclass(frozen=True, repr=False)
+class FullMeasures(Private):
     """Further measures of one graph."""
 
     graphlets: Graphlets
@@ -68,8 +68,8 @@ class FullMeasures:
     smallest_eigenvalue: float
 
 
-@dataclass(frozen=True)
-class FullComparison:
+@dataclass(frozen=True, repr=False)
+class FullComparison(Private):
     """All measures of two graphs."""
 
     basic: Comparison

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
+from coterie.anonymize.figures import Private
 from coterie.anonymize.published_graph import PublishedGraph
 from coterie.anonymize.utility.communities import modularity
 from coterie.anonymize.utility.community_utility import (
@@ -43,8 +44,8 @@ class DegreeBin(NamedTuple):
     clustering: float  # mean local clustering
 
 
-@dataclass(frozen=True)
-class ScalarMeasures:
+@dataclass(frozen=True, repr=False)
+class ScalarMeasures(Private):
     """The measures of a graph that are one number each.
 
     Means over several draws are not integers, so counts are `float` here.
@@ -70,7 +71,7 @@ class ScalarMeasures:
     largest_community: float | None  # share of the nodes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Measures(ScalarMeasures):
     """All measures of one graph."""
 
@@ -88,8 +89,8 @@ class Measures(ScalarMeasures):
     clustering_by_degree: list[DegreeBin] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Private):
     """The measures of two graphs and the distance between their degree distributions."""
 
     original: Measures

@@ -95,3 +95,17 @@ STAGE_WORDS = {
     "ranking: choosing weights": "Learning what people choose",
     "writing": "Writing the files",
 }
+
+# The choices of the forms by field, the default first
+CHOICES = {
+    "objective": {
+        "degree-corrected": "whom they are connected with, whatever the number of connections "
+        "(finds communities)",
+        "simple": "whom they are connected with, and how often (separates hubs from the others)",
+    },
+    "model": {
+        "best": "most accurate: many groupings whose effects are added (slower)",
+        "mmsbm": "overlapping groups: every user and item has a share of several groups",
+        "hard": "simple groups: every user and item is in exactly one",
+    },
+}

@@ -12,12 +12,10 @@ from starlette.routing import Route
 
 from coterie.app.problem import ProblemError
 from coterie.app.web import recommend_page
+from coterie.app.web.glossary import CHOICES
 from coterie.app.web.routes import Form, form_route, problems_of_input
 from coterie.app.web.state import StepResult, Workspace
 from coterie.base.json_values import JsonObject
-
-_MODELS = ("best", "mmsbm", "hard")
-_OBJECTIVES = ("degree-corrected", "simple")
 
 
 class JobRoutes:
@@ -45,7 +43,7 @@ class JobRoutes:
         blocks = form.text("blocks", "auto")
         if blocks != "auto":
             blocks = str(form.number("blocks", 1, 5000))
-        objective = form.choice("objective", _OBJECTIVES)
+        objective = form.choice("objective", CHOICES["objective"])
         self._start("explore", "explore", {"blocks": blocks, "objective": objective})
         return "/explore"
 
@@ -115,7 +113,7 @@ class JobRoutes:
 
     async def start_recommend(self, form: Form) -> str:
         current = self.workspace.current
-        settings: JsonObject = {"model": form.choice("model", _MODELS)}
+        settings: JsonObject = {"model": form.choice("model", CHOICES["model"])}
         if current is not None and current.titles is not None:
             settings["titles"] = str(current.titles)
         self._start("recommend", "recommend", settings)

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from coterie.app.page import stylesheet
 from coterie.app.problem import ProblemError
 from coterie.app.web import recommend_page
-from coterie.app.web.glossary import ATTACK_WORDS, GLOSSARY, LIMIT_MEANINGS, MEASURE_WORDS
+from coterie.app.web.glossary import ATTACK_WORDS, CHOICES, GLOSSARY, LIMIT_MEANINGS, MEASURE_WORDS
 from coterie.app.web.routes import page_route, whole_number
 from coterie.app.web.state import MAX_PEOPLE, MAX_UPLOAD, Workspace
 from coterie.app.web.tasks.spreadsheet import as_given
@@ -205,13 +205,16 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.globals["glossary"] = GLOSSARY
-    environment.globals["measure_words"] = MEASURE_WORDS
-    environment.globals["limit_meanings"] = LIMIT_MEANINGS
-    environment.globals["attack_words"] = ATTACK_WORDS
-    environment.globals["version"] = __version__
-    environment.globals["most_upload"] = MAX_UPLOAD
-    environment.globals["most_people"] = MAX_PEOPLE
+    environment.globals |= {
+        "glossary": GLOSSARY,
+        "measure_words": MEASURE_WORDS,
+        "limit_meanings": LIMIT_MEANINGS,
+        "attack_words": ATTACK_WORDS,
+        "form_choices": CHOICES,
+        "version": __version__,
+        "most_upload": MAX_UPLOAD,
+        "most_people": MAX_PEOPLE,
+    }
     # Charts and tables of `report`, which escape every text themselves
     environment.filters["own_markup"] = Markup
     return environment

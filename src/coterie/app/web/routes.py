@@ -6,7 +6,7 @@ A wrong value in a form is a problem, never an error of the server.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import parse_qs
 
@@ -56,9 +56,9 @@ class Form:
             raise ProblemError(422, f"the field {name} is empty")
         return default
 
-    def choice(self, name: str, allowed: tuple[str, ...]) -> str:
-        """Return a field that must be one of several."""
-        value = self.text(name, allowed[0])
+    def choice(self, name: str, allowed: Collection[str]) -> str:
+        """Return a field that must be one of several; the first is the default."""
+        value = self.text(name, next(iter(allowed)))
         if value not in allowed:
             raise ProblemError(422, f"{name} must be one of {', '.join(allowed)}")
         return value

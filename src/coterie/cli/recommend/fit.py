@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from coterie.base.json_values import JsonObject
 from coterie.cli.fitting import (
@@ -61,8 +60,8 @@ def run(
             recommender.fit(data, engine=worker, callback=callback, **saving, **features)
             recommender.fit_rankings(worker, callback)
             taken = seconds()
-    fitted: Any = recommender.model_
-    session.interrupted = bool(getattr(fitted, "interrupted_", False))
+    fitted = recommender.model_
+    session.interrupted = fitted.interrupted_
     recommender.save(out)
     result = {
         "users": data.n_users,

@@ -11,7 +11,7 @@ from coterie.cli.recommend.options import load_model
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
-    from coterie.data.dataframes import TableColumns
+    from coterie.data.foreign import TableColumns
 
 
 @command(unused=("seed",), reads=TEXT)

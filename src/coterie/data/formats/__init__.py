@@ -33,10 +33,12 @@ def _text_cells(path: PathLike, options: Any) -> Cells:
 TEXT = Format(
     name="text",
     title="text",
+    about="one edge or rating per line; any other suffix is text, too",
     suffixes=(".txt", ".csv", ".tsv", ".edges", ".edgelist", ".dat", ".data"),
     aliases=("csv", "tsv", "edgelist"),
     columns=_text_columns,
     cells=_text_cells,
+    writes_tables=True,
     in_pieces=True,
 )
 FORMATS = (  # the first one reads what no other recognises

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from coterie.base.errors import InputError
-from coterie.data.byte_source import PathLike, place_name
+from coterie.data.byte_source import PathLike
 from coterie.data.formats.format import EdgeTable, Format
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _are_names(names: list[str], head: list[str], body: list[list[str]], complet
     )
 
 
-def matrix_edges(path: PathLike, rows: list[list[str]], *, directed: bool) -> EdgeTable:
+def matrix_edges(rows: list[list[str]], *, directed: bool) -> EdgeTable:
     """Return the edges of a matrix; an undirected graph must have a symmetric one."""
     shape = matrix_shape(rows, True)
     body = rows[1:] if shape.header else rows
@@ -95,15 +95,15 @@ def matrix_edges(path: PathLike, rows: list[list[str]], *, directed: bool) -> Ed
     if any(len(row) != n for row in cells):
         bad = next(number for number, row in enumerate(cells) if len(row) != n)
         problem = f"row {bad + 1} has {len(cells[bad])} numbers, but there are {n} rows"
-        raise _error(path, problem, "an adjacency matrix is square")
+        raise InputError(problem, remedy="an adjacency matrix is square")
     if len(set(names)) < n:
-        raise _error(path, "two nodes have the same name", "rename one of them")
+        raise InputError("two nodes have the same name", remedy="rename one of them")
     try:
         values = [[float(cell or 0) for cell in row] for row in cells]
     except ValueError as error:
-        raise _error(path, f"a cell is not a number: {error}", "use numbers only") from None
+        raise InputError(f"a cell is not a number: {error}", remedy="use numbers only") from None
     if not directed:
-        _require_symmetric(path, names, values)
+        _require_symmetric(names, values)
     table = EdgeTable(nodes=list(names), directed=directed)
     weights: list[float] = []
     for u, row in enumerate(values):
@@ -117,20 +117,15 @@ def matrix_edges(path: PathLike, rows: list[list[str]], *, directed: bool) -> Ed
     return table
 
 
-def _require_symmetric(path: PathLike, names: list[str], values: list[list[float]]) -> None:
+def _require_symmetric(names: list[str], values: list[list[float]]) -> None:
     for u, row in enumerate(values):
         for v in range(u):
             if row[v] != values[v][u]:
-                raise _error(
-                    path,
+                raise InputError(
                     f"the matrix is not symmetric: {names[u]!r}, {names[v]!r} is {row[v]:g}, "
                     f"but {names[v]!r}, {names[u]!r} is {values[v][u]:g}",
-                    "set `directed` for edges with a direction",
+                    remedy="set `directed` for edges with a direction",
                 )
-
-
-def _error(path: PathLike, problem: str, remedy: str) -> InputError:
-    return InputError(problem, path=place_name(path), remedy=remedy)
 
 
 def read_matrix(path: PathLike, options: ReadOptions) -> EdgeTable:
@@ -138,7 +133,13 @@ def read_matrix(path: PathLike, options: ReadOptions) -> EdgeTable:
     from coterie.data.text_reader import text_cells
 
     rows = text_cells(path, options.separator, columns=2).rows
-    return matrix_edges(path, rows, directed=options.directed)
+    return matrix_edges(rows, directed=options.directed)
 
 
-FORMAT = Format(name="matrix", title="adjacency matrix", aliases=("adjacency",), edges=read_matrix)
+FORMAT = Format(
+    name="matrix",
+    title="adjacency matrix",
+    about="text or Excel with one row and one column per node, with or without names",
+    aliases=("adjacency",),
+    edges=read_matrix,
+)

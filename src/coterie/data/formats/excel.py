@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from coterie.base.errors import InputError, MissingDependencyError
-from coterie.data.byte_source import PathLike, place_name, read_all
+from coterie.data.byte_source import PathLike, read_all
 from coterie.data.formats.format import Cells, Format, numbered
 
 _MAX_UNPACKED = 4 << 30  # bytes of XML; a workbook with all its million rows has less
@@ -19,11 +19,10 @@ def read_sheet(path: PathLike, _: object = None) -> Cells:
     except ModuleNotFoundError:
         raise MissingDependencyError(
             "reading Excel files needs openpyxl",
-            path=place_name(path),
             remedy="pip install 'coterie[excel]', or save the sheet as CSV",
         ) from None
     content = read_all(path)
-    _check_size(content, path)
+    _check_size(content)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about styles and extensions, which are not read
@@ -32,31 +31,27 @@ def read_sheet(path: PathLike, _: object = None) -> Cells:
     except Exception as error:  # the parser raises many types of errors for malformed files
         raise InputError(
             f"cannot be read as Excel: {type(error).__name__}: {error}"[:300],
-            path=place_name(path),
             remedy="open it and save it again, or save the sheet as CSV",
         ) from error
     filled = {title: rows for title, rows in sheets.items() if rows}
     if len(filled) > 1:
         raise InputError(
             f"{len(filled)} sheets have content: {', '.join(map(repr, filled))}",
-            path=place_name(path),
             remedy="keep one of them, or save the sheet as CSV",
         )
     return numbered(next(iter(filled.values()), []))
 
 
-def _check_size(content: Any, path: PathLike) -> None:
+def _check_size(content: Any) -> None:
     import zipfile
 
     try:
         with zipfile.ZipFile(content) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
     except zipfile.BadZipFile as error:
-        raise InputError(
-            f"the Excel file is damaged ({error})", path=place_name(path), remedy="save it again"
-        ) from error
+        raise InputError(f"the Excel file is damaged ({error})", remedy="save it again") from error
     if size > _MAX_UNPACKED:
-        raise InputError("the Excel file unpacks to more than 4 GB", path=place_name(path))
+        raise InputError("the Excel file unpacks to more than 4 GB")
     content.seek(0)
 
 
@@ -79,6 +74,7 @@ def _cell(value: Any) -> str:
 FORMAT = Format(
     name="excel",
     title="Excel",
+    about="the same, from the one sheet that is filled; requires `coterie[excel]`",
     suffixes=(".xlsx", ".xlsm"),
     aliases=("xlsx",),
     cells=read_sheet,

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import wraps
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from coterie.base.errors import InputError
-from coterie.data.byte_source import PathLike, place_name
+from coterie.data.byte_source import PathLike, place_name, read_all
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from coterie.data.graph import Graph
     from coterie.data.table import ReadOptions
     from coterie.data.text_reader import Columns
+
+    NodeColumns = Mapping[str, np.ndarray]
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -42,15 +49,18 @@ def numbered(rows: list[list[Any]], *, has_names: bool = False) -> Cells:
     return Cells(rows, list(range(1, len(rows) + 1)), has_names=has_names)
 
 
-class Format(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Format:
     """An input format. A graph document needs `edges`, a table `cells` or `columns`.
 
     Importing the module of a format must be quick: it imports NumPy, pyarrow and parsers inside
-    its functions, because every `--help` lists the formats.
+    its functions, because every `--help` lists the formats. Its readers need not name the file in
+    their errors: that is added here.
     """
 
     name: str  # as in `format="gml"`
     title: str  # as people call it
+    about: str  # what such a file holds, for the documentation
     suffixes: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()  # other names for `format`
     starts: str | None = None  # pattern of the first characters of such a file
@@ -58,19 +68,38 @@ class Format(NamedTuple):
     cells: Callable[[PathLike, ReadOptions], Cells] | None = None
     columns: Callable[..., Columns] | None = None  # of (path, WantedColumns, ReadOptions)
     node_cells: Callable[[PathLike, ReadOptions], Cells] | None = None  # of a document of a graph
+    write: Callable[[Graph, IO[bytes], NodeColumns | None], None] | None = None  # of a document
+    writes_tables: bool = False  # `write_table` and `write_graph` write it
     in_pieces: bool = False  # `columns` takes `consume`, for files larger than memory
 
+    def __post_init__(self) -> None:
+        for name in ("edges", "cells", "columns", "node_cells"):
+            if (read := getattr(self, name)) is not None:
+                object.__setattr__(self, name, naming_the_file(read))
 
-def decoded(content: io.BytesIO, path: PathLike) -> str:
+
+def naming_the_file(read: Callable[..., T]) -> Callable[..., T]:
+    """Let a reader's errors name the file, if they do not."""
+
+    @wraps(read)
+    def reader(path: PathLike, *arguments: Any, **options: Any) -> T:
+        try:
+            return read(path, *arguments, **options)
+        except InputError as error:
+            error.add_file(place_name(path))
+            raise
+
+    return reader
+
+
+def text_of(path: PathLike) -> str:
     """Return the text of a file that is read as a whole."""
-    raw = content.getvalue()
+    raw = read_all(path).getvalue()
     try:
         if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return raw.decode("utf-16")
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"not UTF-8 ({error.reason} at byte {error.start})",
-            path=place_name(path),
-            remedy="save the file as UTF-8",
+            f"not UTF-8 ({error.reason} at byte {error.start})", remedy="save the file as UTF-8"
         ) from None

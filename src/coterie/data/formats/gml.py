@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from coterie.base.errors import InputError
-from coterie.data.byte_source import PathLike, place_name, read_all
-from coterie.data.formats.format import EdgeTable, Format, decoded
+from coterie.data.byte_source import PathLike
+from coterie.data.formats.format import EdgeTable, Format, text_of
 
 if TYPE_CHECKING:
     from coterie.data.graph import Graph
@@ -29,25 +29,21 @@ class _Token(NamedTuple):
 
 def read_gml(path: PathLike, _: object = None) -> EdgeTable:
     """Read the graph of a GML file; nodes are named by their labels if every node has one."""
-    text = decoded(read_all(path), path)
-    tokens = _tokens(text, path)
-    content = _entries(tokens, path, 0)
+    text = text_of(path)
+    tokens = _tokens(text)
+    content = _entries(tokens, 0)
     graphs = [value for key, value in content if key == "graph" and isinstance(value, list)]
     if len(graphs) != 1:
-        raise InputError(
-            f"there are {len(graphs)} graphs, not one", path=place_name(path), remedy=_REMEDY
-        )
-    return _table(graphs[0], path)
+        raise InputError(f"there are {len(graphs)} graphs, not one", remedy=_REMEDY)
+    return _table(graphs[0])
 
 
-def _tokens(text: str, path: PathLike) -> Iterator[_Token]:
+def _tokens(text: str) -> Iterator[_Token]:
     place, line = 0, 1
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
-            raise InputError(
-                "a quote is not closed", path=place_name(path), line=line, remedy=_REMEDY
-            )
+            raise InputError("a quote is not closed", line=line, remedy=_REMEDY)
         kind = match.lastgroup or ""
         if kind != "space":
             yield _Token(kind, match[0], line)
@@ -55,7 +51,7 @@ def _tokens(text: str, path: PathLike) -> Iterator[_Token]:
         place = match.end()
 
 
-def _entries(tokens: Iterator[_Token], path: PathLike, depth: int) -> list[tuple[str, Any]]:
+def _entries(tokens: Iterator[_Token], depth: int) -> list[tuple[str, Any]]:
     """Return the keys and values of a list, up to its closing bracket."""
     found: list[tuple[str, Any]] = []
     for key in tokens:
@@ -64,33 +60,31 @@ def _entries(tokens: Iterator[_Token], path: PathLike, depth: int) -> list[tuple
         value = next(tokens, None)
         if key.kind != "word" or value is None or value.kind == "close":
             raise InputError(
-                f"{key.text[:30]!r} is not a key with a value",
-                path=place_name(path), line=key.line, remedy=_REMEDY,
-            )  # fmt: skip
+                f"{key.text[:30]!r} is not a key with a value", line=key.line, remedy=_REMEDY
+            )
         if value.kind == "open":
             if depth >= _MAX_DEPTH:
-                raise InputError("lists are nested too deeply", path=place_name(path))
-            found.append((key.text, _entries(tokens, path, depth + 1)))
+                raise InputError("lists are nested too deeply")
+            found.append((key.text, _entries(tokens, depth + 1)))
         elif value.kind == "text":
             found.append((key.text, html.unescape(value.text[1:-1])))
         else:
             found.append((key.text, value.text))
     if depth:
-        raise InputError("a bracket is not closed", path=place_name(path), remedy=_REMEDY)
+        raise InputError("a bracket is not closed", remedy=_REMEDY)
     return found
 
 
-def _table(graph: list[tuple[str, Any]], path: PathLike) -> EdgeTable:
+def _table(graph: list[tuple[str, Any]]) -> EdgeTable:
     nodes = [dict(value) for key, value in graph if key == "node" and isinstance(value, list)]
     edges = [dict(value) for key, value in graph if key == "edge" and isinstance(value, list)]
     if any("id" not in node for node in nodes):
-        raise InputError("a node has no id", path=place_name(path), remedy=_REMEDY)
+        raise InputError("a node has no id", remedy=_REMEDY)
     labelled = bool(nodes) and all("label" in node for node in nodes)
     names = {node["id"]: str(node["label"] if labelled else node["id"]) for node in nodes}
     if len(names) < len(nodes) or len(set(names.values())) < len(names):
         raise InputError(
             "two nodes have the same " + ("label" if labelled else "id"),
-            path=place_name(path),
             remedy="rename one of them",
         )
     table = EdgeTable(nodes=list(names.values()), directed=dict(graph).get("directed") == "1")
@@ -101,20 +95,17 @@ def _table(graph: list[tuple[str, Any]], path: PathLike) -> EdgeTable:
         except (KeyError, TypeError):
             raise InputError(
                 f"an edge has no source, no target, or one that is not a node: {edge}"[:200],
-                path=place_name(path),
                 remedy=_REMEDY,
             ) from None
     if any("weight" in edge for edge in edges):
         try:
             table.weights = [float(edge.get("weight", 1)) for edge in edges]
         except (TypeError, ValueError):
-            raise InputError(
-                "a weight is not a number", path=place_name(path), remedy=_REMEDY
-            ) from None
+            raise InputError("a weight is not a number", remedy=_REMEDY) from None
     return table
 
 
-def write_gml(graph: Graph, file: IO[bytes]) -> None:
+def write_gml(graph: Graph, file: IO[bytes], _: object = None) -> None:
     """Write a graph as GML; the ids become labels."""
     weights = graph.edge_weights() if graph.weights is not None else None
     lines = ["graph [", f"  directed {int(graph.directed)}"]
@@ -133,7 +124,9 @@ def write_gml(graph: Graph, file: IO[bytes]) -> None:
 FORMAT = Format(
     name="gml",
     title="GML",
+    about="nodes and edges; weights if asked for",
     suffixes=(".gml",),
     starts=r"((#|Creator|Version|comment)[^\n]*\s+)*graph\s*\[",
     edges=read_gml,
+    write=write_gml,
 )

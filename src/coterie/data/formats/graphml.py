@@ -8,7 +8,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from coterie.base.errors import InputError
-from coterie.data.byte_source import PathLike, open_bytes, place_name
+from coterie.data.byte_source import PathLike, open_bytes
 from coterie.data.formats.format import Cells, EdgeTable, Format, numbered
 
 if TYPE_CHECKING:
@@ -21,35 +21,34 @@ _REMEDY = "check the file, or export it again"
 
 def read_graphml(path: PathLike, _: object = None) -> EdgeTable:
     """Read the first graph of a GraphML file; the attribute "weight" of its edges is the weight."""
-    reader = _Reader(path)
-    with open_bytes(path) as stream:
-        reader.parse(stream)
+    reader = _Reader()
+    reader.parse(path)
     return reader.table
 
 
 class _XmlReader:
     """Lets expat read a file; subclasses collect what they need. Nothing outside it is loaded."""
 
-    def __init__(self, path: PathLike) -> None:
-        self.path = path
+    def __init__(self) -> None:
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
         self._parser.EntityDeclHandler = self._entity
 
-    def parse(self, stream: IO[bytes]) -> None:
+    def parse(self, path: PathLike) -> None:
         """Read the whole file."""
         try:
-            while block := stream.read(1 << 20):
-                self._parser.Parse(block, False)
+            with open_bytes(path) as stream:
+                while block := stream.read(1 << 20):
+                    self._parser.Parse(block, False)
             self._parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise self._error(f"not well-formed XML: {expat.ErrorString(error.code)}") from None
 
     def _error(self, problem: str) -> InputError:
         line = self._parser.CurrentLineNumber
-        return InputError(problem, path=place_name(self.path), line=line, remedy=_REMEDY)
+        return InputError(problem, line=line, remedy=_REMEDY)
 
     def _entity(self, *_: Any) -> None:
         raise self._error("the file defines XML entities, which GraphML does not need")
@@ -67,8 +66,8 @@ class _XmlReader:
 class _Reader(_XmlReader):
     """Collects nodes and edges."""
 
-    def __init__(self, path: PathLike) -> None:
-        super().__init__(path)
+    def __init__(self) -> None:
+        super().__init__()
         self.table = EdgeTable()
         self._graphs = 0
         self._weight_key: str | None = None
@@ -79,9 +78,9 @@ class _Reader(_XmlReader):
         self._in_key = False
         self._in_edge = False
 
-    def parse(self, stream: IO[bytes]) -> None:
+    def parse(self, path: PathLike) -> None:
         """Read the whole file, which must hold a graph."""
-        super().parse(stream)
+        super().parse(path)
         if not self._graphs:
             raise self._error("there is no graph")
         if self._has_weights:
@@ -145,8 +144,8 @@ class _Reader(_XmlReader):
 class _NodeReader(_XmlReader):
     """Collects the attributes of nodes."""
 
-    def __init__(self, path: PathLike) -> None:
-        super().__init__(path)
+    def __init__(self) -> None:
+        super().__init__()
         self.nodes: list[str] = []
         self.columns: dict[str, list[str | None]] = {}
         self._names: dict[str, str] = {}  # key -> name of the column
@@ -183,9 +182,8 @@ class _NodeReader(_XmlReader):
 
 def read_node_cells(path: PathLike, _: object = None) -> Cells:
     """Return the nodes of a GraphML file as a table: their ids, then their attributes as text."""
-    reader = _NodeReader(path)
-    with open_bytes(path) as stream:
-        reader.parse(stream)
+    reader = _NodeReader()
+    reader.parse(path)
     rows = zip(reader.nodes, *reader.columns.values(), strict=True)
     return numbered([["node", *reader.columns], *map(list, rows)], has_names=True)
 
@@ -248,8 +246,10 @@ def _xml_text(name: str) -> str:
 FORMAT = Format(
     name="graphml",
     title="GraphML",
+    about="nodes, their attributes, and edges; weights if asked for",
     suffixes=(".graphml",),
     starts=r"<.*<(\w+:)?graphml\b|<(\w+:)?graphml\b",
     edges=read_graphml,
     node_cells=read_node_cells,
+    write=write_graphml,
 )

@@ -19,24 +19,23 @@ def _read_matrix(path: PathLike) -> tuple[Any, bool]:
     from scipy.io import mminfo, mmread
 
     content = read_all(path)
+    if not content.getvalue().endswith(b"\n"):  # scipy 1.17 reads past the end, and may crash
+        content.write(content.getvalue() + b"\n")
+        content.seek(0)
     try:
         rows, columns, _, _, _, symmetry = mminfo(content)
         if max(rows, columns) > max_nodes():
-            raise InputError(
-                f"{rows:,} x {columns:,} do not fit into memory", path=place_name(path)
-            )
+            raise InputError(f"{rows:,} x {columns:,} do not fit into memory")
         content.seek(0)
         matrix = mmread(content)
     except InputError:
         raise
     except Exception as error:  # the parser raises many types of errors for malformed files
         raise InputError(
-            f"cannot be read as Matrix Market: {error}",
-            path=place_name(path),
-            remedy="check the file, or export it again",
+            f"cannot be read as Matrix Market: {error}", remedy="check the file, or export it again"
         ) from error
     if np.iscomplexobj(getattr(matrix, "data", matrix)):
-        raise InputError("the numbers are complex", path=place_name(path), remedy="use real ones")
+        raise InputError("the numbers are complex", remedy="use real ones")
     if isinstance(matrix, np.ndarray):
         from scipy.sparse import coo_array
 
@@ -53,7 +52,6 @@ def read_matrix_graph(path: PathLike, _: object = None) -> EdgeTable:
     if rows != columns:
         raise InputError(
             f"the matrix has {rows:,} rows and {columns:,} columns, so it is not a graph",
-            path=place_name(path),
             remedy="set `objective` to ratings if the rows are users and the columns items",
         )
     present = np.asarray(matrix.data) != 0
@@ -79,7 +77,7 @@ def read_matrix_table(path: PathLike, wanted: WantedColumns, _: object) -> Colum
     from coterie.data.text_reader import Columns
 
     if len(wanted.ids) != 2:
-        raise InputError("a matrix cannot hold this table", path=place_name(path))
+        raise InputError("a matrix cannot hold this table")
     matrix, _symmetric = _read_matrix(path)
     names = [*wanted.ids, *wanted.numbers]
     layout = make_layout("", names, None, wanted._replace(times=(), chosen=()))
@@ -95,6 +93,7 @@ def read_matrix_table(path: PathLike, wanted: WantedColumns, _: object) -> Colum
 FORMAT = Format(
     name="mtx",
     title="Matrix Market",
+    about="an adjacency matrix with nodes 1 to n; a matrix of ratings",
     suffixes=(".mtx",),
     aliases=("matrixmarket",),
     starts=r"%%MatrixMarket",

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 from coterie.base.errors import InputError
-from coterie.data.byte_source import PathLike, max_nodes, place_name, read_all
-from coterie.data.formats.format import EdgeTable, Format, decoded
+from coterie.data.byte_source import PathLike, max_nodes
+from coterie.data.formats.format import EdgeTable, Format, text_of
 
 _FIELDS = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')
 
@@ -18,8 +18,8 @@ def read_pajek(path: PathLike, _: object = None) -> EdgeTable:
     Nodes are named by their labels if these are distinct, else by their numbers. A file with arcs
     is directed; its edges count in both directions.
     """
-    reader = _Reader(path)
-    for number, line in enumerate(decoded(read_all(path), path).splitlines(), 1):
+    reader = _Reader()
+    for number, line in enumerate(text_of(path).splitlines(), 1):
         text = line.strip()
         if text and not text.startswith(("%", "/*")):
             reader.read(text, number)
@@ -27,8 +27,7 @@ def read_pajek(path: PathLike, _: object = None) -> EdgeTable:
 
 
 class _Reader:
-    def __init__(self, path: PathLike) -> None:
-        self.path = path
+    def __init__(self) -> None:
         self.count = 0
         self.labels: dict[int, str] = {}
         self.edges: list[tuple[int, int, float]] = []
@@ -54,7 +53,7 @@ class _Reader:
             raise self._error(f"cannot be read: {text[:60]!r}", "check the line") from None
 
     def _error(self, problem: str, remedy: str) -> InputError:
-        return InputError(problem, path=place_name(self.path), line=self.line, remedy=remedy)
+        return InputError(problem, line=self.line, remedy=remedy)
 
     def _begin(self, text: str) -> None:
         name, *rest = text.lower().split()
@@ -134,6 +133,7 @@ class _Reader:
 FORMAT = Format(
     name="pajek",
     title="Pajek",
+    about="nodes and edges; weights if asked for",
     suffixes=(".net", ".paj"),
     aliases=("net",),
     starts=r"((%|/\*)[^\n]*\s+)*\*(vertices|network|arcs|edges|arcslist|edgeslist|matrix)\b",

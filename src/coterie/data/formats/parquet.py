@@ -33,9 +33,7 @@ def _opened(path: PathLike) -> Iterator[Any]:
     try:
         yield parquet.ParquetFile(read_all(path) if str(path) == "-" else _existing_file(path))
     except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            f"is not a Parquet file: {error}", path=place_name(path), remedy="check the file"
-        ) from error
+        raise InputError(f"is not a Parquet file: {error}", remedy="check the file") from error
 
 
 def read_parquet(
@@ -59,7 +57,6 @@ def read_parquet(
         if len(layout.slot) > len(fields):
             raise InputError(
                 f"the columns {fields} do not include {', '.join(layout.names)}",
-                path=name,
                 remedy="add the missing columns",
             )
         places = [int(np.flatnonzero(layout.slot == i)[0]) for i in range(len(layout.names))]
@@ -135,9 +132,7 @@ def _id_pieces(columns: Columns, column: pa.ChunkedArray, name: str) -> list[Any
         column = column.cast(pa.string())
     else:
         raise InputError(
-            f"the {name} column has the type {kind}",
-            path=columns.name,
-            remedy="use integers or text as ids",
+            f"the {name} column has the type {kind}", remedy="use integers or text as ids"
         )
     return [chunk.dictionary_encode() for chunk in column.chunks]
 
@@ -152,11 +147,7 @@ def _number_pieces(columns: Columns, column: pa.ChunkedArray, name: str) -> list
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         return [column.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy()]
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise InputError(
-            f"the {name} column has the type {column.type}",
-            path=columns.name,
-            remedy="use numbers",
-        )
+        raise InputError(f"the {name} column has the type {column.type}", remedy="use numbers")
     values = column.cast(pa.float64(), safe=False).to_numpy()
     if not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
@@ -181,9 +172,11 @@ def _read_notes(columns: Columns, metadata: dict[bytes, bytes]) -> None:
 FORMAT = Format(
     name="parquet",
     title="Parquet",
+    about="the first columns, or columns with known names",
     suffixes=(".parquet", ".pq"),
     starts=r"(?-i:PAR1)",
     columns=read_parquet,
     cells=read_parquet_cells,
+    writes_tables=True,
     in_pieces=True,
 )

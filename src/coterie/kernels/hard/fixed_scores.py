@@ -1,6 +1,6 @@
 """The approximation of Prost & Yoon: labels are scored with the parameters theta held fixed.
 
-Used by `models/hard/objectives/block_objective.py` and `sharded.py` if score="fixed".
+Used by `models/hard/costs/block_objective.py` and `worker_rows.py` if score="fixed".
 
     cost[y] = join[y] + lone[a, y] + sum over its slots s of x_s slope[s, y]
 

@@ -1,6 +1,6 @@
 """k-means as a block model of points: S = sum |x - mu|^2 / 2 (Prost & Yoon, example "k-means").
 
-Used by `models/hard/objectives/gaussian.py`.
+Used by `models/hard/costs/gaussian.py`.
 
     sums   (k, dim)  sum of the points of each block
     sizes  (k,)      points per block; Lloyd's rule never chooses an empty block

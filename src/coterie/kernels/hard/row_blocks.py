@@ -1,6 +1,6 @@
 """A range of rows of an adjacency (a shard), and the statistics that follow from it alone.
 
-Used by `models/hard/objectives/sharded.py` and by the engine, which stores shards. Each worker
+Used by `models/hard/costs/worker_rows.py` and by the engine, which stores shards. Each worker
 counts the rows it holds; the sums over all shards are the statistics of `statistics.py`. They are
 whole numbers in float64 (unless weights are fractions), so the order of summation does not matter.
 """

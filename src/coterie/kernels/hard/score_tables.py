@@ -1,7 +1,7 @@
 """Tables that scoring needs, made from the block statistics once per iteration.
 
 This is Algorithm 6 of Prost & Yoon with its misprints corrected. Used by
-`models/hard/objectives/block_objective.py`; `scores.py` and `fixed_scores.py` read the tables.
+`models/hard/costs/block_objective.py`; `scores.py` and `fixed_scores.py` read the tables.
 
 A node v with x_s edges to slot s that joins block y changes the entropy by
 

@@ -1,7 +1,7 @@
 """The exact change of S for every label of a node, and the moves that follow from it.
 
 This is Algorithm 7 of Prost & Yoon with its misprints corrected. Used by
-`models/hard/objectives/block_objective.py` and `sharded.py`; the tables are in `score_tables.py`.
+`models/hard/costs/block_objective.py` and `worker_rows.py`; the tables are in `score_tables.py`.
 
 Suppose node v is removed from its block a. `score` fills cost[y] = ins(y), the cost of joining y,
 for all y, so that S(v in y) - S(v in a) = cost[y] - cost[a]. The rows of the tables give all cells

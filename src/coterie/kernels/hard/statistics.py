@@ -1,6 +1,6 @@
 """Block statistics of a hard clustering: their layout, how to count them, how to move nodes.
 
-Used by `models/hard/objectives/block_objective.py`.
+Used by `models/hard/costs/block_objective.py`.
 
 A node that moves sees the rest of the graph as *slots*: slot s = channel * q + j means "block j of
 the other end, through this channel". Every model is a choice of channels:

@@ -31,6 +31,7 @@ import numpy as np
 from coterie.base.array_checks import ArrayError, check_array
 from coterie.kernels.additive.predict import Samples
 from coterie.models.additive.feature_encoding import FeatureColumn
+from coterie.models.additive.sample_sides import SampleSide, Side
 
 _POWERS = (0.0, 0.5, 1.0)  # of the number of ratings: the weight of a node
 _PENALTIES = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, np.inf)
@@ -145,39 +146,32 @@ def with_cold_nodes(
     rng = np.random.default_rng(seed)
     effects = samples.effects
     found: list[ColdStart | None] = []
-    for of_users, own, other, side, columns in (
-        (True, users, items, user_side, user_columns),
-        (False, items, users, item_side, item_columns),
+    for kind, own, other, side, columns in (
+        (Side.USER, users, items, user_side, user_columns),
+        (Side.ITEM, items, users, item_side, item_columns),
     ):
         cold = np.bincount(own, minlength=len(side)) == 0
         if not columns or not cold.any() or cold.all():
             found.append(None)
             continue
+        mine, theirs = SampleSide.of(samples, kind), SampleSide.of(samples, kind.other)
         view = _SideOfSamples(
-            samples.user_labels if of_users else samples.item_labels,
-            samples.user_offsets if of_users else samples.item_offsets,
-            samples.user_factors if of_users else samples.item_factors,
-            samples.user_spreads if of_users else samples.item_spreads,
-            samples.item_labels if of_users else samples.user_labels,
-            samples.item_factors if of_users else samples.user_factors,
-            effects if of_users else effects.transpose(0, 1, 3, 2),
+            mine.labels,
+            mine.offsets,
+            mine.factors,
+            mine.spreads,
+            theirs.labels,
+            theirs.factors,
+            effects if kind is Side.USER else effects.transpose(0, 1, 3, 2),
         )
         placed, regression = _place(view, own, other, side, columns, cold, rng)
         found.append(regression)
-        kind = "user" if of_users else "item"
-        samples = samples._replace(
-            **{
-                f"{kind}_labels": placed.labels,
-                f"{kind}_offsets": placed.offsets,
-                f"{kind}_factors": placed.factors,
-                f"{kind}_spreads": placed.spreads,
-            }
-        )
-        if of_users:  # how people who rate use the scale
+        new = {kind.fields[name]: array for name, array in placed._asdict().items()}
+        if kind is Side.USER:  # how people who rate use the scale
             donors = own[rng.integers(0, len(own), (len(effects), int(cold.sum())))]
-            styles = samples.styles.copy()
-            styles[:, cold] = np.take_along_axis(styles, donors, axis=1)
-            samples = samples._replace(styles=styles)
+            new["styles"] = samples.styles.copy()
+            new["styles"][:, cold] = np.take_along_axis(samples.styles, donors, axis=1)
+        samples = samples._replace(**new)
     return ColdNodes(samples, *found)
 
 

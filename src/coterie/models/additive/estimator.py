@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from os import PathLike
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from coterie.base.json_values import JsonObject
-from coterie.base.progress import Callback, Iteration, silent
+from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Ratings
 from coterie.data.node_table import NodeTable
@@ -172,11 +172,7 @@ class AdditiveBlockModel(RatingModel):
     samples_: Samples
     chain_of_sample_: np.ndarray
     mixture_: dict[str, int]
-    entropy_: float
-    history_: list[Iteration]
     n_iter_: int
-    interrupted_: bool
-    ratings_: Ratings
     features_: NodeFeatures
     user_encoding_: FeatureEncoding
     item_encoding_: FeatureEncoding
@@ -227,6 +223,15 @@ class AdditiveBlockModel(RatingModel):
         },
         groups=Groups.PARTITIONS,
     )
+
+    _SMALLEST: ClassVar[dict[str, Any]] = {
+        "n_partitions": 1,
+        "n_factors": "auto",
+        "n_chains": 1,
+        "burn_in": "auto",
+        "n_sweeps": 16,
+        "rng": 0,
+    }
 
     def __init__(
         self,
@@ -336,22 +341,6 @@ class AdditiveBlockModel(RatingModel):
             self._predict_cold_nodes(inputs.observed, state.keys[0])
             self.entropy_ = self._training_entropy(inputs.observed, runner)
         return self
-
-    def compile(self, data: Ratings, engine: str | Engine = "local") -> None:
-        """Compile the kernels that `fit(data)` needs, on two ratings.
-
-        Numba compiles a kernel on its first call and caches it on disk. Call this before `fit` to
-        keep compilation out of a measured time.
-
-        Parameters
-        ----------
-        data : Ratings
-            The data that will be fitted.
-        engine : str or Engine, default="local"
-            The engine that `fit` will use.
-        """
-        few = Ratings.from_arrays([0, 1], [0, 1], [1.0, 2.0])
-        AdditiveBlockModel(n_chains=1, n_sweeps=16, rng=0).fit(few, engine)
 
     def predictor(self, ratings: Ratings) -> AdditivePredictor:
         """Return what the model has learned, as a Recommender uses it.

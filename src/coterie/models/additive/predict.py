@@ -19,6 +19,8 @@ from coterie.kernels.additive.fold_in import (
     fold_in,
 )
 from coterie.kernels.additive.predict import Samples, distributions
+from coterie.models.additive.sample_sides import SampleSide, Side
+from coterie.models.rating_model import rating_offsets
 
 _PAIRS_PER_TASK = 1 << 14  # every task reads all samples once, so small tasks read them often
 _PAIRS_AT_ONCE = 1 << 20  # whose distributions are in memory at once
@@ -98,24 +100,25 @@ def samples_with_factors(arrays: dict[str, np.ndarray]) -> Samples:
     )
 
 
-def with_users(
+def with_nodes(
     samples: Samples,
-    users: Sequence[NodeRatings],
+    side: Side,
+    nodes: Sequence[NodeRatings],
     features: np.ndarray,
     engine: str | Engine = "local",
 ) -> Samples:
-    """Return samples in which these users are drawn from their ratings, all else fixed.
+    """Return samples in which these users or items are drawn from their ratings, all else fixed.
 
-    `features` holds one row per user.
+    `features` holds one row per node.
     """
-    placed = _placed_users(samples, users, features, factor_moments(samples.item_factors), engine)
-    numbers = np.array([user.number for user in users], np.int64)
+    moments = factor_moments(SampleSide.of(samples, side.other).factors)
+    placed = _placed(samples, side, nodes, features, moments, engine)
+    numbers = np.array([node.number for node in nodes], np.int64)
     return samples._replace(
-        user_labels=_with_nodes(samples.user_labels, numbers, placed.labels),
-        user_offsets=_with_nodes(samples.user_offsets, numbers, placed.offsets),
-        user_spreads=_with_nodes(samples.user_spreads, numbers, placed.spreads),
-        styles=_with_nodes(samples.styles, numbers, placed.styles),
-        user_factors=_with_nodes(samples.user_factors, numbers, placed.factors),
+        **{
+            field: _with_nodes(getattr(samples, field), numbers, getattr(placed, name))
+            for name, field in side.fields.items()
+        }
     )
 
 
@@ -125,89 +128,47 @@ def only_users(
     features: np.ndarray,
     item_moments: np.ndarray,
 ) -> Samples:
-    """Return samples whose only users are these, drawn as `with_users` draws them.
+    """Return samples whose only users are these, drawn as `with_nodes` draws them.
 
     `item_moments` is `factor_moments` of the items: the same for every user.
     """
-    placed = _placed_users(samples, users, features, item_moments, "local")
+    placed = _placed(samples, Side.USER, users, features, item_moments, "local")
     return samples._replace(
-        user_labels=placed.labels,
-        user_offsets=placed.offsets,
-        user_spreads=placed.spreads,
-        styles=placed.styles,
-        user_factors=placed.factors,
+        **{field: getattr(placed, name) for name, field in Side.USER.fields.items()}
     )
 
 
-def _placed_users(
+def _placed(
     samples: Samples,
-    users: Sequence[NodeRatings],
-    features: np.ndarray,
-    item_moments: np.ndarray,
-    engine: str | Engine,
-) -> Placed:
-    side = OtherSide(
-        samples.item_labels,
-        samples.item_offsets,
-        samples.item_factors,
-        samples.styles[:, :0],
-        samples.effects,
-        samples.cuts,
-        item_moments,
-    )
-    new = _newcomers(users, features, samples.user_links, samples, 0)
-    return _place(side, new, True, engine)
-
-
-def with_items(
-    samples: Samples,
-    items: Sequence[NodeRatings],
-    features: np.ndarray,
-    engine: str | Engine = "local",
-) -> Samples:
-    """Return samples in which these items are drawn from their ratings, all else fixed.
-
-    `features` holds one row per item.
-    """
-    side = OtherSide(
-        samples.user_labels,
-        samples.user_offsets,
-        samples.user_factors,
-        samples.styles,
-        np.ascontiguousarray(samples.effects.transpose(0, 1, 3, 2)),
-        samples.cuts,
-        factor_moments(samples.user_factors),
-    )
-    new = _newcomers(items, features, samples.item_links, samples, 1)
-    placed = _place(side, new, False, engine)
-    numbers = new.number
-    return samples._replace(
-        item_labels=_with_nodes(samples.item_labels, numbers, placed.labels),
-        item_offsets=_with_nodes(samples.item_offsets, numbers, placed.offsets),
-        item_spreads=_with_nodes(samples.item_spreads, numbers, placed.spreads),
-        item_factors=_with_nodes(samples.item_factors, numbers, placed.factors),
-    )
-
-
-def _newcomers(
+    side: Side,
     nodes: Sequence[NodeRatings],
     features: np.ndarray,
-    links: np.ndarray,
-    samples: Samples,
-    side: int,
-) -> Newcomers:
-    """Return the ratings of the added nodes in one piece; side: 0 users, 1 items."""
-    sizes = [len(node.others) for node in nodes]
-    return Newcomers(
+    moments: np.ndarray,
+    engine: str | Engine,
+) -> Placed:
+    """Draw users or items from their ratings; `moments` are those of the other side."""
+    other, of_users = SampleSide.of(samples, side.other), side is Side.USER
+    effects = samples.effects
+    given = OtherSide(
+        other.labels,
+        other.offsets,
+        other.factors,
+        samples.styles[:, :0] if of_users else samples.styles,
+        effects if of_users else np.ascontiguousarray(effects.transpose(0, 1, 3, 2)),
+        samples.cuts,
+        moments,
+    )
+    new = Newcomers(
         np.array([node.number for node in nodes], np.int64),
-        np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+        rating_offsets(list(nodes)),
         np.concatenate([node.others for node in nodes]).astype(np.int64),
         np.concatenate([node.levels for node in nodes]).astype(np.uint8),
         np.ascontiguousarray(features, np.float32),
-        links,
-        np.ascontiguousarray(samples.precisions[:, side]),
-        np.ascontiguousarray(samples.factor_precisions[:, side]),
+        SampleSide.of(samples, side).links,
+        np.ascontiguousarray(samples.precisions[:, side.place]),
+        np.ascontiguousarray(samples.factor_precisions[:, side.place]),
     )
+    return _place(given, new, of_users, engine)
 
 
 def _place(side: OtherSide, new: Newcomers, own_style: bool, engine: str | Engine) -> Placed:

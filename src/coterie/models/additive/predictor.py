@@ -17,12 +17,12 @@ from coterie.models.additive.predict import (
     only_users,
     pair_distributions,
     samples_with_factors,
-    with_items,
-    with_users,
+    with_nodes,
 )
 from coterie.models.additive.rating_scale import RatingScale, check_cuts
+from coterie.models.additive.sample_sides import SampleSide, Side
 from coterie.models.additive.side_information import SideInformation
-from coterie.models.additive.unknown_nodes import unknown_item, unknown_user
+from coterie.models.additive.unknown_nodes import unknown_node
 from coterie.models.rating_model import (
     Contribution,
     GroupPair,
@@ -69,6 +69,10 @@ class AdditivePredictor(RatingPredictor):
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", self.scale.values)
 
+    @property
+    def n_items(self) -> int:
+        return int(self.samples.item_labels.shape[1])
+
     def levels(self, ratings: np.ndarray) -> np.ndarray:
         return self.scale.levels(ratings).astype(np.int64)
 
@@ -83,26 +87,22 @@ class AdditivePredictor(RatingPredictor):
         if self.nobody is None:
             return None
         p = np.empty((len(users), len(self.values)))
-        for fields, rows in (
-            (_USER_FIELDS, (users < 0) & (items >= 0)),
-            (_ITEM_FIELDS, (users >= 0) & (items < 0)),
-            ((*_USER_FIELDS, *_ITEM_FIELDS), (users < 0) & (items < 0)),
+        for sides, rows in (
+            ((Side.USER,), (users < 0) & (items >= 0)),
+            ((Side.ITEM,), (users >= 0) & (items < 0)),
+            ((Side.USER, Side.ITEM), (users < 0) & (items < 0)),
         ):
             if rows.any():
+                fields = [field for side in sides for field in side.fields.values()]
                 unknown = {name: getattr(self.nobody, name) for name in fields}
                 samples = self.samples._replace(**unknown)
                 u, v = np.maximum(users[rows], 0), np.maximum(items[rows], 0)
                 p[rows] = pair_distributions(samples, u, v, engine)
         return p
 
-    def scores(self, users: np.ndarray, engine: str | Engine) -> np.ndarray:
-        m = self.samples.item_labels.shape[1]
-        p = self.distributions(np.repeat(users, m), np.tile(np.arange(m), len(users)), engine)
-        return np.asarray((p @ self.values).reshape(len(users), m))
-
     def with_users(self, nodes: list[NodeRatings]) -> Self:
         features = self.user_side.features(nodes)
-        samples = with_users(self.samples, nodes, features)
+        samples = with_nodes(self.samples, Side.USER, nodes, features)
         side = self.user_side.with_ratings(nodes, samples.user_offsets.shape[1])
         return replace(self, samples=samples, user_side=side)
 
@@ -120,7 +120,7 @@ class AdditivePredictor(RatingPredictor):
 
     def with_items(self, nodes: list[NodeRatings]) -> Self:
         features = self.item_side.features(nodes)
-        samples = with_items(self.samples, nodes, features)
+        samples = with_nodes(self.samples, Side.ITEM, nodes, features)
         side = self.item_side.with_ratings(nodes, samples.item_offsets.shape[1])
         return replace(self, samples=samples, item_side=side)
 
@@ -178,14 +178,13 @@ class AdditivePredictor(RatingPredictor):
         if not side.encoding.columns or node >= len(side.rows) or not side.rows[node].any():
             return FeatureShares(0.0, 0.0, [])
         samples = self.samples
-        links = samples.user_links if of_user else samples.item_links
-        offsets = samples.user_offsets if of_user else samples.item_offsets
+        own = SampleSide.of(samples, Side.USER if of_user else Side.ITEM)
         factors = samples.item_factors if of_user else samples.user_factors
         shared = of_user and other_side.is_cold(other)  # the item's features have their part
-        total, T = np.zeros((2, len(side.encoding.columns))), len(links)
+        total, T = np.zeros((2, len(side.encoding.columns))), len(own.links)
         for t in range(T):
             parts = explanations(samples, self.values, user, item, t, t + 1)
-            offset = float(offsets[t, node])
+            offset = float(own.offsets[t, node])
             rate = parts[1 if of_user else 2] / offset if offset else 0.0
             if side.cold is not None and side.cold.predicts(node):
                 theirs = factors[t, other].astype(np.float64)
@@ -193,7 +192,7 @@ class AdditivePredictor(RatingPredictor):
                     theirs = theirs - other_side.cold.taste(other_side.rows[other], t)
                 total += rate * side.cold.column_effects(side.rows[node], t, theirs) / T
             else:
-                total[0] += rate * side.column_effects(node, links[t]) / T
+                total[0] += rate * side.column_effects(node, own.links[t]) / T
         effects = total.sum(axis=0)
         named = sorted(zip(effects, side.encoding.columns, strict=True), key=lambda x: -abs(x[0]))
         shown = ", ".join(f"{c.title} {x:+.2f}" for x, c in named[:3] if abs(x) >= 0.005)
@@ -262,32 +261,26 @@ class AdditivePredictor(RatingPredictor):
         if not (t and partitions and n_styles) or len(samples.cuts) != t:
             raise ArrayError("effects: there are no samples, or other ones than in cuts")
         check_cuts(samples.cuts)
-        labels = (samples.user_labels, n_users, k), (samples.item_labels, n_items, l)
-        for array, n, groups in labels:
-            check_array("labels", array, np.uint8, (t, n, partitions), below=groups)
         check_array("styles", samples.styles, np.uint8, (t, n_users), below=n_styles)
-        for side, n in (("user", n_users), ("item", n_items)):
-            check_array("offsets", getattr(samples, f"{side}_offsets"), np.float32, (t, n))
-            check_array("spreads", getattr(samples, f"{side}_spreads"), np.float32, (t, n), low=0)
         check_array("precisions", samples.precisions, np.float32, (t, 2), low=0)
         chains = check_array("chain_of_sample", self.chain_of_sample, np.int64, (t,), low=0)
         if chains[0] != 0 or not np.isin(np.diff(chains), (0, 1)).all():
             raise ArrayError("chain_of_sample: not one chain after another")
         rank = samples.user_factors.shape[-1]
-        for side, n in (("user", n_users), ("item", n_items)):
-            check_array("factors", getattr(samples, f"{side}_factors"), np.float32, (t, n, rank))
-            links = check_array(
-                "links", getattr(samples, f"{side}_links"), np.float32, (t, None, rank + 1)
-            )
-            information: SideInformation = getattr(self, f"{side}_side")
-            information.check(n, n_items if side == "user" else n_users, links)
+        for side, information, n, others, groups in (
+            (Side.USER, self.user_side, n_users, n_items, k),
+            (Side.ITEM, self.item_side, n_items, n_users, l),
+        ):
+            own = SampleSide.of(samples, side)
+            check_array("labels", own.labels, np.uint8, (t, n, partitions), below=groups)
+            check_array("offsets", own.offsets, np.float32, (t, n))
+            check_array("spreads", own.spreads, np.float32, (t, n), low=0)
+            check_array("factors", own.factors, np.float32, (t, n, rank))
+            links = check_array("links", own.links, np.float32, (t, None, rank + 1))
+            information.check(n, others, links)
         check_array(
             "factor precisions", samples.factor_precisions, np.float32, (t, 2, rank + 1), low=0
         )
-
-
-_USER_FIELDS = ("user_labels", "user_offsets", "user_spreads", "styles", "user_factors")
-_ITEM_FIELDS = ("item_labels", "item_offsets", "item_spreads", "item_factors")
 
 
 def _nobody(samples: Samples, users: SideInformation, items: SideInformation) -> Samples:
@@ -296,7 +289,11 @@ def _nobody(samples: Samples, users: SideInformation, items: SideInformation) ->
     They follow from the users and items that the model was fitted to, not from added ones: the
     basis of one side has one row per node of the other side.
     """
-    sizes = len(items.map.basis.coordinates), len(users.map.basis.coordinates)
+    sizes = {
+        Side.USER: len(items.map.basis.coordinates),
+        Side.ITEM: len(users.map.basis.coordinates),
+    }
     return samples._replace(
-        **unknown_user(samples, users.map, *sizes), **unknown_item(samples, items.map, *sizes)
+        **unknown_node(samples, Side.USER, users.map, sizes),
+        **unknown_node(samples, Side.ITEM, items.map, sizes),
     )

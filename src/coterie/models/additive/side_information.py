@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -80,41 +80,33 @@ class SideInformation:
     def to_arrays(self, prefix: str) -> dict[str, np.ndarray]:
         """Return everything as arrays whose names begin with the prefix."""
         names = json.dumps([list(column) for column in self.encoding.columns])
-        return {
-            f"{prefix}.rows": self.rows,
-            f"{prefix}.columns": np.frombuffer(names.encode(), np.uint8),
-            f"{prefix}.side_center": self.map.side_center,
-            f"{prefix}.side_rotation": self.map.side_rotation,
-            f"{prefix}.basis": self.map.basis.coordinates,
-            f"{prefix}.smoothing": np.array([self.map.basis.smoothing]),
-            f"{prefix}.center": self.map.center,
-            f"{prefix}.slope": self.map.slope,
-            f"{prefix}.rotation": self.map.rotation,
-            **({} if self.cold is None else self.cold.to_arrays(f"{prefix}.cold")),
+        basis, smoothing = self.map.basis
+        own: dict[str, Any] = {
+            "rows": self.rows,
+            "columns": np.frombuffer(names.encode(), np.uint8),
         }
+        own |= self.map._asdict() | {"basis": basis, "smoothing": np.array([smoothing])}
+        arrays = {f"{prefix}.{name}": own[name] for name in _ARRAYS}
+        return arrays | ({} if self.cold is None else self.cold.to_arrays(f"{prefix}.cold"))
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], prefix: str, n: int, others: int) -> Self:
         """Build from what `to_arrays` returned; older files have no features."""
         if f"{prefix}.rows" not in arrays:
             return cls(_no_features(others), FeatureEncoding(), np.zeros((n, 0)))
-        own = {name: arrays[f"{prefix}.{name}"] for name in _ARRAYS}
-        columns = json.loads(arrays[f"{prefix}.columns"].tobytes().decode())
-        basis = PresenceBasis(own["basis"], float(own["smoothing"][0]))
-        mapping = FeatureMap(
-            own["side_center"],
-            own["side_rotation"],
-            basis,
-            own["center"],
-            own["slope"],
-            own["rotation"],
-        )
+        own: dict[str, Any] = {name: arrays[f"{prefix}.{name}"] for name in _ARRAYS}
+        columns = json.loads(own.pop("columns").tobytes().decode())
+        rows, smoothing = own.pop("rows"), float(own.pop("smoothing")[0])
+        own["basis"] = PresenceBasis(own["basis"], smoothing)
         encoding = FeatureEncoding(tuple(FeatureColumn(*column) for column in columns))
-        return cls(mapping, encoding, own["rows"], ColdStart.from_arrays(arrays, f"{prefix}.cold"))
+        return cls(
+            FeatureMap(**own), encoding, rows, ColdStart.from_arrays(arrays, f"{prefix}.cold")
+        )
 
 
-_ARRAYS = (
+_ARRAYS = (  # in the order of the files
     "rows",
+    "columns",
     "side_center",
     "side_rotation",
     "basis",

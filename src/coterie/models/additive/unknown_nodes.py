@@ -11,42 +11,31 @@ import numpy as np
 
 from coterie.kernels.additive.predict import Samples
 from coterie.models.additive.node_features import FeatureMap
+from coterie.models.additive.sample_sides import SampleSide, Side
 
 
-def unknown_user(
-    samples: Samples, features: FeatureMap, n_users: int, n_items: int
+def unknown_node(
+    samples: Samples, side: Side, features: FeatureMap, sizes: dict[Side, int]
 ) -> dict[str, np.ndarray]:
-    """Return the fields of samples whose only user is unknown.
+    """Return the fields of samples whose only user (or only item) is unknown.
 
-    The counts are those of the users and items that the model was fitted to: what is unknown does
+    `sizes` are the numbers of users and items that the model was fitted to: what is unknown does
     not depend on users and items that are added later.
     """
-    donors = _donors(samples.user_spreads[:, :n_users], 0)
+    own, other = SampleSide.of(samples, side), SampleSide.of(samples, side.other)
+    donors = _donors(own.spreads[:, : sizes[side]], side.place)
     at = np.arange(len(donors))
-    means = _prior_means(features, samples.user_links)
-    spreads = _prior_variances(samples, 0, samples.item_factors[:, :n_items])
-    return {
-        "user_labels": samples.user_labels[at, donors][:, None],
-        "styles": samples.styles[at, donors][:, None],
-        "user_offsets": means[:, None, -1],
-        "user_factors": np.ascontiguousarray(means[:, None, :-1]),
-        "user_spreads": spreads[:, None],
+    means = _prior_means(features, own.links)
+    spreads = _prior_variances(samples, side.place, other.factors[:, : sizes[side.other]])
+    found = {
+        "labels": own.labels[at, donors][:, None],
+        "offsets": means[:, None, -1],
+        "factors": np.ascontiguousarray(means[:, None, :-1]),
+        "spreads": spreads[:, None],
     }
-
-
-def unknown_item(
-    samples: Samples, features: FeatureMap, n_users: int, n_items: int
-) -> dict[str, np.ndarray]:
-    """Return the fields of samples whose only item is unknown."""
-    donors = _donors(samples.item_spreads[:, :n_items], 1)
-    means = _prior_means(features, samples.item_links)
-    spreads = _prior_variances(samples, 1, samples.user_factors[:, :n_users])
-    return {
-        "item_labels": samples.item_labels[np.arange(len(donors)), donors][:, None],
-        "item_offsets": means[:, None, -1],
-        "item_factors": np.ascontiguousarray(means[:, None, :-1]),
-        "item_spreads": spreads[:, None],
-    }
+    if side is Side.USER:
+        found["styles"] = samples.styles[at, donors][:, None]
+    return {side.fields[name]: array for name, array in found.items()}
 
 
 def _donors(spreads: np.ndarray, seed: int) -> np.ndarray:

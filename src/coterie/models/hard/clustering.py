@@ -15,7 +15,7 @@ from abc import abstractmethod
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -29,25 +29,24 @@ from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.data_digest import data_digest, digest
 from coterie.models.foreign_data import as_graph, node_names
-from coterie.models.hard.checkpoint import KIND, HardFitState, load_fit, seed_name
+from coterie.models.hard.checkpoint import KIND, HardFitState, seed_name
 from coterie.models.hard.connected import connect
-from coterie.models.hard.description.choice import description_length_by
-from coterie.models.hard.graph_results import GraphResults
-from coterie.models.hard.objectives import (
+from coterie.models.hard.costs import (
     BlockObjective,
     GaussianObjective,
     make_objective,
     objective_for,
 )
-from coterie.models.hard.objectives.gaussian import nearest_centre
-from coterie.models.hard.objectives.interface import Labels, Objective
+from coterie.models.hard.costs.gaussian import nearest_centre
+from coterie.models.hard.costs.interface import Labels, Objective
+from coterie.models.hard.description.choice import description_length_by
+from coterie.models.hard.graph_results import GraphResults
 from coterie.models.hard.predictor import HardPredictor
 from coterie.models.hard.results import block_summary, is_locally_optimal
-from coterie.models.hard.search import SearchResult
-from coterie.models.hard.search.runs import SearchSettings, SearchTask, run_all
+from coterie.models.hard.search import SearchResult, SearchSettings, SearchTask
+from coterie.models.hard.search.runs import run_all
 from coterie.models.hard.validation import block_counts, given_labels
 from coterie.models.rating_model import RatingModel
-from coterie.models.smallest_data import smallest_like
 
 _MAY_CHANGE_ON_RESUME = ("max_iter", "tol")  # of search="paper"
 RENAMED = {  # attributes of earlier versions
@@ -100,7 +99,6 @@ class HardClustering(GraphResults, RatingModel):
     min_block_size: int
     connected: bool
     rng: RandomState
-    _SMALLEST: ClassVar[dict[str, Any]]  # parameters of the smallest fit, to compile kernels
 
     def fit(
         self,
@@ -259,26 +257,6 @@ class HardClustering(GraphResults, RatingModel):
         counts = tuple(int(z.max(initial=-1)) + 1 for z in self._sides())
         return -float(objective.entropy(objective.start(self._sides(), counts)))
 
-    def compile(
-        self,
-        data: Graph | Ratings | ShardedGraph | ShardedRatings | np.ndarray,
-        engine: str | Engine = "local",
-    ) -> None:
-        """Compile the kernels that `fit(data)` needs, on a few nodes.
-
-        Numba compiles a kernel on its first call and caches it on disk. Call this before `fit` to
-        keep compilation out of a measured time.
-
-        Parameters
-        ----------
-        data : Graph, Ratings, ShardedGraph, ShardedRatings or array of shape (n, n_features)
-            The data that will be clustered. Only their kind matters.
-        engine : str or Engine, default="local"
-            The engine that `fit` will use.
-        """
-        tiny = type(self)(**{**self.get_params(), **self._SMALLEST})
-        tiny._fit(smallest_like(self._own_kind(data)), engine, silent, None, 10, False)
-
     def labels_by_id(self, data: Graph | Ratings) -> dict[Any, int] | tuple[dict[Any, int], ...]:
         """Return the block of each node by its original id.
 
@@ -343,11 +321,22 @@ class HardClustering(GraphResults, RatingModel):
             no_validation=not points,
         )
 
+    def check_parameters(self) -> None:
+        """Raise InputError for a parameter that is invalid or does not fit the others."""
+        super().check_parameters()
+        settings = self._settings()
+        points = self._data_type() is np.ndarray
+        if settings.is_best and settings.move_score == "fixed" and not points:
+            raise InputError(
+                '`search="best"`, the default, does not support `move_score="fixed"`',
+                remedy='use `search="paper"`',
+            )
+
     # what the two classes decide
 
-    @abstractmethod
     def _settings(self) -> SearchSettings:
         """Return how the entropy is minimised."""
+        return SearchSettings.among(self.get_params())
 
     @abstractmethod
     def _search(self, job: FitJob) -> None:
@@ -392,7 +381,7 @@ class HardClustering(GraphResults, RatingModel):
         file = RunCheckpoint(KIND)
         if checkpoint is not None:
             file = RunCheckpoint(KIND, checkpoint, checkpoint_every, self._fingerprint(data))
-        state = load_fit(file) if resume else None
+        state = file.load(HardFitState) if resume else None
         data, shards = self._take_data(data)
         settings = self._settings()
         with running_engine(engine) as running, self._driver(running) as driver:
@@ -448,8 +437,16 @@ class HardClustering(GraphResults, RatingModel):
         self, job: FitJob, n_blocks: tuple[int, ...], start: Labels | None
     ) -> None:
         """Search at these numbers of blocks and set the fitted attributes."""
-        task = SearchTask(job.objective, n_blocks, start, job.engine, job.callback)
-        self.interrupted_ = run_all(task, self._settings(), job.state, job.file)
+        task = SearchTask(
+            job.objective,
+            n_blocks,
+            job.state.rng,
+            job.engine,
+            self._settings(),
+            start,
+            job.callback,
+        )
+        self.interrupted_ = run_all(task, job.state, job.file)
         self.seconds_ = job.seconds
         chosen = min(job.state.finished, key=lambda run: run.entropy)
         job.callback(Progress("checking", 0, entropy=chosen.entropy))

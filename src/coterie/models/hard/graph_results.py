@@ -20,10 +20,10 @@ from coterie.base.errors import InputError
 from coterie.data import Graph, Ratings
 from coterie.models.base import Estimator
 from coterie.models.foreign_data import networkx_copy, node_names
+from coterie.models.hard.costs.gaussian import nearest_centre
 from coterie.models.hard.explanation import explain
 from coterie.models.hard.link_scores import LinkScores
 from coterie.models.hard.new_nodes import join_costs
-from coterie.models.hard.objectives.gaussian import nearest_centre
 
 if TYPE_CHECKING:
     import networkx

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from coterie.base.errors import InputError
 from coterie.base.machine import free_memory
-from coterie.models.hard.objectives.block_objective import BlockObjective
-from coterie.models.hard.objectives.interface import Objective
+from coterie.models.hard.costs.block_objective import BlockObjective
+from coterie.models.hard.costs.interface import Objective
 
 # Peak bytes / (8 bytes x slots x blocks), measured with 2,000 and 4,000 blocks: "best" 20.6 to
 # 23.2 (it works with 1.5 times the blocks at first), "paper" 13.2; with buffers of the threads.
@@ -21,7 +21,7 @@ def table_bytes(objective: BlockObjective, n_blocks: tuple[int, ...], search: st
     """Return the estimated peak of the tables of pairs of blocks.
 
     >>> from coterie.data import Graph
-    >>> from coterie.models.hard.objectives import simple
+    >>> from coterie.models.hard.costs import simple
     >>> round(table_bytes(simple(Graph.from_edges([0], [1])), (20_000,), "best") / 2**30)
     66
     """

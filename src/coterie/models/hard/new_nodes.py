@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from coterie.data import Graph
+from coterie.models.hard.costs import make_objective
 from coterie.models.hard.label_tools import x_log_x
-from coterie.models.hard.objectives import make_objective
 
 _CLOSED_FORM = ("simple", "directed", "weighted", "degree-corrected")
 

@@ -49,6 +49,10 @@ class HardPredictor(RatingPredictor):
         return cls(values, users.astype(np.int32), items.astype(np.int32), counts.astype(float))
 
     @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    @property
     def theta(self) -> np.ndarray:
         """P(value | blocks), with the distribution of all ratings added as one rating."""
         whole = self.counts.sum(axis=(0, 1))
@@ -96,18 +100,6 @@ class HardPredictor(RatingPredictor):
         size = np.sqrt((taste**2).sum(axis=0))
         unit = taste / np.where(size > 0, size, 1.0)
         return np.asarray((unit.T @ unit[:, self.items[item]])[self.items])
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        return {
-            "values": self.values,
-            "users": self.users,
-            "items": self.items,
-            "counts": self.counts,
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
-        return cls(arrays["values"], arrays["users"], arrays["items"], arrays["counts"])
 
     def check(self, n_users: int, n_items: int) -> None:
         n_levels = check_scale(self.values)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from coterie.engine import Engine
-from coterie.models.hard.objectives.block_objective import BlockObjective, BlockState
-from coterie.models.hard.objectives.interface import ClusterState, Objective
+from coterie.models.hard.costs.block_objective import BlockObjective
+from coterie.models.hard.costs.block_state import BlockState
+from coterie.models.hard.costs.interface import ClusterState, Objective
 
 _CHUNK = 1 << 21  # elements scored at once
 

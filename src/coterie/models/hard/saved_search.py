@@ -1,88 +1,72 @@
 """Points at which a search is saved, and from which it continues to the same numbers.
 
-A search calls `saver.save(self.point)` wherever it could continue from labels and a few numbers,
-and begins with `saver.take()`, which returns the point that an earlier process saved; what it does
-with it happens in `saver.errors()`, which names the file if the content is wrong. A search
-within a search gets a saver of its own: `saver.inside(self.point)` saves both points together. The
-random generator is saved by the checkpoint (`checkpoint.py`), which also decides how often a point
-is written.
+A point is a typed state (`engine/checkpoint.py`): a dataclass or a named tuple. A search calls
+`saver.save(point)` wherever it could continue from one, and begins with `saver.take(Point)`, which
+returns the point that an earlier process saved; checks of its content happen in `saver.errors()`,
+which names the file. A search within a search gets a saver of its own: `saver.inside(point)` saves
+both points together. The random generator is saved by the checkpoint (`checkpoint.py`), which also
+decides how often points are written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
-from coterie.base.json_values import JsonObject
+from coterie.engine.checkpoint import StoredState, unpack
 
-_INNER = "inner"
-
-
-class SavedSearch(NamedTuple):
-    """A point of a search: arrays by name, and everything else as JSON."""
-
-    arrays: dict[str, np.ndarray]
-    facts: JsonObject
-
-    def inner(self) -> SavedSearch | None:
-        """Return the point of the search within this one; None if there was none."""
-        if _INNER not in self.facts:
-            return None
-        prefix = f"{_INNER}/"
-        arrays = {k.removeprefix(prefix): v for k, v in self.arrays.items() if k.startswith(prefix)}
-        return SavedSearch(arrays, self.facts[_INNER])
-
-    def around(self, inner: SavedSearch) -> SavedSearch:
-        """Return this point with that of the search within it.
-
-        >>> both = SavedSearch({}, {"run": 2}).around(SavedSearch({}, {"round": 5}))
-        >>> both.facts["run"], both.inner().facts
-        (2, {'round': 5})
-        """
-        arrays = {f"{_INNER}/{name}": array for name, array in inner.arrays.items()}
-        return SavedSearch({**self.arrays, **arrays}, {**self.facts, _INNER: inner.facts})
-
-
-Point = Callable[[], SavedSearch]
+Point = Callable[[], Any]  # returns the present point of a search
+State = TypeVar("State")
 
 
 @dataclass
 class SearchSaver:
     """Saves a search at its points, and returns the point of an earlier process once."""
 
-    write: Callable[[Point], None] | None = None
-    saved: SavedSearch | None = None
+    write: Callable[[list[Point]], None] | None = None
+    saved: list[StoredState] = field(default_factory=list)  # of this search, then of those inside
     errors: Callable[[], AbstractContextManager[None]] = nullcontext  # name the file
+    outer: tuple[Point, ...] = ()
 
     def save(self, point: Point) -> None:
         """Save this point if a checkpoint is wanted and due."""
         if self.write is not None:
-            self.write(point)
+            self.write([*self.outer, point])
 
-    def take(self) -> SavedSearch | None:
-        """Return the point to continue from, once; None: begin."""
-        saved, self.saved = self.saved, None
-        return saved
+    def take(self, kind: type[State]) -> State | None:
+        """Return the point to continue from, once; None: begin.
 
-    def inside(self, outer: Point, saved: SavedSearch | None = None) -> SearchSaver:
-        """Return the saver of a search within this one; `saved` is the point to continue from."""
-        write = self.write
-        if write is None:
-            return SearchSaver(None, saved, self.errors)
-        both = lambda point: write(lambda: outer().around(point()))  # noqa: E731
-        return SearchSaver(both, saved, self.errors)
+        >>> from coterie.base.progress import Iteration
+        >>> from coterie.engine.checkpoint import pack
+        >>> saver = SearchSaver(saved=[pack(Iteration(1, 0.5, 3.0))])
+        >>> saver.take(Iteration).entropy, saver.take(Iteration)
+        (3.0, None)
+        """
+        if not self.saved:
+            return None
+        with self.errors():
+            return unpack(kind, self.saved.pop(0))
+
+    def inside(self, outer: Point) -> SearchSaver:
+        """Return the saver of a search within this one, which continues from the next point."""
+        return replace(self, outer=(*self.outer, outer))
 
 
-def saved_labels(point: SavedSearch, name: str, n: int, below: int | None = None) -> np.ndarray:
-    """Return labels of n elements from a file, checked; they are below n unless said otherwise."""
-    return check_array(
-        name, point.arrays.get(name), np.int32, (n,), low=0, below=n if below is None else below
-    )
+def check_labels(
+    labels: tuple[np.ndarray, ...], n_elements: tuple[int, ...], below: Iterable[int] | None = None
+) -> None:
+    """Raise ArrayError if the labels of each side, from a file, do not fit the data.
+
+    They are below the number of elements unless said otherwise."""
+    if len(labels) != len(n_elements):
+        raise ArrayError(f"labels: {len(labels)} arrays instead of {len(n_elements)}")
+    for array, n, k in zip(labels, n_elements, below or n_elements, strict=True):
+        check_array("labels", array, np.int32, (n,), low=0, below=k)
 
 
 def check_close(name: str, saved: float, computed: float) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coterie.base.errors import InputError
+from coterie.models.hard.costs import OBJECTIVES
+from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.description.choice import NESTED
-from coterie.models.hard.objectives import OBJECTIVES
-from coterie.models.hard.objectives.interface import Labels
 from coterie.models.hard.weight_models import COUNTS
 
 if TYPE_CHECKING:

@@ -5,31 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.random import Generator
 
 from coterie.base.array_checks import ArrayError, check_array
-from coterie.base.progress import Iteration
 from coterie.engine.checkpoint import FitOfRuns, check_seeds
-from coterie.models.soft.em import EMTrace
+from coterie.models.soft.em import EMTrace, SoftRun
 from coterie.models.soft.problem_interface import Problem
-from coterie.models.soft.results import SoftRun
 from coterie.models.soft.state import SoftShape, SoftState
 
 KIND = "soft model"
 
 
-@dataclass(frozen=True)
-class UnfinishedSoftRun:
+@dataclass
+class UnfinishedSoftRun(EMTrace):
     """A run that a checkpoint interrupted, independent of any engine."""
 
     state: SoftState
-    best: SoftState | None
-    rng: Generator
-    best_score: float
-    history: list[Iteration]
-    scores: list[float]
-    seconds: float
-    converged: bool
+    best: SoftState | None = None
 
     @classmethod
     def of(cls, trace: EMTrace, problem: Problem) -> UnfinishedSoftRun:
@@ -38,37 +29,22 @@ class UnfinishedSoftRun:
         If a cluster loses parts, it then recomputes them from here only.
         """
         state = problem.from_engine(trace.state)
-        trace.state = problem.to_engine(state)
-        best = None
-        if trace.best is not None:
-            best = problem.from_engine(trace.best)
-            trace.best = problem.to_engine(best)
-        return cls(
-            state,
-            best,
-            trace.rng,
-            trace.best_score,
-            trace.history,
-            trace.scores,
-            trace.seconds,
-            trace.converged,
-        )
+        best = None if trace.best is None else problem.from_engine(trace.best)
+        saved = cls(**{**vars(trace), "state": state, "best": best})
+        vars(trace).update(vars(saved.on_engine(problem)))
+        return saved
+
+    def on_engine(self, problem: Problem) -> EMTrace:
+        """Return the same run with its states on the engine."""
+        best = None if self.best is None else problem.to_engine(self.best)
+        return EMTrace(**{**vars(self), "state": problem.to_engine(self.state), "best": best})
 
     def trace(self, problem: Problem, shape: SoftShape) -> EMTrace:
-        """Return the trace with which the EM loop continues this run."""
+        """Return the trace with which the EM loop continues this run of a file."""
         for state in (self.state, self.best):
             if state is not None:
                 _check_state(state, shape)
-        return EMTrace(
-            problem.to_engine(self.state),
-            self.rng,
-            None if self.best is None else problem.to_engine(self.best),
-            self.best_score,
-            self.history,
-            self.scores,
-            self.seconds,
-            self.converged,
-        )
+        return self.on_engine(problem)
 
 
 def _check_state(state: SoftState, shape: SoftShape) -> None:

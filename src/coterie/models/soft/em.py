@@ -37,12 +37,40 @@ class EMTrace:
     scores: list[float] = field(default_factory=list)  # one per iteration; lower is better
     seconds: float = 0.0
     converged: bool = False
-    entropy: float = np.nan
+    entropy: float = np.inf  # of the best state, when the run has ended
 
     @property
     def iteration(self) -> int:
         """Number of iterations done."""
         return len(self.history)
+
+
+class SoftRun(NamedTuple):
+    """Result of one of the `n_init` runs. For a graph both memberships are those of its nodes."""
+
+    user_memberships: np.ndarray  # users × k
+    item_memberships: np.ndarray  # items × l
+    theta: np.ndarray  # k × l × levels, as `theta_`
+    entropy: float
+    score: float  # lower is better: the entropy with the prior's penalty, or the held-out entropy
+    converged: bool
+    history: list[Iteration]
+    held_out: list[float]  # held-out entropy per iteration; empty without validation
+
+    @classmethod
+    def of(cls, trace: EMTrace, problem: Problem, n_values: int, *, validated: bool) -> SoftRun:
+        """Return the best state of a run as users see it; a last level "not rated" is left out."""
+        rows, columns, theta = problem.from_engine(trace.best)
+        return cls(
+            rows,
+            columns,
+            np.ascontiguousarray(np.moveaxis(theta[:n_values], 0, 2)),
+            trace.entropy,
+            trace.best_score,
+            trace.converged,
+            trace.history,
+            trace.scores if validated else [],
+        )
 
 
 def run_em(

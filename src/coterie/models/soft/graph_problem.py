@@ -13,6 +13,8 @@ from numpy.random import Generator
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.engine import Engine
+from coterie.engine.sharded_data import ShardedGraph
+from coterie.kernels.hard.row_blocks import RowBlock
 from coterie.kernels.numba.alias import AliasTables, alias_tables
 from coterie.kernels.soft.absent_pairs import (
     NodeSums,
@@ -23,11 +25,12 @@ from coterie.kernels.soft.absent_pairs import (
 )
 from coterie.kernels.soft.em import Shard, accumulate, entropy_of, new_memberships, new_theta
 from coterie.kernels.soft.monte_carlo import accumulate_sampled
-from coterie.models.soft.observation_shards import Pairs, cut_shards
+from coterie.models.soft.observation_shards import Pairs, cut_shards, shard_of_rows
 from coterie.models.soft.problem_interface import add, log_sum
 from coterie.models.soft.state import SoftState
 
 _PRESENT, _ABSENT = 0, 1  # index of the random stream of a task
+_OUT, _IN = 0, 1  # channels of a directed graph's rows
 
 
 class GraphSettings(NamedTuple):
@@ -73,20 +76,24 @@ class GraphProblem:
 
     def __init__(
         self,
-        graph: Graph,
-        levels: np.ndarray,
-        n_levels: int,
+        graph: Graph | ShardedGraph,
+        values: np.ndarray,
         settings: GraphSettings,
         engine: Engine,
     ) -> None:
-        """Build the views; `levels` has one level per stored neighbour, parallel to indices."""
+        """Build the views; `values` are those of the levels (`graph_values`)."""
         self.engine, self.settings, self.directed = engine, settings, graph.directed
-        self.views = [_view(graph, levels, n_levels, settings, engine, False)]
+        if isinstance(graph, ShardedGraph):
+            self.views = _views_of_shards(graph, values, settings, engine)
+            return
+        first = first_present_level(settings.absent)
+        levels = levels_of_weights(graph.weights, len(graph.indices), values, first)
+        self.views = [_view(graph, levels, len(values), settings, engine, False)]
         if graph.directed:
             source = np.repeat(np.arange(graph.n_nodes), graph.degrees)
             by_target = np.lexsort((source, graph.indices))
             self.views.append(
-                _view(graph.reversed(), levels[by_target], n_levels, settings, engine, True)
+                _view(graph.reversed(), levels[by_target], len(values), settings, engine, True)
             )
 
     def to_engine(self, state: SoftState) -> SoftState:
@@ -194,6 +201,51 @@ def _view(
         for low, high in pairwise(cuts)
     ]
     return GraphView(cuts, engine.scatter(shards.parts), engine.scatter(blocks), from_targets)
+
+
+def _views_of_shards(
+    graph: ShardedGraph, values: np.ndarray, settings: GraphSettings, engine: Engine
+) -> list[GraphView]:
+    """Return views that the engine builds: the task that loads a shard also sorts it."""
+    rows = engine.scatter(graph.shards)
+    first = first_present_level(settings.absent)
+    views = []
+    for channel in (_OUT, _IN)[: 1 + graph.directed]:
+        made = engine.submit(graph_part, rows, repeat(channel), repeat(values), repeat(first))
+        parts, blocks = engine.select(made, 0), engine.select(made, 1)
+        views.append(GraphView(graph.cuts, parts, blocks, channel == _IN))
+    return views
+
+
+def graph_part(
+    rows: RowBlock, channel: int, values: np.ndarray, first: int
+) -> tuple[Shard, PairBlock]:
+    """Return the pairs of some rows, grouped by level and by row.
+
+    Of a directed graph's rows it uses the outgoing or the incoming edges (`channel`).
+    """
+    indptr, indices = rows.indptr, rows.indices
+    if len(rows.channels):
+        mine = rows.channels == channel
+        indptr, indices = np.append(0, np.cumsum(mine))[indptr], indices[mine]
+    weights = rows.weights if len(rows.weights) else None
+    levels = levels_of_weights(weights, len(indices), values, first).astype(np.int32)
+    shard = shard_of_rows(RowBlock(rows.first, indptr, indices, levels, rows.weights))
+    return shard, PairBlock(indptr, indices)
+
+
+def first_present_level(absent: str) -> int:
+    """Return the first level of present pairs; "absent", if not ignored, comes before it."""
+    return 0 if absent == "ignored" else 1
+
+
+def levels_of_weights(
+    weights: np.ndarray | None, count: int, values: np.ndarray, first: int
+) -> np.ndarray:
+    """Return the level of each of `count` present pairs: "present", or the level of its weight."""
+    if weights is None:
+        return np.full(count, first)
+    return np.searchsorted(values[first:], weights) + first
 
 
 def advance_pairs(

@@ -26,7 +26,7 @@ from coterie.models.rating_model import (
 from coterie.models.soft.predict import fold_in_rows, pair_distribution
 
 if TYPE_CHECKING:
-    from coterie.models.soft.results import SoftRun
+    from coterie.models.soft.em import SoftRun
 
 # Adding a user iterates until it converges: 1000 iterations of 20 ratings take a millisecond.
 _MAX_ITER, _TOL = 1000, 1e-9
@@ -62,6 +62,10 @@ class SoftPredictor(RatingPredictor):
         ]
         return cls(np.asarray(values, np.float64), arrays, float(prior))
 
+    @property
+    def n_items(self) -> int:
+        return len(self.runs[0].items)
+
     def distributions(
         self, users: np.ndarray, items: np.ndarray, engine: str | Engine
     ) -> np.ndarray:
@@ -69,7 +73,7 @@ class SoftPredictor(RatingPredictor):
         return np.asarray(total) / len(self.runs)
 
     def scores(self, users: np.ndarray, engine: str | Engine) -> np.ndarray:
-        total = np.zeros((len(users), len(self.runs[0].items)))
+        total = np.zeros((len(users), self.n_items))
         for run in self.runs:
             memberships = run.users[users]
             probability = memberships @ run.theta.sum(axis=2) @ run.items.T
@@ -156,7 +160,7 @@ class SoftPredictor(RatingPredictor):
 
     def item_similarity(self, item: int) -> np.ndarray:
         """Return the cosine of the memberships, averaged over runs."""
-        total = np.zeros(len(self.runs[0].items))
+        total = np.zeros(self.n_items)
         for run in self.runs:
             size = np.sqrt((run.items**2).sum(axis=1))
             size = np.where(size > 0, size, 1.0)

@@ -14,15 +14,10 @@ from coterie.data.negatives import uniform_negative_pairs
 from coterie.engine import Engine
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.soft.column_blocked_problem import in_column_blocks
-from coterie.models.soft.graph_problem import GraphProblem, GraphSettings
+from coterie.models.soft.graph_problem import GraphProblem, GraphSettings, first_present_level
 from coterie.models.soft.observation_shards import Pairs
 from coterie.models.soft.problem_interface import Problem
 from coterie.models.soft.rating_problem import RatingProblem
-from coterie.models.soft.sharded_graph_problem import (
-    ShardedGraphProblem,
-    first_present_level,
-    levels_of_weights,
-)
 from coterie.models.soft.state import SoftShape
 
 EXACT_UP_TO = 5_000  # nodes: above, visiting all absent pairs takes too long
@@ -38,7 +33,7 @@ class ProblemSetup(NamedTuple):
 
 
 def set_up_ratings(
-    ratings: Ratings,
+    ratings: Ratings | ShardedRatings,
     groups: tuple[int, int],
     engine: Engine,
     *,
@@ -48,27 +43,17 @@ def set_up_ratings(
     rng: Generator,
 ) -> ProblemSetup:
     """Set up ratings: one level per value, and one more, "not rated", if there are negatives."""
-    pairs = Pairs(
-        ratings.users,
-        ratings.items,
-        ratings.codes,
-        ratings.n_users,
-        ratings.n_items,
-        len(ratings.values),
-    )
-    if negatives_per_rating > 0:
-        pairs = with_negatives(pairs, round(negatives_per_rating * len(ratings)), rng)
-    shape = SoftShape(pairs.n_rows, pairs.n_columns, *groups, pairs.n_levels)
-    problem = RatingProblem(pairs, groups, engine, prior=prior, samples=samples)
-    return ProblemSetup(in_column_blocks(problem, shape), shape, ratings.values)
-
-
-def set_up_sharded_ratings(
-    ratings: ShardedRatings, groups: tuple[int, int], engine: Engine, *, prior: float, samples: int
-) -> ProblemSetup:
-    """Set up ratings that are stored in shards of users."""
-    shape = SoftShape(ratings.n_users, ratings.n_items, *groups, len(ratings.values))
-    problem = RatingProblem.of_shards(ratings, engine, prior=prior, samples=samples)
+    n_levels = len(ratings.values)
+    if isinstance(ratings, ShardedRatings):
+        problem = RatingProblem.of_shards(ratings, engine, prior=prior, samples=samples)
+    else:
+        users, items = ratings.n_users, ratings.n_items
+        pairs = Pairs(ratings.users, ratings.items, ratings.codes, users, items, n_levels)
+        if negatives_per_rating > 0:
+            pairs = with_negatives(pairs, round(negatives_per_rating * len(ratings)), rng)
+            n_levels += 1
+        problem = RatingProblem(pairs, groups, engine, prior=prior, samples=samples)
+    shape = SoftShape(ratings.n_users, ratings.n_items, *groups, n_levels)
     return ProblemSetup(in_column_blocks(problem, shape), shape, ratings.values)
 
 
@@ -99,24 +84,11 @@ def set_up_graph(
     graph: Graph | ShardedGraph, k: int, engine: Engine, settings: GraphSettings
 ) -> ProblemSetup:
     """Set up the pairs of nodes of a graph, present and absent."""
-    if isinstance(graph, ShardedGraph):
-        values = graph_values(graph, settings.absent)
-        problem: Problem = ShardedGraphProblem(graph, values, settings, engine)
-    else:
-        values, levels = graph_levels(graph, settings.absent)
-        problem = GraphProblem(graph, levels, len(values), settings, engine)
+    values = graph_values(graph, settings.absent)
+    problem = GraphProblem(graph, values, settings, engine)
     n = graph.n_nodes
     shape = SoftShape(n, n, k, k, len(values), one_set=True, symmetric=not graph.directed)
     return ProblemSetup(problem, shape, values)
-
-
-def graph_levels(graph: Graph, absent: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values of a graph's levels, and the level of each stored neighbour."""
-    values = graph_values(graph, absent)
-    levels = levels_of_weights(
-        graph.weights, len(graph.indices), values, first_present_level(absent)
-    )
-    return values, levels
 
 
 def graph_values(graph: Graph | ShardedGraph, absent: str) -> np.ndarray:

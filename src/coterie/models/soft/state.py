@@ -40,10 +40,11 @@ class SoftShape(NamedTuple):
 def initial_state(shape: SoftShape, init: Any, rng: Generator) -> SoftState:
     """Return the state from which a run starts.
 
-    `init` is "random", the labels of a hard clustering (one array for a graph, a pair of arrays for
-    ratings, or a model with `labels_` or with `user_labels_` and `item_labels_`), or a fitted soft
-    model with its memberships and theta.
+    `init` is "random", a state, or the labels of a hard clustering: one array for a graph, a pair
+    of arrays for ratings.
     """
+    if isinstance(init, SoftState):
+        return _checked(init, shape)
     if isinstance(init, str):
         if init != "random":
             raise InputError(
@@ -51,8 +52,6 @@ def initial_state(shape: SoftShape, init: Any, rng: Generator) -> SoftState:
                 remedy='give "random", "hard", labels, or a fitted clustering',
             )
         return _random_state(shape, rng)
-    if hasattr(init, "theta_"):
-        return _state_of_model(shape, init)
     row_labels, column_labels = _labels(init, shape.one_set)
     rows = _from_labels(row_labels, shape.n_rows, shape.row_groups, rng)
     columns = (
@@ -83,18 +82,12 @@ def _shares(mass: np.ndarray) -> np.ndarray:
     return shares
 
 
-def _state_of_model(shape: SoftShape, model: Any) -> SoftState:
-    names = ["memberships_"] * 2 if shape.one_set else ["user_memberships_", "item_memberships_"]
-    if not all(hasattr(model, name) for name in names):
-        raise InputError(
-            f"init is a {type(model).__name__} fitted to another kind of data",
-            remedy="start from a model of the same kind, or init='random'",
-        )
-    rows, columns = (np.ascontiguousarray(getattr(model, name), np.float64) for name in names)
-    theta = np.asarray(model.theta_, np.float64)
-    if theta.shape[2] == shape.n_levels - 1:  # the missing mass is that of "not rated"
-        theta = np.dstack([theta, np.maximum(1.0 - theta.sum(axis=2), 0.0)])
-    theta = np.ascontiguousarray(np.moveaxis(theta, 2, 0))
+def _checked(given: SoftState, shape: SoftShape) -> SoftState:
+    """Return the state of a fitted model if it has this shape."""
+    rows, columns, theta = given
+    if len(theta) == shape.n_levels - 1:  # the missing mass is that of "not rated"
+        totals = np.ascontiguousarray(np.moveaxis(theta, 0, 2)).sum(axis=2)
+        theta = np.concatenate([theta, np.maximum(1.0 - totals, 0.0)[None]])
     seen = (*rows.shape, *columns.shape, *theta.shape)
     groups = (shape.row_groups, shape.column_groups)
     if seen != (shape.n_rows, groups[0], shape.n_columns, groups[1], shape.n_levels, *groups):
@@ -105,21 +98,17 @@ def _state_of_model(shape: SoftShape, model: Any) -> SoftState:
             f"{shape.n_levels} values",
             remedy="use the same nodes, values and n_groups, or init='random'",
         )
-    return SoftState(rows, rows if shape.one_set else columns, theta)
+    return SoftState(rows, columns, theta)
 
 
 def _labels(init: Any, one_set: bool) -> tuple[Any, Any]:
-    if hasattr(init, "user_labels_") and not one_set:
-        return init.user_labels_, init.item_labels_
-    if hasattr(init, "labels_") and one_set:
-        return init.labels_, init.labels_
     if one_set:
         return init, init
     if isinstance(init, tuple | list) and len(init) == 2:
         return init[0], init[1]
     raise InputError(
         f"init={type(init).__name__} does not label two node sets",
-        remedy="give (user labels, item labels) or a clustering with user_labels_ and item_labels_",
+        remedy="give (user labels, item labels) or a fitted clustering of ratings",
     )
 
 

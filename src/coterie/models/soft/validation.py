@@ -12,16 +12,16 @@ from coterie.data import Graph, Ratings
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 
 if TYPE_CHECKING:
-    from coterie.models.soft.estimator import SoftModel
+    from coterie.models.soft.mmsbm import MMSBM
 
 
-def check(model: SoftModel, data: object) -> None:
+def check(model: MMSBM, data: object) -> None:
     """Raise InputError for invalid parameters or data; warn about unusual ones."""
     model.check_parameters()
     _check_groups(model, _nodes(model, data), one_set=isinstance(data, Graph | ShardedGraph))
 
 
-def _nodes(model: SoftModel, data: object) -> tuple[int, int]:
+def _nodes(model: MMSBM, data: object) -> tuple[int, int]:
     if isinstance(data, Ratings):
         if len(data) == 0:
             raise InputError(
@@ -48,14 +48,14 @@ def _nodes(model: SoftModel, data: object) -> tuple[int, int]:
     )
 
 
-def _reject_rating_parameters(model: SoftModel, why: str) -> None:
+def _reject_rating_parameters(model: MMSBM, why: str) -> None:
     """Reject the parameters that need a ratings table in memory."""
     for name in ("validation", "negatives_per_rating"):
         if getattr(model, name):
             raise InputError(f"{name}={getattr(model, name)} {why}", remedy=f"set `{name}=0`")
 
 
-def _check_groups(model: SoftModel, nodes: tuple[int, int], *, one_set: bool) -> None:
+def _check_groups(model: MMSBM, nodes: tuple[int, int], *, one_set: bool) -> None:
     groups = model.group_pair
     if one_set and groups[0] != groups[1]:
         raise InputError(

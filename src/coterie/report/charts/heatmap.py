@@ -104,8 +104,9 @@ def _levels(values: np.ndarray, span: tuple[float, float], log: bool) -> np.ndar
 def _numbers(values: np.ndarray, wide: float, log: bool) -> list[list[str]]:
     """Return the number in each cell with as many digits as fit; nothing if none fit."""
     shown = values[np.isfinite(values) & ((values > 0) | (not log))]
+    largest = max(np.abs(shown).max(), 1e-9) if shown.any() else 1.0
     for digits in (3, 2):
-        places = max(0, digits - 1 - math.floor(math.log10(max(np.abs(shown).max(), 1e-9))))
+        places = max(0, digits - 1 - math.floor(math.log10(largest)))
         write = partial(short, digits=digits) if log else f"{{:.{places}f}}".format
         if all(text_width(write(float(v))) < wide for v in shown):
             return [[write(float(v)) for v in row] for row in values]

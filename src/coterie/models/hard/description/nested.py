@@ -18,14 +18,14 @@ a dense multigraph), and so on up to one group (Peixoto, Physical Review X 4, 01
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from coterie.base.array_checks import ArrayError, check_array
 from coterie.base.progress import Callback, Iteration, silent
-from coterie.engine.checkpoint import in_order, numbered
 from coterie.kernels.hard.description_state import Multigraph
 from coterie.models.hard.description.search import TRIED, DescriptionSearch, Trail
 from coterie.models.hard.description.state import (
@@ -37,7 +37,7 @@ from coterie.models.hard.description.state import (
     start_state,
 )
 from coterie.models.hard.label_tools import renumber
-from coterie.models.hard.saved_search import SavedSearch, SearchSaver, check_close, saved_labels
+from coterie.models.hard.saved_search import SearchSaver, check_close, check_labels
 
 _ROUNDS = 12
 _MIN_GAIN = 3e-4  # a round that gains a smaller share is the last one
@@ -86,16 +86,13 @@ class _Tried:
         ends = {what: tried[occupied] for what, tried in search.tried.items()}
         return cls(levels[0], levels[1], ends, search.active)
 
-    @classmethod
-    def restored(cls, saved: SavedSearch, labels: np.ndarray) -> _Tried:
-        """Return what a checkpoint has, for these labels of the nodes."""
+    def check(self, labels: np.ndarray) -> None:
+        """Raise ArrayError if the content of a file does not fit these labels of the nodes."""
         n, B = len(labels), int(labels.max()) + 1
-        ends = {
-            what: check_array(f"tried.{what}", saved.arrays.get(f"tried.{what}"), np.float64, (B,))
-            for what in TRIED
-        }
-        active = check_array("active", saved.arrays["active"], np.uint8, (n,), below=2)
-        return cls(labels, saved_labels(saved, "groups", B), ends, active)
+        for what in TRIED:
+            check_array(f"tried.{what}", self.ends[what], np.float64, (B,))
+        check_array("active", self.active, np.uint8, (n,), below=2)
+        check_labels((self.groups,), (B,))
 
     def recall(self, search: DescriptionSearch, groups: np.ndarray) -> None:
         """Have the search begin with blocks whose group has changed."""
@@ -126,6 +123,17 @@ class _Position:
     level: int = 0  # the next level to improve
     depth: int = 0  # number of levels at the beginning of the round
     before: float = 0.0  # length at the beginning of the round
+
+
+class NestedPoint(NamedTuple):
+    """Everything that is needed to continue `NestedSearch.run` after a step."""
+
+    at: _Position
+    length: float
+    levels: list[np.ndarray]
+    tried: _Tried | None
+    history: list[Iteration]
+    lengths: dict[int, float]
 
 
 class NestedSearch:
@@ -180,7 +188,7 @@ class NestedSearch:
 
     def resume(self, saver: SearchSaver) -> None:
         """Continue from the point that the saver has."""
-        saved = saver.take()
+        saved = saver.take(NestedPoint)
         assert saved is not None
         with saver.errors():
             self.restore(saved)
@@ -210,29 +218,24 @@ class NestedSearch:
         self.report()
         self.at = _Position(_ROUNDS if quiet else at.round + 1, 0, len(self.levels), self.length)
 
-    def point(self) -> SavedSearch:
+    def point(self) -> NestedPoint:
         """Return everything that is needed to continue `run` after the last step."""
-        facts = {
-            "at": asdict(self.at),
-            "length": self.length,
-            **self.trail.facts(),
-        }
-        arrays = numbered("levels", self.levels)
         tried = self._tried
-        if tried is not None and tried.labels is self.levels[0]:
-            arrays |= {"groups": tried.groups, "active": tried.active}
-            arrays |= {f"tried.{what}": ends for what, ends in tried.ends.items()}
-        return SavedSearch(arrays, facts)
+        if tried is not None and tried.labels is not self.levels[0]:
+            tried = None
+        trail = self.trail
+        return NestedPoint(self.at, self.length, self.levels, tried, trail.history, trail.lengths)
 
-    def restore(self, saved: SavedSearch) -> None:
+    def restore(self, saved: NestedPoint) -> None:
         """Continue from a saved point."""
-        self.levels = _saved_levels(saved, len(self.graph.degrees))
-        if "active" in saved.arrays:
-            self._tried = _Tried.restored(saved, self.levels[0])
-        self.length = float(saved.facts["length"])
-        check_close("length", self.length, nested_length(self.kind, self.graph, self.levels))
-        self.at = _Position(**saved.facts["at"])
-        self.trail.restore(saved.facts)
+        check_levels(saved.levels, len(self.graph.degrees))
+        self.levels = saved.levels
+        if saved.tried is not None:
+            saved.tried.check(self.levels[0])
+            self._tried = replace(saved.tried, labels=self.levels[0])
+        check_close("length", saved.length, nested_length(self.kind, self.graph, self.levels))
+        self.length, self.at = saved.length, saved.at
+        self.trail.restore(saved.history, saved.lengths)
 
     def cells(self, level: int) -> np.ndarray:
         """Return the cells between the groups of one level."""
@@ -342,15 +345,13 @@ def _paired(cells: np.ndarray, most: int) -> np.ndarray:
     return labels
 
 
-def _saved_levels(saved: SavedSearch, n: int) -> list[np.ndarray]:
-    """Return the levels above n nodes that a checkpoint has, checked."""
-    levels: list[np.ndarray] = []
-    for level in range(len(in_order(saved.arrays, "levels"))):
-        levels.append(saved_labels(saved, f"levels.{level}", n))
-        n = int(levels[-1].max()) + 1
-        if len(np.unique(levels[-1])) != n:
+def check_levels(levels: list[np.ndarray], n: int) -> None:
+    """Raise ArrayError if levels from a file are not those above n nodes."""
+    for level, labels in enumerate(levels):
+        check_labels((labels,), (n,))
+        n = int(labels.max()) + 1
+        if len(np.unique(labels)) != n:
             raise ArrayError(f"levels.{level}: a group is empty")
-    return levels
 
 
 _FLAT, _FIRST, _CUT = 0, 1, 2  # parts of the search
@@ -364,16 +365,10 @@ class _Parts:
     part: int = _FLAT
     levels: list[np.ndarray] = field(default_factory=list)  # the first hierarchy
 
-    def point(self) -> SavedSearch:
-        """Return everything but the point of the present part."""
-        arrays = {"pieces": self.pieces, **numbered("levels", self.levels)}
-        return SavedSearch(arrays, {"part": self.part})
-
-    @classmethod
-    def restored(cls, saved: SavedSearch, n: int) -> _Parts:
-        """Continue from a saved point."""
-        levels = _saved_levels(saved, n)
-        return cls(saved_labels(saved, "pieces", n), int(saved.facts["part"]), levels)
+    def check(self, n: int) -> None:
+        """Raise ArrayError if the content of a file does not fit a graph of n nodes."""
+        check_levels(self.levels, n)
+        check_labels((self.pieces,), (n,))
 
 
 def fit_hierarchy(
@@ -387,15 +382,13 @@ def fit_hierarchy(
 ) -> Hierarchy:
     """Return the shortest hierarchy found; the flat search begins with the blocks `start`."""
     saver = saver or SearchSaver()
-    parts, saved = _Parts(renumber(start)), saver.take()
-    inner: SavedSearch | None = None
-    if saved is not None:
-        with saver.errors():
-            parts, inner = _Parts.restored(saved, len(graph.degrees)), saved.inner()
+    parts = saver.take(_Parts) or _Parts(renumber(start))
+    with saver.errors():
+        parts.check(len(graph.degrees))
     fit = _HierarchyFit(kind, graph, rng, Trail(callback), parts)
     interrupted = False
     try:
-        fit.run(saver.inside(parts.point, inner))
+        fit.run(saver.inside(lambda: parts))
     except KeyboardInterrupt:
         interrupted = True
     best = fit.best
@@ -428,7 +421,7 @@ class _HierarchyFit:
 
     def run(self, saver: SearchSaver) -> None:
         """Search, or continue from the point that the saver has; `best` has the result."""
-        parts, saved = self.parts, saver.saved
+        parts, resumed = self.parts, bool(saver.saved)
         if parts.part == _FLAT:
             state = start_state(self.kind, self.graph, parts.pieces)
             flat = DescriptionSearch(state, self.rng, self.trail)
@@ -436,20 +429,20 @@ class _HierarchyFit:
                 flat.run(saver)
             finally:
                 self._show(flat.best)
-            parts.part, saved = _FIRST, None
+            parts.part, resumed = _FIRST, False
             self.best.begin(flat.best)
         elif parts.part == _FIRST:
             self.best.resume(saver)
         if parts.part == _FIRST:
             self.best.run(saver)
-            parts.part, parts.levels, saved = _CUT, self.best.levels, None
+            parts.part, parts.levels, resumed = _CUT, self.best.levels, False
         else:
             self.best.levels = parts.levels
             self.best.length = nested_length(self.kind, self.graph, parts.levels)
         second = self._search()
         second.hope = (1 + _HOPE) * self.best.length
         begun = True
-        if saved is None:
+        if not resumed:
             begun = second.begin_cut(parts.levels, parts.pieces)
         else:
             second.resume(saver)

@@ -21,6 +21,7 @@ from coterie.data import Graph
 from coterie.engine import Engine, running_engine
 from coterie.kernels.hard import description_moves as moves
 from coterie.kernels.hard.description_state import Multigraph
+from coterie.models.hard.costs import make_objective
 from coterie.models.hard.description.choice import graph_objective
 from coterie.models.hard.description.state import (
     KINDS,
@@ -30,7 +31,6 @@ from coterie.models.hard.description.state import (
     start_state,
 )
 from coterie.models.hard.label_tools import renumber
-from coterie.models.hard.objectives import make_objective
 
 _STEPS_PER_BLOCK = 1  # merge-split steps per block and sweep
 

@@ -21,16 +21,15 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from coterie.base.array_checks import check_array
-from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.base.randomness import stream_keys
-from coterie.engine.checkpoint import iterations
 from coterie.kernels.hard import description_moves as moves
 from coterie.kernels.hard.description_pieces import move_pieces
 from coterie.kernels.hard.description_state import COUNTS, NEVER, TWO_DENSITIES
@@ -48,7 +47,7 @@ from coterie.models.hard.description.state import (
     restored_state,
     start_state,
 )
-from coterie.models.hard.saved_search import SavedSearch, SearchSaver, check_close, saved_labels
+from coterie.models.hard.saved_search import SearchSaver, check_close, check_labels
 
 _NEAR, _FAR = 10, 5  # candidates of a node: blocks of neighbours, and of their neighbours
 _EXHAUSTIVE = 12  # with at most this many blocks a node tries all of them
@@ -97,17 +96,9 @@ class Trail:
         self.history.append(Iteration(done, time.perf_counter() - self.began, length, moved))
         self.callback(Progress("describing", done, entropy=length, note=note))
 
-    def facts(self) -> JsonObject:
-        """Return the history in the form of a checkpoint."""
-        return {
-            "history": [list(entry) for entry in self.history],
-            "lengths": [[blocks, length] for blocks, length in self.lengths.items()],
-        }
-
-    def restore(self, facts: JsonObject) -> None:
+    def restore(self, history: list[Iteration], lengths: dict[int, float]) -> None:
         """Continue the history of a search that was saved."""
-        self.history[:] = iterations(facts["history"])
-        self.lengths = {int(blocks): float(length) for blocks, length in facts["lengths"]}
+        self.history[:], self.lengths = history, lengths
         if self.history:
             self.began = time.perf_counter() - self.history[-1].seconds
 
@@ -154,6 +145,22 @@ class _Position:
     exhaustive: int = 0  # at the end: a node tries all blocks if there are at most this many
 
 
+class SearchPoint(NamedTuple):
+    """Everything that is needed to continue `DescriptionSearch.run` after a step."""
+
+    at: _Position
+    length: float
+    best_length: float
+    locally_optimal: bool
+    history: list[Iteration]
+    lengths: dict[int, float]
+    labels: np.ndarray
+    free: np.ndarray
+    best: np.ndarray
+    active: np.ndarray
+    tried: dict[str, np.ndarray]
+
+
 class DescriptionSearch:
     """A partition on its way to the shortest description."""
 
@@ -182,7 +189,7 @@ class DescriptionSearch:
 
         `saver` saves the search between its steps, or continues one that was saved."""
         saver = saver or SearchSaver()
-        saved = saver.take()
+        saved = saver.take(SearchPoint)
         if saved is not None:
             with saver.errors():
                 self.restore(saved)
@@ -224,47 +231,41 @@ class DescriptionSearch:
                 self.keep()
                 at.phase = _DONE
 
-    def point(self) -> SavedSearch:
+    def point(self) -> SearchPoint:
         """Return everything that is needed to continue `run` after the last step."""
-        facts = {
-            "at": asdict(self.at),
-            "length": self.length,
-            "best_length": self.best_length if math.isfinite(self.best_length) else None,
-            "locally_optimal": self.locally_optimal,
-            **self.trail.facts(),
-        }
-        arrays = {
-            "labels": self.state.labels.copy(),
-            "free": self.state.blocks.free.copy(),
-            "best": self.best,
-            "active": self.active.copy(),
-            **{f"tried.{what}": ends.copy() for what, ends in self.tried.items()},
-        }
-        return SavedSearch(arrays, facts)
+        return SearchPoint(
+            self.at,
+            self.length,
+            self.best_length,
+            self.locally_optimal,
+            self.trail.history,
+            self.trail.lengths,
+            self.state.labels,
+            self.state.blocks.free,
+            self.best,
+            self.active,
+            self.tried,
+        )
 
-    def restore(self, saved: SavedSearch) -> None:
+    def restore(self, saved: SearchPoint) -> None:
         """Continue from a saved point; the present labels are forgotten."""
-        facts, n = saved.facts, len(self.state.labels)
-        free = check_array("free", saved.arrays.get("free"), np.int64, (None,), low=0, below=n + 1)
+        old, n = self.state, len(self.state.labels)
+        free = check_array("free", saved.free, np.int64, (None,), low=0, below=n + 1)
         K = len(free)
         check_array("free", free, np.int64, (None,), below=K)
-        labels = saved_labels(saved, "labels", n, K)
-        old = self.state
-        self.state = restored_state(old.kind, old.graph, labels, free)
-        self.length, self.best_length = float(facts["length"]), math.inf
-        check_close("length", self.length, self.state.length())
-        self.best = saved_labels(saved, "best", n, n + 1)
-        if facts["best_length"] is not None:
-            self.best_length = float(facts["best_length"])
-            best = start_state(old.kind, old.graph, self.best, spare=1).length()
-            check_close("best_length", self.best_length, best)
-        for what in self.tried:
-            name = f"tried.{what}"
-            self.tried[what] = check_array(name, saved.arrays.get(name), np.float64, (K,))
-        self.active = check_array("active", saved.arrays.get("active"), np.uint8, (n,)).copy()
-        self.locally_optimal = bool(facts["locally_optimal"])
-        self.at = _Position(**facts["at"])
-        self.trail.restore(facts)
+        check_labels((saved.labels, saved.best), (n, n), (K, n + 1))
+        check_array("active", saved.active, np.uint8, (n,))
+        for what in TRIED:
+            check_array(f"tried.{what}", saved.tried[what], np.float64, (K,))
+        self.state = restored_state(old.kind, old.graph, saved.labels, free)
+        check_close("length", saved.length, self.state.length())
+        if math.isfinite(saved.best_length):
+            best = start_state(old.kind, old.graph, saved.best, spare=1).length()
+            check_close("best_length", saved.best_length, best)
+        self.length, self.best_length, self.best = saved.length, saved.best_length, saved.best
+        self.tried, self.active, self.at = saved.tried, saved.active.copy(), saved.at
+        self.locally_optimal = saved.locally_optimal
+        self.trail.restore(saved.history, saved.lengths)
 
     def return_to_best(self) -> None:
         """Continue from the best partition if the present one is worse."""

@@ -16,13 +16,10 @@ from numpy.random import Generator
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Progress, silent
 from coterie.engine import Engine
+from coterie.models.hard.costs.block_objective import BlockObjective
+from coterie.models.hard.costs.interface import Labels, Objective
 from coterie.models.hard.label_tools import renumber_sides
-from coterie.models.hard.objectives.block_objective import BlockObjective
-from coterie.models.hard.objectives.interface import Labels, Objective
-from coterie.models.hard.search.agglomerate import (
-    agglomerate,
-    merge_level,
-)
+from coterie.models.hard.search.agglomerate import Merging, agglomerate
 from coterie.models.hard.search.checked_moves import settle
 from coterie.models.hard.search.description_length import description_length
 
@@ -55,7 +52,7 @@ def choose(
 
     >>> from coterie.engine import LocalEngine
     >>> from coterie.data.generators import planted_partition
-    >>> from coterie.models.hard.objectives import simple
+    >>> from coterie.models.hard.costs import simple
     >>> graph, _ = planted_partition(300, 3, mean_degree=20)
     >>> tried = choose(simple(graph), rng=np.random.default_rng(0), engine=LocalEngine(1))
     >>> tried[0].n_blocks
@@ -143,10 +140,9 @@ class _Search:
         levels = [(labels, n_blocks)]
         lengths = [description_length(self.objective, labels, n_blocks)]
         while any(k > 1 for k in n_blocks):
-            side = int(np.argmax(n_blocks))
-            labels, n_blocks = merge_level(
-                self.objective, labels, n_blocks, side, 1, self.rng, self.engine
-            )
+            merging = Merging(self.objective, labels, self.rng, self.engine)
+            merging.merge_level(int(np.argmax(n_blocks)), 1)
+            labels, n_blocks = merging.labels, merging.n_blocks
             levels.append((labels, n_blocks))
             lengths.append(description_length(self.objective, labels, n_blocks))
             self.callback(Progress("choosing", len(levels), note=f"{sum(n_blocks):,} blocks"))

@@ -16,7 +16,8 @@ from numpy.random import Generator
 
 from coterie.engine import Engine
 from coterie.kernels.hard.checked_moves import apply_checked_moves, mark_neighbours
-from coterie.models.hard.objectives.block_objective import BlockObjective, BlockState
+from coterie.models.hard.costs.block_objective import BlockObjective
+from coterie.models.hard.costs.block_state import BlockState
 
 _CLOSE = 2.0  # nats: an element whose best other label costs less than this more is close to moving
 _CLOSE_FROM = 5_000  # elements from which passes over those close to moving are made

@@ -24,8 +24,8 @@ from coterie.base.special_functions import gammaln
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN
 from coterie.kernels.hard.sparse_rows import SparseRows
 from coterie.kernels.hard.statistics import ONE_WAY, TWO_SETS, TWO_WAY
-from coterie.models.hard.objectives.block_objective import BlockObjective
-from coterie.models.hard.objectives.interface import Labels
+from coterie.models.hard.costs.block_objective import BlockObjective
+from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.search.agglomerate import rows_of
 
 
@@ -35,7 +35,7 @@ def description_length(
     """Return the description length in nats; labels 0..n_blocks-1 must all be in use.
 
     >>> from coterie.data import Graph
-    >>> from coterie.models.hard.objectives import simple
+    >>> from coterie.models.hard.costs import simple
     >>> objective = simple(Graph.from_edges([0, 0, 1], [1, 2, 2], n_nodes=4))
     >>> one = description_length(objective, (np.zeros(4, np.int32),), (1,))
     >>> round(one - math.log(4), 6) == round(math.log(math.comb(6, 3)), 6)

@@ -8,7 +8,7 @@ from coterie.base.special_functions import gammaln
 from coterie.data import Ratings
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN
 from coterie.kernels.hard.statistics import TWO_SETS, Adjacency
-from coterie.models.hard.objectives.block_objective import BlockObjective
+from coterie.models.hard.costs.block_objective import BlockObjective
 
 
 def likes(ratings: Ratings) -> BlockObjective:

@@ -1,21 +1,25 @@
 """The objective of every block model: graphs, ratings, likes. They differ in their `BlockModel`.
 
+The rows of the data are in this process, on the workers of an engine (`worker_rows.py`), or both:
+then workers plan the moves of large batches, and this process makes them. A plan is a pure function
+of each row and counts are whole numbers, so the result is the same, bit for bit.
+
 Kernels: `kernels/hard/statistics.py`, `score_tables.py`, `scores.py` and `fixed_scores.py`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from copy import copy
 from itertools import pairwise
 
 import numpy as np
 
+from coterie.base.errors import InputError
 from coterie.engine import Engine
 from coterie.kernels.hard.cell_costs import PLAIN, g_table
 from coterie.kernels.hard.fixed_scores import plan_moves_fixed, refresh_fixed
 from coterie.kernels.hard.score_tables import (
     PARTS,
-    ScoreTables,
     empty_tables,
     refresh,
     refresh_logs,
@@ -26,55 +30,17 @@ from coterie.kernels.hard.statistics import (
     TWO_WAY,
     Adjacency,
     BlockModel,
-    BlockStats,
     apply_moves,
     count,
 )
-from coterie.models.hard.objectives.interface import Labels, MovePlan
+from coterie.models.hard.costs.block_state import BlockState, planning_workspace, restored_order
+from coterie.models.hard.costs.interface import Labels, MovePlan
+from coterie.models.hard.costs.worker_rows import WorkerRows
 
 # Up to these sizes, a call takes less time than handing it to another thread (about 0.1 ms)
 _LITTLE_WORK = 20_000  # neighbours to read and blocks to compare
 _FEW_CELLS = 5_000
-_KEPT_X = 17  # score rows are reused for neighbour counts x below this
-_KEPT_BYTES = 1 << 25  # … in at most this much memory per thread
-
-
-def planning_workspace(slots: int, k: int) -> Workspace:
-    """Allocate the buffers of one thread for `plan_moves`, with room for rows that are reused."""
-    return workspace(slots, k, _KEPT_X, min(2 * slots * _KEPT_X, _KEPT_BYTES // (8 * k)))
-
-
-@dataclass
-class BlockState:
-    """Labels and block statistics; tables and buffers are created when first needed."""
-
-    labels: Labels
-    n_blocks: tuple[int, ...]
-    counts: tuple[np.ndarray, ...]  # per side: float64 (slots, k)
-    sizes: tuple[np.ndarray, ...]  # per side: float64 (k,)
-    tables: dict[int, ScoreTables] = field(default_factory=dict)
-    buffers: dict[int, list[Workspace]] = field(default_factory=dict)
-
-    @property
-    def statistics(self) -> tuple[np.ndarray, ...]:
-        """Everything that moves change besides the labels."""
-        return (*self.counts, *self.sizes)
-
-    def stats(self, side: int) -> BlockStats:
-        """Return the statistics as this side sees them."""
-        other = len(self.labels) - 1 - side if len(self.labels) > 1 else side
-        return BlockStats(
-            self.counts[side], self.sizes[side], self.sizes[other], self.counts[other]
-        )
-
-    def copy(self) -> BlockState:
-        """Return an independent copy of labels and statistics."""
-        return BlockState(
-            tuple(z.copy() for z in self.labels),
-            self.n_blocks,
-            tuple(c.copy() for c in self.counts),
-            tuple(s.copy() for s in self.sizes),
-        )
+_SMALL_BATCH = 0.02  # of the elements; planning fewer costs less than sending the labels
 
 
 class BlockObjective:
@@ -83,7 +49,7 @@ class BlockObjective:
     `sides` holds the neighbours of each node set: one for a graph, two for ratings. `constant`
     is the part of S that no clustering changes. `score` is the default of `prepare` and
     `plan_moves`: "exact" is the change of S, "fixed" the approximation of Prost & Yoon, with the
-    parameters theta held fixed.
+    parameters theta held fixed. `workers` hold the rows as well, or instead: `sides` is empty then.
     """
 
     def __init__(
@@ -102,6 +68,15 @@ class BlockObjective:
         self.constant = constant
         self.score = score
         self.n_elements = tuple(len(side.indptr) - 1 for side in sides)
+        self.workers: WorkerRows | None = None
+
+    def with_rows_on(self, workers: WorkerRows, *, here: bool) -> BlockObjective:
+        """Return the objective with rows on workers; `here`: and, as before, in this process."""
+        moved = copy(self)
+        moved.workers = workers
+        if not here:
+            moved.sides, moved.n_elements = (), workers.n_elements
+        return moved
 
     def slots(self, side: int, n_blocks: tuple[int, ...]) -> int:
         """Return the number of rows of this side's counts."""
@@ -113,6 +88,9 @@ class BlockObjective:
     def start(self, labels: Labels, n_blocks: tuple[int, ...]) -> BlockState:
         """Return the state of these labels, with statistics counted from the data."""
         labels = tuple(np.array(z, np.int32) for z in labels)
+        if self.workers is not None and not self.sides:
+            shapes = [(self.slots(side, n_blocks), k) for side, k in enumerate(n_blocks)]
+            return self.workers.start(self.model, labels, n_blocks, shapes)
         counts, sizes = [], []
         for side, adjacency in enumerate(self.sides):
             counts.append(np.zeros((self.slots(side, n_blocks), n_blocks[side])))
@@ -137,7 +115,7 @@ class BlockObjective:
         self, state: BlockState, side: int, engine: Engine, score: str | None = None
     ) -> float:
         """Compute the tables that `plan_moves` needs; return S."""
-        return self._refresh(state, side, engine, score or self.score)
+        return self._refresh(state, side, engine if self.sides else None, score or self.score)
 
     def plan_moves(
         self,
@@ -148,6 +126,9 @@ class BlockObjective:
         score: str | None = None,
     ) -> MovePlan:
         """Find the best label of each element against fixed statistics."""
+        score = score or self.score
+        if self.workers is not None and self._is_sent(side, elements):
+            return self.workers.plan_moves(self.model, state, side, elements, score)
         wanted, gains = np.empty(len(elements), np.int32), np.empty(len(elements))
         # Nodes of one block use the same rows of the score tables: side by side, they find them in
         # the processor's cache.
@@ -159,7 +140,7 @@ class BlockObjective:
         stats, tables = state.stats(side), state.tables[side]
         other = len(self.sides) - 1 - side
 
-        kernel = plan_moves if (score or self.score) == "exact" else plan_moves_fixed
+        kernel = plan_moves if score == "exact" else plan_moves_fixed
 
         def plan_part(part: slice, buffer: Workspace) -> None:
             kernel(
@@ -179,7 +160,7 @@ class BlockObjective:
             plan_part(parts[0], buffers[0])
         else:
             engine.map(plan_part, parts, buffers)
-        return MovePlan(_unsorted(wanted, order), _unsorted(gains, order))
+        return MovePlan(restored_order(wanted, order), restored_order(gains, order))
 
     def apply(
         self,
@@ -190,6 +171,8 @@ class BlockObjective:
         min_block_size: int = 0,
     ) -> int:
         """Move the elements to the wanted labels; return the number of moves made."""
+        if self.workers is not None and not self.sides:
+            return self.workers.apply(self.model, state, side, elements, wanted, min_block_size)
         buffer = self._buffers(state, side, 1)[0]
         other = len(self.sides) - 1 - side
         moved = apply_moves(
@@ -210,6 +193,11 @@ class BlockObjective:
         self, state: BlockState, side: int, order: np.ndarray, min_block_size: int = 0
     ) -> tuple[int, float]:
         """Move the elements one by one, each exactly; return (moves made, entropy gained)."""
+        if not self.sides:
+            raise InputError(
+                "a sequential sweep needs the whole graph on one machine",
+                remedy='use `search="paper"` with this engine, or `engine="local"`',
+            )
         self._refresh(state, side, None, "exact")
         slots, k = state.counts[side].shape
         other = len(self.sides) - 1 - side
@@ -225,6 +213,14 @@ class BlockObjective:
             float(min_block_size),
         )
         return int(moved), float(gained)
+
+    def _is_sent(self, side: int, elements: np.ndarray) -> bool:
+        """Return whether the workers plan a batch. Their labels are outdated if moves are made
+        here."""
+        if self.workers is None or not self.sides:
+            return self.workers is not None
+        self.workers.forget_labels()
+        return len(elements) >= _SMALL_BATCH * self.n_elements[side]
 
     def _refresh(self, state: BlockState, side: int, engine: Engine | None, score: str) -> float:
         """Recompute the tables of one side; return S."""
@@ -261,10 +257,3 @@ class BlockObjective:
             return np.array([0, len(elements)])
         cuts = np.searchsorted(work, np.linspace(0, work[-1], parts + 1)[1:-1])
         return np.concatenate([[0], cuts, [len(elements)]])
-
-
-def _unsorted(values: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return `values`, which are in the order of `order`, in the original order."""
-    original = np.empty_like(values)
-    original[order] = values
-    return original

@@ -1,9 +1,7 @@
-"""A block objective with distributed rows: workers plan moves and count changes.
+"""Rows of a block objective on the workers of an engine, which plan moves and count changes.
 
-It is the same objective with the same kernels (`kernels/hard/row_blocks.py` adds the counting per
-shard). The driver keeps labels, statistics and tables; a task sees one block of rows. A plan is a
-pure function of each row and counts are whole numbers, so the result equals that of the local
-objective, bit for bit.
+The kernels are those of `block_objective.py`; `kernels/hard/row_blocks.py` adds the counting per
+shard. The driver keeps labels, statistics and tables; a task sees one block of rows.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from coterie.base.errors import InputError
 from coterie.base.special_functions import gammaln
 from coterie.engine import Engine, cut_rows, shard_count
 from coterie.engine.sharded_data import ShardedGraph
@@ -26,43 +23,65 @@ from coterie.kernels.hard.row_blocks import RowBlock, count_changes, moves_allow
 from coterie.kernels.hard.score_tables import empty_tables, refresh, refresh_logs
 from coterie.kernels.hard.scores import plan_moves
 from coterie.kernels.hard.statistics import TWO_SETS, Adjacency, BlockModel, BlockStats, count
-from coterie.models.hard.objectives.block_objective import (
-    BlockObjective,
-    BlockState,
-    planning_workspace,
-)
-from coterie.models.hard.objectives.interface import Labels, MovePlan
+from coterie.models.hard.costs.block_state import BlockState, planning_workspace, restored_order
+from coterie.models.hard.costs.interface import Labels, MovePlan
 
 _BLOCKS_PER_THREAD = 2  # few, because each task computes its own tables
 
 
-class ShardedObjective(BlockObjective):
-    """A block objective with rows that an engine stores.
+class WorkerRows:
+    """The rows of a block objective on the workers of an engine.
 
-    `blocks[side]` are the engine's handles of the RowBlocks of a side, in order."""
+    `blocks[side]` are the engine's handles of the RowBlocks of a side, in order; `cuts[side]` are
+    the rows at which they begin, and the number of rows."""
 
     def __init__(
-        self,
-        like: BlockObjective,
-        blocks: tuple[list[Any], ...],
-        cuts: tuple[np.ndarray, ...],
-        engine: Engine,
+        self, blocks: tuple[list[Any], ...], cuts: tuple[np.ndarray, ...], engine: Engine
     ) -> None:
-        self.name, self.model = like.name, like.model
-        self.constant, self.score = like.constant, like.score
-        self.n_elements = tuple(int(rows[-1]) for rows in cuts)
         self.blocks, self.cuts, self.engine = blocks, cuts, engine
-        self._without_table = like.model._replace(table=np.empty(0))  # each process has its own
+        self.n_elements = tuple(int(rows[-1]) for rows in cuts)
         self._sent: tuple[BlockState, Any] | None = None
 
-    def start(self, labels: Labels, n_blocks: tuple[int, ...]) -> BlockState:
-        """Return the state of these labels; every shard counts its own rows."""
-        labels = tuple(np.array(z, np.int32) for z in labels)
+    @classmethod
+    def of(cls, sides: tuple[Adjacency, ...], engine: Engine) -> WorkerRows:
+        """Send the rows of this process to the engine.
+
+        Sums of whole numbers do not depend on the cuts, so the number of shards may depend on the
+        workers. Sums of fractional weights do, so weighted data get the shards that follow from
+        the data."""
+        blocks, cuts = [], []
+        for side in sides:
+            shards = shard_count(len(side.indices))
+            if not len(side.weights):
+                shards = min(shards, _BLOCKS_PER_THREAD * engine.threads)
+            bounds = np.unique(cut_rows(side.indptr, shards))
+            blocks.append(engine.scatter([row_block(side, a, b) for a, b in pairwise(bounds)]))
+            cuts.append(bounds)
+        return cls(tuple(blocks), tuple(cuts), engine)
+
+    @classmethod
+    def stored(cls, data: ShardedGraph, engine: Engine) -> WorkerRows:
+        """Have the workers read a graph that is stored in shards."""
+        return cls((engine.scatter(data.shards),), (data.cuts,), engine)
+
+    def constant(self) -> float:
+        """Return the constant of a weighted graph; each edge is in two rows."""
+        done = self.engine.reduce(_constant, add, self.blocks[0])
+        return 0.5 * float(self.engine.gather([done.total])[0])
+
+    def start(
+        self,
+        model: BlockModel,
+        labels: Labels,
+        n_blocks: tuple[int, ...],
+        shapes: list[tuple[int, int]],
+    ) -> BlockState:
+        """Return the state of these labels, with counts of these shapes; every shard counts its
+        own rows."""
         sent = self.engine.broadcast(_packed(labels, n_blocks))
         totals = []
         for side, blocks in enumerate(self.blocks):
-            shape = (self.slots(side, n_blocks), n_blocks[side])
-            shared = (self._without_table, side, shape, n_blocks)
+            shared = (_without_table(model), side, shapes[side], n_blocks)
             totals.append(
                 self.engine.reduce(_count_shard, _add, blocks, repeat(shared), repeat(sent)).total
             )
@@ -72,37 +91,30 @@ class ShardedObjective(BlockObjective):
         self._sent = state, sent
         return state
 
-    def prepare(
-        self, state: BlockState, side: int, engine: Engine, score: str | None = None
-    ) -> float:
-        """Compute the tables here; k² work does not justify a message. Return S."""
-        return self._refresh(state, side, None, score or self.score)
-
     def plan_moves(
-        self,
-        state: BlockState,
-        side: int,
-        elements: np.ndarray,
-        engine: Engine,
-        score: str | None = None,
+        self, model: BlockModel, state: BlockState, side: int, elements: np.ndarray, score: str
     ) -> MovePlan:
-        """Find the best label of each (rising) element, every shard by its own task."""
-        shared = engine.broadcast(
-            (self._without_table, state.stats(side), side, score or self.score)
-        )
-        rows = self._spread(side, elements)
+        """Find the best label of each element, every shard by its own task."""
+        order = np.argsort(elements, kind="stable")
+        shared = self.engine.broadcast((_without_table(model), state.stats(side), side, score))
+        rows = self._spread(side, elements[order])
         labels = self._labels(state)
-        parts = engine.map(_plan_shard, self.blocks[side], rows, repeat(shared), repeat(labels))
+        parts = self.engine.map(
+            _plan_shard, self.blocks[side], rows, repeat(shared), repeat(labels)
+        )
         wanted, gains = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return MovePlan(wanted.astype(np.int32), gains)
+        return MovePlan(
+            restored_order(wanted.astype(np.int32), order), restored_order(gains, order)
+        )
 
     def apply(
         self,
+        model: BlockModel,
         state: BlockState,
         side: int,
         elements: np.ndarray,
         wanted: np.ndarray,
-        min_block_size: int = 0,
+        min_block_size: int,
     ) -> int:
         """Move the elements; every shard counts what its own moves change."""
         made = moves_allowed(
@@ -114,7 +126,7 @@ class ShardedObjective(BlockObjective):
         after = [z.copy() if s == side else z for s, z in enumerate(state.labels)]
         after[side][movers] = wanted[made]
         sent = self.engine.broadcast(_packed(after, state.n_blocks))
-        shared = (self._without_table, side, tuple(c.shape for c in state.counts))
+        shared = (_without_table(model), side, tuple(c.shape for c in state.counts))
         done = self.engine.reduce(
             _count_changes,
             _add,
@@ -129,15 +141,6 @@ class ShardedObjective(BlockObjective):
         state.labels[side][...] = after[side]
         self._sent = state, sent
         return len(movers)
-
-    def sweep(
-        self, state: BlockState, side: int, order: np.ndarray, min_block_size: int = 0
-    ) -> tuple[int, float]:
-        """Raise an error: a sequential sweep needs all rows."""
-        raise InputError(
-            "a sequential sweep needs the whole graph on one machine",
-            remedy='use `search="paper"` with this engine, or `engine="local"`',
-        )
 
     def forget_labels(self) -> None:
         """Send the labels again before the next plan: they were changed elsewhere."""
@@ -157,34 +160,8 @@ class ShardedObjective(BlockObjective):
         return [(part - first).astype(np.int32) for part, first in zip(parts, cuts, strict=False)]
 
 
-def distribute(objective: BlockObjective, engine: Engine) -> ShardedObjective:
-    """Return the same objective with its rows stored by the engine.
-
-    Sums of whole numbers do not depend on the cuts, so the number of shards may depend on the
-    workers. Sums of fractional weights do, so weighted data get the shards that follow from the
-    data."""
-    blocks, cuts = [], []
-    for side in objective.sides:
-        shards = shard_count(len(side.indices))
-        if not len(side.weights):
-            shards = min(shards, _BLOCKS_PER_THREAD * engine.threads)
-        bounds = np.unique(cut_rows(side.indptr, shards))
-        blocks.append(engine.scatter([row_block(side, a, b) for a, b in pairwise(bounds)]))
-        cuts.append(bounds)
-    return ShardedObjective(objective, tuple(blocks), tuple(cuts), engine)
-
-
-def from_shards(like: BlockObjective, data: ShardedGraph, engine: Engine) -> ShardedObjective:
-    """Return the objective of a graph that is stored in shards; `like` is that of an empty one."""
-    blocks = engine.scatter(data.shards)
-    if data.weighted:
-        (constant,) = engine.gather([engine.reduce(_constant, add, blocks).total])
-        like.constant = 0.5 * constant
-    return ShardedObjective(like, (blocks,), (data.cuts,), engine)
-
-
 def _constant(block: RowBlock) -> float:
-    """Return a shard's part of the constant of a weighted graph; each edge is in two rows."""
+    """Return a shard's part of twice the constant of a weighted graph."""
     return float(gammaln(block.weights + 1).sum())
 
 
@@ -292,6 +269,12 @@ def _unpacked(labels: Labels) -> Labels:
 def _table() -> np.ndarray:
     """Return the table of g, once per process."""
     return g_table()
+
+
+def _without_table(model: BlockModel) -> BlockModel:
+    """Return the model as it is sent: each process has its own table."""
+    sent: BlockModel = model._replace(table=np.empty(0))
+    return sent
 
 
 def _with_table(model: BlockModel) -> BlockModel:

@@ -11,7 +11,7 @@ from coterie.base.special_functions import gammaln
 from coterie.data import Graph
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON
 from coterie.kernels.hard.statistics import ONE_WAY, TWO_WAY, Adjacency
-from coterie.models.hard.objectives.block_objective import BlockObjective
+from coterie.models.hard.costs.block_objective import BlockObjective
 
 _NO_CHANNELS, _NO_WEIGHTS = np.zeros(0, np.int32), np.zeros(0)
 

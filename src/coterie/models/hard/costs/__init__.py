@@ -35,13 +35,12 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine
 from coterie.engine.sharded_data import ShardedGraph
 from coterie.models.foreign_data import conversion, is_sparse, type_name
-from coterie.models.hard.objectives.block_objective import BlockObjective
-from coterie.models.hard.objectives.gaussian import GaussianObjective
-from coterie.models.hard.objectives.graphs import degree_corrected, directed, simple, weighted
-from coterie.models.hard.objectives.interface import ClusterState, MovePlan, Objective
-from coterie.models.hard.objectives.planned_on_workers import planned_on_workers
-from coterie.models.hard.objectives.sharded import ShardedObjective, distribute, from_shards
-from coterie.models.hard.objectives.two_node_sets import binomial, likes, multinomial
+from coterie.models.hard.costs.block_objective import BlockObjective
+from coterie.models.hard.costs.gaussian import GaussianObjective
+from coterie.models.hard.costs.graphs import degree_corrected, directed, simple, weighted
+from coterie.models.hard.costs.interface import ClusterState, MovePlan, Objective
+from coterie.models.hard.costs.two_node_sets import binomial, likes, multinomial
+from coterie.models.hard.costs.worker_rows import WorkerRows
 
 __all__ = [
     "OBJECTIVES",
@@ -50,7 +49,6 @@ __all__ = [
     "GaussianObjective",
     "MovePlan",
     "Objective",
-    "ShardedObjective",
     "binomial",
     "degree_corrected",
     "directed",
@@ -139,13 +137,16 @@ def objective_for(
     if isinstance(data, ShardedGraph):
         no_weights = np.empty(0) if data.weighted else None
         empty = Graph.from_edges([], [], weights=no_weights, directed=data.directed)
-        return from_shards(make_objective(name, empty, score), data, engine)
+        workers = WorkerRows.stored(data, engine)
+        like: BlockObjective = make_objective(name, empty, score)
+        like.constant = workers.constant() if data.weighted else like.constant
+        return like.with_rows_on(workers, here=False)
     objective = make_objective(name, data, score)
     if isinstance(engine, LocalEngine):
         return objective  # type: ignore[no-any-return]
-    if sequential:
-        return planned_on_workers(objective, shards, engine)
-    return distribute(objective, engine)
+    stored = None if shards is None else WorkerRows.stored(shards, engine)
+    workers = stored or WorkerRows.of(objective.sides, engine)
+    return objective.with_rows_on(workers, here=sequential)  # type: ignore[no-any-return]
 
 
 def make_objective(name: str, data: Any, score: str = "auto") -> Any:

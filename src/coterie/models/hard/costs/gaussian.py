@@ -13,7 +13,7 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.engine import Engine
 from coterie.kernels.hard.gaussian import move_points, plan_points, sweep_points
-from coterie.models.hard.objectives.interface import Labels, MovePlan
+from coterie.models.hard.costs.interface import Labels, MovePlan
 
 
 @dataclass

@@ -1,0 +1,151 @@
+"""Parts of the conversions from and to other libraries; none of these libraries is required.
+
+`Graph`, `Ratings` and `NodeTable` have the conversions themselves. pandas and polars are used
+through the methods that both have.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coterie.base.errors import InputError, MissingDependencyError
+from coterie.data.ids import as_ids, require_distinct
+from coterie.data.text_layout import header_roles
+
+if TYPE_CHECKING:
+    from coterie.data.graph import Graph
+    from coterie.data.ratings import Ratings
+
+TableColumn = np.ndarray | list[Any]  # text as a list
+TableColumns = dict[str, TableColumn]
+
+
+def require(package: str) -> Any:
+    """Import an optional package; the error says how to install it."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{package} is not installed", remedy=f"pip install {package}"
+        ) from error
+
+
+# --- data frames ---------------------------------------------------------------------------------
+
+
+def edge_columns(graph: Graph) -> TableColumns:
+    """Return the columns source and target, with ids, and weight if there are weights."""
+    source, target = graph.edges()
+    weight = None if graph.weights is None else graph.edge_weights()
+    ids = graph.ids
+    return _filled(source=_listed(ids[source]), target=_listed(ids[target]), weight=weight)
+
+
+def rating_columns(ratings: Ratings) -> TableColumns:
+    """Return the columns user, item and rating, and timestamp if there are timestamps."""
+    return _filled(
+        user=_listed(ratings.user_ids[ratings.users]),
+        item=_listed(ratings.item_ids[ratings.items]),
+        rating=ratings.ratings,
+        timestamp=ratings.timestamps,
+    )
+
+
+def _filled(**columns: TableColumn | None) -> TableColumns:
+    return {name: column for name, column in columns.items() if column is not None}
+
+
+def _listed(column: np.ndarray) -> TableColumn:
+    """Return text as a list, which both packages read as text."""
+    return list(column) if column.dtype == object else column
+
+
+def choose_columns(frame: Any, **given: str | None) -> list[Any]:
+    """Return the columns for these roles: as given, else by known names, else in order.
+
+    A column of times is returned as None if it is neither given nor known.
+    """
+    names = list(frame.columns)
+    known = header_roles([str(name) for name in names]) or {}
+    picked: list[Any] = []
+    for place, (role, name) in enumerate(given.items()):
+        column = known.get(role, None if role == "time" else place)
+        if name is not None or column is None:
+            picked.append(name)
+        elif column < len(names):
+            picked.append(names[column])
+        else:
+            raise InputError(
+                f"the table has only the columns {names}", remedy="give the names of the columns"
+            )
+    return picked
+
+
+def frame_column(frame: Any, name: Any) -> np.ndarray:
+    """Return a column without missing values."""
+    if name not in list(frame.columns):
+        raise InputError(
+            f"the table has no column {name!r}", remedy=f"use one of {list(frame.columns)}"
+        )
+    column = frame[name]
+    missing = column.isna() if hasattr(column, "isna") else column.is_null()
+    if missing.any():
+        row = int(np.argmax(np.asarray(missing)))
+        raise InputError(f"row {row} has no {name!r}", remedy="fill it in or drop the row")
+    return np.asarray(column.to_numpy())
+
+
+# --- networkx and igraph -------------------------------------------------------------------------
+
+
+def checked_weights(values: list[Any], name: str) -> np.ndarray:
+    """Return the weights as an array; every edge must have a number."""
+    for number, value in enumerate(values):
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            raise InputError(
+                f"edge number {number} has the {name} {value!r}", remedy="give every edge a number"
+            )
+    return np.array(values, np.float64)
+
+
+# --- matrices ------------------------------------------------------------------------------------
+
+
+def sparse_entries(matrix: Any) -> Any:
+    """Return a sparse matrix in coordinate form."""
+    from scipy.sparse import coo_array, issparse
+
+    if not issparse(matrix):
+        raise InputError(
+            f"a {type(matrix).__name__} is not a sparse matrix", remedy="use from_numpy"
+        )
+    return coo_array(matrix)
+
+
+def square_array(matrix: Any) -> np.ndarray:
+    """Return an array of numbers that may be an adjacency matrix."""
+    array = np.asarray(matrix)
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise InputError(
+            f"an array of shape {array.shape} and type {array.dtype} is not an adjacency matrix",
+            remedy="give n x n numbers",
+        )
+    if not np.isfinite(array).all():
+        raise InputError(
+            "the array contains NaN or infinity", remedy="put 0 where there is no edge"
+        )
+    return array
+
+
+def line_ids(count: int, given: Any) -> np.ndarray:
+    """Return the ids of the rows or columns of a matrix; by default 0..n-1."""
+    ids = np.arange(count) if given is None else as_ids(given)
+    if len(ids) != count:
+        raise InputError(
+            f"{len(ids)} ids for {count} rows or columns", remedy="give one id for each"
+        )
+    require_distinct(ids)
+    return ids
