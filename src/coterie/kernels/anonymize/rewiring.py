@@ -140,24 +140,11 @@ def _supports(indptr, neighbours, owner, table):
 
 
 @njit(nogil=True, cache=True)
-def _remove_edge(indptr, neighbours, table, support, u, v):
-    """Remove (u, v) from the table and lower the triangle counts of the edges next to it."""
-    remove_with(table, support, pair_key(u, v))
-    x, y = (u, v) if indptr[u + 1] - indptr[u] < indptr[v + 1] - indptr[v] else (v, u)
-    for i in range(indptr[x], indptr[x + 1]):
-        w = neighbours[i]
-        if w != y:
-            at = slot_of(table, pair_key(w, y))
-            if table[at] != EMPTY:
-                second = slot_of(table, pair_key(w, x))
-                if table[second] != EMPTY:
-                    support[at] -= 1
-                    support[second] -= 1
+def _shift_supports(indptr, neighbours, table, support, u, v, change):
+    """Change the triangle counts of the edges that close a triangle with (u, v).
 
-
-@njit(nogil=True, cache=True)
-def _add_edge(indptr, neighbours, table, support, u, v):
-    """Add (u, v) to the table with its triangle count; `neighbours` must contain it already."""
+    Return the number of these triangles.
+    """
     x, y = (u, v) if indptr[u + 1] - indptr[u] < indptr[v + 1] - indptr[v] else (v, u)
     count = 0
     for i in range(indptr[x], indptr[x + 1]):
@@ -167,9 +154,23 @@ def _add_edge(indptr, neighbours, table, support, u, v):
             if table[at] != EMPTY:
                 second = slot_of(table, pair_key(w, x))
                 if table[second] != EMPTY:
-                    support[at] += 1
-                    support[second] += 1
+                    support[at] += change
+                    support[second] += change
                     count += 1
+    return count
+
+
+@njit(nogil=True, cache=True)
+def _remove_edge(indptr, neighbours, table, support, u, v):
+    """Remove (u, v) from the table and lower the triangle counts of the edges next to it."""
+    remove_with(table, support, pair_key(u, v))
+    _shift_supports(indptr, neighbours, table, support, u, v, np.int32(-1))
+
+
+@njit(nogil=True, cache=True)
+def _add_edge(indptr, neighbours, table, support, u, v):
+    """Add (u, v) to the table with its triangle count; `neighbours` must contain it already."""
+    count = _shift_supports(indptr, neighbours, table, support, u, v, np.int32(1))
     at = slot_of(table, pair_key(u, v))
     table[at] = pair_key(u, v)
     support[at] = count
