@@ -177,24 +177,6 @@ def _add_edge(indptr, neighbours, table, support, u, v):
 
 
 @njit(nogil=True, cache=True)
-def _edge_in_fewest_triangles(
-    state, indptr, neighbours, table, support, block, v, wanted, avoid, tries
-):
-    """Return (state, neighbour): of `tries` random neighbours of v, the one whose edge is part of
-    the fewest triangles. Only neighbours in block `wanted` count; -1 if there is none."""
-    best, least = np.int32(-1), np.int32(2147483647)
-    for _ in range(tries):
-        state, w = _random_neighbour(state, indptr, neighbours, v)
-        if w != avoid and block[w] == wanted:
-            s = support[slot_of(table, pair_key(v, w))]
-            if s < least:
-                best, least = w, s
-                if s == 0:
-                    break
-    return state, best
-
-
-@njit(nogil=True, cache=True)
 def _may_exchange(keep, a, c, d, outer_limit):
     """Return whether d may lose neighbour c and get a instead, as far as communities go."""
     return keep[a] == keep[c] or (outer_limit > 0.0 and keep[a] != keep[d] and keep[c] != keep[d])
@@ -213,10 +195,11 @@ def _below_outer_limit(indptr, neighbours, keep, v, part, outer_limit):
 
 
 @njit(nogil=True, cache=True)
-def _exchanged_in_fewest_triangles(
+def _edge_in_fewest_triangles(
     state, indptr, neighbours, table, support, keep, d, a, avoid, outer_limit, tries
 ):
-    """Return (state, neighbour of d that a may replace), as `_edge_in_fewest_triangles` does."""
+    """Return (state, neighbour): of `tries` random neighbours of d, the one whose edge is part of
+    the fewest triangles. Only neighbours that a may replace count; -1 if there is none."""
     best, least = np.int32(-1), np.int32(2147483647)
     for _ in range(tries):
         state, c = _random_neighbour(state, indptr, neighbours, d)
@@ -352,16 +335,16 @@ def rewire(indptr, neighbours, owner, block, keep, cells, goals, sums, products,
             if d < 0:
                 continue
             state, b = _edge_in_fewest_triangles(
-                state, indptr, neighbours, table, support, block, a, block[d], w, tries
+                state, indptr, neighbours, table, support, block, a, d, w, 0.0, tries
             )
             if b < 0 and rules.both_ends:
                 a, d = d, a
                 state, b = _edge_in_fewest_triangles(
-                    state, indptr, neighbours, table, support, block, a, block[d], w, tries
+                    state, indptr, neighbours, table, support, block, a, d, w, 0.0, tries
                 )
             if b < 0:
                 continue
-            state, c = _exchanged_in_fewest_triangles(
+            state, c = _edge_in_fewest_triangles(
                 state, indptr, neighbours, table, support, keep, d, a, w, outer_limit, tries
             )
             if c < 0:
