@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -52,11 +53,21 @@ def main() -> None:
 
 def copy_sources(folder: Path) -> Path:
     """Copy what the wheel is built from, so that the checkout stays as it is."""
-    skip = shutil.ignore_patterns("__pycache__", "prebuilt", "*.nbc", "*.nbi")
-    shutil.copytree(ROOT / "src", folder / "src", ignore=skip)
+    writable_copy(ROOT / "src", folder / "src", "__pycache__", "prebuilt", "*.nbc", "*.nbi")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / name)
     return folder
+
+
+def writable_copy(source: Path, target: Path, *ignored: str) -> Path:
+    """Copy a folder without what matches the patterns; the owner may change the copy.
+
+    Files of a read-only checkout could not be changed in an ordinary copy either.
+    """
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns(*ignored))
+    for path in (target, *target.rglob("*")):
+        path.chmod(path.stat().st_mode | stat.S_IWUSR)
+    return target
 
 
 def compile_kernels(sources: Path, only: str) -> int:

@@ -84,7 +84,7 @@ REMOVED_KEYS = frozenset({"weight_model"})  # of GeneralizedKMeans: it has no me
 # The JSON of a release and of an attack has other keys at other places: values are compared as a
 # set, each number of the old version must occur in the new one.
 MOVED = ("/stdout", "audit.json")
-MOVED_BY = ("anonymize", "attack", "python")
+MOVED_BY = ("anonymize", "attack", "demo", "python")
 ADDED_KEYS = frozenset({"format", "format_version"})  # keys that only the new version writes
 
 # A new version may refuse old checkpoints; the names in published/ are hashes of temporary paths.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tools.build_wheel import writable_copy
 
 import coterie as ct
 from coterie.anonymize.ledger import Ledger
@@ -20,8 +20,7 @@ DRAWS = json.loads((FILES / "expected-draws.json").read_text())
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
     """A copy of the ledger of version 0.1.0: the original must not change."""
-    shutil.copytree(FILES / "state", tmp_path / "state")
-    return Ledger(tmp_path / "state")
+    return Ledger(writable_copy(FILES / "state", tmp_path / "state"))
 
 
 @pytest.mark.parametrize("epsilon", sorted(DRAWS))

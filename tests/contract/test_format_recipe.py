@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.contract.recipes import MOST_LINES, recipe
+from tools.build_wheel import writable_copy
 
 import coterie
 
@@ -27,8 +27,7 @@ def test_it_is_short_and_touches_three_files() -> None:
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """Return the folder of a copy of the package in which the recipe was followed."""
-    copy = tmp_path / "src" / "coterie"
-    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    copy = writable_copy(SOURCE, tmp_path / "src" / "coterie", "__pycache__")
     (new,) = (file for file in RECIPE.files if not file.endswith(LIST))
     (tmp_path / new).write_text(RECIPE.code[0], encoding="utf-8")
     name = Path(new).stem

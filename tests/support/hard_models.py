@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from coterie.models.hard.block_model import BlockModel, SearchedBlockModel
+from coterie.models.hard.block_model import BlockModel, searched_block_model
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.k_means import GeneralizedKMeans
 
@@ -17,7 +17,7 @@ def hard_model(
     """Return a model with this number of blocks, or one that chooses it ("auto", "nested")."""
     if not isinstance(n_blocks, str) and weight_model == "counts":
         return GeneralizedKMeans(n_blocks, objective=objective, **options)
-    kind = SearchedBlockModel if _OF_SEARCH & set(options) else BlockModel
+    kind = searched_block_model if _OF_SEARCH & set(options) else BlockModel
     return kind(
         objective,
         n_blocks=None if isinstance(n_blocks, str) else n_blocks,

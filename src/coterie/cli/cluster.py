@@ -153,14 +153,14 @@ def _make_model(
     blocks: int | tuple[int, int] | str, objective: str, weights: str, **settings: Any
 ) -> HardClustering:
     """Return the model: with a given number of blocks, or chosen by description length."""
-    from coterie.models.hard.block_model import SearchedBlockModel
+    from coterie.models.hard.block_model import searched_block_model
     from coterie.models.hard.k_means import GeneralizedKMeans
 
     if not isinstance(blocks, str) and weights == "counts":
         return GeneralizedKMeans(blocks, objective=objective, **settings)
-    return SearchedBlockModel(
+    return searched_block_model(
         objective,
-        n_blocks=None if isinstance(blocks, str) else blocks,  # type: ignore[arg-type]
+        n_blocks=None if isinstance(blocks, str) else blocks,
         nested=blocks == "nested",
         weight_model=weights,
         **settings,

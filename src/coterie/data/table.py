@@ -34,7 +34,7 @@ from coterie.data.text_layout import (
     id_column,
     make_layout,
 )
-from coterie.data.text_reader import Columns, TextSample, read_rows, read_text, text_cells
+from coterie.data.text_reader import Columns, read_rows, read_text, text_cells
 
 _SEPARATORS = {WHITESPACE: "blanks", "\t": "tab", ",": "comma", ";": "semicolon"}
 _SHOWN = 12  # columns that a line lists
@@ -200,8 +200,8 @@ def read_edges(path: PathLike, wanted: WantedColumns, options: ReadOptions) -> C
 def _text_edges(path: PathLike, wanted: WantedColumns, options: ReadOptions) -> Columns:
     """Read a list of edges; a text that looks like an adjacency matrix is read as one."""
 
-    def look(sample: TextSample) -> None:
-        verdict = matrix_shape(sample.rows, sample.complete).verdict
+    def look(rows: list[list[str]], complete: bool) -> None:
+        verdict = matrix_shape(rows, complete).verdict
         if verdict is Verdict.maybe or (verdict is Verdict.matrix and not isfile(path)):
             raise InputError(
                 "this can be an adjacency matrix or a list of edges with weights",

@@ -58,6 +58,9 @@ _SHOWN_ROWS = 5
 _SAMPLE_BYTES = 1 << 16  # of a file of which only the first rows are needed
 _ISOLATED = re.compile(r"#\s*isolated:\s*(\S.*?)\s*")
 
+# Called with the fields of the first lines, and whether these are all lines of the file
+LookAtSample = Callable[[list[list[str]], bool], None]
+
 
 class Columns:
     """The content of a file: the wanted columns in pieces, and its comments about nodes.
@@ -224,7 +227,7 @@ def read_text(
     options: ReadOptions,
     *,
     consume: Callable[[Columns], None] | None = None,
-    on_sample: Callable[[TextSample], None] | None = None,
+    on_sample: LookAtSample | None = None,
 ) -> Columns:
     """Read the wanted columns of a text file with any separator, header and comments.
 
@@ -376,14 +379,6 @@ def _quoted(cell: str) -> str:
     return cell
 
 
-class TextSample(NamedTuple):
-    """The first lines of a text file, divided into fields."""
-
-    rows: list[list[str]]
-    separator: str
-    complete: bool  # these are all lines of the file
-
-
 class _Request(NamedTuple):
     """What is asked of a text file."""
 
@@ -391,7 +386,7 @@ class _Request(NamedTuple):
     wanted: WantedColumns
     separator: str | None
     header: bool | None
-    on_sample: Callable[[TextSample], None] | None
+    on_sample: LookAtSample | None
     is_rereadable: bool = False
 
 
@@ -409,7 +404,7 @@ def _read_blocks(
         separator = find_separator(start.sample, needed)
     if request.on_sample is not None and start.sample:
         rows = [split(line, separator) for line in start.sample]
-        request.on_sample(TextSample(rows, separator, start.complete))
+        request.on_sample(rows, start.complete)
     sample = [split(line, separator) for line in start.sample[:_PROOF_LINES]]
     layout, named = _find_layout(separator, sample, start, request)
     columns = Columns(request.name, layout, len(sample[0]) if sample else 0)

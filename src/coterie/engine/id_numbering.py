@@ -92,10 +92,8 @@ class _Table:
         """Count the pieces; return False, without counting, if the table would be too large."""
         if any(piece.dtype.kind != "i" for piece in pieces):
             return False
-        low, high = (
-            min(int(piece.min()) for piece in pieces),
-            max(int(piece.max()) for piece in pieces) + 1,
-        )
+        low = min(int(piece.min()) for piece in pieces)
+        high = max(int(piece.max()) for piece in pieces) + 1
         if self._seen:
             low, high = min(low, self._low), max(high, self._low + len(self._counts))
         seen = self._seen + sum(map(len, pieces))
@@ -259,9 +257,7 @@ class NameCounter:
         places = piece.indices.to_numpy()
         numbers = self._table.numbers(piece.dictionary)
         if len(self._table) > len(self._counts):
-            more = np.zeros(2 * len(self._table), np.int64)
-            more[: len(self._counts)] = self._counts
-            self._counts = more
+            self._counts = _longer(self._counts, len(self._counts), 2 * len(self._table))
         seen = np.bincount(places, weights, len(numbers)).astype(np.int64)
         self._counts[numbers] += seen  # the names of a dictionary are distinct
 
@@ -285,7 +281,7 @@ def _bytes(names: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _longer(array: np.ndarray, filled: int, length: int) -> np.ndarray:
-    """Return a longer array with the same first entries."""
-    longer = np.empty(length, array.dtype)
+    """Return a longer array with the same first entries, and zeros after them."""
+    longer = np.zeros(length, array.dtype)
     longer[:filled] = array[:filled]
     return longer

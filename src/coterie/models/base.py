@@ -125,6 +125,11 @@ class Estimator:
             setattr(self, name, value)
         return self
 
+    @classmethod
+    def public_name(cls) -> str:
+        """Return the name of the class in texts: of a private one, that of its public base."""
+        return next(one.__name__ for one in cls.__mro__ if not one.__name__.startswith("_"))
+
     def __repr__(self) -> str:
         defaults = self._parameters()
         shown = ", ".join(

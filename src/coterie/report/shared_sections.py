@@ -197,7 +197,7 @@ def _fall(what: str, at: Sequence[float], entropy: Sequence[float]) -> str:
 def settings(model: Any) -> Section:
     """List the parameters of a model by their names."""
     rows: list[list[Cell]] = [[name, _plain(value)] for name, value in model.get_params().items()]
-    section = Section("Settings", f"The parameters of {type(model).__name__}.")
+    section = Section("Settings", f"The parameters of {model.public_name()}.")
     if rows:
         section.tables.append(Panel("", ChartTable(["parameter", "value"], rows)))
     return section

@@ -67,7 +67,7 @@ def make(case, objective, weights):
         directed=objective.startswith("directed"),
     )
     data = cell_data(graph, objective, weights)
-    return data, start_state(*data, np.array(labels))
+    return data, start_state(data.kind, data.graph, np.array(labels))
 
 
 def plain(edges, labels, objective, weights):
@@ -106,7 +106,7 @@ def test_length_and_its_changes_are_those_of_the_plain_formulas(objective, weigh
         assert math.isclose(before + change, length(), abs_tol=1e-7)
         now = plain(edges, blocks.labels.tolist(), objective, weights)
         assert math.isclose(length(), now, abs_tol=1e-7)
-    fresh = start_state(*given_data, blocks.labels)
+    fresh = start_state(given_data.kind, given_data.graph, blocks.labels)
     assert math.isclose(fresh.length(), state.length(), abs_tol=1e-7)
     occupied = np.flatnonzero(blocks.sizes)
     if len(occupied) > 1:
@@ -131,7 +131,7 @@ def test_sweeps_and_merges_change_the_length_by_what_they_say(objective, weights
         directed=objective.startswith("directed"),
     )
     data = cell_data(graph, objective, weights)
-    state = start_state(*data, rng.integers(0, 20, n))
+    state = start_state(data.kind, data.graph, rng.integers(0, 20, n))
     before, order = state.length(), np.arange(n)
     reach = Reach(10, 5, 12, 1, 1 << 40)
     active = np.zeros(n, np.uint8)
@@ -158,7 +158,7 @@ def test_sweeps_and_merges_change_the_length_by_what_they_say(objective, weights
     )
     assert made == 3
     assert math.isclose(before + change, state.length(), rel_tol=1e-10)
-    again = start_state(*data, state.blocks.labels)
+    again = start_state(data.kind, data.graph, state.blocks.labels)
     assert math.isclose(again.length(), state.length(), rel_tol=1e-10)
 
 
@@ -187,7 +187,7 @@ def test_directed_length_is_that_of_graph_tool():
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     labels = np.sort(rng.integers(0, 4, 30))
     graph = Graph.from_edges(pairs[:, 0], pairs[:, 1], n_nodes=30, directed=True)
-    own = start_state(*cell_data(graph, "directed"), labels).length()
+    own = cell_data(graph, "directed").length(labels)
     done = subprocess.run(
         ["/usr/bin/python3", "-c", GRAPH_TOOL],
         input=json.dumps([pairs.tolist(), labels.tolist(), False]),

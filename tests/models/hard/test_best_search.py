@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests import reference
 
 from coterie.base.errors import InputError
-from coterie.base.progress import Progress
+from coterie.base.progress import Progress, silent
 from coterie.data import Graph, Ratings
 from coterie.data.generators import (
     degree_corrected_sbm,
@@ -19,22 +19,27 @@ from coterie.data.generators import (
     stochastic_block_model,
 )
 from coterie.engine import LocalEngine
-from coterie.models.hard.block_model import BlockModel, SearchedBlockModel
+from coterie.models.hard.block_model import BlockModel, searched_block_model
 from coterie.models.hard.costs import make_objective
 from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.models.hard.saved_search import SearchSaver
+from coterie.models.hard.search import SearchSettings, SearchTask, auto_k, best, checked_moves
 from coterie.models.hard.search import agglomerate as agglomeration
-from coterie.models.hard.search import auto_k, best, checked_moves
 from coterie.models.hard.search.agglomerate import agglomerate
 from coterie.models.hard.search.block_sizes import enlarge_small
 from coterie.models.hard.search.checked_moves import settle
 from coterie.models.hard.search.description_length import description_length
 
 
+def task(objective, n_blocks, *, rng, engine, start=None, callback=silent, **settings):
+    settings = SearchSettings(**settings)
+    return SearchTask(objective, n_blocks, rng, engine, settings, start, callback)
+
+
 def search(objective, *n_blocks, seed=0, threads=1, **options):
     with LocalEngine(threads) as engine:
         rng = np.random.default_rng(seed)
-        return best.run(objective, n_blocks, rng=rng, engine=engine, **options)
+        return best.run(task(objective, n_blocks, rng=rng, engine=engine, **options))
 
 
 def chosen(objective, **options):
@@ -335,13 +340,10 @@ def test_interrupt_before_any_result_is_raised():
         def map(self, task, *arguments):
             raise KeyboardInterrupt
 
+    rng, objective = np.random.default_rng(0), make_objective("simple", karate())
+    given = task(objective, (2,), rng=rng, engine=Impatient(1))
     with pytest.raises(KeyboardInterrupt):
-        best.run(
-            make_objective("simple", karate()),
-            (2,),
-            rng=np.random.default_rng(0),
-            engine=Impatient(1),
-        )
+        best.run(given)
 
 
 @pytest.mark.parametrize("kind", ["simple", "degree-corrected"])
@@ -450,7 +452,7 @@ def test_description_length_of_wirings_counts_possibilities():
 @pytest.mark.parametrize("search", ["paper", "best"])
 def test_estimator_reports_the_numbers_of_blocks_it_tried(search):
     graph, truth = planted_partition(400, 4, mean_degree=20, mixing=0.1, rng=0)
-    model = SearchedBlockModel("simple", search=search, n_init=3, rng=0).fit(graph)
+    model = searched_block_model("simple", search=search, n_init=3, rng=0).fit(graph)
     assert model.n_blocks_ == 4
     assert min(model.description_lengths_, key=model.description_lengths_.get) == (4,)
     assert reference.adjusted_rand_index(model.labels_, truth) >= 0.99
@@ -512,8 +514,7 @@ def test_large_directed_graphs_are_repaired_by_splits(monkeypatch):
 )  # fmt: skip
 def test_splits_are_for_graphs_that_have_no_other_repair(kind, n_blocks, least, splits):
     graph, _ = planted_partition(60, 2, directed=kind == "directed", rng=0)
-    descent = best._Descent(
-        make_objective(kind, graph), (n_blocks,), np.random.default_rng(0), LocalEngine(1), least,
-        SearchSaver(),
-    )  # fmt: skip
+    objective, rng = make_objective(kind, graph), np.random.default_rng(0)
+    given = task(objective, (n_blocks,), rng=rng, engine=LocalEngine(1), min_block_size=least)
+    descent = best._Descent(given, objective, SearchSaver())
     assert descent.can_split is splits

@@ -24,7 +24,6 @@ from coterie.models.declaration import (
     Integer,
     OneOf,
     Optional,
-    Real,
 )
 from coterie.models.foreign_data import as_graph
 from coterie.models.hard.checkpoint import ChosenBlocks, save_fit, search_saver
@@ -40,17 +39,13 @@ from coterie.models.hard.description.choice import (
     model_assumption,
 )
 from coterie.models.hard.description.comparison import ComparedModel, compare_models
-from coterie.models.hard.description.directed_weighted import (
-    DIRECTED,
-    cell_data,
-    cell_description_length,
-)
+from coterie.models.hard.description.directed_weighted import DIRECTED, cell_data
+from coterie.models.hard.description.fit import DescriptionRun
 from coterie.models.hard.description.sampling import PosteriorSamples, sample_partitions
 from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.models.hard.k_means import merging_start
 from coterie.models.hard.memory import check_memory
-from coterie.models.hard.search import SearchResult, auto_k
-from coterie.models.hard.search.runs import SearchSettings, SearchTask
+from coterie.models.hard.search import SEARCH_PARAMETERS, SearchResult, SearchTask, auto_k
 from coterie.models.hard.validation import check_block_model
 from coterie.models.hard.weight_models import COUNTS, WEIGHT_MODELS, mean_weights, weight_model
 
@@ -343,9 +338,6 @@ class BlockModel(HardClustering):
     def _blocks_chosen(self) -> bool:
         return self.n_blocks is None
 
-    def _settings(self) -> SearchSettings:
-        return SearchSettings(n_init=self.n_init, min_block_size=self.min_block_size)
-
     def _data_type(self) -> type:
         known = OBJECTIVES.get(self.model)
         return Graph if known is None else known.data
@@ -438,15 +430,14 @@ class BlockModel(HardClustering):
             self.model,
             job.objective,
             job.data,
-            rng=job.state.rng,
-            engine=job.engine,
-            callback=job.callback,
+            DescriptionRun(
+                job.state.rng, job.engine, job.callback, search_saver(job.file, job.state)
+            ),
             n_init=self.n_init,
             min_block_size=self.min_block_size,
             nested=self.nested,
             weights=self.weight_model,
             n_blocks=self.n_blocks,
-            saver=search_saver(job.file, job.state),
         )
         if self.nested:
             self.levels_ = list(found.levels)
@@ -459,7 +450,7 @@ class BlockModel(HardClustering):
         self.seconds_ = job.seconds
         entropy = final.entropy(final.start((found.labels,), n_blocks))
         self._set_results(
-            SearchTask(final, n_blocks, None, job.engine, job.callback),
+            SearchTask(final, n_blocks, job.state.rng, job.engine),
             SearchResult(
                 (found.labels,), entropy, found.history, not found.interrupted, found.interrupted
             ),
@@ -467,39 +458,16 @@ class BlockModel(HardClustering):
         )
         if self.weight_model != COUNTS:
             topology = cell_data(job.data, found.objective)
-            entropy += found.length - cell_description_length(topology, found.labels)
+            entropy += found.length - topology.length(found.labels)
             self.entropy_ = entropy
             self.block_weights_ = mean_weights(job.data, found.labels)
         self.run_entropies_ = [entropy]
 
 
-class SearchedBlockModel(BlockModel):
-    """A `BlockModel` whose search for the lowest entropy has the settings of `GeneralizedKMeans`.
+class _SearchedBlockModel(BlockModel):
+    """What `searched_block_model` returns."""
 
-    `coterie cluster --blocks auto` has options for it, such as ``--search paper``: the number of
-    blocks is chosen by description length, and Generalized k-means then finds the blocks from
-    random labels.
-
-    Parameters
-    ----------
-    model, nested, n_blocks, n_init, min_block_size, connected, weight_model, rng
-        See `BlockModel`.
-    search, move_score, alpha, max_iter, tol
-        See `GeneralizedKMeans`. They have no effect where the description length itself is
-        minimised, which only ``search="best"`` does.
-    """
-
-    declaration = replace(
-        BlockModel.declaration,
-        parameters={
-            **_PARAMETERS,
-            "search": OneOf("best", "paper"),
-            "move_score": OneOf("auto", "exact", "fixed"),
-            "alpha": Real(above=0, most=1),
-            "max_iter": Integer(0),
-            "tol": Real(least=0),
-        },
-    )
+    declaration = replace(BlockModel.declaration, parameters={**_PARAMETERS, **SEARCH_PARAMETERS})
 
     def __init__(
         self,
@@ -510,24 +478,9 @@ class SearchedBlockModel(BlockModel):
         alpha: float = 0.1,
         max_iter: int = 300,
         tol: float = 1e-6,
-        n_blocks: int | None = None,
-        nested: bool = False,
-        n_init: int = 1,
-        min_block_size: int = 0,
-        connected: bool = False,
-        weight_model: str = COUNTS,
-        rng: RandomState = 0,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            model,
-            n_blocks=n_blocks,
-            nested=nested,
-            n_init=n_init,
-            min_block_size=min_block_size,
-            connected=connected,
-            weight_model=weight_model,
-            rng=rng,
-        )
+        super().__init__(model, **options)
         self.search = search
         self.move_score = move_score
         self.alpha = alpha
@@ -537,36 +490,30 @@ class SearchedBlockModel(BlockModel):
     def check_parameters(self) -> None:
         """Raise InputError for a parameter that is invalid or does not fit the others."""
         super().check_parameters()
-        if self.search == "best" and self.move_score == "fixed":
-            raise InputError(
-                '`search="best"`, the default, does not support `move_score="fixed"`',
-                remedy='use `search="paper"`',
-            )
         only_described = self.model not in OBJECTIVES or self.nested or self.weight_model != COUNTS
         if self.search == "paper" and only_described:
+            kind = "`weight_model`"
+            if self.weight_model == COUNTS:
+                kind = f'`objective="{self.model}"`'
+            if self.nested:
+                kind = "`nested=True`"
             raise InputError(
-                f'`search="paper"` does not support {self._kind_of_description()}',
-                remedy='use `search="best"`',
+                f'`search="paper"` does not support {kind}', remedy='use `search="best"`'
             )
-
-    def _kind_of_description(self) -> str:
-        """Name what has a description length and no entropy of its own."""
-        if self.nested:
-            return "`nested=True`"
-        return f'`objective="{self.model}"`' if self.weight_model == COUNTS else "`weight_model`"
 
     def _start_sentence(self) -> str:
         if self.search == "best":
             return super()._start_sentence()
         return "The blocks come from a random start; another seed can give slightly different ones."
 
-    def _settings(self) -> SearchSettings:
-        return SearchSettings(
-            search=self.search,
-            move_score=self.move_score,
-            alpha=self.alpha,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_init=self.n_init,
-            min_block_size=self.min_block_size,
-        )
+
+def searched_block_model(model: str = "auto", **parameters: Any) -> BlockModel:
+    """Return a `BlockModel` whose search for the lowest entropy has the settings of
+    `GeneralizedKMeans`: search, move_score, alpha, max_iter, tol.
+
+    `coterie cluster --blocks auto` has options for it, such as ``--search paper``: the number of
+    blocks is chosen by description length, and Generalized k-means then finds the blocks from
+    random labels. They have no effect where the description length itself is minimised, which only
+    ``search="best"`` does.
+    """
+    return _SearchedBlockModel(model, **parameters)

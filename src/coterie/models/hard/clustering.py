@@ -43,8 +43,8 @@ from coterie.models.hard.description.choice import description_length_by
 from coterie.models.hard.graph_results import GraphResults
 from coterie.models.hard.predictor import HardPredictor
 from coterie.models.hard.results import block_summary, is_locally_optimal
-from coterie.models.hard.search import SearchResult
-from coterie.models.hard.search.runs import SearchSettings, SearchTask, run_all
+from coterie.models.hard.search import SearchResult, SearchSettings, SearchTask
+from coterie.models.hard.search.runs import run_all
 from coterie.models.hard.validation import block_counts, given_labels
 from coterie.models.rating_model import RatingModel
 
@@ -321,11 +321,22 @@ class HardClustering(GraphResults, RatingModel):
             no_validation=not points,
         )
 
+    def check_parameters(self) -> None:
+        """Raise InputError for a parameter that is invalid or does not fit the others."""
+        super().check_parameters()
+        settings = self._settings()
+        points = self._data_type() is np.ndarray
+        if settings.is_best and settings.move_score == "fixed" and not points:
+            raise InputError(
+                '`search="best"`, the default, does not support `move_score="fixed"`',
+                remedy='use `search="paper"`',
+            )
+
     # what the two classes decide
 
-    @abstractmethod
     def _settings(self) -> SearchSettings:
         """Return how the entropy is minimised."""
+        return SearchSettings.among(self.get_params())
 
     @abstractmethod
     def _search(self, job: FitJob) -> None:
@@ -426,8 +437,16 @@ class HardClustering(GraphResults, RatingModel):
         self, job: FitJob, n_blocks: tuple[int, ...], start: Labels | None
     ) -> None:
         """Search at these numbers of blocks and set the fitted attributes."""
-        task = SearchTask(job.objective, n_blocks, start, job.engine, job.callback)
-        self.interrupted_ = run_all(task, self._settings(), job.state, job.file)
+        task = SearchTask(
+            job.objective,
+            n_blocks,
+            job.state.rng,
+            job.engine,
+            self._settings(),
+            start,
+            job.callback,
+        )
+        self.interrupted_ = run_all(task, job.state, job.file)
         self.seconds_ = job.seconds
         chosen = min(job.state.finished, key=lambda run: run.entropy)
         job.callback(Progress("checking", 0, entropy=chosen.entropy))

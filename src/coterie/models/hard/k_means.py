@@ -20,13 +20,12 @@ from coterie.models.declaration import (
     Integer,
     OneOf,
     Pair,
-    Real,
 )
 from coterie.models.hard.clustering import FitJob, HardClustering
 from coterie.models.hard.costs import OBJECTIVES
 from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.models.hard.memory import check_memory
-from coterie.models.hard.search.runs import SearchSettings
+from coterie.models.hard.search import SEARCH_PARAMETERS
 from coterie.models.hard.validation import require_number_of_blocks
 
 _POINTS_START = "The result is the best of ten descents from random labels"
@@ -150,11 +149,7 @@ class GeneralizedKMeans(HardClustering):
         parameters={
             "n_blocks": Pair(Integer(1)),
             "objective": OneOf(*OBJECTIVES),
-            "search": OneOf("best", "paper"),
-            "move_score": OneOf("auto", "exact", "fixed"),
-            "alpha": Real(above=0, most=1),
-            "max_iter": Integer(0),
-            "tol": Real(least=0),
+            **SEARCH_PARAMETERS,
             "init": Anything('"random", or one label per node'),
             "n_init": Integer(1),
             "min_block_size": Integer(0),
@@ -209,11 +204,6 @@ class GeneralizedKMeans(HardClustering):
         """Raise InputError for a parameter that is invalid or does not fit the others."""
         require_number_of_blocks(self.n_blocks, self.objective)
         super().check_parameters()
-        if self.search == "best" and self.move_score == "fixed" and self.objective != "gaussian":
-            raise InputError(
-                '`search="best"`, the default, does not support `move_score="fixed"`',
-                remedy='use `search="paper"`',
-            )
         if self.connected and self.min_block_size > 0:
             raise InputError(
                 "`connected` blocks cannot have a minimum size",
@@ -248,17 +238,6 @@ class GeneralizedKMeans(HardClustering):
         else:
             start = merging_start(self.n_init)
         return f"{start}; {other_seed}."
-
-    def _settings(self) -> SearchSettings:
-        return SearchSettings(
-            search=self.search,
-            move_score=self.move_score,
-            alpha=self.alpha,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_init=self.n_init,
-            min_block_size=self.min_block_size,
-        )
 
     def _data_type(self) -> type:
         known = OBJECTIVES.get(self.objective)

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
-from coterie.base.progress import Callback, silent
 from coterie.data import Graph
-from coterie.engine import Engine
 from coterie.models.hard.costs import OBJECTIVES, make_objective
 from coterie.models.hard.costs.block_objective import BlockObjective
 from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.description.directed_weighted import (
     DIRECTED,
     cell_data,
-    cell_description_length,
     shortest_cell_description,
 )
 from coterie.models.hard.description.fit import (
     Described,
-    description_length_of,
+    DescriptionRun,
     nested_description,
     shortest_description,
+    undirected_data,
 )
 from coterie.models.hard.label_tools import renumber, renumber_sides
-from coterie.models.hard.saved_search import SearchSaver
 from coterie.models.hard.search.block_sizes import enlarge_small
 from coterie.models.hard.search.description_length import description_length
 from coterie.models.hard.weight_models import COUNTS
@@ -99,24 +95,21 @@ def choose_description(
     name: str,
     objective: BlockObjective,
     graph: Graph,
+    run: DescriptionRun,
     *,
-    rng: Generator,
-    engine: Engine,
-    callback: Callback = silent,
     n_init: int = 1,
     min_block_size: int = 0,
     nested: bool = False,
     weights: str = COUNTS,
     n_blocks: int | None = None,
-    saver: SearchSaver | None = None,
 ) -> tuple[Described, dict[int, float]]:
     """Return the shortest description of all runs and models, and the shortest length of every
     number of blocks that a run passed through.
 
     `weights` is the model of real-valued weights, for which the number of blocks may be fixed
-    (`n_blocks`). `saver` saves the search while it runs, or continues one that was saved.
+    (`n_blocks`).
     """
-    saver = saver or SearchSaver()
+    saver = run.saver
     choice = saver.take(_Choice) or _Choice()
     if choice.best is not None:
         with saver.errors():
@@ -124,30 +117,25 @@ def choose_description(
     models: tuple[str, ...] = (name,)
     if name == "auto":
         models = tuple(m for m in MODELS if not nested or m in NESTED)
-    running = saver.inside(lambda: choice)
+    inside = replace(run, saver=saver.inside(lambda: choice))
     for place, model in enumerate(models):
         own = objective
         if graph_objective(model, weights) != objective.name:
             own = make_objective(graph_objective(model), graph)
-        for run in range(n_init):
-            if place * n_init + run < choice.done:
+        for number in range(n_init):
+            if place * n_init + number < choice.done:
                 continue
-            common: _Common = {
-                "rng": rng,
-                "engine": engine,
-                "callback": callback,
-                "saver": running,
-            }
             if model in DIRECTED or weights != COUNTS:
                 found = shortest_cell_description(
-                    model, graph, weights=weights, n_blocks=n_blocks, **common
+                    model, graph, inside, weights=weights, n_blocks=n_blocks
                 )
             elif nested:
-                found = nested_description(model, own, **common)
+                found = nested_description(model, own, inside)
             else:
-                found = shortest_description(model, own, **common)
+                data = undirected_data(model, own.sides[0])
+                found = shortest_description(model, data, own, inside)
             if min_block_size > 1:
-                found = _with_minimum_size(found, own, graph, min_block_size, rng, engine)
+                found = _with_minimum_size(found, own, graph, min_block_size, run)
             choice.add(found)
             assert choice.best is not None
             if found.interrupted:
@@ -155,15 +143,6 @@ def choose_description(
             saver.save(lambda: choice)
     assert choice.best is not None
     return choice.best, choice.lengths
-
-
-class _Common(TypedDict):
-    """The arguments of every search."""
-
-    rng: Generator
-    engine: Engine
-    callback: Callback
-    saver: SearchSaver
 
 
 @dataclass
@@ -188,15 +167,14 @@ def _with_minimum_size(
     objective: BlockObjective,
     graph: Graph,
     min_size: int,
-    rng: Generator,
-    engine: Engine,
+    run: DescriptionRun,
 ) -> Described:
     """Join blocks that are too small with others."""
     sizes = np.bincount(found.labels)
     if not len(sizes) or sizes.min() >= min_size:
         return found
     k = max(1, min(int((sizes >= min_size).sum()), len(found.labels) // min_size))
-    labels = enlarge_small(objective, (found.labels,), (k,), min_size, rng, engine)[0]
+    labels = enlarge_small(objective, (found.labels,), (k,), min_size, run.rng, run.engine)[0]
     labels = renumber(labels)
     length = description_length_by(found.objective, objective, graph)(labels)
     return Described(found.objective, labels, length, found.history, False, found.interrupted)
@@ -209,9 +187,9 @@ def description_length_by(
 
     def length(labels: np.ndarray) -> float:
         if name in MODELS:  # "communities" has a length of its own
-            return description_length_of(name, objective.sides[0], labels)
+            return undirected_data(name, objective.sides[0]).length(labels)
         if name in DIRECTED:
-            return cell_description_length(cell_data(graph, name), labels)
+            return cell_data(graph, name).length(labels)
         return description_length_of_result(objective, (labels,))
 
     return length
@@ -222,5 +200,5 @@ def description_length_of_result(objective: BlockObjective, labels: Labels) -> f
     weights = objective.sides[0].weights
     whole = objective.name == "weighted" and bool((weights == np.floor(weights)).all())
     if objective.name in MODELS or whole:
-        return description_length_of(objective.name, objective.sides[0], labels[0])
+        return undirected_data(objective.name, objective.sides[0]).length(labels[0])
     return description_length(objective, *renumber_sides(labels))

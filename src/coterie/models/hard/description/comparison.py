@@ -14,13 +14,14 @@ from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine, running_engine
 from coterie.models.hard.costs import make_objective
-from coterie.models.hard.description.choice import MODELS, choose_description, graph_objective
-from coterie.models.hard.description.directed_weighted import (
-    DIRECTED,
-    cell_data,
-    cell_description_length,
+from coterie.models.hard.description.choice import (
+    MODELS,
+    choose_description,
+    description_length_by,
+    graph_objective,
 )
-from coterie.models.hard.description.fit import description_length_of
+from coterie.models.hard.description.directed_weighted import DIRECTED
+from coterie.models.hard.description.fit import DescriptionRun
 
 _NESTED = "nested, degree-corrected"
 _SMALLEST_ODDS = 690.0  # nats: exp(-690) is about 1e-300
@@ -103,37 +104,22 @@ def compare_models(
             raise InputError(
                 "models are compared on one machine only", remedy='use `engine="local"`'
             )
-        if graph.directed:
-            objective = make_objective("directed", graph)
-            for name in DIRECTED:
-                nobody = np.zeros(graph.n_nodes, np.int32)
-                length = cell_description_length(cell_data(graph, name), nobody)
-                found.append((f"one block, {name}", min(1, graph.n_nodes), length))
-                best, _ = choose_description(
-                    name, objective, graph, rng=deepcopy(seeded), engine=running, callback=callback
-                )
-                found.append((name, best.n_blocks, best.length))
-        else:
-            objectives = {
-                name: make_objective(name, graph) for name in ("simple", "degree-corrected")
-            }
-            for name, objective in objectives.items():
-                nobody = np.zeros(graph.n_nodes, np.int32)
-                length = description_length_of(name, objective.sides[0], nobody)
-                found.append((f"one block, {name}", min(1, graph.n_nodes), length))
-            for name in (*MODELS, "nested"):
-                model = "degree-corrected" if name == "nested" else name
-                best, _ = choose_description(
-                    model,
-                    objectives[graph_objective(model)],
-                    graph,
-                    rng=deepcopy(seeded),
-                    engine=running,
-                    callback=callback,
-                    nested=name == "nested",
-                )
-                label = _NESTED if name == "nested" else name
-                found.append((label, best.n_blocks, best.length))
+        # with one block, then with any number, the last one as a hierarchy
+        single = DIRECTED if graph.directed else ("simple", "degree-corrected")
+        flat = DIRECTED if graph.directed else MODELS
+        names = {name: (name, False) for name in flat}
+        if not graph.directed:
+            names[_NESTED] = ("degree-corrected", True)
+        objectives = {name: make_objective(name, graph) for name in map(graph_objective, single)}
+        for name in single:
+            length = description_length_by(name, objectives[graph_objective(name)], graph)
+            nobody = np.zeros(graph.n_nodes, np.int32)
+            found.append((f"one block, {name}", min(1, graph.n_nodes), length(nobody)))
+        for label, (name, nested) in names.items():
+            run = DescriptionRun(deepcopy(seeded), running, callback)
+            objective = objectives[graph_objective(name)]
+            best, _ = choose_description(name, objective, graph, run, nested=nested)
+            found.append((label, best.n_blocks, best.length))
     shortest = min(length for _, _, length in found)
     return [
         ComparedModel(name, k, length, length - shortest, math.exp(shortest - length))

@@ -9,21 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 
-from coterie.base.progress import Callback, silent
 from coterie.data import Graph
-from coterie.engine import Engine
 from coterie.kernels.hard.description_state import Multigraph
 from coterie.models.hard.costs import make_objective
-from coterie.models.hard.description.fit import Described, merged_singles, search_description
+from coterie.models.hard.description.fit import Described, DescriptionRun, shortest_description
 from coterie.models.hard.description.search import ANY, LEVEL_RATIO, DescriptionSearch, Strategy
-from coterie.models.hard.description.state import ModelKind, multigraph, start_state
+from coterie.models.hard.description.state import DescriptionData, ModelKind, multigraph
 from coterie.models.hard.label_tools import renumber
-from coterie.models.hard.saved_search import SearchSaver
 from coterie.models.hard.weight_models import WeightModel, no_weights, weight_model
 
 DIRECTED = ("directed", "directed-degree-corrected")
@@ -40,14 +35,7 @@ _NO_PERTURBATIONS = 3_000_000  # nodes + edges from which there are none
 _PATIENCE = 4  # perturbations in a row without improvement
 
 
-class CellData(NamedTuple):
-    """A graph with directions or weights, and how it is described."""
-
-    kind: ModelKind
-    graph: Multigraph
-
-
-def cell_data(graph: Graph, objective: str, weights: str = "counts") -> CellData:
+def cell_data(graph: Graph, objective: str, weights: str = "counts") -> DescriptionData:
     """Return the data of a description: `objective` is the model of the edges, `weights` that of
     their weights ("counts": they are ignored)."""
     held = no_weights() if weights == "counts" else weight_model(weights, graph)
@@ -57,7 +45,8 @@ def cell_data(graph: Graph, objective: str, weights: str = "counts") -> CellData
         rows = _both_directions(graph, held)
     else:
         rows = multigraph(graph.indptr, graph.indices)._replace(values=held.values)
-    return CellData(ModelKind(held.kind, corrected, directed, held), rows)
+    kind = ModelKind(held.kind, corrected, directed, held)
+    return DescriptionData(kind, rows, held.constant)
 
 
 def _both_directions(graph: Graph, weights: WeightModel) -> Multigraph:
@@ -84,11 +73,6 @@ def _classes(out: np.ndarray, into: np.ndarray) -> np.ndarray:
     """Return the number of each node's pair of degrees among the distinct ones."""
     together = out * np.int64(into.max(initial=0) + 1) + into
     return np.unique(together, return_inverse=True)[1].astype(np.int32)
-
-
-def cell_description_length(data: CellData, labels: np.ndarray) -> float:
-    """Return the description length of given labels in nats."""
-    return start_state(*data, labels, spare=1).length() + data.kind.weights.constant
 
 
 @dataclass(frozen=True)
@@ -128,37 +112,20 @@ class CellStrategy(Strategy):
 def shortest_cell_description(
     name: str,
     graph: Graph,
+    run: DescriptionRun,
     *,
     weights: str = "counts",
     n_blocks: int | None = None,
-    rng: Generator,
-    engine: Engine,
-    callback: Callback = silent,
-    saver: SearchSaver | None = None,
 ) -> Described:
     """Search for the shortest description of a graph with directions or real-valued weights.
 
     `n_blocks`: with exactly this number of blocks; None: with any."""
     data = cell_data(graph, name, weights)
-    n = graph.n_nodes
-    if n == 0:
-        return Described(name, np.zeros(0, np.int32), 0.0, [], True)
     fewest, most = (1, ANY) if n_blocks is None else (n_blocks, n_blocks)
     topology = make_objective("directed" if name in DIRECTED else "simple", graph)
-    goal = min(n, max(_START, fewest))
+    goal = min(graph.n_nodes, max(_START, fewest))
     if weights == "counts":  # the edges alone show where to begin
         few = math.ceil(_START_PER_ROOT * math.sqrt(len(data.graph.indices) // 2))
         goal = min(goal, max(8, few, fewest))
-    start, searching = merged_singles(topology, goal, rng, engine, saver)
-    if len(np.unique(start)) < fewest:  # continues from a checkpoint: any valid labels do
-        start = np.arange(n, dtype=np.int32)
-    return search_description(
-        name,
-        *data,
-        start,
-        constant=data.kind.weights.constant,
-        rng=rng,
-        callback=callback,
-        saver=searching,
-        strategy=CellStrategy(fewest=fewest, most=most),
-    )
+    strategy = CellStrategy(fewest=fewest, most=most)
+    return shortest_description(name, data, topology, run, goal=goal, strategy=strategy)

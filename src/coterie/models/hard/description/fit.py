@@ -12,13 +12,13 @@ from numpy.random import Generator
 from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.special_functions import gammaln
 from coterie.engine import Engine
-from coterie.kernels.hard.description_state import NEVER, Multigraph
+from coterie.kernels.hard.description_state import NEVER
 from coterie.kernels.hard.statistics import Adjacency
 from coterie.models.hard.costs.block_objective import BlockObjective
 from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.description.nested import fit_hierarchy, nested_length
 from coterie.models.hard.description.search import FLAT, DescriptionSearch, Strategy, Trail
-from coterie.models.hard.description.state import KINDS, ModelKind, multigraph, start_state
+from coterie.models.hard.description.state import KINDS, DescriptionData, multigraph, start_state
 from coterie.models.hard.label_tools import renumber
 from coterie.models.hard.saved_search import SearchSaver, check_labels
 from coterie.models.hard.search.agglomerate import agglomerate
@@ -51,34 +51,32 @@ class Described:
         check_labels(everything, (n,) * len(everything))
 
 
-def description_length_of(objective: str, adjacency: Adjacency, labels: np.ndarray) -> float:
-    """Return the description length of given labels in nats.
+@dataclass(frozen=True)
+class DescriptionRun:
+    """What every search for a description is given."""
+
+    rng: Generator
+    engine: Engine
+    callback: Callback = silent
+    saver: SearchSaver = field(default_factory=SearchSaver)  # saves it, or continues a saved one
+
+
+def undirected_data(name: str, adjacency: Adjacency) -> DescriptionData:
+    """Return the data of a description; whole weights are numbers of edges.
 
     >>> import networkx, coterie
     >>> from coterie.models.hard.costs import degree_corrected
     >>> graph = coterie.Graph.from_networkx(networkx.karate_club_graph())
-    >>> side = degree_corrected(graph).sides[0]
-    >>> round(description_length_of("degree-corrected", side, np.zeros(34)), 1)
+    >>> data = undirected_data("degree-corrected", degree_corrected(graph).sides[0])
+    >>> round(data.length(np.zeros(34)), 1)
     222.9
     """
-    graph = counted_edges(adjacency)
-    return start_state(_kind(objective), graph, labels, spare=1).length() + _repeats(adjacency)
-
-
-def counted_edges(adjacency: Adjacency) -> Multigraph:
-    """Return the multigraph of a graph; whole weights are numbers of edges."""
-    weights = adjacency.weights.astype(np.int64) if len(adjacency.weights) else None
-    return multigraph(adjacency.indptr, adjacency.indices, weights)
-
-
-def _repeats(adjacency: Adjacency) -> float:
-    """Return what the multiplicity of edges adds to a description: the log of w! per pair."""
-    return float(gammaln(adjacency.weights + 1).sum()) / 2 if len(adjacency.weights) else 0.0
-
-
-def _kind(name: str) -> ModelKind:
-    """Return the kind of a model; "weighted" is simple, with weights as numbers of edges."""
-    return KINDS["simple" if name == "weighted" else name]
+    kind = KINDS["simple" if name == "weighted" else name]
+    if not len(adjacency.weights):
+        return DescriptionData(kind, multigraph(adjacency.indptr, adjacency.indices))
+    weights = adjacency.weights.astype(np.int64)
+    repeats = float(gammaln(adjacency.weights + 1).sum()) / 2  # the log of w! per pair
+    return DescriptionData(kind, multigraph(adjacency.indptr, adjacency.indices, weights), repeats)
 
 
 class _Merging(NamedTuple):
@@ -88,17 +86,13 @@ class _Merging(NamedTuple):
 
 
 def merged_singles(
-    objective: BlockObjective,
-    goal: int,
-    rng: Generator,
-    engine: Engine,
-    saver: SearchSaver | None = None,
+    objective: BlockObjective, goal: int, run: DescriptionRun
 ) -> tuple[np.ndarray, SearchSaver]:
     """Merge single nodes to `goal` blocks; return their labels and the saver of what follows.
 
     If the checkpoint is from later than that, the labels are arbitrary: the search that follows
     replaces them by those of the checkpoint."""
-    saver = saver or SearchSaver()
+    saver = run.saver
     n = objective.n_elements[0]
     labels = np.arange(n, dtype=np.int32)
     searching = saver.inside(lambda: _Merging(None))
@@ -113,32 +107,37 @@ def merged_singles(
     def save(sides: Labels) -> None:
         saver.save(lambda: _Merging(sides[0]))
 
-    labels = agglomerate(objective, (labels,), (goal,), rng, engine, save, rough=True)[0]
+    labels = agglomerate(objective, (labels,), (goal,), run.rng, run.engine, save, rough=True)[0]
     return labels, searching
 
 
-def _first_blocks(n: int, m: int) -> int:
+def _first_blocks(objective: BlockObjective) -> int:
     """Return how many blocks the search begins with."""
+    n, m = objective.n_elements[0], len(objective.sides[0].indices) // 2
     return int(min(n, max(8, math.ceil(_START * math.sqrt(m))), _MOST_START))
 
 
-def search_description(
+def shortest_description(
     name: str,
-    kind: ModelKind,
-    graph: Multigraph,
-    start: np.ndarray,
+    data: DescriptionData,
+    objective: BlockObjective,
+    run: DescriptionRun,
     *,
-    constant: float,
-    rng: Generator,
-    callback: Callback = silent,
-    saver: SearchSaver | None = None,
+    goal: int | None = None,
     strategy: Strategy = FLAT,
 ) -> Described:
-    """Search for the shortest description, beginning with the blocks `start`.
+    """Search for the shortest description of a graph by one model.
 
-    `constant`: nats that no partition changes."""
-    trail = Trail(callback)
-    search = DescriptionSearch(start_state(kind, graph, start), rng, trail, strategy)
+    `objective` merges the single nodes at the beginning, to `goal` blocks."""
+    kind, graph, constant = data
+    n = objective.n_elements[0]
+    if n == 0:
+        return Described(name, np.zeros(0, np.int32), 0.0, [], True)
+    start, saver = merged_singles(objective, goal or _first_blocks(objective), run)
+    if len(np.unique(start)) < strategy.fewest:  # continues from a checkpoint: any valid labels do
+        start = np.arange(n, dtype=np.int32)
+    trail = Trail(run.callback)
+    search = DescriptionSearch(start_state(kind, graph, start), run.rng, trail, strategy)
     interrupted = False
     try:
         search.run(saver)
@@ -166,57 +165,18 @@ def search_description(
     )
 
 
-def shortest_description(
-    name: str,
-    objective: BlockObjective,
-    *,
-    rng: Generator,
-    engine: Engine,
-    callback: Callback = silent,
-    saver: SearchSaver | None = None,
-) -> Described:
-    """Search for the shortest description of a graph by one model.
-
-    `objective` has the graph, and merges the single nodes at the beginning. `saver` saves the
-    search while it runs, or continues one that was saved."""
-    side = objective.sides[0]
-    n, m = objective.n_elements[0], len(side.indices) // 2
-    if n == 0:
-        return Described(name, np.zeros(0, np.int32), 0.0, [], True)
-    start, searching = merged_singles(objective, _first_blocks(n, m), rng, engine, saver)
-    return search_description(
-        name,
-        _kind(name),
-        counted_edges(side),
-        start,
-        constant=_repeats(side),
-        rng=rng,
-        callback=callback,
-        saver=searching,
-    )
-
-
-def nested_description(
-    name: str,
-    objective: BlockObjective,
-    *,
-    rng: Generator,
-    engine: Engine,
-    callback: Callback = silent,
-    saver: SearchSaver | None = None,
-) -> Described:
+def nested_description(name: str, objective: BlockObjective, run: DescriptionRun) -> Described:
     """Search for the hierarchy of blocks with the shortest description."""
-    side = objective.sides[0]
-    graph = multigraph(side.indptr, side.indices)
-    n, m = objective.n_elements[0], len(side.indices) // 2
+    kind, graph, _ = undirected_data(name, objective.sides[0])
+    n = objective.n_elements[0]
     if n == 0:
         empty = np.zeros(0, np.int32)
         return Described(name, empty, 0.0, [], True, levels=(empty,))
-    start, searching = merged_singles(objective, _first_blocks(n, m), rng, engine, saver)
-    found = fit_hierarchy(KINDS[name], graph, start, rng=rng, callback=callback, saver=searching)
+    start, saver = merged_singles(objective, _first_blocks(objective), run)
+    found = fit_hierarchy(kind, graph, start, rng=run.rng, callback=run.callback, saver=saver)
     one = [np.zeros(n, np.int32), np.zeros(1, np.int32)]
-    if nested_length(KINDS[name], graph, one) < found.length:
-        found.levels, found.length = one, nested_length(KINDS[name], graph, one)
+    if nested_length(kind, graph, one) < found.length:
+        found.levels, found.length = one, nested_length(kind, graph, one)
     nodes = [found.levels[0]]
     for groups in found.levels[1:]:
         nodes.append(groups[nodes[-1]])

@@ -157,6 +157,18 @@ def start_state(
     return _counted(kind, graph, labels, max(1, min(K, n + 1)), prior)
 
 
+class DescriptionData(NamedTuple):
+    """A graph as a model describes it."""
+
+    kind: ModelKind
+    graph: Multigraph
+    constant: float = 0.0  # nats that no partition changes
+
+    def length(self, labels: np.ndarray) -> float:
+        """Return the description length of given labels in nats."""
+        return start_state(self.kind, self.graph, labels, spare=1).length() + self.constant
+
+
 def restored_state(
     kind: ModelKind, graph: Multigraph, labels: np.ndarray, free: np.ndarray
 ) -> DescriptionState:

@@ -49,44 +49,108 @@ _GROUPS_ABOVE = 4  # … while there are more than this many times the target
 _WORTH_KEEPING = 0.5  # rows with fewer entries than this share of the data are contracted again
 
 
-class BlockRows:
-    """The sparse rows of the current blocks of both sides.
+class Merging:
+    """Blocks on their way to fewer ones: labels, and the sparse rows of the blocks of both sides.
 
-    After a merge they are contracted from the rows of the level before, which soon have far fewer
+    After a merge the rows are contracted from those of the level before, which soon have far fewer
     entries than the data."""
 
-    def __init__(self, objective: BlockObjective) -> None:
-        self.objective = objective
+    def __init__(
+        self, objective: BlockObjective, labels: Labels, rng: Generator, engine: Engine
+    ) -> None:
+        self.objective, self.rng, self.engine = objective, rng, engine
+        self.labels, self.n_blocks = renumber_sides(labels)
         self._rows: dict[int, SparseRows] = {}
 
-    def of(
-        self, labels: Labels, n_blocks: tuple[int, ...], side: int, *, rooted: bool = True
-    ) -> SparseRows:
-        """Return the rows of one side's blocks; `rooted`: with square roots."""
+    def rows(self, side: int, *, rooted: bool = True) -> tuple[SparseRows, SparseRows]:
+        """Return the rows of one side's blocks and of those that they are connected with.
+
+        `rooted`: with square roots."""
+        other = 1 - side if self.objective.model.layout == TWO_SETS else side
+        return self._rows_of(side, rooted), self._rows_of(other, rooted)
+
+    def _rows_of(self, side: int, rooted: bool) -> SparseRows:
         if side not in self._rows:
-            self._rows[side] = rows_of(self.objective, labels, n_blocks, side, rooted=rooted)
+            self._rows[side] = rows_of(
+                self.objective, self.labels, self.n_blocks, side, rooted=rooted
+            )
         rows = self._rows[side]
         if rooted and len(rows.roots) < len(rows.values):
             rows = self._rows[side] = rows._replace(roots=np.sqrt(rows.values))
         return rows
 
-    def merge(self, side: int, into: np.ndarray, n_blocks: tuple[int, ...]) -> None:
-        """Follow a merge: block r of one side became into[r]; `n_blocks` are the new numbers."""
+    def join(self, side: int, into: np.ndarray, count: int) -> None:
+        """Let block r of one side become into[r], of `count`."""
+        labels, counts = list(self.labels), list(self.n_blocks)
+        labels[side], counts[side] = into[labels[side]], count
+        self.labels, self.n_blocks = tuple(labels), tuple(counts)
         for own, rows in list(self._rows.items()):
             del self._rows[own]
             if len(rows.slots) > _WORTH_KEEPING * len(self.objective.sides[own].indices):
                 continue
-            other = len(n_blocks) - 1 - own
-            same = np.arange(n_blocks[other if own == side else own], dtype=np.int32)
+            other = len(counts) - 1 - own
+            same = np.arange(counts[other if own == side else own], dtype=np.int32)
             self._rows[own] = contract_rows(
                 self.objective.model,
                 rows,
                 into if own == side else same,
-                n_blocks[own],
+                counts[own],
                 into if other == side else same,
-                n_blocks[other],
+                counts[other],
                 False,
             )
+
+    def merge_level(self, side: int, target: int) -> None:
+        """Merge cheap disjoint pairs of one side's blocks.
+
+        At least one pair is merged, and at least `target` blocks remain."""
+        k = self.n_blocks[side]
+        costs, found = self.partners(side)
+        order = np.argsort(costs, axis=None, kind="stable")
+        large = len(self.objective.sides[side].indices) > _LARGE and k > _GROUPS_ABOVE * target
+        into, _ = choose_merges(
+            found,
+            costs,
+            order,
+            k - target,
+            float(np.quantile(costs[:, 0], _CHEAP)),
+            _GROUP if large else 2,
+        )
+        self.join(side, *_numbered(into))
+
+    def groups(self, side: int, few: int) -> tuple[np.ndarray, int]:
+        """Group one side's blocks by shared slots, to `few` groups or more; return the group of
+        each block, and how many there are."""
+        model, k = self.objective.model, self.n_blocks[side]
+        rows, mirror = self.rows(side, rooted=False)
+        q = len(mirror.sizes)
+        share = min(0.5, max(few / k, _LINKS * k / max(1, len(rows.slots))))
+        count = max(1, min(q, int(share * k / len(model.signs))))
+        representative = np.zeros(q, np.bool_)
+        representative[self.rng.permutation(q)[:count]] = True
+        most = max(2, int(2 / share))
+        order = self.rng.permutation(k)
+        return _numbered(group_by_slot(model, rows, mirror, order, representative, most))
+
+    def partners(self, side: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return (costs, found): per block the few that are cheapest to merge with, cheapest
+        first."""
+        model, k = self.objective.model, self.n_blocks[side]
+        rows, mirror = self.rows(side)
+        count = min(_PARTNERS, k - 1)
+        found, costs = np.empty((k, count), np.int64), np.empty((k, count))
+        key = stream_keys(self.rng, 1)[0]
+        cuts = np.append(np.arange(0, k, _ROWS_PER_SHARD), k)
+        window = int(np.clip(_WORK // max(1, len(rows.slots)), _MIN_WINDOW, WINDOW))
+
+        def search(start: int, stop: int) -> None:
+            cheapest_partners(model, rows, mirror, key, start, stop, window, found, costs)
+
+        if len(cuts) == 2 and self.engine.threads > 1:  # nothing to share
+            search(0, k)
+        else:
+            self.engine.map(search, cuts[:-1], cuts[1:])
+        return costs, found
 
 
 def agglomerate(
@@ -104,26 +168,24 @@ def agglomerate(
     Each level merges blocks of the side that is furthest from its target. `after_level` is called
     with the labels after each of them: merging goes on from there with the same result. `rough`:
     blocks of dense data may become fewer than the target, down to half of it."""
-    labels, n_blocks = renumber_sides(labels)
-    rows = BlockRows(objective)
+    merging = Merging(objective, labels, rng, engine)
     rough = rough and is_dense(objective)
-    while any(k > goal for k, goal in zip(n_blocks, target, strict=True)):
-        side = int(np.argmax([k / goal for k, goal in zip(n_blocks, target, strict=True)]))
+    while any(k > goal for k, goal in zip(merging.n_blocks, target, strict=True)):
+        shares = [k / goal for k, goal in zip(merging.n_blocks, target, strict=True)]
+        side = int(np.argmax(shares))
+        k = merging.n_blocks[side]
         least = target[side] // 2 if rough else target[side]
         few = 5 * least // 4 if rough else max(_FEW, 5 * least // 4)
         large = rough or len(objective.sides[side].indices) > _LARGE
-        if large and n_blocks[side] > (few if rough else 2 * few):
-            into, count = group_level(objective, labels, n_blocks, side, few, rng, rows)
-            if least <= count < _SHRINK * n_blocks[side]:
-                labels, n_blocks = _joined(labels, n_blocks, side, into, count)
-                rows.merge(side, into, n_blocks)
+        if large and k > (few if rough else 2 * few):
+            into, count = merging.groups(side, few)
+            if least <= count < _SHRINK * k:
+                merging.join(side, into, count)
                 continue
-        labels, n_blocks = merge_level(
-            objective, labels, n_blocks, side, target[side], rng, engine, rows
-        )
+        merging.merge_level(side, target[side])
         if after_level is not None:
-            after_level(labels)
-    return labels
+            after_level(merging.labels)
+    return merging.labels
 
 
 def is_dense(objective: BlockObjective) -> bool:
@@ -132,65 +194,6 @@ def is_dense(objective: BlockObjective) -> bool:
     The search for the cheapest partners then takes long and finds little."""
     entries = sum(len(side.indices) for side in objective.sides)
     return entries > max(_DENSE_SIZE, _DENSE_DEGREE * sum(objective.n_elements))
-
-
-def merge_level(
-    objective: BlockObjective,
-    labels: Labels,
-    n_blocks: tuple[int, ...],
-    side: int,
-    target: int,
-    rng: Generator,
-    engine: Engine,
-    rows: BlockRows | None = None,
-) -> tuple[Labels, tuple[int, ...]]:
-    """Merge cheap disjoint pairs of one side's blocks; return labels and numbers of blocks.
-
-    At least one pair is merged, and at least `target` blocks remain. Labels 0..n_blocks-1 must
-    all be in use. `rows` are those of these blocks; afterwards, of the merged ones."""
-    k = n_blocks[side]
-    rows = rows or BlockRows(objective)
-    costs, found = partners(objective, labels, n_blocks, side, rng, engine, rows)
-    order = np.argsort(costs, axis=None, kind="stable")
-    large = len(objective.sides[side].indices) > _LARGE and k > _GROUPS_ABOVE * target
-    into, _ = choose_merges(
-        found,
-        costs,
-        order,
-        k - target,
-        float(np.quantile(costs[:, 0], _CHEAP)),
-        _GROUP if large else 2,
-    )
-    into, count = _numbered(into)
-    labels, n_blocks = _joined(labels, n_blocks, side, into, count)
-    rows.merge(side, into, n_blocks)
-    return labels, n_blocks
-
-
-def group_level(
-    objective: BlockObjective,
-    labels: Labels,
-    n_blocks: tuple[int, ...],
-    side: int,
-    few: int,
-    rng: Generator,
-    kept: BlockRows,
-) -> tuple[np.ndarray, int]:
-    """Group one side's blocks by shared slots, to `few` groups or more; return the group of each
-    block, and how many there are."""
-    k = n_blocks[side]
-    rows = kept.of(labels, n_blocks, side, rooted=False)
-    mirror = rows
-    if objective.model.layout == TWO_SETS:
-        mirror = kept.of(labels, n_blocks, 1 - side, rooted=False)
-    q = len(mirror.sizes)
-    share = min(0.5, max(few / k, _LINKS * k / max(1, len(rows.slots))))
-    count = max(1, min(q, int(share * k / len(objective.model.signs))))
-    representative = np.zeros(q, np.bool_)
-    representative[rng.permutation(q)[:count]] = True
-    most = max(2, int(2 / share))
-    into = group_by_slot(objective.model, rows, mirror, rng.permutation(k), representative, most)
-    return _numbered(into)
 
 
 def _numbered(into: np.ndarray) -> tuple[np.ndarray, int]:
@@ -204,48 +207,6 @@ def _numbered(into: np.ndarray) -> tuple[np.ndarray, int]:
     roots = into == np.arange(len(into))
     names = np.cumsum(roots) - 1
     return names[into].astype(np.int32), int(roots.sum())
-
-
-def _joined(
-    labels: Labels, n_blocks: tuple[int, ...], side: int, into: np.ndarray, count: int
-) -> tuple[Labels, tuple[int, ...]]:
-    """Return labels and numbers of blocks after block r of one side became into[r], of `count`."""
-    merged, counts = list(labels), list(n_blocks)
-    merged[side] = into[labels[side]]
-    counts[side] = count
-    return tuple(merged), tuple(counts)
-
-
-def partners(
-    objective: BlockObjective,
-    labels: Labels,
-    n_blocks: tuple[int, ...],
-    side: int,
-    rng: Generator,
-    engine: Engine,
-    kept: BlockRows | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return (costs, found): per block the few that are cheapest to merge with, cheapest first."""
-    k = n_blocks[side]
-    kept = kept or BlockRows(objective)
-    rows = kept.of(labels, n_blocks, side)
-    mirror = rows
-    if objective.model.layout == TWO_SETS:
-        mirror = kept.of(labels, n_blocks, 1 - side)
-    count = min(_PARTNERS, k - 1)
-    found, costs = np.empty((k, count), np.int64), np.empty((k, count))
-    key = stream_keys(rng, 1)[0]
-    cuts = np.append(np.arange(0, k, _ROWS_PER_SHARD), k)
-    window = int(np.clip(_WORK // max(1, len(rows.slots)), _MIN_WINDOW, WINDOW))
-
-    def search(start: int, stop: int) -> None:
-        cheapest_partners(objective.model, rows, mirror, key, start, stop, window, found, costs)
-
-    if len(cuts) == 2 and engine.threads > 1:  # nothing to share
-        search(0, k)
-    else:
-        engine.map(search, cuts[:-1], cuts[1:])
-    return costs, found
 
 
 def rows_of(

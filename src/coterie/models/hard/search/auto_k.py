@@ -19,10 +19,7 @@ from coterie.engine import Engine
 from coterie.models.hard.costs.block_objective import BlockObjective
 from coterie.models.hard.costs.interface import Labels, Objective
 from coterie.models.hard.label_tools import renumber_sides
-from coterie.models.hard.search.agglomerate import (
-    agglomerate,
-    merge_level,
-)
+from coterie.models.hard.search.agglomerate import Merging, agglomerate
 from coterie.models.hard.search.checked_moves import settle
 from coterie.models.hard.search.description_length import description_length
 
@@ -143,10 +140,9 @@ class _Search:
         levels = [(labels, n_blocks)]
         lengths = [description_length(self.objective, labels, n_blocks)]
         while any(k > 1 for k in n_blocks):
-            side = int(np.argmax(n_blocks))
-            labels, n_blocks = merge_level(
-                self.objective, labels, n_blocks, side, 1, self.rng, self.engine
-            )
+            merging = Merging(self.objective, labels, self.rng, self.engine)
+            merging.merge_level(int(np.argmax(n_blocks)), 1)
+            labels, n_blocks = merging.labels, merging.n_blocks
             levels.append((labels, n_blocks))
             lengths.append(description_length(self.objective, labels, n_blocks))
             self.callback(Progress("choosing", len(levels), note=f"{sum(n_blocks):,} blocks"))

@@ -20,15 +20,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from coterie.base.progress import Callback, Progress, silent
-from coterie.engine import Engine
+from coterie.base.progress import Progress, silent
 from coterie.models.hard.costs.block_objective import BlockObjective
-from coterie.models.hard.costs.interface import Labels, Objective
+from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.description import search as description
 from coterie.models.hard.description.state import KINDS, multigraph, start_state
 from coterie.models.hard.label_tools import renumber, renumber_sides
 from coterie.models.hard.saved_search import SearchSaver, check_labels
-from coterie.models.hard.search import SearchResult, restarts
+from coterie.models.hard.search import SearchResult, SearchTask, restarts
 from coterie.models.hard.search.agglomerate import agglomerate
 from coterie.models.hard.search.block_sizes import enlarge_small
 from coterie.models.hard.search.checked_moves import settle
@@ -56,43 +55,22 @@ Result = tuple[Labels, float, int]  # labels, entropy, moves made
 _FIRST, _REPAIR, _SPLIT, _PERTURB = "first descent", "repair", "split", "perturb"
 
 
-def run(
-    objective: Objective,
-    n_blocks: tuple[int, ...],
-    start: Labels | None = None,
-    *,
-    rng: Generator,
-    engine: Engine,
-    max_iter: int = 300,
-    tol: float = 1e-6,
-    min_block_size: int = 0,
-    callback: Callback = silent,
-    saver: SearchSaver | None = None,
-) -> SearchResult:
-    """Search from single elements, or from the labels in `start`.
+def run(task: SearchTask, saver: SearchSaver | None = None) -> SearchResult:
+    """Search from single elements, or from the labels in `task.start`.
 
     An entry of the history is one clustering with n_blocks blocks: the first, one per
     perturbation, and the best of them after the final moves. `max_iter` bounds all but the last. A
     perturbation that gains less than `tol` (relative) counts as no improvement. `saver` saves the
     search while it runs, or continues one that was saved.
     """
-    saver = saver or SearchSaver()
+    objective, saver = task.objective, saver or SearchSaver()
     if not isinstance(objective, BlockObjective):
-        return restarts.run(
-            objective,
-            n_blocks,
-            start,
-            rng=rng,
-            max_iter=max_iter,
-            min_block_size=min_block_size,
-            callback=callback,
-            saver=saver,
-        )
-    trail = Trail(objective, n_blocks, saver, callback, total=max_iter, phase=_FIRST)
+        return restarts.run(task, saver)
+    max_iter, tol = task.settings.max_iter, task.settings.tol
+    trail = Trail(task, saver, total=max_iter, phase=_FIRST)
     at = trail.at
-    steps = saver.inside(trail.point)
-    descent = _Descent(objective, n_blocks, rng, engine, min_block_size, steps, callback)
-    work = sum(len(side.indices) for side in objective.sides) * max(n_blocks)
+    descent = _Descent(task, objective, saver.inside(trail.point))
+    work = sum(len(side.indices) for side in objective.sides) * max(task.n_blocks)
     perturbations = min(max_iter - 1, int(np.clip(_WORK // max(work, 1), *_PERTURBATIONS)))
     repairs = perturbations < 1 and max_iter > 1 and descent.can_repair
     descent.min_gain = _ROUGH_GAIN if repairs else _MIN_GAIN
@@ -106,7 +84,7 @@ def run(
     try:
         if at.phase == _FIRST:
             singles = tuple(np.arange(n, dtype=np.int32) for n in objective.n_elements)
-            trail.add(*(descent.resumed() or descent.down(singles if start is None else start)))
+            trail.add(*(descent.resumed() or descent.down(task.start or singles)))
             at.phase = _PERTURB
             if repairs:
                 at.phase = _REPAIR
@@ -122,7 +100,7 @@ def run(
             step(lambda: descent.split(at.labels))
             trail.save()
         while at.idle < _PATIENCE and len(at.history) <= perturbations:
-            step(lambda: descent.down(perturbed(at.labels, rng)))
+            step(lambda: descent.down(perturbed(at.labels, task.rng)))
             trail.save()
         trail.add(*descent.finish(at.labels))
         return trail.result(converged=True)
@@ -148,13 +126,9 @@ class _Level(NamedTuple):
 class _Descent:
     """From many blocks to a clustering with the requested number."""
 
-    objective: BlockObjective
-    n_blocks: tuple[int, ...]
-    rng: Generator
-    engine: Engine
-    min_block_size: int
+    task: SearchTask
+    objective: BlockObjective  # of the task
     saver: SearchSaver
-    callback: Callback = silent
     min_gain: float = _MIN_GAIN  # share by which the last full pass of a descent has to lower S
 
     def resumed(self) -> Result | None:
@@ -168,27 +142,31 @@ class _Descent:
 
     def down(self, labels: Labels, moved: int = 0) -> Result:
         """Merge down with moves between levels; return (labels, entropy, moves made)."""
-        goal = self.n_blocks
+        goal = self.task.n_blocks
         labels = agglomerate(
             self.objective,
             labels,
             tuple(int(_ABOVE * k) for k in goal),
-            self.rng,
-            self.engine,
+            self.task.rng,
+            self.task.engine,
             self._end_level,
         )
         labels, found = renumber_sides(labels)
         while any(k > wanted for k, wanted in zip(found, goal, strict=True)):
             self._end_level(labels, moved)
             state = self.objective.start(labels, found)
-            moved += settle(self.objective, state, self.rng, self.engine, passes=_PASSES).moved
+            moved += settle(
+                self.objective, state, self.task.rng, self.task.engine, passes=_PASSES
+            ).moved
             level = tuple(
                 max(wanted, int(k / _LEVEL)) for k, wanted in zip(found, goal, strict=True)
             )
             labels, found = renumber_sides(self._merge(state.labels, level))
-        min_size = self.min_block_size
+        min_size = self.task.settings.min_block_size
         if min_size > 0:
-            labels = enlarge_small(self.objective, labels, goal, min_size, self.rng, self.engine)
+            labels = enlarge_small(
+                self.objective, labels, goal, min_size, self.task.rng, self.task.engine
+            )
         labels, entropy, last = self.finish(labels, self.min_gain)
         return labels, entropy, moved + last
 
@@ -196,13 +174,13 @@ class _Descent:
         """Report one level of merges; save the descent at labels from which `down` continues."""
         if sum(self.objective.n_elements) >= _REPORTED:
             blocks = " x ".join(f"{z.max(initial=-1) + 1:,}" for z in labels)
-            self.callback(Progress("merging", 0, note=f"{blocks} blocks"))
+            self.task.callback(Progress("merging", 0, note=f"{blocks} blocks"))
         self.saver.save(lambda: _Level(labels, moved))
 
     @property
     def can_repair(self) -> bool:
         """Whether `repair` supports the objective."""
-        return self.objective.name in KINDS and self.min_block_size == 0
+        return self.objective.name in KINDS and self.task.settings.min_block_size == 0
 
     def repair(self, labels: Labels) -> Result:
         """Split blocks that were merged wrongly and merge those that were split, by description
@@ -213,27 +191,27 @@ class _Descent:
         state = start_state(
             KINDS[self.objective.name], multigraph(side.indptr, side.indices), labels[0]
         )
-        search = description.DescriptionSearch(state, self.rng, description.Trail(silent))
+        search = description.DescriptionSearch(state, self.task.rng, description.Trail(silent))
         search.repair(_REPAIRS)
         repaired: Labels = (search.best,)
-        if len(np.unique(search.best)) < self.n_blocks[0]:
-            repaired = perturbed((renumber(search.best),), self.rng)
+        if len(np.unique(search.best)) < self.task.n_blocks[0]:
+            repaired = perturbed((renumber(search.best),), self.task.rng)
         return self.down(repaired)
 
     @property
     def can_split(self) -> bool:
         """Whether `split` supports the objective and there is no better repair."""
-        small = self.n_blocks[0] <= _SPLIT_BLOCKS and self.min_block_size == 0
-        return small and len(self.n_blocks) == 1 and self.objective.name not in KINDS
+        small = self.task.n_blocks[0] <= _SPLIT_BLOCKS and self.task.settings.min_block_size == 0
+        return small and len(self.task.n_blocks) == 1 and self.objective.name not in KINDS
 
     def split(self, labels: Labels) -> Result:
         """Cut every block in two and merge down again; return the values that `down` returns.
 
         The halves of two blocks that were merged wrongly become these two blocks while nodes move;
         the halves of any other block are cheap to merge."""
-        halves = tuple(2 * z + self.rng.integers(0, 2, len(z), dtype=np.int32) for z in labels)
-        state = self.objective.start(halves, tuple(2 * k for k in self.n_blocks))
-        made = settle(self.objective, state, self.rng, self.engine, passes=_SPLIT_PASSES)
+        halves = tuple(2 * z + self.task.rng.integers(0, 2, len(z), dtype=np.int32) for z in labels)
+        state = self.objective.start(halves, tuple(2 * k for k in self.task.n_blocks))
+        made = settle(self.objective, state, self.task.rng, self.task.engine, passes=_SPLIT_PASSES)
         return self.down(state.labels, made.moved)
 
     def finish(self, labels: Labels, min_gain: float = 0.0) -> Result:
@@ -241,17 +219,17 @@ class _Descent:
 
         The result is locally optimal if min_gain is 0.
         """
-        state = self.objective.start(labels, self.n_blocks)
+        state = self.objective.start(labels, self.task.n_blocks)
         moved = settle(
             self.objective,
             state,
-            self.rng,
-            self.engine,
+            self.task.rng,
+            self.task.engine,
             min_gain=min_gain,
-            min_block_size=self.min_block_size,
+            min_block_size=self.task.settings.min_block_size,
         ).moved
         return state.labels, self.objective.entropy(state), moved
 
     def _merge(self, labels: Labels, target: tuple[int, ...]) -> Labels:
         """Merge blocks until each side has at most its target number."""
-        return agglomerate(self.objective, labels, target, self.rng, self.engine)
+        return agglomerate(self.objective, labels, target, self.task.rng, self.task.engine)

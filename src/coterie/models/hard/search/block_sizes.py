@@ -9,7 +9,7 @@ from coterie.engine import Engine
 from coterie.models.hard.costs.block_objective import BlockObjective
 from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.label_tools import renumber_sides
-from coterie.models.hard.search.agglomerate import partners
+from coterie.models.hard.search.agglomerate import Merging
 
 
 def enlarge_small(
@@ -29,7 +29,7 @@ def enlarge_small(
             small = np.flatnonzero(np.bincount(labels[side]) < min_size)
             if not len(small):
                 break
-            costs, nearest = partners(objective, labels, found, side, rng, engine)
+            costs, nearest = Merging(objective, labels, rng, engine).partners(side)
             into = join_small(small, nearest[:, 0], costs[:, 0], found[side])
             labels = (*labels[:side], into[labels[side]], *labels[side + 1 :])
             labels, found = renumber_sides(labels)

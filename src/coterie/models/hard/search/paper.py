@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import Generator
 
-from coterie.base.progress import Callback, Iteration, Progress, silent
-from coterie.engine import Engine
-from coterie.models.hard.costs.interface import ClusterState, Labels, Objective
-from coterie.models.hard.search import SearchResult
+from coterie.base.progress import Iteration, Progress
+from coterie.models.hard.costs.interface import ClusterState, Labels
+from coterie.models.hard.search import SearchResult, SearchSettings, SearchTask
 
 
 @dataclass
@@ -28,23 +27,18 @@ class PaperTrace:
     converged: bool = False
 
 
-def begin(objective: Objective, n_blocks: tuple[int, ...], labels: Labels) -> PaperTrace:
-    """Start a run from these labels."""
-    state = objective.start(labels, n_blocks)
+def begin(task: SearchTask) -> PaperTrace:
+    """Start a run from the given labels, or from random ones."""
+    labels = task.start or random_labels(
+        task.objective.n_elements, task.n_blocks, task.rng, task.settings.min_block_size
+    )
+    state = task.objective.start(labels, task.n_blocks)
     return PaperTrace(state, _copied(state.labels))
 
 
 def run(
-    objective: Objective,
+    task: SearchTask,
     trace: PaperTrace,
-    *,
-    rng: Generator,
-    engine: Engine,
-    alpha: float = 0.1,
-    max_iter: int = 300,
-    tol: float = 1e-6,
-    min_block_size: int = 0,
-    callback: Callback = silent,
     after_iteration: Callable[[PaperTrace], None] | None = None,
 ) -> SearchResult:
     """Repeat: sample a batch, plan all its moves against fixed statistics, then make them.
@@ -54,6 +48,7 @@ def run(
     sampled about once; tol=0 makes all `max_iter` iterations. `after_iteration` is called with the
     trace after every iteration (checkpoints).
     """
+    objective, engine, settings = task.objective, task.engine, task.settings
     state, history, lowest = trace.state, trace.history, trace.lowest
     clock = time.perf_counter() - trace.seconds
     entropy = objective.prepare(state, 0, engine)
@@ -61,40 +56,44 @@ def run(
         lowest.append(entropy)
     interrupted = False
     try:
-        while len(history) < max_iter and not trace.converged:
+        while len(history) < settings.max_iter and not trace.converged:
             moved = 0
             for side, n in enumerate(objective.n_elements):
                 if side > 0:
                     objective.prepare(state, side, engine)
-                batch = draw_batch(n, alpha, rng)
+                batch = draw_batch(n, settings.alpha, task.rng)
                 wanted = objective.plan_moves(state, side, batch, engine).wanted
-                moved += objective.apply(state, side, batch, wanted, min_block_size)
+                moved += objective.apply(state, side, batch, wanted, settings.min_block_size)
             entropy = objective.prepare(state, 0, engine)
             if entropy < lowest[-1]:
                 trace.best = _copied(state.labels)
             lowest.append(min(entropy, lowest[-1]))
             trace.seconds = time.perf_counter() - clock
-            history.append(Iteration(len(history) + 1, trace.seconds, entropy, moved))
-            trace.converged = has_converged(lowest, len(history), tol, alpha)
+            done = len(history) + 1
+            history.append(Iteration(done, trace.seconds, entropy, moved))
+            trace.converged = has_converged(lowest, settings)
             if after_iteration is not None:
                 after_iteration(trace)
-            callback(Progress("fit", len(history), max_iter, entropy, f"{moved:,} moved"))
+            note = f"{moved:,} moved"
+            task.callback(Progress("fit", done, settings.max_iter, entropy, note))
     except KeyboardInterrupt:
         interrupted = True
     return SearchResult(trace.best, lowest[-1], history, trace.converged, interrupted)
 
 
-def has_converged(lowest: list[float], iterations: int, tol: float, alpha: float) -> bool:
+def has_converged(lowest: list[float], settings: SearchSettings) -> bool:
     """Return whether the lowest entropy fell by less than `tol` within about 1/alpha iterations.
 
-    >>> has_converged([9.0, 5.0, 5.0, 5.0, 5.0], 4, 1e-6, alpha=0.5)
+    `lowest` has the entropy at the start, and one per iteration.
+
+    >>> has_converged([9.0, 5.0, 5.0, 5.0, 5.0], SearchSettings(alpha=0.5))
     True
     """
-    window = max(3, math.ceil(1.0 / alpha))
-    if tol <= 0.0 or iterations < window:
+    window = max(3, math.ceil(1.0 / settings.alpha))
+    if settings.tol <= 0.0 or len(lowest) <= window:
         return False
     before = lowest[-1 - window]
-    return before - lowest[-1] <= tol * abs(before)
+    return before - lowest[-1] <= settings.tol * abs(before)
 
 
 def draw_batch(n: int, alpha: float, rng: Generator) -> np.ndarray:

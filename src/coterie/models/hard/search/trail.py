@@ -6,10 +6,10 @@ import math
 import time
 from dataclasses import dataclass, field
 
-from coterie.base.progress import Callback, Iteration, Progress
+from coterie.base.progress import Iteration, Progress
 from coterie.models.hard.costs.interface import Labels, Objective
 from coterie.models.hard.saved_search import SearchSaver, check_close, check_labels
-from coterie.models.hard.search import SearchResult
+from coterie.models.hard.search import SearchResult, SearchTask
 
 
 @dataclass
@@ -36,10 +36,8 @@ class Trail:
 
     def __init__(
         self,
-        objective: Objective,
-        n_blocks: tuple[int, ...],
+        task: SearchTask,
         saver: SearchSaver,
-        callback: Callback,
         *,
         total: int,
         phase: str = "",
@@ -47,8 +45,8 @@ class Trail:
     ) -> None:
         self.at = saver.take(TrailPoint) or TrailPoint(phase)
         with saver.errors():
-            self.at.check(objective, n_blocks)
-        self.saver, self.callback, self.total = saver, callback, total
+            self.at.check(task.objective, task.n_blocks)
+        self.saver, self.callback, self.total = saver, task.callback, total
         self.first_of_equals = first_of_equals
         self.began = time.perf_counter()
         if self.at.history:
