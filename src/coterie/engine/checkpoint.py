@@ -174,6 +174,7 @@ def unpack(kind: type[State], stored: StoredState) -> State:
 
     Its fields have the declared types; whether arrays fit the data is for the caller to check.
 
+    >>> from coterie.base.progress import Iteration
     >>> unpack(Iteration, pack(Iteration(3, 0.5, 12.25)))
     Iteration(iteration=3, seconds=0.5, entropy=12.25, moved=None)
     """
@@ -209,6 +210,7 @@ class RunCheckpoint:
         """Return the state of this class that an earlier fit saved; None if there is no file.
 
         >>> from tempfile import TemporaryDirectory
+        >>> from coterie.base.progress import Iteration
         >>> with TemporaryDirectory() as folder:
         ...     file = RunCheckpoint("example", Path(folder) / "run.ckpt")
         ...     file.save(Iteration(3, 0.5, 12.25))
