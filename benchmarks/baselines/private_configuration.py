@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.random import Generator
 
-from coterie.anonymize.private.degree_posterior import falling_fit
+from coterie.anonymize.private.degree_estimates import falling_fit
 from coterie.anonymize.private.noise import add_noise
 from coterie.data import Graph
 

@@ -20,8 +20,11 @@ import coterie as ct
 from coterie.anonymize.draw.wiring import wire_inner_outer
 from coterie.anonymize.private import draw
 from coterie.anonymize.private.answers import SketchAnswers, ask, square_of
-from coterie.anonymize.private.block_separation import block_modularity, repeated_modularity
-from coterie.anonymize.private.block_structure import ends_between
+from coterie.anonymize.private.block_estimates import (
+    block_modularity,
+    ends_between,
+    repeated_modularity,
+)
 from coterie.anonymize.private.draw import _fit_classes, _frame, draw_graph, draw_graphs
 from coterie.anonymize.private.draw_folder import check_draw_folder, write_draws
 from coterie.anonymize.private.sketch_file import to_bytes

@@ -8,18 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import reference
 
-from coterie.anonymize.private.assortativity import (
-    blur,
-    deconvolve,
-    equal_end_thresholds,
-    estimate_assortativity,
-)
-from coterie.anonymize.private.block_separation import find_separation, separate
-from coterie.anonymize.private.block_structure import (
+from coterie.anonymize.private.block_estimates import (
     adjust_to_sums,
     deal_degrees,
     ends_between,
+    find_separation,
     fit_cells,
+    separate,
     spread_negative,
 )
 from coterie.anonymize.private.clustering_profile import (
@@ -28,16 +23,20 @@ from coterie.anonymize.private.clustering_profile import (
     estimate_profile,
     implied_transitivity,
 )
-from coterie.anonymize.private.degree_posterior import (
+from coterie.anonymize.private.degree_estimates import (
     DegreeDistribution,
     _discounted,
+    blur,
+    deconvolve,
+    equal_end_thresholds,
+    estimate_assortativity,
     falling_fit,
     largest_degrees,
     posterior_means,
     sample_posterior,
     smooth_tail,
 )
-from coterie.kernels.anonymize.open_ends import _TRIES, join_open_ends
+from coterie.kernels.anonymize.wiring import _OPEN_TRIES, join_open_ends
 from coterie.kernels.numba.random import stream, uniform
 
 counts = st.lists(st.integers(-20, 60), min_size=1, max_size=14)
@@ -318,7 +317,7 @@ def test_open_ends_are_joined(key: int, ends: list[int]) -> None:
     def pick(n: int) -> int:
         return int(coin() * n)
 
-    expected = reference.join_open_ends(edges, ends, pick, coin, _TRIES)
+    expected = reference.join_open_ends(edges, ends, pick, coin, _OPEN_TRIES)
     found = list(zip(source[:made].tolist(), target[:made].tolist(), strict=True))
     assert found == expected
     assert len({frozenset(edge) for edge in found}) == len(found)

@@ -31,8 +31,8 @@ from coterie.anonymize.utility.resilience import (
 from coterie.base.json_values import as_json
 from coterie.data import Graph
 from coterie.engine import LocalEngine
-from coterie.kernels.graphs.betweenness import dependencies
-from coterie.kernels.graphs.percolation import largest_after_removal, largest_outbreak
+from coterie.kernels.graphs.paths import dependencies
+from coterie.kernels.graphs.resilience import largest_after_removal, largest_outbreak
 
 Edges = list[tuple[int, int]]
 

@@ -16,8 +16,8 @@ from coterie.kernels.graphs.pairs import (
     pair_key,
     pair_within,
     remove_with,
+    rows_from_pairs,
 )
-from coterie.kernels.graphs.rows import rows_from_pairs
 
 
 @pytest.mark.parametrize("n", range(2, 24))

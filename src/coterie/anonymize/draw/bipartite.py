@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
@@ -27,7 +27,7 @@ from coterie.anonymize.draw.wiring import wire
 from coterie.base.errors import InputError
 from coterie.data import Graph
 from coterie.engine import Engine
-from coterie.kernels.graphs.butterflies import count_butterflies
+from coterie.kernels.graphs.graphlets import count_butterflies
 from coterie.models.hard.label_tools import renumber
 
 _BISECTIONS = 8
@@ -73,14 +73,12 @@ class BipartiteModel:
         low, high = 0.0, 1.0  # fewer edges anywhere, more butterflies
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
-            trial = cls(classes, sides, model.degree_groups, model.block_edges, limit, middle).draw(
-                rng
-            )
-            if butterflies(trial, sides) > wanted:
+            trial = replace(model, anywhere=middle)
+            if butterflies(trial.draw(rng), sides) > wanted:
                 low = middle
             else:
                 high = middle
-        return cls(classes, sides, model.degree_groups, model.block_edges, limit, (low + high) / 2)
+        return replace(model, anywhere=(low + high) / 2)
 
     def cells(self, graph: Graph) -> ClassCells:
         """Return the cells with an original edge, and the probability of an edge in each."""
@@ -98,8 +96,7 @@ class BipartiteModel:
             limit=self.limit,
             rng=rng,
         )
-        indptr, indices = edges.rows(len(degrees))
-        graph = Graph(indptr, indices, np.arange(len(degrees)))
+        graph = edges.graph(len(degrees))
         source, target = graph.edges()
         if (self.sides[source] == self.sides[target]).any():
             raise AssertionError("a drawn edge is inside a side")

@@ -11,6 +11,7 @@ from coterie.anonymize.draw.wiring import (
     REACH,
     Wired,
     cell_room,
+    join_open_stubs,
     ring_of_blocks,
     shuffled_pairs,
     split_stubs,
@@ -19,7 +20,7 @@ from coterie.anonymize.draw.wiring import (
 from coterie.base.randomness import stream_keys
 from coterie.kernels.anonymize import clique_wiring as clique_kernel
 from coterie.kernels.anonymize import wiring as kernel
-from coterie.kernels.graphs.rows import rows_from_pairs
+from coterie.kernels.graphs.pairs import rows_from_pairs
 
 # How it was chosen: docs/benchmarks/anonymize.md, "Communities".
 _OUTER_SHARE = 0.5  # of the stubs of somebody with contacts outside the block
@@ -53,13 +54,7 @@ def wire_cliques(
     keys = stream_keys(rng, 4)
     between = block_edges - np.diag(np.diag(block_edges))
     clustering = np.where(degrees > 1, targets.clustering[targets.bins_of(degrees)], 0.0)
-    outer = choose_outer_stubs(
-        degrees,
-        classes.block,
-        between.sum(1),
-        clustering,
-        rng,
-    )
+    outer = choose_outer_stubs(degrees, classes.block, between.sum(1), clustering, rng)
     stubs = degrees - outer
     source, target = (np.empty(int(stubs.sum()) // 2, np.int32) for _ in range(2))
     n_inner = 0
@@ -73,7 +68,7 @@ def wire_cliques(
     if together and clustering.sum() >= _TOGETHER_FROM * (degrees > 1).sum():
         most = np.floor(_SHARE_IN_BLOCK * (degrees - outer)).astype(np.int64)
         rows = rows_from_pairs(source[:n_inner], target[:n_inner], len(degrees))
-        source_out, target_out, n_outer, *open_outer = clique_kernel.join_outer(
+        outer_part = clique_kernel.join_outer(
             ring,
             communities_of_blocks(block_edges),
             outer,
@@ -86,7 +81,7 @@ def wire_cliques(
             keys[2],
         )
     else:
-        source_out, target_out, n_outer, *open_outer = kernel.wire(
+        outer_part = kernel.wire(
             ring._replace(degree=outer),
             *shuffled_pairs(between, rng),
             stub_shares(between),
@@ -95,22 +90,8 @@ def wire_cliques(
             1.0,
             keys[2],
         )
-    open_u, open_v = (np.concatenate(x) for x in zip(open_inner, open_outer, strict=True))
-    unused = np.empty(len(open_u), np.int32)
-    source = np.concatenate([source[:n_inner], source_out[:n_outer], unused])
-    target = np.concatenate([target[:n_inner], target_out[:n_outer], unused])
-    made, given_up = kernel.repair(
-        ring,
-        source,
-        target,
-        n_inner + n_outer,
-        open_u,
-        open_v,
-        stub_shares(block_edges),
-        cells,
-        keys[3],
-    )
-    return Wired(source[:made], target[:made], given_up), cells
+    inner = (source, target, n_inner, *open_inner)
+    return join_open_stubs([inner, outer_part], ring, block_edges, cells, keys[3]), cells
 
 
 def choose_outer_stubs(

@@ -165,7 +165,7 @@ class StubModel:
             )
         if self.steps.reconnect:
             edges = reconnect(edges, self.classes.block, cells, self.largest_component, rng)
-        return _as_graph(edges, len(self.classes.block))
+        return edges.graph(len(self.classes.block))
 
     def _new_degrees(self, rng: Generator) -> np.ndarray:
         draw = redraw_degrees if self.steps.redraw_degrees else mean_degrees
@@ -210,8 +210,3 @@ def release_classes(
         core_share = np.inf
     classes = divide_into_classes(graph, blocks, min_size)
     return limit_cells(graph, classes, limit, min_size, core_share=core_share)
-
-
-def _as_graph(edges: Wired, n_nodes: int) -> Graph:
-    indptr, indices = edges.rows(n_nodes)
-    return Graph(indptr, indices, np.arange(n_nodes))

@@ -263,6 +263,23 @@ def _bent_line(u: np.ndarray, low: np.ndarray, mean: np.ndarray, high: np.ndarra
     return np.asarray(np.where(below, low + left * (mean - low), mean + right * (high - mean)))
 
 
+def draw_around_means(
+    group: np.ndarray, low: np.ndarray, mean: np.ndarray, high: np.ndarray, rng: Generator
+) -> np.ndarray:
+    """Draw a value of each given group, from the group's `low` to its `high`, with its mean.
+
+    The distribution is that of `_bent_line`: below and above the mean all values are as likely.
+    """
+    width = high - low
+    share = np.divide(high - mean, width, out=np.ones_like(width), where=width > 0)
+    below = rng.random(len(group)) < share[group]
+    u = rng.random(len(group))
+    drawn = np.where(
+        below, low[group] + u * (mean - low)[group], mean[group] + u * (high - mean)[group]
+    )
+    return np.asarray(drawn)
+
+
 def _tail(u: np.ndarray, size: np.ndarray, low: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Return the quantile at u of a truncated Pareto distribution of the excess above `low`.
 

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from coterie.anonymize.draw.wiring import Wired
 from coterie.kernels.anonymize.wiring import WiringCells, count_in_cell, has_room
-from coterie.kernels.graphs.rows import rows_from_pairs
+from coterie.kernels.graphs.pairs import rows_from_pairs
 from coterie.kernels.graphs.triangles import edge_triangles
 
 _ROUNDS = 12
@@ -45,13 +45,9 @@ def reconnect(
         large = rng.permutation(np.flatnonzero(inside))
         joined = 0
         for one, other in _partners(small, large, removable, target, block):
-            a, b, c, d = source[one], target[one], source[other], target[other]
-            if not (_has_room(cells, a, d) and _has_room(cells, c, b)):
+            if not _swap(source, target, cells, one, other):
                 continue
-            for u, v, change in ((a, b, -1), (c, d, -1), (a, d, 1), (c, b, 1)):
-                _count_in_cell(cells, u, v, change)
-            target[one], target[other] = d, b
-            joined += int(size[component[a]])
+            joined += int(size[component[source[one]]])
             if joined >= wanted:
                 break
     return Wired(source, target, edges.given_up)
@@ -89,17 +85,22 @@ def reconnect_within_blocks(
         removable[used] = ~_in_spanning_forest(s[used], t[used], n, prefer=-cost[used])
         swapped = False
         for one, other in _cheapest_pairs(used, component[s], inside, removable, cost, block[s]):
-            a, b, c, d = s[one], t[one], s[other], t[other]
-            if not (_has_room(cells, a, d) and _has_room(cells, c, b)):
-                continue
-            for u, v, change in ((a, b, -1), (c, d, -1), (a, d, 1), (c, b, 1)):
-                _count_in_cell(cells, u, v, change)
-            t[one], t[other] = d, b
-            swapped = True
+            swapped = _swap(s, t, cells, one, other) or swapped
         source[inner], target[inner] = s, t
         if not swapped:
             break
     return Wired(source, target, edges.given_up)
+
+
+def _swap(source: np.ndarray, target: np.ndarray, cells: WiringCells, one: int, other: int) -> bool:
+    """Exchange the targets of two edges, if the cells have room; return whether it was done."""
+    a, b, c, d = source[one], target[one], source[other], target[other]
+    if not (_has_room(cells, a, d) and _has_room(cells, c, b)):
+        return False
+    for u, v, change in ((a, b, -1), (c, d, -1), (a, d, 1), (c, b, 1)):
+        _count_in_cell(cells, u, v, change)
+    target[one], target[other] = d, b
+    return True
 
 
 def _largest_of_blocks(component: np.ndarray, size: np.ndarray, block: np.ndarray) -> np.ndarray:

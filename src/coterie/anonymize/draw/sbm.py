@@ -22,7 +22,7 @@ from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine, shard_count
 from coterie.kernels.anonymize.cell_draw import draw_cells
-from coterie.kernels.graphs.rows import rows_from_pairs
+from coterie.kernels.graphs.pairs import rows_from_pairs
 from coterie.models.hard.label_tools import renumber
 
 

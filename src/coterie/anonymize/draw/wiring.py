@@ -9,6 +9,7 @@ blocks share. Releases with classes use `clique_wiring.py`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +17,15 @@ from numpy.random import Generator
 
 from coterie.anonymize.draw.classes import Classes
 from coterie.base.randomness import stream_keys
+from coterie.data import Graph
 from coterie.kernels.anonymize import wiring as kernel
-from coterie.kernels.graphs.rows import rows_from_pairs
+from coterie.kernels.graphs.pairs import rows_from_pairs
 
 REACH = 1.0  # width of the search window, in expected neighbours
 _CHUNKS = 16  # parts of the ring with similar degrees, in random order
+
+# Sources and targets, of which the first so many are edges, and both ends of what is left open
+WiredPart = tuple[np.ndarray, np.ndarray, int, np.ndarray, np.ndarray]
 
 
 class Wired(NamedTuple):
@@ -34,6 +39,10 @@ class Wired(NamedTuple):
         """Return (indptr, indices) with sorted rows."""
         indptr, indices = rows_from_pairs(self.source, self.target, n_nodes)
         return indptr, indices
+
+    def graph(self, n_nodes: int) -> Graph:
+        """Return the graph of these edges."""
+        return Graph(*self.rows(n_nodes), np.arange(n_nodes))
 
 
 def cell_room(classes: Classes, degrees: np.ndarray, limit: float) -> kernel.WiringCells:
@@ -98,13 +107,8 @@ def wire(
     expected = stub_shares(block_edges)
     cells = cell_room(classes, degrees, limit)
     keys = stream_keys(rng, 2)
-    source, target, made, open_u, open_v = kernel.wire(
-        ring, rows, columns, expected, cells, float(reach), float(epsilon), keys[0]
-    )
-    made, given_up = kernel.repair(
-        ring, source, target, made, open_u, open_v, expected, cells, keys[1]
-    )
-    return Wired(source[:made], target[:made], given_up), cells
+    part = kernel.wire(ring, rows, columns, expected, cells, float(reach), float(epsilon), keys[0])
+    return join_open_stubs([part], ring, block_edges, cells, keys[1]), cells
 
 
 def split_stubs(
@@ -175,23 +179,36 @@ def wire_inner_outer(
             (degrees - inner, block_edges - inside, outer_epsilon, keys[1]),
         )
     ]
-    open_u, open_v = (np.concatenate([part[i] for part in parts]) for i in (3, 4))
+    return join_open_stubs(parts, ring, block_edges, cells, keys[2]), cells
+
+
+def join_open_stubs(
+    parts: Sequence[WiredPart],
+    ring: kernel.Ring,
+    block_edges: np.ndarray,
+    cells: kernel.WiringCells,
+    key: np.uint64,
+) -> Wired:
+    """Put the edges of all parts together, and join the stubs that each of them left open."""
+    sources, targets, made, *left_open = zip(*parts, strict=True)
+    open_u, open_v = (np.concatenate(ends) for ends in left_open)
     unused = np.empty(len(open_u), np.int32)
     source, target = (
-        np.concatenate([*(part[i][: part[2]] for part in parts), unused]) for i in (0, 1)
+        np.concatenate([*(end[:n] for end, n in zip(ends, made, strict=True)), unused])
+        for ends in (sources, targets)
     )
-    made, given_up = kernel.repair(
+    n_edges, given_up = kernel.repair(
         ring,
         source,
         target,
-        len(source) - len(unused),
+        sum(made),
         open_u,
         open_v,
         stub_shares(block_edges),
         cells,
-        keys[2],
+        key,
     )
-    return Wired(source[:made], target[:made], given_up), cells
+    return Wired(source[:n_edges], target[:n_edges], given_up)
 
 
 def ring_of_blocks(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from coterie.anonymize.draw.degrees import draw_around_means
 from coterie.base.errors import InputError
 from coterie.data.node_table import ColumnKind, NodeColumn, NodeTable
 
@@ -44,15 +45,7 @@ class ColumnCoding:
             half = (mean[:-1] + mean[1:]) / 2
             low = np.r_[2 * mean[0] - half[0], half]
             high = np.r_[half, 2 * mean[-1] - half[-1]]
-            # Two straight pieces that meet at the mean, so that the range keeps it.
-            share = (high - mean) / (high - low)
-            below = rng.random(len(codes)) < share[codes]
-            u = rng.random(len(codes))
-            drawn = np.where(
-                below,
-                low[codes] + u * (mean - low)[codes],
-                mean[codes] + u * (high - mean)[codes],
-            )
+            drawn = draw_around_means(codes, low, mean, high, rng)
         return np.rint(drawn).astype(np.int64) if self.integers else drawn
 
 

@@ -55,21 +55,31 @@ def assortativity(graph: Graph, column: NodeColumn) -> float | None:
 
     None if all edges join equal values anyway, or there is no edge.
     """
-    source, target = graph.edges()
-    a, b = np.concatenate([source, target]), np.concatenate([target, source])
+    if column.kind is not ColumnKind.categorical:
+        return correlation_over_edges(graph, column.values)
+    a, b = _both_ends(graph)
     if not len(a):
         return None
-    if column.kind is not ColumnKind.categorical:
-        x = column.values.astype(np.float64)
-        if x[a].std() == 0:
-            return None
-        return float(np.corrcoef(x[a], x[b])[0, 1])
     _, code = np.unique(column.values.astype(str), return_inverse=True)
     ends = np.bincount(code[a]) / len(a)
     expected = float((ends**2).sum())
     if expected == 1:
         return None
     return float((np.mean(code[a] == code[b]) - expected) / (1 - expected))
+
+
+def correlation_over_edges(graph: Graph, values: np.ndarray) -> float | None:
+    """Return the correlation of the values at the two ends of an edge; None if all are equal."""
+    a, b = _both_ends(graph)
+    x = values.astype(np.float64)
+    if not len(a) or x[a].std() == 0:
+        return None
+    return float(np.corrcoef(x[a], x[b])[0, 1])
+
+
+def _both_ends(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    source, target = graph.edges()
+    return np.concatenate([source, target]), np.concatenate([target, source])
 
 
 def degree_dependence(graph: Graph, column: NodeColumn) -> float:

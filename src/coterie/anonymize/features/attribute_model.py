@@ -20,11 +20,12 @@ from coterie.anonymize.features.attribute_coding import (
     code_attributes,
 )
 from coterie.anonymize.features.attribute_combinations import ClassRows, class_rows
+from coterie.anonymize.features.attribute_measures import correlation_over_edges
 from coterie.anonymize.features.sensitive_columns import blend_sensitive
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.data.node_table import NodeTable
-from coterie.kernels.anonymize.attribute_swaps import mixing, products, swap_towards
+from coterie.kernels.anonymize.attribute_swaps import Mixed, mixing, products, swap_towards
 
 _TRIES = 200  # swaps tried per person
 _MOST_GROUPS = 6  # of an ordered column, for the edges between its values
@@ -72,7 +73,9 @@ class AttributeModel:
             _rounded(mixing(graph.indptr, graph.indices, grouped, start, sizes), min_size),
             np.array(
                 [
-                    round(_correlation(graph, grouped[:, j]), 2) if column.ordered else 0.0
+                    round(correlation_over_edges(graph, grouped[:, j]) or 0.0, 2)
+                    if column.ordered
+                    else 0.0
                     for j, column in enumerate(coded.columns)
                 ]
             ),
@@ -102,23 +105,21 @@ class AttributeModel:
         grouped[:, :-1] = _regroup(rows, self.mixing_code)[node_row]
         grouped[:, -1] = node_row
         counts = mixing(skeleton.indptr, skeleton.indices, grouped[:, :-1].copy(), start, sizes)
-        target = _scaled(self.target, counts, start)
         members = np.argsort(label, kind="stable").astype(np.int64)
         first = np.r_[0, np.cumsum(self.classes.sizes)].astype(np.int64)
-        weight = 1.0 / sizes.astype(np.float64)
-        score, product, wanted = self._products(skeleton, grouped, sizes)
+        mixed = Mixed(
+            start,
+            sizes,
+            counts,
+            _scaled(self.target, counts, start),
+            1.0 / sizes.astype(np.float64),
+            *self._products(skeleton, grouped, sizes),
+        )
         swap_towards(
             skeleton.indptr,
             skeleton.indices,
             grouped,
-            start,
-            sizes,
-            counts,
-            target,
-            weight,
-            score,
-            product,
-            wanted,
+            mixed,
             label.astype(np.int64),
             members,
             first,
@@ -147,17 +148,6 @@ class AttributeModel:
             product[j] = products(skeleton.indptr, skeleton.indices, grouped, j, score[j])
             wanted[j] = self.correlation[j] * ends.sum()
         return score, product, wanted
-
-
-def _correlation(graph: Graph, values: np.ndarray) -> float:
-    """Return the correlation of the values at the two ends of an edge."""
-    source, target = graph.edges()
-    a = np.concatenate([source, target])
-    b = np.concatenate([target, source])
-    x = values.astype(np.float64)
-    if not len(a) or x[a].std() == 0:
-        return 0.0
-    return float(np.corrcoef(x[a], x[b])[0, 1])
 
 
 def _scaled(target: np.ndarray, counts: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsqr
 
 from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.draw.degrees import draw_around_means
 from coterie.base.errors import InputError
 from coterie.data import Graph
 from coterie.kernels.graphs.common_neighbours import shared_weight
@@ -44,15 +45,7 @@ class WeightPool:
         high = np.r_[half, self.mean[-1]]
         high[-1] = 2 * self.mean[-1] - low[-1]
         low[0] = max(low[0], 2 * self.mean[0] - high[0])
-        width = high - low
-        share = np.divide(high - self.mean, width, out=np.ones_like(width), where=width > 0)
-        below = rng.random(len(u)) < share[group]
-        v = rng.random(len(u))
-        drawn = np.where(
-            below,
-            low[group] + v * (self.mean - low)[group],
-            self.mean[group] + v * (high - self.mean)[group],
-        )
+        drawn = draw_around_means(group, low, self.mean, high, rng)
         return np.where(self.equal[group], self.mean[group], drawn)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from coterie.anonymize.ledger import exact_text
 from coterie.anonymize.private import exact_counts, ladder, public_rules
 from coterie.anonymize.private.budget import DAMPING_DEGREES, SHARES, Shares
-from coterie.anonymize.private.degree_posterior import DegreeDistribution
+from coterie.anonymize.private.degree_estimates import DegreeDistribution
 from coterie.anonymize.private.noise import add_noise
 from coterie.anonymize.private.stream_partition import stream_labels
 from coterie.base.progress import Callback, Progress, silent

@@ -17,18 +17,15 @@ from coterie.anonymize.draw.rewiring import (
 )
 from coterie.anonymize.draw.wiring import Wired, wire_inner_outer
 from coterie.anonymize.private.answers import SketchAnswers
-from coterie.anonymize.private.assortativity import BinnedEnds, estimate_assortativity, n_rounds
-from coterie.anonymize.private.block_separation import (
-    block_modularity,
-    find_separation,
-    repeated_modularity,
-    separate,
-)
-from coterie.anonymize.private.block_structure import (
+from coterie.anonymize.private.block_estimates import (
     adjust_to_sums,
+    block_modularity,
     deal_degrees,
     ends_between,
+    find_separation,
     fit_cells,
+    repeated_modularity,
+    separate,
 )
 from coterie.anonymize.private.clustering_profile import (
     NoisySum,
@@ -38,14 +35,18 @@ from coterie.anonymize.private.clustering_profile import (
     implied_transitivity,
     triangle_sum,
 )
-from coterie.anonymize.private.degree_posterior import sample_posterior
+from coterie.anonymize.private.degree_estimates import (
+    BinnedEnds,
+    estimate_assortativity,
+    n_rounds,
+    sample_posterior,
+)
 from coterie.anonymize.private.exact_counts import clustering_constants
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine
-from coterie.kernels.anonymize.open_ends import join_open_ends
-from coterie.kernels.anonymize.wiring import WiringCells
+from coterie.kernels.anonymize.wiring import WiringCells, join_open_ends
 
 _EXTRA_BINS = 2  # bins of true degrees, in addition to those of noisy degrees
 _COARSE = 4  # bins per degree class of a disassortative graph

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from coterie.anonymize.private.budget import SHARES
-from coterie.anonymize.private.degree_posterior import DegreeDistribution, posterior_means
+from coterie.anonymize.private.degree_estimates import DegreeDistribution, posterior_means
 
 RULES = 2  # 2: the largest degrees follow from two answers together
 

@@ -9,7 +9,7 @@ import numpy as np
 from coterie.base.randomness import as_generator
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine
-from coterie.kernels.graphs.betweenness import dependencies
+from coterie.kernels.graphs.paths import dependencies
 
 # Sources are sampled so that sources times degree sum is about this: 10 s on one core
 BETWEENNESS_WORK = 1 << 30

@@ -10,8 +10,11 @@ from coterie.anonymize.figures import EPIDEMIC_MULTIPLES
 from coterie.base.randomness import as_generator, stream_keys
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine
-from coterie.kernels.graphs.cut_points import cut_points_and_bridges
-from coterie.kernels.graphs.percolation import largest_after_removal, largest_outbreak
+from coterie.kernels.graphs.resilience import (
+    cut_points_and_bridges,
+    largest_after_removal,
+    largest_outbreak,
+)
 
 REMOVED = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # shares of the nodes
 _ORDERS = 8  # random orders of removal

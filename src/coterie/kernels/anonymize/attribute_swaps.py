@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import below, stream
 
 _PRODUCT_WEIGHT = 2.0  # of the correlation of a column, compared with its pairs of codes
+
+
+class Mixed(NamedTuple):
+    """What edges join, per column, and the targets.
+
+    The targets are the edge ends per pair of codes (`counts` -> `target`, see `mixing`), and per
+    column the sum of the products of the scores at both ends (`product` -> `wanted`), which is the
+    correlation of ordered columns; other columns have scores 0.
+    """
+
+    start: np.ndarray  # int64[columns + 1]: where the pairs of each column begin
+    sizes: np.ndarray  # int64[columns]: codes
+    counts: np.ndarray  # int64
+    target: np.ndarray  # int64
+    weight: np.ndarray  # float64[columns]
+    score: np.ndarray  # float64[columns, codes]
+    product: np.ndarray  # float64[columns]
+    wanted: np.ndarray  # float64[columns]
 
 
 @njit(nogil=True, cache=True)
@@ -46,16 +66,17 @@ def products(indptr, indices, codes, column, score):
 
 
 @njit(nogil=True, cache=True)
-def _recode(
-    indptr, indices, codes, start, sizes, counts, target, weight, score, product, wanted, u, row
-):
+def _recode(indptr, indices, codes, mixed, u, row):
     """Give node u the codes `row`; return how much the distance to the targets grows.
 
-    Columns beyond those of `sizes` are carried along.
+    Columns beyond those of `mixed.sizes` are carried along.
     """
+    start, counts, target = mixed.start, mixed.counts, mixed.target
+    score, product, wanted = mixed.score, mixed.product, mixed.wanted
+    columns = len(mixed.sizes)
     growth = 0.0
-    for c in range(len(sizes)):
-        old, new, k = codes[u, c], row[c], sizes[c]
+    for c in range(columns):
+        old, new, k = codes[u, c], row[c], mixed.sizes[c]
         if old == new:
             continue
         change, around = 0, 0.0
@@ -68,39 +89,20 @@ def _recode(
             around += score[c, b]
         before = abs(product[c] - wanted[c])
         product[c] += 2.0 * (score[c, new] - score[c, old]) * around
-        growth += weight[c] * (change + _PRODUCT_WEIGHT * (abs(product[c] - wanted[c]) - before))
+        closer = _PRODUCT_WEIGHT * (abs(product[c] - wanted[c]) - before)
+        growth += mixed.weight[c] * (change + closer)
         codes[u, c] = new
-    for c in range(len(sizes), codes.shape[1]):
+    for c in range(columns, codes.shape[1]):
         codes[u, c] = row[c]
     return growth
 
 
 @njit(nogil=True, cache=True)
-def swap_towards(
-    indptr,
-    indices,
-    codes,
-    start,
-    sizes,
-    counts,
-    target,
-    weight,
-    score,
-    product,
-    wanted,
-    label,
-    members,
-    first,
-    tries,
-    key,
-):
+def swap_towards(indptr, indices, codes, mixed, label, members, first, tries, key):
     """Swap rows of `codes` within classes, in place, while they come nearer to the targets.
 
-    The targets are the edge ends per pair of codes (`counts` -> `target`), and per column the sum
-    of the products of the scores at both ends (`product` -> `wanted`), which is the correlation of
-    ordered columns; other columns have scores 0. Node u is of class r = label[u], with the nodes
-    members[first[r] : first[r + 1]]. A swap is kept if the weighted distance does not grow.
-    Returns the number of swaps.
+    Node u is of class r = label[u], with the nodes members[first[r] : first[r + 1]]. A swap is
+    kept if the weighted distance does not grow. Returns the number of swaps.
     """
     state = stream(key, 0)
     columns = codes.shape[1]
@@ -114,43 +116,15 @@ def swap_towards(
         same = True
         for c in range(columns):
             one[c], other[c] = codes[u, c], codes[v, c]
-            same &= c >= len(sizes) or one[c] == other[c]
+            same &= c >= len(mixed.sizes) or one[c] == other[c]
         if same:
             continue
         growth = 0.0
         for node, row in ((u, other), (v, one)):
-            growth += _recode(
-                indptr,
-                indices,
-                codes,
-                start,
-                sizes,
-                counts,
-                target,
-                weight,
-                score,
-                product,
-                wanted,
-                node,
-                row,
-            )
+            growth += _recode(indptr, indices, codes, mixed, node, row)
         if growth <= 0:
             swaps += 1
             continue
         for node, row in ((v, other), (u, one)):
-            _recode(
-                indptr,
-                indices,
-                codes,
-                start,
-                sizes,
-                counts,
-                target,
-                weight,
-                score,
-                product,
-                wanted,
-                node,
-                row,
-            )
+            _recode(indptr, indices, codes, mixed, node, row)
     return swaps

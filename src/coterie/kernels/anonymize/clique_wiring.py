@@ -16,8 +16,9 @@ import math
 
 import numpy as np
 
-from coterie.kernels.anonymize.wiring import count_in_cell, has_room
+from coterie.kernels.anonymize.wiring import count_in_cell, has_room, join_pair
 from coterie.kernels.graphs.pairs import contains, insert, new_table, pair_key
+from coterie.kernels.graphs.union_find import root_of
 from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import below, stream, uniform
 
@@ -174,14 +175,6 @@ def join_cliques(ring, stubs, wanted, cells, source, target, key):
 
 
 @njit(nogil=True, cache=True)
-def _root(parent, i):
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
-
-
-@njit(nogil=True, cache=True)
 def _largest_first(size, first, end, total):
     """Return the places first..end-1 of positive size, by decreasing size, then by place.
 
@@ -215,7 +208,7 @@ def join_rest(ring, stubs, cells, source, target, made, key):
     table = new_table(len(source))
     for e in range(made):
         insert(table, pair_key(source[e], target[e]))
-        a, b = _root(parent, ring.rank[source[e]]), _root(parent, ring.rank[target[e]])
+        a, b = root_of(parent, ring.rank[source[e]]), root_of(parent, ring.rank[target[e]])
         parent[a] = b
     open_u, open_v = np.empty(len(source), np.int32), np.empty(len(source), np.int32)
     opened = 0
@@ -223,7 +216,7 @@ def join_rest(ring, stubs, cells, source, target, made, key):
     for b in range(len(ring.start) - 1):
         total = 0
         for i in range(ring.start[b], ring.start[b + 1]):
-            of_part[_root(parent, i)] += stubs[ring.place[i]]
+            of_part[root_of(parent, i)] += stubs[ring.place[i]]
             total += stubs[ring.place[i]]
         if total < 2:
             continue
@@ -234,7 +227,7 @@ def join_rest(ring, stubs, cells, source, target, made, key):
             at += of_part[x]
         owner = np.empty(total, np.int32)  # of each stub, part by part
         for i in range(ring.start[b], ring.start[b + 1]):
-            x = _root(parent, i)
+            x = root_of(parent, i)
             for _ in range(stubs[ring.place[i]]):
                 owner[begin[x]] = ring.place[i]
                 begin[x] += 1
@@ -269,11 +262,9 @@ def join_rest(ring, stubs, cells, source, target, made, key):
             for _ in range(_REST_TRIES):
                 state, i = below(state, filled)
                 v = pool[i]
-                if u != v and has_room(cells, u, v) and insert(table, pair_key(u, v)):
-                    count_in_cell(cells, u, v, 1)
-                    source[made], target[made] = u, v
+                joined = join_pair(u, v, source, target, made, table, cells)
+                if joined:
                     made += 1
-                    joined = True
                     break
             if not joined:
                 open_u[opened], open_v[opened] = u, pool[i]
@@ -302,16 +293,12 @@ def _draw_stub(state, owner, number, first, end, block, stubs):
 
 
 @njit(nogil=True, cache=True)
-def _join_pair(table, cells, stubs, source, target, made, u, v):
+def _join_stubs(table, cells, stubs, source, target, made, u, v):
     """Connect u and v if both have a stub and it is allowed; return the number of edges then."""
-    if stubs[u] == 0 or stubs[v] == 0 or not has_room(cells, u, v):
+    if stubs[u] == 0 or stubs[v] == 0 or not join_pair(u, v, source, target, made, table, cells):
         return made
-    if not insert(table, pair_key(u, v)):
-        return made
-    count_in_cell(cells, u, v, 1)
     stubs[u] -= 1
     stubs[v] -= 1
-    source[made], target[made] = u, v
     return made + 1
 
 
@@ -384,7 +371,7 @@ def join_outer(
             state, v = _draw_stub(state, owner, number, first, end, s, stubs)
             if v < 0:
                 break
-            known = _join_pair(table, cells, stubs, source, target, made, u, v) - made
+            known = _join_stubs(table, cells, stubs, source, target, made, u, v) - made
             if known > 0:
                 break
         if known == 0:
@@ -409,7 +396,7 @@ def join_outer(
                     continue
                 if everybody == 0 and not _knows_all(indptr, indices, w, contacts, known):
                     continue
-                if _join_pair(table, cells, stubs, source, target, made + known, u, w) > (
+                if _join_stubs(table, cells, stubs, source, target, made + known, u, w) > (
                     made + known
                 ):
                     contacts[known] = w

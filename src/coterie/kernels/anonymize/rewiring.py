@@ -140,24 +140,11 @@ def _supports(indptr, neighbours, owner, table):
 
 
 @njit(nogil=True, cache=True)
-def _remove_edge(indptr, neighbours, table, support, u, v):
-    """Remove (u, v) from the table and lower the triangle counts of the edges next to it."""
-    remove_with(table, support, pair_key(u, v))
-    x, y = (u, v) if indptr[u + 1] - indptr[u] < indptr[v + 1] - indptr[v] else (v, u)
-    for i in range(indptr[x], indptr[x + 1]):
-        w = neighbours[i]
-        if w != y:
-            at = slot_of(table, pair_key(w, y))
-            if table[at] != EMPTY:
-                second = slot_of(table, pair_key(w, x))
-                if table[second] != EMPTY:
-                    support[at] -= 1
-                    support[second] -= 1
+def _shift_supports(indptr, neighbours, table, support, u, v, change):
+    """Change the triangle counts of the edges that close a triangle with (u, v).
 
-
-@njit(nogil=True, cache=True)
-def _add_edge(indptr, neighbours, table, support, u, v):
-    """Add (u, v) to the table with its triangle count; `neighbours` must contain it already."""
+    Return the number of these triangles.
+    """
     x, y = (u, v) if indptr[u + 1] - indptr[u] < indptr[v + 1] - indptr[v] else (v, u)
     count = 0
     for i in range(indptr[x], indptr[x + 1]):
@@ -167,30 +154,26 @@ def _add_edge(indptr, neighbours, table, support, u, v):
             if table[at] != EMPTY:
                 second = slot_of(table, pair_key(w, x))
                 if table[second] != EMPTY:
-                    support[at] += 1
-                    support[second] += 1
+                    support[at] += change
+                    support[second] += change
                     count += 1
-    at = slot_of(table, pair_key(u, v))
-    table[at] = pair_key(u, v)
-    support[at] = count
+    return count
 
 
 @njit(nogil=True, cache=True)
-def _edge_in_fewest_triangles(
-    state, indptr, neighbours, table, support, block, v, wanted, avoid, tries
-):
-    """Return (state, neighbour): of `tries` random neighbours of v, the one whose edge is part of
-    the fewest triangles. Only neighbours in block `wanted` count; -1 if there is none."""
-    best, least = np.int32(-1), np.int32(2147483647)
-    for _ in range(tries):
-        state, w = _random_neighbour(state, indptr, neighbours, v)
-        if w != avoid and block[w] == wanted:
-            s = support[slot_of(table, pair_key(v, w))]
-            if s < least:
-                best, least = w, s
-                if s == 0:
-                    break
-    return state, best
+def _remove_edge(indptr, neighbours, table, support, u, v):
+    """Remove (u, v) from the table and lower the triangle counts of the edges next to it."""
+    remove_with(table, support, pair_key(u, v))
+    _shift_supports(indptr, neighbours, table, support, u, v, np.int32(-1))
+
+
+@njit(nogil=True, cache=True)
+def _add_edge(indptr, neighbours, table, support, u, v):
+    """Add (u, v) to the table with its triangle count; `neighbours` must contain it already."""
+    count = _shift_supports(indptr, neighbours, table, support, u, v, np.int32(1))
+    at = slot_of(table, pair_key(u, v))
+    table[at] = pair_key(u, v)
+    support[at] = count
 
 
 @njit(nogil=True, cache=True)
@@ -212,10 +195,11 @@ def _below_outer_limit(indptr, neighbours, keep, v, part, outer_limit):
 
 
 @njit(nogil=True, cache=True)
-def _exchanged_in_fewest_triangles(
+def _edge_in_fewest_triangles(
     state, indptr, neighbours, table, support, keep, d, a, avoid, outer_limit, tries
 ):
-    """Return (state, neighbour of d that a may replace), as `_edge_in_fewest_triangles` does."""
+    """Return (state, neighbour): of `tries` random neighbours of d, the one whose edge is part of
+    the fewest triangles. Only neighbours that a may replace count; -1 if there is none."""
     best, least = np.int32(-1), np.int32(2147483647)
     for _ in range(tries):
         state, c = _random_neighbour(state, indptr, neighbours, d)
@@ -351,16 +335,16 @@ def rewire(indptr, neighbours, owner, block, keep, cells, goals, sums, products,
             if d < 0:
                 continue
             state, b = _edge_in_fewest_triangles(
-                state, indptr, neighbours, table, support, block, a, block[d], w, tries
+                state, indptr, neighbours, table, support, block, a, d, w, 0.0, tries
             )
             if b < 0 and rules.both_ends:
                 a, d = d, a
                 state, b = _edge_in_fewest_triangles(
-                    state, indptr, neighbours, table, support, block, a, block[d], w, tries
+                    state, indptr, neighbours, table, support, block, a, d, w, 0.0, tries
                 )
             if b < 0:
                 continue
-            state, c = _exchanged_in_fewest_triangles(
+            state, c = _edge_in_fewest_triangles(
                 state, indptr, neighbours, table, support, keep, d, a, w, outer_limit, tries
             )
             if c < 0:

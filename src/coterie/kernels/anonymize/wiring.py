@@ -22,6 +22,7 @@ from coterie.kernels.numba.random import below, stream, uniform
 
 _TRIES = 20000  # edges tried per pair of stubs that found no partner on the ring …
 _EXACT_TRIES = 6000  # … of which the first ones must keep the block pair
+_OPEN_TRIES = 400  # edges tried per pair of stubs that no block matters to
 
 
 class Ring(NamedTuple):
@@ -207,7 +208,7 @@ def _pair_off(ring, left, top, open_rows, open_columns, waiting, state):
 
 
 @njit(nogil=True, cache=True)
-def _join(u, v, source, target, at, table, cells):
+def join_pair(u, v, source, target, at, table, cells):
     """Store edge (u, v) at index `at` if it is allowed; return whether it was stored."""
     if u == v or not has_room(cells, u, v) or not insert(table, pair_key(u, v)):
         return False
@@ -241,7 +242,7 @@ def repair(ring, source, target, wired, open_u, open_v, expected, cells, key):
         u, v = open_u[e], open_v[e]
         joined = False
         if u >= 0 and v >= 0:
-            joined = _join(u, v, source, target, m, table, cells)
+            joined = join_pair(u, v, source, target, m, table, cells)
             tries = 0
             while not joined and tries < _TRIES and m > 0:
                 tries += 1
@@ -268,7 +269,7 @@ def repair(ring, source, target, wired, open_u, open_v, expected, cells, key):
                 source[other], target[other] = a, v
                 insert(table, pair_key(a, v))
                 count_in_cell(cells, a, v, 1)
-                joined = _join(u, b, source, target, m, table, cells)
+                joined = join_pair(u, b, source, target, m, table, cells)
                 if not joined:  # (a, v) took the last free place of the cell: undo
                     _remove(a, v, table, cells)
                     source[other], target[other] = a, b
@@ -279,3 +280,44 @@ def repair(ring, source, target, wired, open_u, open_v, expected, cells, key):
         else:
             given_up += 1
     return m, given_up
+
+
+@njit(nogil=True, cache=True)
+def join_open_ends(source, target, n_edges, ends, key):
+    """Join ends[0] with ends[1], ends[2] with ends[3], …; return the number of edges after it.
+
+    The first `n_edges` entries of source and target are edges; there is space for len(ends) / 2
+    more. For a pair of ends (u, v) an edge (a, b) becomes (u, a), (v, b), so the degrees of a and
+    b do not change. A pair without a possible edge after `_OPEN_TRIES` tries stays open.
+    """
+    table = new_table(len(source))
+    for e in range(n_edges):
+        insert(table, pair_key(source[e], target[e]))
+    state = stream(key, 5)
+    m = n_edges
+    for i in range(len(ends) // 2):
+        u, v = ends[2 * i], ends[2 * i + 1]
+        if m == 0:
+            if u != v:
+                insert(table, pair_key(u, v))
+                source[m], target[m] = u, v
+                m += 1
+            continue
+        for _ in range(_OPEN_TRIES):
+            state, e = below(state, m)
+            state, coin = uniform(state)
+            a, b = source[e], target[e]
+            if coin < 0.5:
+                a, b = b, a
+            if a in (u, v) or b in (u, v):
+                continue
+            if contains(table, pair_key(u, a)) or contains(table, pair_key(v, b)):
+                continue
+            remove(table, pair_key(a, b))
+            insert(table, pair_key(u, a))
+            insert(table, pair_key(v, b))
+            source[e], target[e] = u, a
+            source[m], target[m] = v, b
+            m += 1
+            break
+    return m

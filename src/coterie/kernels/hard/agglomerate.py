@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from coterie.kernels.graphs.union_find import root_of
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON, TABLE, cell, inner_cell
 from coterie.kernels.hard.score_tables import inner_pairs
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY
@@ -283,15 +284,6 @@ def choose_merges(found, costs, order, max_merges, max_cost, largest):
     for r in range(k):
         into[r] = into[into[r]]  # in rising order the parent of r is already a root
     return into, made
-
-
-@njit(forceinline=True, cache=True)
-def root_of(into, r):
-    """Return the block that r has been merged into, and shorten the path to it."""
-    while into[r] != r:
-        into[r] = into[into[r]]
-        r = into[r]
-    return r
 
 
 @njit(nogil=True, cache=True)

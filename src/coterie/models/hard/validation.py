@@ -12,13 +12,12 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.models.hard.costs import OBJECTIVES
 from coterie.models.hard.costs.interface import Labels
-from coterie.models.hard.description.choice import NESTED
+from coterie.models.hard.description.choice import AT_FIXED_NUMBER, NESTED
 from coterie.models.hard.weight_models import COUNTS
 
 if TYPE_CHECKING:
     from coterie.models.hard.block_model import BlockModel
 
-_DESCRIBED_ONLY = ("auto", "communities", "directed-degree-corrected")
 _WITH_WEIGHTS = ("weighted", "simple", "degree-corrected", "directed", "directed-degree-corrected")
 
 
@@ -31,17 +30,17 @@ def require_number_of_blocks(n_blocks: Any, objective: Any) -> None:
             f"GeneralizedKMeans needs a number of blocks, not {n_blocks!r}",
             remedy=f'use `BlockModel("{name}"{nested})`, which chooses it',
         )
-    if isinstance(objective, str) and objective not in (*OBJECTIVES, *_DESCRIBED_ONLY):
+    if isinstance(objective, str) and objective not in (*OBJECTIVES, *AT_FIXED_NUMBER):
         raise InputError(
             f"unknown objective: {objective!r}",
             remedy=f"choose one of {', '.join(OBJECTIVES)}; BlockModel also has "
-            f"{', '.join(_DESCRIBED_ONLY)}",
+            f"{', '.join(AT_FIXED_NUMBER)}",
         )
-    if isinstance(objective, str) and objective in _DESCRIBED_ONLY:
-        fixed = "directed" if objective.startswith("directed") else "degree-corrected"
+    if isinstance(objective, str) and objective in AT_FIXED_NUMBER:
         raise InputError(
             f'`objective="{objective}"` chooses the number of blocks itself',
-            remedy=f'use `BlockModel("{objective}")`, or `objective="{fixed}"` with a number',
+            remedy=f'use `BlockModel("{objective}")`, or '
+            f'`objective="{AT_FIXED_NUMBER[objective]}"` with a number',
         )
 
 

@@ -47,9 +47,9 @@ _ASSUMPTIONS = {
     "directed-degree-corrected": "Every node keeps its own numbers of outgoing and of incoming "
     "edges; the blocks decide only whom it is connected to.",
 }
-_AT_FIXED_NUMBER = {
-    "communities": "degree-corrected",
+AT_FIXED_NUMBER = {  # models that only a description has, and the objective with a given number
     "auto": "degree-corrected",
+    "communities": "degree-corrected",
     "directed-degree-corrected": "directed",
 }
 
@@ -63,7 +63,7 @@ def graph_objective(name: str, weights: str = COUNTS) -> str:
     """
     if name == "weighted" and weights != COUNTS:
         return "simple"
-    return _AT_FIXED_NUMBER.get(name, name)
+    return AT_FIXED_NUMBER.get(name, name)
 
 
 def model_assumption(name: str, weights: str = COUNTS) -> str:
