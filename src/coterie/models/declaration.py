@@ -5,8 +5,8 @@ of parameters, the options of the command line, the forms of the application, th
 report, the recommender, and the contract tests. Nothing else in the package tests for the class or
 for the attributes of a model.
 
-A parameter's default is that of the constructor, and what it means is in the docstring of the class;
-neither is written here again.
+A parameter's default is that of the constructor, and what it means is in the docstring of the
+class; neither is written here again.
 """
 
 from __future__ import annotations
