@@ -7,16 +7,25 @@ from fractions import Fraction
 
 import numpy as np
 
-from coterie.anonymize.figures import FIGURES, MEASURES, FigureRow
+from coterie.anonymize.figures import (
+    EDGE_INFERENCE,
+    FIGURES,
+    MEASURES,
+    NAMED_EDGES,
+    PEOPLE_FOUND,
+    PROBABLE_EDGES,
+    SMALLEST_CLASS,
+    Figure,
+    FigureRow,
+)
 from coterie.anonymize.output.public_summary import (
     Curve,
     CurvePair,
-    Profiles,
     PublicAttack,
-    PublicLimit,
     PublicSummary,
     PublicUtility,
 )
+from coterie.anonymize.policy import Limit
 from coterie.anonymize.private import exact_counts, public_rules
 from coterie.anonymize.private.answers import SketchAnswers, square_of
 from coterie.anonymize.private.budget import DAMPING_DEGREES, SHARES
@@ -140,18 +149,18 @@ def release(refused: bool = False) -> PublicSummary:
                 FigureRow(FIGURES["robustness.random_mean"], None, 0.311),
             ],
         ),
-        profiles=Profiles(
-            degree=_both(degree, degree**-1.1, degree**-1.07),
-            clustering=_both(degree, 0.7 * 0.99**degree, 0.63 * 0.99**degree),
-            distance=_both(steps, share, share[::-1]),
-            spectrum=_both(steps, 94.0 / steps, 91.0 / steps),
-        ),
+        profiles={
+            "degree": _both(degree, degree**-1.1, degree**-1.07),
+            "clustering": _both(degree, 0.7 * 0.99**degree, 0.63 * 0.99**degree),
+            "distance": _both(steps, share, share[::-1]),
+            "spectrum": _both(steps, 94.0 / steps, 91.0 / steps),
+        },
         limits=[
-            PublicLimit("Smallest class", 10, 10, at_least=True),
-            PublicLimit("Right guess within the smallest class", 0.1, 0.1),
-            PublicLimit("Edges disclosed", 0.08 if refused else 0.0, 0.0, percent=True),
-            PublicLimit("Edge inference", 0.03, 0.05, percent=True),
-            PublicLimit("Seeded attack, share of the copy without names", 0.0013, 0.01),
+            _limit(SMALLEST_CLASS, 10, 10),
+            _limit(NAMED_EDGES, 0.1, 0.1),
+            _limit(PROBABLE_EDGES, 0.08 if refused else 0.0, 0.0),
+            _limit(EDGE_INFERENCE, 0.03, 0.05),
+            _limit(PEOPLE_FOUND, 3, 8),
         ],
         levels=[
             _level("graph with new ids (this release)", "for an attacker who knows every class"),
@@ -169,6 +178,11 @@ def release(refused: bool = False) -> PublicSummary:
         ],
         remarks=["This model does not provide differential privacy."],
     )
+
+
+def _limit(figure: Figure, value: float, limit: float) -> Limit:
+    words = {"certainty": "90 %", "which": "in all", "by": " by an attack"}
+    return Limit.compare(figure, figure.key, (value, limit), "", **words)
 
 
 def _level(

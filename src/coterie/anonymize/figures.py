@@ -1,14 +1,16 @@
-"""Every figure that compares a release with its original, declared once.
+"""Every figure of the utility and of the risk of a release, declared once.
 
 JSON, the published page, the private page, the printed tables and the application show these lists.
-What a figure is called, whether it is shown in percent, which difference counts as preserved, and
-whether and how rounded the original's figure is published are said here and nowhere else.
+What a figure is called and means, whether it is shown in percent, which difference counts as
+preserved, and whether and how rounded it is published are said here and nowhere else.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+NOT_IN_JSON = {"json": False}  # metadata of fields of which the JSON output has no key
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,8 @@ class Figure:
     relative: float | None = None
     absolute: float | None = None
     # How the original's figure is rounded in public: "exact" (everybody can count it), "share",
-    # "mean", "count"; "" if it is not shown, because it belongs to single people or to few
+    # "mean", "count"; "" if it is not shown, because it belongs to single people or to few.
+    # Figures of risk are rounded towards their limit: "share up", "people up", "people down".
     rounding: str = ""
     countable: bool = False  # exact in public if every draw has as many edges as the original
     name_in_sentences: str = ""  # about what is lost, if it is not the label
@@ -31,6 +34,10 @@ class Figure:
     # a reader could compute them for every guess about the original.
     public: bool = True
     headline: bool = False  # named at the top of a report if not preserved
+    # In the words of the application
+    meaning: str = field(default="", metadata=NOT_IN_JSON)
+    # Of figures of risk: the figure must not be below its limit; else not above
+    at_least: bool = field(default=False, metadata=NOT_IN_JSON)
 
     def of(self, measures: Any) -> Any:
         """Return this figure of the measures of a graph; None if it was not measured."""
@@ -77,14 +84,51 @@ class FigureRow(NamedTuple):
 MEASURES = (
     Figure("nodes", "nodes", rounding="exact"),
     Figure("edges", "edges", rounding="mean", countable=True),
-    Figure("average_path_length", "average path length", relative=0.04, rounding="mean"),
-    Figure("diameter", "diameter"),
-    Figure("global_clustering", "global clustering", relative=0.15, rounding="share"),
-    Figure("average_local_clustering", "mean local clustering", relative=0.21, rounding="share"),
-    Figure("degree_mean", "mean degree", rounding="mean", countable=True),
-    Figure("degree_max", "largest degree", relative=0.15),
-    Figure("assortativity", "assortativity", absolute=0.05, rounding="share"),
-    Figure("isolates", "nodes without an edge", rounding="count"),
+    Figure(
+        "average_path_length",
+        "average path length",
+        relative=0.04,
+        rounding="mean",
+        meaning="steps from one person to another, on average",
+    ),
+    Figure("diameter", "diameter", meaning="steps between the two people who are furthest apart"),
+    Figure(
+        "global_clustering",
+        "global clustering",
+        relative=0.15,
+        rounding="share",
+        meaning="how often two friends of a person are friends",
+    ),
+    Figure(
+        "average_local_clustering",
+        "mean local clustering",
+        relative=0.21,
+        rounding="share",
+        meaning="the same, computed for each person and averaged",
+    ),
+    Figure(
+        "degree_mean",
+        "mean degree",
+        rounding="mean",
+        countable=True,
+        meaning="connections per person",
+    ),
+    Figure(
+        "degree_max",
+        "largest degree",
+        relative=0.15,
+        meaning="connections of the best-connected person",
+    ),
+    Figure(
+        "assortativity",
+        "assortativity",
+        absolute=0.05,
+        rounding="share",
+        meaning="whether well-connected people know each other (-1 to 1)",
+    ),
+    Figure(
+        "isolates", "nodes without an edge", rounding="count", meaning="people without a connection"
+    ),
     Figure(
         "largest_component",
         "nodes in the largest component",
@@ -92,13 +136,34 @@ MEASURES = (
         absolute=0.02,
         rounding="share",
         name_in_sentences="size of the largest component",
+        meaning="people who can all reach each other",
     ),
-    Figure("core_max", "largest core number"),
-    Figure("modularity", "modularity of the blocks", absolute=0.1, rounding="share"),
-    Figure("community_modularity", "modularity of communities", rounding="share"),
-    Figure("communities", "communities"),
-    Figure("communities_for_half", "communities with half of the nodes"),
-    Figure("largest_community", "nodes in the largest community", percent=True),
+    Figure("core_max", "largest core number", meaning="how dense the densest part is"),
+    Figure(
+        "modularity",
+        "modularity of the blocks",
+        absolute=0.1,
+        rounding="share",
+        meaning="how clearly the blocks are separated (0 to 1)",
+    ),
+    Figure(
+        "community_modularity",
+        "modularity of communities",
+        rounding="share",
+        meaning="how clearly the communities are separated (0 to 1)",
+    ),
+    Figure("communities", "communities", meaning="groups of people with many connections inside"),
+    Figure(
+        "communities_for_half",
+        "communities with half of the nodes",
+        meaning="how many of the largest groups hold half of all people",
+    ),
+    Figure(
+        "largest_community",
+        "nodes in the largest community",
+        percent=True,
+        meaning="share of all people in the largest group",
+    ),
 )
 
 EPIDEMIC_MULTIPLES = (1.5, 3.0, 6.0)  # of the epidemic threshold of the original
@@ -180,10 +245,93 @@ ATTRIBUTE_VALUES = Figure("values", "values of {column}", absolute=0.03)
 # The tolerance of combinations comes on top of the distance of a random sample.
 ATTRIBUTE_COMBINATIONS = Figure("combinations", "combinations of attributes", absolute=0.03)
 
-# Tolerances of what is not one number
-ISOLATES = 0.01  # more nodes without an edge, of all nodes
-DEGREE_DISTANCE = 0.02  # Kolmogorov-Smirnov distance of the degrees
-EIGENVALUES = 0.15  # of each of the three largest
+
+def _risk(key: str, label: str, rounding: str, meaning: str = "") -> Figure:
+    """Declare a figure of risk: a share, or a number of people or graphs."""
+    return Figure(
+        key,
+        label,
+        percent=rounding == "share up",
+        at_least=rounding == "people down",
+        rounding=rounding,
+        meaning=meaning,
+    )
+
+
+# What the policy limits. Words in {} say which, if there are several.
+SMALLEST_CLASS = _risk(
+    "class",
+    "people in the smallest class",
+    "people down",
+    "nobody can be told apart from fewer people than these",
+)
+PROBABLE_EDGES = _risk(
+    "probability",
+    "edges disclosed with a probability of {certainty} or more",
+    "share up",
+    "connections that the release makes almost certain",
+)
+DENSE_CELLS = _risk(
+    "density",
+    "edges in cells of true density {certainty} or more",
+    "share up",
+    "connections between two groups of people of whom nearly everybody knows everybody",
+)
+NAMED_EDGES = _risk(
+    "named",
+    "edges named {which}",
+    "share up",
+    "connections that somebody could name who knows how many connections each person has, beyond "
+    "what could be said of anybody",
+)
+EDGE_INFERENCE = _risk(
+    "inference",
+    "edge inference",
+    "share up",
+    "how much better than by chance somebody tells real connections from others",
+)
+PEOPLE_FOUND = _risk(
+    "people",
+    "people guessed right{by}",
+    "people up",
+    "as many as luck allows; see the attacks below",
+)
+SENSITIVE_VALUES = _risk("values", "different values of {column} in every class", "people down")
+SENSITIVE_DISTANCE = _risk(
+    "distance", "distance of the values of {column} in a class from everybody's", "share up"
+)
+RELEASES = _risk(
+    "releases",
+    "graphs published from this original",
+    "exact",
+    "several releases from the same data could be compared with each other",
+)
+RISK_FIGURES = (
+    SMALLEST_CLASS,
+    PROBABLE_EDGES,
+    DENSE_CELLS,
+    NAMED_EDGES,
+    EDGE_INFERENCE,
+    PEOPLE_FOUND,
+    SENSITIVE_VALUES,
+    SENSITIVE_DISTANCE,
+    RELEASES,
+)
+
+# What is not one number
+DEGREES = Figure(
+    "degrees",
+    "degree distribution",
+    absolute=0.02,  # Kolmogorov-Smirnov distance
+    meaning="how many people have how many connections",
+)
+EIGENVALUES = Figure(
+    "spectrum",
+    "largest eigenvalues",
+    relative=0.15,  # of each of the three largest
+    meaning="the coarse structure of the network in three numbers",
+)
+ISOLATES = 0.01  # more nodes without an edge that are tolerated, of all nodes
 # Communities of the release, measured in the original: of the modularity of its own communities
 FOREIGN_SHARE = 0.85
 # Agreement of original and release: of the agreement of two searches on the original, if that is

@@ -8,11 +8,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from coterie.anonymize import figures
 from coterie.anonymize.attacks.attack import AttackComparison
 from coterie.anonymize.features.comparison import FeatureResults
 from coterie.anonymize.features.full_knowledge_attack import FullKnowledgeAttack
 from coterie.anonymize.features.sensitive_columns import SensitiveRisk
-from coterie.anonymize.figures import Private
+from coterie.anonymize.figures import NOT_IN_JSON, Figure, Private
 from coterie.anonymize.intervals import highest_likely_count
 from coterie.anonymize.risk.assessment import Risk
 from coterie.anonymize.risk.disclosure import CellDisclosure, DegreeDisclosure
@@ -21,24 +22,45 @@ from coterie.base.errors import InputError
 
 @dataclass(frozen=True, repr=False)
 class Limit(Private):
-    """One figure of a release and the limit that the policy sets for it."""
+    """One figure of a release and the limit that the policy sets for it.
+
+    Without a limit the figure is only shown.
+    """
 
     name: str  # as in the JSON output
     value: float
-    limit: float
+    limit: float | None
     holds: bool
-    reason: str  # one sentence, for the owner of a refused release
+    reason: str  # one sentence with exact figures, for the owner
     at_least: bool = False  # the value must not be below the limit; else not above
     percent: bool = False  # value and limit are shares
     label: str = ""  # for tables and reports
-    note: str = ""  # further figures, for information
+    note: str = ""  # for information; exact figures too, if there is a limit
+    rounding: str = field(default="", metadata=NOT_IN_JSON)
 
     @classmethod
-    def compare(cls, name: str, figures: tuple[float, float], reason: str, **more: Any) -> Limit:
-        """Compare a figure with its limit, given as a pair."""
-        value, limit = figures
-        holds = value >= limit if more.get("at_least") else value <= limit
-        return cls(name, value, limit, holds, reason, **more)
+    def compare(
+        cls,
+        figure: Figure,
+        name: str,
+        compared: tuple[float, float | None],
+        reason: str,
+        *,
+        note: str = "",
+        **words: str,
+    ) -> Limit:
+        """Compare a figure with its limit, given as a pair; `words` are those of its label."""
+        value, limit = compared
+        holds = limit is None or (value >= limit if figure.at_least else value <= limit)
+        label = figure.label.format(**words)
+        declared = figure.at_least, figure.percent, label, note, figure.rounding
+        return cls(name, value, limit, holds, reason, *declared)
+
+    def remark(self) -> str:
+        """Return what the report says next to the figure."""
+        if self.limit is None:
+            return self.note or self.reason
+        return "" if self.holds else self.reason
 
 
 class WeakerLimit(NamedTuple):
@@ -335,11 +357,10 @@ class Policy:
     def _class_limit(self, smallest: int) -> Limit:
         least = self.min_class_size
         return Limit.compare(
+            figures.SMALLEST_CLASS,
             "smallest class",
             (smallest, least),
             f"A1: the smallest class has {smallest} people, the policy requires {least}",
-            at_least=True,
-            label="people in the smallest class",
         )
 
     def _cell_limits(self, found: CellDisclosure) -> list[Limit]:
@@ -347,30 +368,30 @@ class Policy:
         certainty = f"{100 * self.edge_probability:g} %"
         kinds = (
             (
+                figures.PROBABLE_EDGES,
                 "p",
                 found.above_limit,
                 "connect two classes whose members are connected with a probability of "
                 f"{certainty} or more",
-                f"edges disclosed with a probability of {certainty} or more",
             ),
             (
+                figures.DENSE_CELLS,
                 "density",
                 found.densities.above_limit,
                 f"are in cells (pairs of classes) of which {certainty} of the pairs or more are "
                 "connected in the original",
-                f"edges in cells of true density {certainty} or more",
             ),
         )
         return [
             Limit.compare(
+                figure,
                 f"edges in cells with {name} ≥ {self.edge_probability:g}",
                 (share, self.edge_share),
                 f"A2: {100 * share:.3g} % of the original edges {where} "
                 f"{_allowed(self.edge_share)}",
-                percent=True,
-                label=label,
+                certainty=certainty,
             )
-            for name, share, where, label in kinds
+            for figure, name, share, where in kinds
         ]
 
     def _known_degrees_limit(self, known: DegreeDisclosure) -> Limit:
@@ -384,7 +405,7 @@ class Policy:
                 f"A2: {who} can name {100 * share:.3g} % of the original edges with {certainty} "
                 f"certainty {allowed}"
             )
-            label, note = "edges named by somebody who knows all degrees", ""
+            which, note = "by somebody who knows all degrees", ""
         else:
             note = (
                 f"all degrees known: {100 * known.named:.2g} % of the edges can be named, "
@@ -396,24 +417,23 @@ class Policy:
                 f"left out of the data; so up to {100 * share:.3g} % are named because they are "
                 f"in the data {allowed}"
             )
-            label = "edges named because they are in the data, all degrees known"
+            which = "because they are in the data, all degrees known"
         return Limit.compare(
+            figures.NAMED_EDGES,
             f"edges named with {certainty} certainty, degrees known",
             (share, self.known_degrees_share),
             reason,
-            percent=True,
-            label=label,
             note=note,
+            which=which,
         )
 
     def _inference_limit(self, inference: float) -> Limit:
         return Limit.compare(
+            figures.EDGE_INFERENCE,
             "edge inference",
             (inference, self.edge_inference),
             f"A3: the advantage in recognising edges that the model was fitted to is "
             f"{100 * inference:.3g} % {_allowed(self.edge_inference)}",
-            percent=True,
-            label="edge inference",
         )
 
     def _attack_limit(self, attack: AttackComparison) -> Limit:
@@ -447,31 +467,32 @@ class Policy:
         expected = attack.expected or 0.0
         allowed = highest_likely_count(expected + self.attack_margin * attack.naive)
         return Limit.compare(
+            figures.PEOPLE_FOUND,
             f"people found, {name}",
             (found, allowed),
             f"A4: {does} right; luck explains {expected:.1f} and the policy allows {allowed} (in "
             f"a copy with only the names removed {it} identifies {attack.naive})",
-            label=f"people guessed right{by}",
+            by=by,
         )
 
     def _sensitive_limits(self, found: SensitiveRisk) -> list[Limit]:
         name, least, distance = found.column, found.least_values, found.largest_distance
         return [
             Limit.compare(
+                figures.SENSITIVE_VALUES,
                 f"values of {name} in a class",
                 (least, self.sensitive_values),
                 f"a class has {least} different {'value' if least == 1 else 'values'} of the "
                 f"sensitive column {name}, the policy requires {self.sensitive_values}",
-                at_least=True,
-                label=f"different values of {name} in every class",
+                column=name,
             ),
             Limit.compare(
+                figures.SENSITIVE_DISTANCE,
                 f"distance of {name} in a class",
                 (distance, self.sensitive_distance),
                 f"the values of the sensitive column {name} in a class differ from those of "
                 f"everybody by {100 * distance:.3g} % {_allowed(self.sensitive_distance)}",
-                percent=True,
-                label=f"distance of the values of {name} in a class from everybody's",
+                column=name,
             ),
         ]
 
@@ -480,13 +501,43 @@ class Policy:
         if not self.releases:
             return []
         number = Limit.compare(
+            figures.RELEASES,
             "releases of this original",
             (releases, self.releases),
             f"this would be release number {releases} of this original, the policy allows "
             f"{self.releases}",
-            label="graphs published from this original",
         )
         return [number]
+
+
+def figures_without_limit(risk: Risk, decision: PolicyDecision) -> list[Limit]:
+    """Return what reports show for information: all edges named, and A3 if it has no limit."""
+    shown = []
+    known, inference = risk.disclosed_edges.known_degrees, risk.edge_inference
+    if known.control is not None:
+        shown.append(
+            Limit.compare(
+                figures.NAMED_EDGES,
+                "edges named in all",
+                (known.named, None),
+                "",
+                note="for information: most can be named also if they were left out of the data, "
+                "because people of these blocks and degrees are connected that often",
+                which="in all, all degrees known",
+            )
+        )
+    limited = {limit.name for limit in decision.limits}
+    if inference is not None and inference.risk is not None and "edge inference" not in limited:
+        shown.append(
+            Limit.compare(
+                figures.EDGE_INFERENCE,
+                "edge inference",
+                (inference.risk, None),
+                f"{100 * inference.main:.1f} % of the edges that the model was fitted to are "
+                f"recognised, and {100 * inference.control:.1f} % of the edges that were held out",
+            )
+        )
+    return shown
 
 
 def _allowed(share: float) -> str:

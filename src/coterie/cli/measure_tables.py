@@ -32,17 +32,19 @@ def measures_table(
     return table
 
 
-def share_text(share: float) -> str:
+def share_text(share: float | None) -> str:
     """Format a share as a percentage with four digits."""
     return percent(share, digits=4)
 
 
-def counted(value: float) -> str:
+def counted(value: float | None) -> str:
     """Format counts without decimals and all other figures with four.
 
     >>> counted(198050.0), counted(0.30103), counted(4.19)
     ('198,050', '0.3010', '4.1900')
     """
+    if value is None:
+        return "–"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4f}"
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coterie.anonymize.output.public_summary import PublicAttack, PublicLimit
+from coterie.anonymize.output.public_summary import PublicAttack
+from coterie.anonymize.policy import Limit
 from coterie.anonymize.risk.assessment import PublicationLevel
 from coterie.report.charts import ChartTable, Gauge, bars, gauges, percent
 from coterie.report.charts.drawing import Cell
@@ -43,13 +44,13 @@ _ATTACKS_PER_CHART = 4
 
 
 def risk(
-    limits: Sequence[PublicLimit],
+    limits: Sequence[Limit],
     levels: Sequence[PublicationLevel],
     rounded_to: int | None = None,
 ) -> Section:
     """Show every figure next to its limit, and the risk if more were published."""
     section = Section("Risk and limits", figures_first=True)
-    shown = [Gauge(*limit) for limit in limits]
+    shown = [Gauge(x.label, x.value, x.limit, x.at_least, x.percent, x.remark()) for x in limits]
     if shown:
         section.lead = _count_limits(shown)
         if rounded_to is not None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from coterie.anonymize.figures import AGREEMENT_SHARE, FOREIGN_SHARE, FigureRow
-from coterie.anonymize.output.public_summary import (
-    CurvePair,
-    Profiles,
-    PublicUtility,
-)
+from coterie.anonymize.output.public_summary import CurvePair, PublicUtility
 from coterie.report.charts import Axis, ChartTable, Series, percent, short, xy
 from coterie.report.charts.drawing import Cell, Chart
 from coterie.report.page import Figure, Panel, Section
@@ -88,14 +85,12 @@ _FURTHER_PUBLIC = (
 )
 
 
-def curves(profiles: Profiles | None) -> Section:
+def curves(profiles: Mapping[str, CurvePair]) -> Section:
     """Draw each distribution of the original and of the release in one chart."""
     section = Section("How similar the two graphs are")
-    if profiles is None:
-        return section
-    for name, chart in _CHARTS.items():
-        drawn = _curves(getattr(profiles, name), chart)
-        section.figures.append(Figure(chart.title, drawn, chart.caption))
+    for name, pair in profiles.items():
+        chart = _CHARTS[name]
+        section.figures.append(Figure(chart.title, _curves(pair, chart), chart.caption))
     return section
 
 

@@ -29,7 +29,7 @@ from coterie.anonymize.output.public_figures import PublicRounding, degree_grid
 from coterie.anonymize.output.public_summary import (
     PublicSummary,
     ReleaseFigures,
-    _public_degree_tail,
+    _degree_tail,
     summarize,
     summarize_for_owner,
 )
@@ -478,12 +478,11 @@ def test_the_curve_ends_before_the_last_min_class_size_people(
     """Its end is a degree of a fixed list, not the degree of a person."""
     graph, _ = people
     profiles = summarize(figures[0], GROUP).profiles
-    assert profiles is not None
-    ends = max(profiles.degree.original.x)
+    ends = max(profiles["degree"].original.x)
     assert ends in degree_grid(10**6)
     assert int((graph.degrees >= ends).sum()) >= GROUP
-    assert profiles.spectrum.original.x == []
-    for x in profiles.clustering.original.x:
+    assert profiles["spectrum"].original.x == []
+    for x in profiles["clustering"].original.x:
         in_bin = (graph.degrees >= x) & (graph.degrees < 2 * x)
         assert int(in_bin.sum()) >= 2 * GROUP / 0.2
 
@@ -497,10 +496,10 @@ def test_the_curve_is_the_same_whatever_the_nine_best_connected_people_have(
     degrees = np.sort(1 + rng.binomial(4, 0.3, 300) * scale)[::-1]
     other = degrees.copy()
     other[: GROUP - 1] += rng.integers(0, 290, GROUP - 1)
-    one, two = (_public_degree_tail(d, PublicRounding(300, GROUP)) for d in (degrees, other))
+    one, two = (_degree_tail(d, PublicRounding(300, GROUP)) for d in (degrees, other))
     assert one == two
     other[: GROUP + GROUP] = other[0] + 1000  # twenty people are seen
-    assert _public_degree_tail(other, PublicRounding(300, GROUP)) != one
+    assert _degree_tail(other, PublicRounding(300, GROUP)) != one
 
 
 def test_exact_figures_of_the_original_are_in_the_private_page_only(

@@ -76,10 +76,10 @@ def test_the_folder_contains_nothing_private(release: Release, tmp_path: Path) -
 
 def test_the_summary_has_no_figure_of_a_single_person(release: Release) -> None:
     assert release.utility is not None
-    assert release.summary.utility is not None and release.summary.profiles is not None
+    assert release.summary.utility is not None
     largest = release.summary.utility.measure("degree_max")
     assert largest is not None and largest.original is None
-    tail = release.summary.profiles.degree.original
+    tail = release.summary.profiles["degree"].original
     assert min(tail.y) * 400 >= 10
     assert max(tail.x) < release.utility.original.degree_max
     json.dumps(json_value(release.summary, exact=True))  # plain values only

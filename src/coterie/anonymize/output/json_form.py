@@ -135,7 +135,7 @@ def _per_draw(found: CommunityUtility) -> JsonObject:
 def _attributes(result: Any) -> list[str]:
     """Return the names of the fields and properties of a dataclass or named tuple."""
     if is_dataclass(result):
-        names = [field.name for field in fields(result)]
+        names = [field.name for field in fields(result) if field.metadata.get("json", True)]
     else:
         names = list(getattr(result, "_fields", ()))
     if names:

@@ -8,8 +8,9 @@ exact figures and goes to the private folder.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from coterie.anonymize.output.public_figures import (
     Rounded,
     degree_grid,
 )
-from coterie.anonymize.policy import Limit, PolicyDecision
+from coterie.anonymize.policy import Limit, PolicyDecision, figures_without_limit
 from coterie.anonymize.risk.assessment import PublicationLevel, Risk, publication_levels
 from coterie.anonymize.utility.community_utility import PublicCommunities, public_communities
 from coterie.anonymize.utility.measures import Measures
@@ -71,16 +72,6 @@ class CurvePair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Profiles:
-    """The distributions that the report draws."""
-
-    degree: CurvePair  # share of nodes with at least this degree
-    clustering: CurvePair  # mean local clustering by degree
-    distance: CurvePair  # share of connected pairs at this distance
-    spectrum: CurvePair  # eigenvalue by rank
-
-
-@dataclass(frozen=True)
 class PublicUtility:
     """The utility of a release, with rounded figures of the original."""
 
@@ -93,17 +84,6 @@ class PublicUtility:
     def measure(self, key: str) -> FigureRow | None:
         """Return one of the measures."""
         return next((row for row in self.measures if row.figure.key == key), None)
-
-
-class PublicLimit(NamedTuple):
-    """A figure of the release next to its limit; without a limit it is only shown."""
-
-    label: str
-    value: float
-    limit: float | None = None
-    at_least: bool = False
-    percent: bool = False
-    note: str = ""
 
 
 class PublicAttack(NamedTuple):
@@ -137,8 +117,10 @@ class PublicSummary:
     draws: int | None = None
     group: int = MIN_GROUP  # people that no figure of the original distinguishes
     utility: PublicUtility | None = None
-    profiles: Profiles | None = None
-    limits: list[PublicLimit] = field(default_factory=list)
+    # degree: share of nodes with at least this degree; clustering: mean local clustering by
+    # degree; distance: share of connected pairs at this distance; spectrum: eigenvalue by rank
+    profiles: dict[str, CurvePair] = field(default_factory=dict)
+    limits: list[Limit] = field(default_factory=list)
     levels: list[PublicationLevel] = field(default_factory=list)
     attacks: list[PublicAttack] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
@@ -172,13 +154,8 @@ def summarize(figures: ReleaseFigures, min_class_size: int) -> PublicSummary:
     utility, risk, decision = figures.utility, figures.risk, figures.decision
     rounding = PublicRounding(figures.original.n_nodes, max(MIN_GROUP, min_class_size))
     return PublicSummary(
-        refused=decision.refused,
-        reasons=[f"limit exceeded: {_label(x)}" for x in decision.limits if not x.holds],
-        weaker=decision.qualification,
-        model=figures.model,
-        nodes=figures.original.n_nodes,
-        blocks=figures.blocks,
-        draws=figures.draws,
+        **_known_to_all(figures),
+        reasons=[f"limit exceeded: {x.label}" for x in decision.limits if not x.holds],
         group=rounding.group,
         utility=PublicUtility(
             [_public_measure(row, utility, rounding) for row in _measured(utility)],
@@ -188,42 +165,24 @@ def summarize(figures: ReleaseFigures, min_class_size: int) -> PublicSummary:
             _public_communities(utility, rounding),
             public_rows(utility.further, rounding.group),
         ),
-        profiles=_public_profiles(figures, rounding),
-        limits=[
-            *(_public_limit(limit, rounding) for limit in decision.limits),
-            *(
-                limit._replace(value=rounding.at_most_share(limit.value), note=_NAMED_NOTE)
-                for limit in _named_edges(risk)
-            ),
-            *(
-                limit._replace(value=rounding.at_most_share(limit.value), note="")
-                for limit in _inference_without_limit(risk, decision)
-            ),
-        ],
+        profiles=_profiles(figures, rounding),
+        limits=[_public_limit(limit, rounding) for limit in _risk_figures(figures)],
         levels=[_public_level(level, rounding) for level in publication_levels(risk)],
         attacks=[_public_attack(attack, rounding) for attack in _attacks(risk)],
-        remarks=[
-            *(remark.format(group=rounding.group) for remark in _PUBLIC_REMARKS),
-            *_block_remark(risk, rounding),
-            *([] if figures.features is None else [_FEATURES_REMARK]),
-        ],
-        objective=figures.objective,
+        remarks=_remarks(
+            [remark.format(group=rounding.group) for remark in _PUBLIC_REMARKS], figures, rounding
+        ),
         features=_public_features(figures.features, rounding),
     )
 
 
 def summarize_for_owner(figures: ReleaseFigures) -> OwnerSummary:
     """Return everything about a release with exact figures. Never publish it."""
-    utility, risk, decision = figures.utility, figures.risk, figures.decision
+    utility = figures.utility
     return OwnerSummary(
-        refused=decision.refused,
-        reasons=decision.reasons,
-        weaker=decision.qualification,
-        model=figures.model,
-        nodes=utility.original.nodes,
+        **_known_to_all(figures),
+        reasons=figures.decision.reasons,
         edges=utility.original.edges,
-        blocks=figures.blocks,
-        draws=figures.draws,
         utility=PublicUtility(
             _measured(utility),
             utility.degree_ks,
@@ -231,22 +190,34 @@ def summarize_for_owner(figures: ReleaseFigures) -> OwnerSummary:
             public_communities(utility.communities),
             utility.further,
         ),
-        profiles=_owner_profiles(figures),
-        limits=[
-            *map(_owner_limit, decision.limits),
-            *_named_edges(risk),
-            *_inference_without_limit(risk, decision),
-        ],
-        levels=publication_levels(risk),
-        attacks=_attacks(risk),
-        remarks=[
-            *_OWNER_REMARKS,
-            *_block_remark(risk, None),
-            *([] if figures.features is None else [_FEATURES_REMARK]),
-        ],
-        objective=figures.objective,
+        profiles=_profiles(figures, None),
+        limits=_risk_figures(figures),
+        levels=publication_levels(figures.risk),
+        attacks=_attacks(figures.risk),
+        remarks=_remarks(_OWNER_REMARKS, figures, None),
         features=[] if figures.features is None else figures.features.rows(),
     )
+
+
+def _known_to_all(figures: ReleaseFigures) -> dict[str, Any]:
+    """Return what needs no rounding: the settings, the decision, the number of people."""
+    decision = figures.decision
+    return {
+        "refused": decision.refused,
+        "weaker": decision.qualification,
+        "nodes": figures.original.n_nodes,
+        **{name: getattr(figures, name) for name in ("model", "blocks", "draws", "objective")},
+    }
+
+
+def _remarks(
+    remarks: list[str], figures: ReleaseFigures, rounding: PublicRounding | None
+) -> list[str]:
+    return [
+        *remarks,
+        *_block_remark(figures.risk, rounding),
+        *([] if figures.features is None else [_FEATURES_REMARK]),
+    ]
 
 
 def _public_features(features: FeatureResults | None, rounding: PublicRounding) -> list[FeatureRow]:
@@ -305,78 +276,65 @@ def _public_communities(utility: Utility, rounding: PublicRounding) -> PublicCom
 # --- curves ----------------------------------------------------------------------------------
 
 
-def _public_profiles(figures: ReleaseFigures, rounding: PublicRounding) -> Profiles:
+def _profiles(figures: ReleaseFigures, rounding: PublicRounding | None) -> dict[str, CurvePair]:
+    """Return the curves of the original, rounded or exact, and of the release."""
     before, after = figures.utility.original, figures.utility.draws[0]
-    return Profiles(
-        degree=CurvePair(
-            _public_degree_tail(figures.original.degrees, rounding),
+    return {
+        "degree": CurvePair(
+            _degree_tail(figures.original.degrees, rounding),
             _degree_tail(figures.published.degrees),
         ),
-        clustering=CurvePair(_public_clustering(before, rounding), _clustering(after)),
-        distance=CurvePair(
-            _public_distances(before.distances, rounding), _distances(after.distances)
-        ),
+        "clustering": CurvePair(_clustering(before, rounding), _clustering(after)),
+        "distance": CurvePair(_distances(before.distances, rounding), _distances(after.distances)),
         # Eigenvalues follow the largest degrees: in a star, the first one gives the hub's exactly.
-        spectrum=CurvePair(Curve([], []), _ranked(after.spectrum)),
-    )
-
-
-def _owner_profiles(figures: ReleaseFigures) -> Profiles:
-    before, after = figures.utility.original, figures.utility.draws[0]
-    return Profiles(
-        degree=CurvePair(
-            _degree_tail(figures.original.degrees), _degree_tail(figures.published.degrees)
+        "spectrum": CurvePair(
+            _ranked(before.spectrum if rounding is None else []), _ranked(after.spectrum)
         ),
-        clustering=CurvePair(_clustering(before), _clustering(after)),
-        distance=CurvePair(_distances(before.distances), _distances(after.distances)),
-        spectrum=CurvePair(_ranked(before.spectrum), _ranked(after.spectrum)),
-    )
+    }
 
 
-def _public_degree_tail(degrees: np.ndarray, rounding: PublicRounding) -> Curve:
-    """Return the share of nodes with at least each degree of a fixed grid, in wide bins."""
+def _curve(points: Iterable[tuple[float, float]]) -> Curve:
+    listed = list(points)
+    return Curve([x for x, _ in listed], [y for _, y in listed])
+
+
+def _degree_tail(degrees: np.ndarray, rounding: PublicRounding | None = None) -> Curve:
+    """Return the share of nodes with at least each degree of a fixed grid; in public, in bins.
+
+    The public curve ends before the last `group` people.
+    """
     points = []
     for degree in degree_grid(int(degrees.max(initial=0))):
-        share = rounding.head_count(int((degrees >= degree).sum()))
+        above = degrees >= degree
+        share = float(above.mean()) if rounding is None else rounding.head_count(int(above.sum()))
         if share is None:
             break
         points.append((degree, share))
-    return Curve([x for x, _ in points], [y for _, y in points])
+    return _curve(points)
 
 
-def _public_clustering(measures: Measures, rounding: PublicRounding) -> Curve:
-    """Return the mean local clustering of the degree bins (2-3, 4-7, …) with enough people."""
-    points = []
-    for found in measures.clustering_by_degree:
-        step = rounding.step_of(found.nodes)
-        if step <= _COARSEST_CLUSTERING:
-            value = PublicRounding(found.nodes, rounding.group).share(found.clustering).value
-            points.append((found.degree_from, value))
-    return Curve([x for x, _ in points], [y for _, y in points])
-
-
-def _public_distances(counts: list[int], rounding: PublicRounding) -> Curve:
-    total = max(sum(counts), 1)
-    points = [(x, rounding.pair_share(c / total).value) for x, c in enumerate(counts, 1)]
-    points = [(x, y) for x, y in points if y > 0]
-    return Curve([x for x, _ in points], [y for _, y in points])
-
-
-def _degree_tail(degrees: np.ndarray) -> Curve:
-    """Return the share of nodes with at least each degree of a fixed grid."""
-    places = degree_grid(int(degrees.max(initial=0)))
-    return Curve([*places], [float((degrees >= place).mean()) for place in places])
-
-
-def _clustering(measures: Measures) -> Curve:
+def _clustering(measures: Measures, rounding: PublicRounding | None = None) -> Curve:
+    """Return the mean local clustering of degree bins (2-3, 4-7, …); in public, of large ones."""
     bins = measures.clustering_by_degree
-    return Curve([b.degree_from for b in bins], [b.clustering for b in bins])
+    if rounding is None:
+        return _curve((found.degree_from, found.clustering) for found in bins)
+    return _curve(
+        (
+            found.degree_from,
+            PublicRounding(found.nodes, rounding.group).share(found.clustering).value,
+        )
+        for found in bins
+        if rounding.step_of(found.nodes) <= _COARSEST_CLUSTERING
+    )
 
 
-def _distances(counts: list[int]) -> Curve:
+def _distances(counts: list[int], rounding: PublicRounding | None = None) -> Curve:
+    """Return the share of the connected pairs at each distance that has any."""
     total = max(sum(counts), 1)
-    points = [(x, c / total) for x, c in enumerate(counts, 1) if c]
-    return Curve([x for x, _ in points], [y for _, y in points])
+    shares = ((steps, count / total) for steps, count in enumerate(counts, 1))
+    if rounding is not None:
+        shares = ((steps, rounding.pair_share(share).value) for steps, share in shares)
+    return _curve((steps, share) for steps, share in shares if share > 0)
 
 
 def _ranked(values: list[float]) -> Curve:
@@ -385,63 +343,30 @@ def _ranked(values: list[float]) -> Curve:
 
 # --- risk ------------------------------------------------------------------------------------
 
-_NAMED_NOTE = (
-    "for information: most can be named also if they were left out of the data, because "
-    "people of these blocks and degrees are connected that often"
-)
+
+def _risk_figures(figures: ReleaseFigures) -> list[Limit]:
+    """Return every figure of risk, first those with a limit."""
+    decision = figures.decision
+    return [*decision.limits, *figures_without_limit(figures.risk, decision)]
 
 
-def _label(limit: Limit) -> str:
-    return limit.label or limit.name
-
-
-def _owner_limit(limit: Limit) -> PublicLimit:
-    note = "" if limit.holds else limit.reason
-    return PublicLimit(_label(limit), limit.value, limit.limit, limit.at_least, limit.percent, note)
-
-
-def _public_limit(limit: Limit, rounding: PublicRounding) -> PublicLimit:
+def _public_limit(found: Limit, rounding: PublicRounding) -> Limit:
     """Round a figure towards its limit; what is within the limit stays within it."""
-    value, allowed = limit.value, limit.limit
-    if limit.percent:
+    value, limit = found.value, found.limit
+    if found.rounding == "share up":
         value = rounding.at_most_share(value)
-        value = min(value, allowed) if limit.holds else value
-    elif limit.at_least:
+    if limit is None:
+        return replace(found, value=value, reason="")
+    if found.rounding == "share up":
+        value = min(value, limit) if found.holds else value
+    elif found.rounding == "people down":
         value = rounding.at_least(value)
-        value = max(value, allowed) if limit.holds else min(value, allowed - 1)
-    elif limit.name.startswith("people found"):
-        value, allowed = rounding.at_most(value), rounding.at_most(allowed)
-        if not limit.holds and value <= allowed:
-            value = allowed + rounding.group
-    return PublicLimit(_label(limit), value, allowed, limit.at_least, limit.percent)
-
-
-def _named_edges(risk: Risk) -> list[PublicLimit]:
-    """Return all that is named if degrees are known, where the limit is about the excess only."""
-    known = risk.disclosed_edges.known_degrees
-    if known.control is None:
-        return []
-    return [
-        PublicLimit(
-            "edges named in all, all degrees known", known.named, percent=True, note=_NAMED_NOTE
-        )
-    ]
-
-
-def _inference_without_limit(risk: Risk, decision: PolicyDecision) -> list[PublicLimit]:
-    """Return A3 if it was measured and the policy sets no limit for it."""
-    found = risk.edge_inference
-    if (
-        found is None
-        or found.risk is None
-        or any(x.name == "edge inference" for x in decision.limits)
-    ):
-        return []
-    note = (
-        f"{100 * found.main:.1f} % of the edges that the model was fitted to are recognised, and "
-        f"{100 * found.control:.1f} % of the edges that were held out"
-    )
-    return [PublicLimit("edge inference", found.risk, percent=True, note=note)]
+        value = max(value, limit) if found.holds else min(value, limit - 1)
+    elif found.rounding == "people up":
+        value, limit = rounding.at_most(value), rounding.at_most(limit)
+        if not found.holds and value <= limit:
+            value = limit + rounding.group
+    return replace(found, value=value, limit=limit, reason="", note="")
 
 
 def _public_level(level: PublicationLevel, rounding: PublicRounding) -> PublicationLevel:

@@ -9,7 +9,7 @@ import numpy as np
 from coterie.anonymize.figures import (
     AGREEMENT_SHARE,
     CLEAR_AGREEMENT,
-    DEGREE_DISTANCE,
+    DEGREES,
     EIGENVALUES,
     FOREIGN_SHARE,
     ISOLATES,
@@ -43,16 +43,16 @@ def properties_not_kept(
     isolates = float(np.mean([m.isolates for m in draws])) - original.isolates
     if isolates > ISOLATES * original.nodes:
         lost.append(f"connection: {isolates:.0f} more nodes without an edge")
-    if degree_distance > DEGREE_DISTANCE:
+    if degree_distance > DEGREES.tolerance:
         lost.append(
-            f"degree distribution: it differs for up to {100 * degree_distance:.1f} % of the nodes "
+            f"{DEGREES.label}: it differs for up to {100 * degree_distance:.1f} % of the nodes "
             "(Kolmogorov-Smirnov distance)"
         )
     first = np.array(original.spectrum[:3])
     then = np.mean([m.spectrum[:3] for m in draws], axis=0)
-    if (np.abs(then - first) > EIGENVALUES * np.abs(first) + 1e-9).any():
+    if (np.abs(then - first) > EIGENVALUES.tolerance * np.abs(first) + 1e-9).any():
         shown_values = (", ".join(map(shown, values)) for values in (first, then))
-        lost.append("largest eigenvalues: {} became {}".format(*shown_values))
+        lost.append("{}: {} became {}".format(EIGENVALUES.label, *shown_values))
     if communities is not None:
         lost += communities_not_kept(communities)
     return [*lost, *further_not_kept(further)]

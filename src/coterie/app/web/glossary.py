@@ -1,5 +1,7 @@
 """Short explanations of the technical words on the pages; the documentation has the long ones."""
 
+from coterie.anonymize.figures import DEGREES, EIGENVALUES, MEASURES, RISK_FIGURES
+
 GLOSSARY = {
     "block": "A set of nodes that are connected to the rest of the network in a similar way. Every "
     "node is in exactly one block.",
@@ -29,39 +31,19 @@ GLOSSARY = {
     "employees, all registered accounts.",
 }
 
-# What the measures of a network mean, under their names in tables
+# What the measures of a network mean, under their names in tables and in sentences
 MEASURE_WORDS = {
-    "average path length": "steps from one person to another, on average",
-    "diameter": "steps between the two people who are furthest apart",
-    "global clustering": "how often two friends of a person are friends",
-    "mean local clustering": "the same, computed for each person and averaged",
-    "mean degree": "connections per person",
-    "largest degree": "connections of the best-connected person",
-    "assortativity": "whether well-connected people know each other (-1 to 1)",
-    "nodes without an edge": "people without a connection",
-    "nodes in the largest component": "people who can all reach each other",
-    "largest core number": "how dense the densest part is",
-    "modularity of the blocks": "how clearly the blocks are separated (0 to 1)",
-    "modularity of communities": "how clearly the communities are separated (0 to 1)",
-    "communities": "groups of people with many connections inside",
-    "communities with half of the nodes": "how many of the largest groups hold half of all people",
-    "nodes in the largest community": "share of all people in the largest group",
-    "degree distribution": "how many people have how many connections",
-    "largest eigenvalues": "the coarse structure of the network in three numbers",
-    "size of the largest component": "people who can all reach each other",
+    name: figure.meaning
+    for figure in (*MEASURES, DEGREES, EIGENVALUES)
+    for name in (figure.label, figure.name_in_sentences)
+    if figure.meaning and name
 }
 
 # What the limits of the policy mean, by the beginning of their names
 LIMIT_MEANINGS = {
-    "people in the smallest class": "nobody can be told apart from fewer people than these",
-    "edges disclosed with": "connections that the release makes almost certain",
-    "edges in cells of true density": "connections between two groups of people of whom nearly "
-    "everybody knows everybody",
-    "edges named": "connections that somebody could name who knows how many connections each "
-    "person has, beyond what could be said of anybody",
-    "edge inference": "how much better than by chance somebody tells real connections from others",
-    "people guessed right": "as many as luck allows; see the attacks below",
-    "graphs published": "several releases from the same data could be compared with each other",
+    figure.label.partition("{")[0].rstrip(): figure.meaning
+    for figure in RISK_FIGURES
+    if figure.meaning
 }
 
 # What the attackers know, by the names of the attacks
