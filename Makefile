@@ -14,11 +14,11 @@ demo: $(VENV)/.warm-demo
 	$(BIN)/coterie demo
 
 test: $(VENV)/.installed-dev $(VENV)/.warm
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # The same, with the lines that no test runs; takes almost twice as long.
 coverage: $(VENV)/.installed-dev $(VENV)/.warm
-	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered
 
 # Every table and figure of the paper, in OUT/index.html: `make reproduce QUICK=1 OUT=results`.
 OUT ?= reproduction
@@ -58,7 +58,7 @@ lowest: $(VENV)/.installed-dev
 	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python \
 	    --resolution lowest-direct --only-binary :all: --no-binary coterie --editable '.[dev]'
 	NUMBA_CACHE_DIR=$(abspath $(VENV))/lowest/numba \
-	    $(VENV)/lowest/bin/python -m pytest -q -n auto --dist worksteal
+	    $(VENV)/lowest/bin/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 # The dependencies, compared with the known vulnerabilities of the Python Package Index.
 audit: $(VENV)/.installed-dev

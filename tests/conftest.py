@@ -52,6 +52,36 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         )
 
 
+# Files that take longest. They are started first, so that no process still has one to do when the
+# others are done (`make test`: all tests of a file run in one process, in the order of collection).
+_LONG_FILES = (
+    "app/test_app_browser.py",
+    "app/test_app.py",
+    "docs/test_tutorials.py",
+    "docs/test_readme.py",
+    "docs/test_site.py",
+    "anonymize/output/test_public_report.py",
+    "anonymize/test_red_team.py",
+    "anonymize/private/test_whole_sketch.py",
+    "benchmarks/baselines/test_private_benchmark.py",
+    "benchmarks/reproduce/test_reproduce.py",
+    "models/test_engines.py",
+    "models/hard/test_search_checkpoint.py",
+    "kernels/numba/test_cache.py",
+    "test_wheel.py",
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take longest first."""
+    places = {Path(__file__).parent / name: number for number, name in enumerate(_LONG_FILES)}
+    missing = [str(path) for path in places if not path.exists()]
+    if missing:
+        raise pytest.UsageError(f"tests/conftest.py names files that do not exist: {missing}")
+    items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of the paper's data sets."""

@@ -1,6 +1,6 @@
 """Vertex refinement: colours of nodes from the colours of their neighbours (Hay et al., 2008).
 
-Used by `anonymize/risk/attacks.py`.
+Used by `anonymize/attacks/known_degrees.py`.
 """
 
 from __future__ import annotations

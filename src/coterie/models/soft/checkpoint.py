@@ -8,8 +8,7 @@ import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
 from coterie.engine.checkpoint import FitOfRuns, check_seeds
-from coterie.models.soft.em import EMTrace, SoftRun
-from coterie.models.soft.problem_interface import Problem
+from coterie.models.soft.em import EMTrace, Problem, SoftRun
 from coterie.models.soft.state import SoftShape, SoftState
 
 KIND = "soft model"

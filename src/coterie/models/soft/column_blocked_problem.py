@@ -18,7 +18,7 @@ from numpy.random import Generator
 
 from coterie.engine import merge_tree
 from coterie.kernels.soft.em import Shard, new_memberships, new_theta
-from coterie.models.soft.problem_interface import log_sums
+from coterie.models.soft.em import log_sums
 from coterie.models.soft.rating_problem import RatingProblem, advance, common_of, shard_entropy
 from coterie.models.soft.state import SoftShape, SoftState
 

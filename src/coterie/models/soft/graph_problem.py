@@ -25,8 +25,8 @@ from coterie.kernels.soft.absent_pairs import (
 )
 from coterie.kernels.soft.em import Shard, accumulate, entropy_of, new_memberships, new_theta
 from coterie.kernels.soft.monte_carlo import accumulate_sampled
+from coterie.models.soft.em import add, log_sum
 from coterie.models.soft.observation_shards import Pairs, cut_shards, shard_of_rows
-from coterie.models.soft.problem_interface import add, log_sum
 from coterie.models.soft.state import SoftState
 
 _PRESENT, _ABSENT = 0, 1  # index of the random stream of a task

@@ -14,9 +14,9 @@ from coterie.data.negatives import uniform_negative_pairs
 from coterie.engine import Engine
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.soft.column_blocked_problem import in_column_blocks
+from coterie.models.soft.em import Problem
 from coterie.models.soft.graph_problem import GraphProblem, GraphSettings, first_present_level
 from coterie.models.soft.observation_shards import Pairs
-from coterie.models.soft.problem_interface import Problem
 from coterie.models.soft.rating_problem import RatingProblem
 from coterie.models.soft.state import SoftShape
 

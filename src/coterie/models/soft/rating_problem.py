@@ -16,13 +16,13 @@ from coterie.engine.sharded_data import ShardedRatings
 from coterie.kernels.numba.alias import AliasTables, alias_tables
 from coterie.kernels.soft.em import Shard, accumulate, entropy_of, new_memberships, new_theta
 from coterie.kernels.soft.monte_carlo import accumulate_sampled
+from coterie.models.soft.em import add, log_sum
 from coterie.models.soft.observation_shards import (
     Pairs,
     cut_shards,
     grouping_columns_is_cheaper,
     shard_of_rows,
 )
-from coterie.models.soft.problem_interface import add, log_sum
 from coterie.models.soft.state import SoftState
 
 
