@@ -12,11 +12,10 @@ from typing import NamedTuple
 from coterie.anonymize.figures import FigureRow
 from coterie.anonymize.output.public_summary import OwnerSummary, PublicSummary
 from coterie.report.charts import percent, short
-from coterie.report.features_section import features_section
 from coterie.report.page import Fact, Page, Section, Verdict, write
 from coterie.report.risk_section import attacks, risk
 from coterie.report.shared_sections import assumptions, count
-from coterie.report.utility_section import communities, curves, measure_by_measure
+from coterie.report.utility_section import communities, curves, features, measure_by_measure
 
 
 class _Method(NamedTuple):
@@ -75,7 +74,7 @@ def compose(summary: PublicSummary) -> Page:
             curves(summary.profiles),
             communities(summary.utility),
             measure_by_measure(summary.utility),
-            features_section(summary.features, exact=private),
+            features(summary.features, exact=private),
             Section(
                 "What is private, and what is not guaranteed"
                 if private

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from coterie.anonymize.figures import AGREEMENT_SHARE, FOREIGN_SHARE, FigureRow
+from coterie.anonymize.figures import AGREEMENT_SHARE, FOREIGN_SHARE, FeatureRow, FigureRow
 from coterie.anonymize.output.public_summary import CurvePair, PublicUtility
 from coterie.report.charts import Axis, ChartTable, Series, percent, short, xy
 from coterie.report.charts.drawing import Cell, Chart
@@ -176,6 +176,32 @@ def communities(utility: PublicUtility | None) -> Section:
         lead=_COMMUNITIES,
         tables=[Panel("", table, _COMMUNITY_FIGURES)],
     )
+
+
+def features(rows: Sequence[FeatureRow], *, exact: bool) -> Section:
+    """Show each measure of what was drawn on top of the skeleton; nothing without measures."""
+    section = Section("Directions, weights, sides and attributes")
+    if not rows:
+        return section
+    kept = sum(row.kept for row in rows)
+    section.lead = f"{kept} of {len(rows)} measures are preserved within their tolerance."
+    if not exact:
+        section.lead += " Figures of the original are not shown."
+    columns = ["measure", *(["original"] if exact else []), "release", "preserved?"]
+    cells: list[list[Cell]] = []
+    for row in rows:
+        shown = percent(row.published) if row.is_distance else short(row.published)
+        before: list[Cell] = [short(row.original)] if exact else []
+        cells.append([row.name, *before, shown, _kept(row.kept)])
+    section.tables.append(
+        Panel(
+            "What is drawn on top of the edges",
+            ChartTable(columns, cells),
+            "Attributes, directions and weights of a person are drawn from those of the whole "
+            "class. A distance of 0 % means equal distributions.",
+        )
+    )
+    return section
 
 
 def _kept(kept: bool) -> str:
