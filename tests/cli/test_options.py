@@ -11,7 +11,7 @@ from tests.cli.test_file_arguments import commands
 from coterie.anonymize.anonymizer import Anonymizer
 from coterie.cli.options import CATALOGUE, option_of
 from coterie.models.base import Estimator
-from coterie.models.declaration import OneOf, parameter_help
+from coterie.models.declaration import OneOf
 from coterie.models.hard.block_model import BlockModel
 from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.models.soft.mmsbm import MMSBM
@@ -66,9 +66,3 @@ def test_defaults_are_those_of_the_library(
 ) -> None:
     given = inspect.signature(COMMANDS[command].__wrapped__).parameters[option].default
     assert given == inspect.signature(model).parameters[parameter].default
-
-
-@pytest.mark.parametrize("model", [GeneralizedKMeans, BlockModel, MMSBM])
-def test_every_declared_parameter_is_documented(model: type[Estimator]) -> None:
-    for parameter in model.declaration.parameters:
-        assert parameter_help(model, parameter), parameter

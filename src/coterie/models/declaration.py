@@ -5,13 +5,12 @@ of parameters, the options of the command line, the forms of the application, th
 report, the recommender, and the contract tests. Nothing else in the package tests for the class or
 for the attributes of a model.
 
-A parameter's default is that of the constructor and its help text is that of the docstring's
-section "Parameters", so neither is written here again.
+A parameter's default is that of the constructor, and what it means is in the docstring of the
+class; neither is written here again.
 """
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -265,25 +264,6 @@ class Declaration:
         for name, constraint in self.parameters.items():
             if name in values and not constraint.accepts(values[name]):
                 raise InputError(f"invalid {name}: {values[name]!r}", remedy=f"give {constraint}")
-
-
-def parameter_help(documented: type, name: str) -> str:
-    """Return what the docstring of a class says about one parameter, as one line.
-
-    >>> parameter_help(InputError, "problem")
-    'What is wrong, with the value that was seen.'
-    """
-    lines = inspect.cleandoc(documented.__doc__ or "").splitlines()
-    found: list[str] = []
-    inside = False
-    for line in lines:
-        if inside:
-            if line and not line.startswith(" "):
-                break
-            found.append(line.strip())
-        elif line.partition(" : ")[0] == name:
-            inside = True
-    return " ".join(part for part in found if part)
 
 
 def _limits(

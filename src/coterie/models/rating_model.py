@@ -8,6 +8,7 @@ predictions load neither the estimator nor its search.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from enum import StrEnum
@@ -16,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
+from coterie.base.errors import AssumptionWarning
 from coterie.base.progress import Iteration
 from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
@@ -185,7 +187,9 @@ class RatingModel(Estimator):
         data = self._own_kind(data)
         settings = {**self.get_params(), **self._SMALLEST, **self._decided(data)}
         tiny: Any = type(self)(**settings)
-        tiny.fit(smallest_like(data), engine=engine)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssumptionWarning)  # they are about the few nodes
+            tiny.fit(smallest_like(data), engine=engine)
 
     def _own_kind(self, data: Any) -> Any:
         """Return data of another library as data of coterie, if the model accepts them."""

@@ -69,18 +69,27 @@ def directed(graph: Graph) -> BlockObjective:
     """Build the objective of directed graphs: Bernoulli cells of ordered pairs.
 
     S = sum over (i, j) of F(d_ij, D_ij)."""
-    back = graph.reversed()
-    degrees = np.diff(graph.indptr) + np.diff(back.indptr)
-    indptr = np.zeros(graph.n_nodes + 1, np.int64)
-    np.cumsum(degrees, out=indptr[1:])
-    indices = np.empty(indptr[-1], np.int32)
-    channels = np.empty(indptr[-1], np.int32)
-    outward = np.arange(len(graph.indices)) + np.repeat(back.indptr[:-1], np.diff(graph.indptr))
-    inward = np.arange(len(back.indices)) + np.repeat(graph.indptr[1:], np.diff(back.indptr))
-    indices[outward], channels[outward] = graph.indices, 0
-    indices[inward], channels[inward] = back.indices, 1
+    indptr, indices, _, inward = both_directions(graph)
+    channels = np.zeros(len(indices), np.int32)
+    channels[inward] = 1
     adjacency = Adjacency(indptr, indices, channels, _NO_WEIGHTS)
     return BlockObjective("directed", BERNOULLI, TWO_WAY, (adjacency,), signs=(1.0, 1.0))
+
+
+def both_directions(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return every edge in the rows of its source and of its target, outgoing ones first.
+
+    (indptr, indices, outward, inward): the last two are the places of the edges in the rows of
+    their sources, and of their targets, in the order of the reversed graph."""
+    back = graph.reversed()
+    out, into = np.diff(graph.indptr), np.diff(back.indptr)
+    indptr = np.zeros(graph.n_nodes + 1, np.int64)
+    np.cumsum(out + into, out=indptr[1:])
+    outward = np.arange(len(graph.indices)) + np.repeat(back.indptr[:-1], out)
+    inward = np.arange(len(back.indices)) + np.repeat(graph.indptr[1:], into)
+    indices = np.empty(indptr[-1], np.int32)
+    indices[outward], indices[inward] = graph.indices, back.indices
+    return indptr, indices, outward, inward
 
 
 def _without_zeros(adjacency: Adjacency) -> Adjacency:

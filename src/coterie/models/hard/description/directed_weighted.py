@@ -15,6 +15,7 @@ import numpy as np
 from coterie.data import Graph
 from coterie.kernels.hard.description_state import Multigraph
 from coterie.models.hard.costs import make_objective
+from coterie.models.hard.costs.graphs import both_directions
 from coterie.models.hard.description.fit import Described, DescriptionRun, shortest_description
 from coterie.models.hard.description.search import ANY, LEVEL_RATIO, DescriptionSearch, Strategy
 from coterie.models.hard.description.state import DescriptionData, ModelKind, multigraph
@@ -51,17 +52,14 @@ def cell_data(graph: Graph, objective: str, weights: str = "counts") -> Descript
 
 def _both_directions(graph: Graph, weights: WeightModel) -> Multigraph:
     """Return every edge in the rows of its source and of its target."""
-    back = graph.reversed()
-    out, into = (np.diff(g.indptr).astype(np.int64) for g in (graph, back))
-    indptr = np.concatenate([[0], np.cumsum(out + into)])
-    outward = np.arange(len(graph.indices)) + np.repeat(back.indptr[:-1], out)
-    inward = np.arange(len(back.indices)) + np.repeat(graph.indptr[1:], into)
-    indices = np.empty(indptr[-1], np.int32)
-    incoming = np.zeros(indptr[-1], np.bool_)
-    indices[outward], indices[inward], incoming[inward] = graph.indices, back.indices, True
+    indptr, indices, outward, inward = both_directions(graph)
+    out = np.diff(graph.indptr).astype(np.int64)
+    into = np.diff(indptr) - out
+    incoming = np.zeros(len(indices), np.bool_)
+    incoming[inward] = True
     values = np.zeros(0)
     if len(weights.values):
-        values = np.empty(indptr[-1])
+        values = np.empty(len(indices))
         values[outward] = weights.values
         order = np.argsort(graph.indices, kind="stable")  # the order of the rows of `back`
         values[inward] = weights.values[order]
