@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from coterie.anonymize.attacks.attack import AttackComparison
+from coterie.anonymize.attacks.catalogue import ATTACKS
 from coterie.anonymize.figures import (
     EDGE_INFERENCE,
     FIGURES,
@@ -21,7 +23,6 @@ from coterie.anonymize.figures import (
 from coterie.anonymize.output.public_summary import (
     Curve,
     CurvePair,
-    PublicAttack,
     PublicSummary,
     PublicUtility,
 )
@@ -170,11 +171,11 @@ def release(refused: bool = False) -> PublicSummary:
             ),
         ],
         attacks=[
-            PublicAttack("10 people known", 0, 0, 0, 0, has_power=False),
-            PublicAttack("200 people known", 11, 8_316, 6_100, 0.000391),
-            PublicAttack("a guess for everyone", 4, 9_000, 5),
-            PublicAttack("exact degree known", 0, 70, 0),
-            PublicAttack("exact degrees of all neighbours known", 0, 9, 2),
+            _attack("10 people known", 0, 0, 0, 0),
+            _attack("200 people known", 11, 8_316, 6_100, 0.000391),
+            _attack("a guess for everyone", 4, 9_000, 5),
+            _attack("exact degree known", 0, 70, 0),
+            _attack("exact degrees of all neighbours known", 0, 9, 2),
         ],
         remarks=["This model does not provide differential privacy."],
     )
@@ -183,6 +184,13 @@ def release(refused: bool = False) -> PublicSummary:
 def _limit(figure: Figure, value: float, limit: float) -> Limit:
     words = {"certainty": "90 %", "which": "in all", "by": " by an attack"}
     return Limit.compare(figure, figure.key, (value, limit), "", **words)
+
+
+def _attack(
+    label: str, found: int, naive: int, deleted_10: int, expected: float | None = None
+) -> AttackComparison:
+    people = found, naive, deleted_10
+    return AttackComparison(ATTACKS[0], label, None, *people, expected, has_power=naive > 0)
 
 
 def _level(

@@ -124,14 +124,14 @@ def _best_attack(summary: PublicSummary) -> str:
     able = [a for a in summary.attacks if a.has_power]
     if not able or not summary.nodes:
         return ""
-    best = max(able, key=lambda a: a.release)
+    best = max(able, key=lambda a: a.found)
     exact = isinstance(summary, OwnerSummary)
     luck = ""
     if best.expected is not None:
         most = "up to " if best.expected >= 1 and not exact else ""
         luck = f" ({most}{_about(best.expected)} expected by luck)"
     return (
-        f"No attack guessed more than {best.release:,.0f} of {summary.nodes:,} people right{luck}. "
+        f"No attack guessed more than {best.found:,.0f} of {summary.nodes:,} people right{luck}. "
         f"In a copy with only the names removed, the same attacks identify "
         f"{'up to' if exact else 'about'} {max(a.naive for a in able):,.0f}."
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coterie.anonymize.output.public_summary import PublicAttack
+from coterie.anonymize.attacks.attack import AttackComparison
 from coterie.anonymize.policy import Limit
 from coterie.anonymize.risk.assessment import PublicationLevel
 from coterie.report.charts import ChartTable, Gauge, bars, gauges, percent
@@ -99,7 +99,7 @@ def _count_limits(limits: Sequence[Gauge]) -> str:
 
 
 def attacks(
-    tried: Sequence[PublicAttack], nodes: int | None, rounded_to: int | None = None
+    tried: Sequence[AttackComparison], nodes: int | None, rounded_to: int | None = None
 ) -> Section:
     """Show how many people each attack identified in the release and in the controls."""
     section = Section("Attacks on the release and on two controls")
@@ -114,7 +114,7 @@ def attacks(
     if rounded_to is not None:
         section.lead += f" All numbers of people are rounded up to multiples of {rounded_to}."
     groups = {
-        "this release": [_people(a.release) for a in tried],
+        "this release": [_people(a.found) for a in tried],
         "names removed": [_people(a.naive) for a in tried],
         "10 % of edges deleted": [_people(a.deleted_10) for a in tried],
         "expected by luck": [_people(a.expected) for a in tried],

@@ -349,7 +349,8 @@ def test_counts_of_attacks_and_of_classes_do_not_show_single_people(
     base, _ = figures
     summary = summarize(base, GROUP)
     for attack in summary.attacks:
-        for number in (attack.release, attack.naive, attack.deleted_10, attack.expected):
+        assert attack.result is None
+        for number in (attack.found, attack.naive, attack.deleted_10, attack.expected):
             assert number is None or number >= GROUP
             assert number is None or number == N or number % GROUP == 0
     for limit in summary.limits:

@@ -249,8 +249,4 @@ class AttackComparison(NamedTuple):
     naive: int  # people identified in a copy with only the names removed
     deleted_10: int  # people identified in a copy with 10 % of the edges deleted
     expected: float | None  # people guessed right by luck; None if it is not known
-
-    @property
-    def has_power(self) -> bool:
-        """Whether the attack identifies anybody in its control."""
-        return int(getattr(self, self.attack.control)) >= 1
+    has_power: bool  # it identifies people in its control

@@ -24,7 +24,14 @@ def compare_attacks(target: GraphAttacks, controls: Controls) -> list[AttackComp
     by_key = {attack.key: attack for attack in ATTACKS if not attack.needs_blocks}
     return [
         AttackComparison(
-            attack, row.label, row.result, row.found, naive.found, deleted.found, row.expected
+            attack,
+            row.label,
+            row.result,
+            row.found,
+            naive.found,
+            deleted.found,
+            row.expected,
+            has_power=(naive if attack.control == "naive" else deleted).found >= 1,
         )
         for key, attack in by_key.items()
         for row, naive, deleted in zip(

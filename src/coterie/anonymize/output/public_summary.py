@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.attacks.attack import AttackComparison
 from coterie.anonymize.features.comparison import FeatureResults
 from coterie.anonymize.figures import FeatureRow, FigureRow, Private, measured, public_rows
 from coterie.anonymize.output.public_figures import (
@@ -86,20 +87,6 @@ class PublicUtility:
         return next((row for row in self.measures if row.figure.key == key), None)
 
 
-class PublicAttack(NamedTuple):
-    """The number of people that an attack guessed right in the release and in the controls.
-
-    In the published report the numbers are rounded up.
-    """
-
-    label: str
-    release: float
-    naive: float
-    deleted_10: float
-    expected: float | None = None  # by luck
-    has_power: bool = True  # it identifies people in the copy without names
-
-
 @dataclass(frozen=True)
 class PublicSummary:
     """Everything that the report of a release shows; a part that is missing is not shown."""
@@ -122,7 +109,7 @@ class PublicSummary:
     profiles: dict[str, CurvePair] = field(default_factory=dict)
     limits: list[Limit] = field(default_factory=list)
     levels: list[PublicationLevel] = field(default_factory=list)
-    attacks: list[PublicAttack] = field(default_factory=list)
+    attacks: list[AttackComparison] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     objective: str = "simple"
     features: list[FeatureRow] = field(default_factory=list)
@@ -383,25 +370,19 @@ def _public_level(level: PublicationLevel, rounding: PublicRounding) -> Publicat
     )
 
 
-def _attacks(risk: Risk) -> list[PublicAttack]:
-    return [
-        PublicAttack(
-            row.label, row.found, row.naive, row.deleted_10, row.expected, has_power=row.has_power
-        )
-        for row in risk.attacks.all_comparisons()
-        if row.attack.public
-    ]
+def _attacks(risk: Risk) -> list[AttackComparison]:
+    return [row for row in risk.attacks.all_comparisons() if row.attack.public]
 
 
-def _public_attack(attack: PublicAttack, rounding: PublicRounding) -> PublicAttack:
-    """Round the numbers of people up."""
-    return PublicAttack(
-        attack.label,
-        rounding.at_most(attack.release),
-        rounding.at_most(attack.naive),
-        rounding.at_most(attack.deleted_10),
-        None if attack.expected is None else rounding.at_most(attack.expected),
-        has_power=attack.naive > rounding.group,
+def _public_attack(row: AttackComparison, rounding: PublicRounding) -> AttackComparison:
+    """Round the numbers of people up; leave out the result, which has exact figures."""
+    return row._replace(
+        result=None,
+        found=rounding.at_most(row.found),
+        naive=rounding.at_most(row.naive),
+        deleted_10=rounding.at_most(row.deleted_10),
+        expected=None if row.expected is None else rounding.at_most(row.expected),
+        has_power=row.naive > rounding.group,
     )
 
 
