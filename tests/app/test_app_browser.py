@@ -650,10 +650,13 @@ def axe(tmp_path_factory) -> str:
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_has_an_accessibility_violation(tab, axe, width, scheme):
+def test_no_page_has_an_accessibility_violation(tab, published, axe, width, scheme):
     tab.width(width)
     feature = [{"name": "prefers-color-scheme", "value": scheme}]
     tab.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": feature})
+    tab.open("/data")
+    if "demo-ratings" not in tab.text:
+        _demo(tab, "ratings")
     seen = 0
     for number, steps in (("1", ("data", "explore", "publish")), (None, ("data", "recommend"))):
         tab.open("/data")
