@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 
 from coterie.anonymize.attacks.attack import AttackComparison
-from coterie.anonymize.attacks.catalogue import ATTACKS
 from coterie.anonymize.figures import (
     EDGE_INFERENCE,
     FIGURES,
@@ -190,7 +189,7 @@ def _attack(
     label: str, found: int, naive: int, deleted_10: int, expected: float | None = None
 ) -> AttackComparison:
     people = found, naive, deleted_10
-    return AttackComparison(ATTACKS[0], label, None, *people, expected, has_power=naive > 0)
+    return AttackComparison(label, None, *people, expected, has_power=naive > 0, public=True)
 
 
 def _level(

@@ -242,7 +242,6 @@ class Controls(NamedTuple):
 class AttackComparison(NamedTuple):
     """One attack on a published graph, next to the same attack on the controls."""
 
-    attack: Attack
     label: str  # for people
     result: Any  # AttackResult of attacks that guess
     found: int  # people identified in the published graph
@@ -250,3 +249,4 @@ class AttackComparison(NamedTuple):
     deleted_10: int  # people identified in a copy with 10 % of the edges deleted
     expected: float | None  # people guessed right by luck; None if it is not known
     has_power: bool  # it identifies people in its control
+    public: bool  # whether published reports show it, rounded

@@ -24,7 +24,6 @@ def compare_attacks(target: GraphAttacks, controls: Controls) -> list[AttackComp
     by_key = {attack.key: attack for attack in ATTACKS if not attack.needs_blocks}
     return [
         AttackComparison(
-            attack,
             row.label,
             row.result,
             row.found,
@@ -32,6 +31,7 @@ def compare_attacks(target: GraphAttacks, controls: Controls) -> list[AttackComp
             deleted.found,
             row.expected,
             has_power=(naive if attack.control == "naive" else deleted).found >= 1,
+            public=attack.public,
         )
         for key, attack in by_key.items()
         for row, naive, deleted in zip(

@@ -371,7 +371,7 @@ def _public_level(level: PublicationLevel, rounding: PublicRounding) -> Publicat
 
 
 def _attacks(risk: Risk) -> list[AttackComparison]:
-    return [row for row in risk.attacks.all_comparisons() if row.attack.public]
+    return [row for row in risk.attacks.all_comparisons() if row.public]
 
 
 def _public_attack(row: AttackComparison, rounding: PublicRounding) -> AttackComparison:
