@@ -89,5 +89,5 @@ def test_a_new_attack_needs_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     result = suite.attack(people, same)
     assert result.target.same_number[0].correct == N
     row = compare_attacks(result.target, result.controls)[-1]
-    assert (row.label, row.found, row.attack.public) == ("same number", N, True)
+    assert (row.label, row.found, row.public) == ("same number", N, True)
     assert row.naive <= highest_likely_count(1.0) and row.expected == 0.0
