@@ -64,10 +64,10 @@ _PARAMETERS: dict[str, Constraint] = {
 class BlockModel(HardClustering):
     """Inference of a stochastic block model by its description length.
 
-    Finds the blocks that describe the data in the fewest nats, whatever their number. Every move and
-    merge is judged by the description length; for ratings, likes and fractional weights the numbers
-    of blocks are compared after a search at each. The whole data must fit into the memory of one
-    machine.
+    Finds the blocks that describe the data in the fewest nats, whatever their number. Every move
+    and merge is judged by the description length; for ratings, likes and fractional weights the
+    numbers of blocks are compared after a search at each. The whole data must fit into the memory
+    of one machine.
 
     Parameters
     ----------
