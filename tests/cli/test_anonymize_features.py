@@ -90,6 +90,7 @@ def test_every_kind_is_released(
         (["times.csv"], "the edges have times (column 'timestamp')"),
         (["edges.csv", "--attributes", "badges.csv"], "column 'badge' identifies people"),
         (["edges.csv", "--objective", "bipartite"], "ids are in both columns"),
+        (["bought.csv", "--objective", "bipartite", "--weight", "price"], "does not read"),
         (["edges.csv", "--objective", "weighted"], "weight"),
         (["edges.csv", "--sensitive", "ill"], "give --attributes"),
     ],

@@ -40,7 +40,13 @@ def load_network(
     refuse_times(path, separator=session.reading.given.get("separator"))
     sides = None
     if objective == "bipartite":
-        graph, sides = read_bipartite(path, **session.reading.for_graph())
+        reading = session.reading.for_graph()
+        if "weight" in reading:
+            raise InputError(
+                "--weight names a column that --objective bipartite does not read",
+                remedy="leave out --weight",
+            )
+        graph, sides = read_bipartite(path, **reading)
     else:
         graph = load_graph(
             session,
