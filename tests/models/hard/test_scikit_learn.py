@@ -71,3 +71,10 @@ def test_old_names_say_the_new_ones() -> None:
         ct.GeneralizedKMeans(2, objective="communities").fit(GRAPH)
     with pytest.raises(InputError, match="communities, directed-degree-corrected"):
         ct.GeneralizedKMeans(2, objective="comunities").fit(GRAPH)
+
+
+def test_an_engine_in_the_place_of_y_is_an_error() -> None:
+    with pytest.raises(ct.InputError, match="`engine` is given by name"):
+        ct.GeneralizedKMeans(1).fit(ct.Graph.from_edges([0], [1]), ct.LocalEngine(1))
+    with pytest.raises(ct.InputError, match="`engine` is given by name"):
+        ct.BlockModel("simple").fit(ct.Graph.from_edges([0], [1]), "local")

@@ -157,6 +157,10 @@ class HardClustering(GraphResults, RatingModel):
         >>> ct.GeneralizedKMeans(1).fit(g).labels_
         array([0, 0, 0], dtype=int32)
         """
+        if isinstance(y, str | Engine):  # it was the second argument before version 1
+            raise InputError(
+                f"`engine` is given by name, not by place: {y!r}", remedy="use `engine=`"
+            )
         self._fit(self._own_kind(X), engine, callback, checkpoint, checkpoint_every, resume)
         for sentence in self._remarks():
             warnings.warn(sentence, AssumptionWarning, stacklevel=2)
