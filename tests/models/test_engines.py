@@ -346,7 +346,7 @@ def test_hard_fit_that_lost_its_cluster_resumes(dask: DaskEngine, tmp_path: Path
     model = GeneralizedKMeans(4, search="paper", max_iter=20, tol=0, rng=3)
     whole = model.fit(graph).labels_
     lose_cluster(model, graph, tmp_path / "c")
-    again = model.fit(graph, dask, checkpoint=tmp_path / "c", resume=True)
+    again = model.fit(graph, engine=dask, checkpoint=tmp_path / "c", resume=True)
     assert np.array_equal(again.labels_, whole) and len(again.history_) == 20
 
 
