@@ -25,8 +25,7 @@ from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.models.hard.saved_search import SearchSaver
 from coterie.models.hard.search import SearchSettings, SearchTask, auto_k, best, checked_moves
 from coterie.models.hard.search import agglomerate as agglomeration
-from coterie.models.hard.search.agglomerate import agglomerate
-from coterie.models.hard.search.block_sizes import enlarge_small
+from coterie.models.hard.search.agglomerate import agglomerate, enlarge_small
 from coterie.models.hard.search.checked_moves import settle
 from coterie.models.hard.search.description_length import description_length
 

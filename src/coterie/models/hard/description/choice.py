@@ -26,7 +26,7 @@ from coterie.models.hard.description.fit import (
     undirected_data,
 )
 from coterie.models.hard.label_tools import renumber, renumber_sides
-from coterie.models.hard.search.block_sizes import enlarge_small
+from coterie.models.hard.search.agglomerate import enlarge_small
 from coterie.models.hard.search.description_length import description_length
 from coterie.models.hard.weight_models import COUNTS
 

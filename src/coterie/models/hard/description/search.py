@@ -31,7 +31,6 @@ from coterie.base.array_checks import check_array
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.base.randomness import stream_keys
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description_pieces import move_pieces
 from coterie.kernels.hard.description_state import COUNTS, NEVER, TWO_DENSITIES
 from coterie.kernels.hard.description_sweeps import (
     Reach,
@@ -468,7 +467,7 @@ class DescriptionSearch:
         order = self.rng.permutation(np.flatnonzero(state.blocks.sizes > 1))
         key = stream_keys(self.rng, 1)[0]
         before = self._marks()
-        made, change = move_pieces(*state.arguments, order, key, _PIECE_TRIES)
+        made, change = moves.move_pieces(*state.arguments, order, key, _PIECE_TRIES)
         self.length += change
         self._mark_changed(before)
         return int(made)
