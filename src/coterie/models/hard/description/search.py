@@ -207,8 +207,11 @@ class DescriptionSearch:
                 self.keep()
                 at.phase, at.floor = _OVERSHOOT, self.overshoot_floor()
         elif at.phase == _OVERSHOOT:
+            before = self.best_length
             if not self.overshoot_level(at.floor):
                 at.phase = _PERTURB
+            elif self.best_length < before:  # the merges were worth it: go on from here
+                at.floor = min(at.floor, self.overshoot_floor())
         elif at.phase == _PERTURB:
             if at.perturbed > 0:
                 at.idle = 0 if self.best_length < at.before - 1e-6 else at.idle + 1
