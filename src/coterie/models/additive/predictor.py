@@ -121,7 +121,9 @@ class AdditivePredictor(RatingPredictor):
         side: SideInformation = getattr(self, f"{kind}_side")
         samples = with_nodes(self.samples, kind, nodes, side.features(nodes))
         side = side.with_ratings(nodes, SampleSide.of(samples, kind).offsets.shape[1])
-        return replace(self, samples=samples, **{f"{kind}_side": side})
+        if kind is Side.USER:
+            return replace(self, samples=samples, user_side=side)
+        return replace(self, samples=samples, item_side=side)
 
     def contributions(self, user: int, item: int) -> list[Contribution]:
         """Return the middle of the scale, offsets, taste, and each partition of each chain.
