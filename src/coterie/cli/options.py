@@ -87,6 +87,10 @@ CATALOGUE = {
         names=("--absent-pairs", "--absent"),
         choices=("auto", "exact", "sampled", "ignored"),
     ),
+    "after_release": Option(
+        "Make the sketch although measured releases of the same dataset were published: the "
+        "epsilon does not hold for both together.",
+    ),
     "allow_large_epsilon": Option("Allow an epsilon above 10, which protects little."),
     "allow_host": Option(
         "Name under which clients may ask for this server, in addition to its address; can be "
@@ -137,9 +141,11 @@ CATALOGUE = {
         file=File.READ,
     ),
     "cap": Option(
-        "Maximum of the total epsilon of the dataset, this sketch included.",
+        "Lower the maximum of the total epsilon of the dataset for this sketch. The stored maximum "
+        "is 4, unless `coterie ledger init` set another; only its owner raises it.",
         metavar="E",
     ),
+    "cap@ledger": Option("Maximum of the total epsilon of the dataset.", metavar="E"),
     "checkpoint": Option(
         "Save the state of the fit to this file: every ten iterations; cluster --search best and "
         "--blocks auto or nested after every step, for at most 3 % of the time.",
@@ -153,6 +159,11 @@ CATALOGUE = {
     "connected": Option(
         "Keep every block connected: split blocks that fall apart and merge adjacent parts again "
         "(graphs only).",
+    ),
+    "continues": Option(
+        "Name under which the dataset was published before: what was spent and released under it "
+        "is recorded under the new name.",
+        metavar="NAME",
     ),
     "data": Option(
         "Edge list or ratings (text, .gz or Parquet).",
@@ -197,6 +208,7 @@ CATALOGUE = {
         "e^E. Example: --epsilon 1",
         metavar="E",
     ),
+    "epsilon@ledger": Option("Privacy loss that was spent, a decimal number.", metavar="E"),
     "exclude": Option(
         "Never recommend the items listed in this file, one id per line.",
         metavar="FILE",
@@ -219,6 +231,9 @@ CATALOGUE = {
     "full": Option(
         "Measure more: patterns of 3 and 4 nodes, cores, betweenness, robustness, epidemic size, "
         "bridges.",
+    ),
+    "graphs@ledger": Option(
+        "Number of graphs that measured releases published.", metavar="N", least=0
     ),
     "graph": Option(
         f"{_GRAPH_FILE}; - reads stdin.", argument=True, metavar="GRAPH", file=File.READ
@@ -335,6 +350,7 @@ CATALOGUE = {
         argument=True,
         metavar="NAME",
     ),
+    "name@ledger": Option("Name of the dataset.", argument=True, metavar="NAME"),
     "negatives": Option(
         "Unrated pairs to learn from, per rating (default: 1 for best, 0 for mmsbm and mcmmsbm; "
         "not for hard).",
@@ -465,6 +481,7 @@ CATALOGUE = {
     "overwrite@sketch": Option(
         "Replace the file if it exists.",
     ),
+    "owner": Option("Who decides about the dataset. Example: --owner 'HR, Ms Lee'", metavar="TEXT"),
     "pairs": Option(
         "Table of user and item; - reads stdin.",
         argument=True,
@@ -565,6 +582,7 @@ CATALOGUE = {
         metavar="RATINGS",
         file=File.READ,
     ),
+    "reason": Option("Why, for the record. It is stored in the ledger.", metavar="TEXT"),
     "report": Option(
         "Write a report to open in a browser.",
         metavar="FILE.html",
