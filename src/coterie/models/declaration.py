@@ -79,7 +79,7 @@ class Real:
     above: float | None = None
     below: float | None = None
     noun: ClassVar[str] = "a number"
-    types: ClassVar[tuple[type, ...]] = (int, float, np.integer, np.floating)
+    types: ClassVar[tuple[Any, ...]] = (int, float, np.integer, np.floating)
 
     def accepts(self, value: Any) -> bool:
         """Return whether it is a finite number within the limits."""
