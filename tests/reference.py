@@ -2513,6 +2513,6 @@ def hits_of_swapped_members(
     for c in sorted(set(label)):
         members = [v for v in range(len(label)) if label[v] == c and v not in known]
         nodes = [identity[v] for v in members]
-        orders = [list(zip(members, order)) for order in itertools.permutations(nodes)]
+        orders = [list(zip(members, order, strict=True)) for order in itertools.permutations(nodes)]
         swapped = [pairs + more for pairs in swapped for more in orders]
     return [sum(guess[v] == node for v, node in pairs) for pairs in swapped]

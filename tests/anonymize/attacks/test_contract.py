@@ -7,8 +7,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from scipy.stats import poisson
 from numpy.random import default_rng
+from scipy.stats import poisson
 
 from coterie.anonymize.attacks import catalogue, suite
 from coterie.anonymize.attacks.attack import Attack, GuessingAttack, Job, Matching

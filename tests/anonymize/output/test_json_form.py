@@ -33,6 +33,8 @@ GUESSES = {
     "correct_in_first_100", "luck", "same_degree",
 }  # fmt: skip
 LUCK = {
+    "same_degree", "same_class", "deviation", "block_accuracy", "block_interval", "block_chance",
+}  # fmt: skip
     "same_degree",
     "same_class",
     "deviation",
