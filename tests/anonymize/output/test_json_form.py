@@ -35,13 +35,6 @@ GUESSES = {
 LUCK = {
     "same_degree", "same_class", "deviation", "block_accuracy", "block_interval", "block_chance",
 }  # fmt: skip
-    "same_degree",
-    "same_class",
-    "deviation",
-    "block_accuracy",
-    "block_interval",
-    "block_chance",
-}
 GRAPH_ATTACKS = {
     "seeded", "guess_everyone", "with_blocks", "degree_known", "neighbour_degrees_known",
     "degree_rank",
