@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec
 
 from coterie.base.version import __version__
-from coterie.report.charts.drawing import Chart, ChartTable, template
+from coterie.report.charts.drawing import Cell, Chart, ChartTable, template
 from coterie.report.tables import write_table
 
 if TYPE_CHECKING:
@@ -76,6 +76,25 @@ class Section:
 
     def __bool__(self) -> bool:
         return bool(self.figures or self.tables or self.notes)
+
+    def draw(
+        self,
+        title: str,
+        chart: Chart,
+        caption: str = "",
+        *,
+        wide: bool = False,
+        pictured: bool = False,
+    ) -> None:
+        """Add a chart."""
+        self.figures.append(Figure(title, chart, caption, wide=wide, pictured=pictured))
+
+    def tabulate(
+        self, columns: list[str], rows: list[list[Cell]], caption: str = "", title: str = ""
+    ) -> None:
+        """Add a table; nothing if it has no rows."""
+        if rows:
+            self.tables.append(Panel(title, ChartTable(columns, rows), caption))
 
 
 @dataclass
