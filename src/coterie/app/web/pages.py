@@ -12,7 +12,13 @@ from itertools import islice
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Route
 
 from coterie.app.page import filled, stylesheet
@@ -177,10 +183,13 @@ class Pages:
 
         return StreamingResponse(stream(), media_type="text/event-stream")
 
-    def problem(self, detail: str) -> str:
-        """Return the page that says what is wrong with a request."""
+    def problem(self, request: Request, problem: ProblemError) -> Response:
+        """Answer a request that failed: a form with a page, a script with a problem document."""
+        if "text/html" not in request.headers.get("accept", ""):
+            return problem.response()
         nothing: JsonObject = {"steps": [], "choices": [], "step": "", "job": None}
-        return _filled("problem", detail=detail, title="Problem", page_version=0, **nothing)
+        page = _filled("problem", detail=problem.detail, title="Problem", page_version=0, **nothing)
+        return HTMLResponse(page, problem.status)
 
 
 def _style(request: Request) -> Response:

@@ -106,7 +106,7 @@ def _outcome(release: Release) -> JsonObject:
     """Return what the page shows about a release or a trial."""
     utility, risk = release.utility, release.risk
     attacks = [] if risk is None else risk.attacks.comparisons()
-    rows = [
+    rows: list[JsonObject] = [
         {
             "name": attack.label,
             "found": attack.found,
