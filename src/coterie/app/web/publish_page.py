@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from coterie.anonymize.ledger import DEFAULT_CAP as LARGEST_TOTAL
 from coterie.anonymize.ledger import Ledger, dataset_name_of, exact_text
 from coterie.anonymize.private.budget import SHARES
 from coterie.app.web.jobs import Job
@@ -15,7 +16,14 @@ from coterie.base.json_values import JsonObject
 _HEIGHT = 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 424, 46, 252
 EPSILONS = ("0.25", "0.5", "1", "2", "4")
-DEFAULT_EPSILON, DEFAULT_CAP = "1", "4"
+DEFAULT_EPSILON, DEFAULT_CAP = "1", exact_text(LARGEST_TOTAL)
+_KINDS = {
+    "sketch": "with differential privacy",
+    "release": "measured and attacked",
+    "record": "published elsewhere",
+    "cap": "new maximum of epsilon",
+    "repair": "repair of the ledger",
+}
 
 
 def values(workspace: Workspace, result: StepResult | None, job: Job | None) -> JsonObject:
@@ -37,6 +45,7 @@ def values(workspace: Workspace, result: StepResult | None, job: Job | None) -> 
     last = workspace.jobs.current
     failed = last is not None and last.task == "private_release" and last.state == "failed"
     private = release.settings if release is not None and "epsilon" in release.settings else {}
+    known = ledger_lines(dataset)
     return {
         "points": points,
         "order": order,
@@ -46,10 +55,10 @@ def values(workspace: Workspace, result: StepResult | None, job: Job | None) -> 
         "release": release,
         "releases": workspace.earlier_results("release"),
         "dataset": dataset,
-        "ledger": ledger_lines(dataset),
+        "ledger": known,
         "epsilons": epsilon_table(),
         "epsilon": private.get("epsilon", DEFAULT_EPSILON),
-        "cap": private.get("cap", DEFAULT_CAP),
+        "cap": private.get("cap", known.cap),
         "private_open": failed or bool(private) or has_people,
     }
 
@@ -69,6 +78,7 @@ class LedgerLines(NamedTuple):
     dataset: str
     networks: int = 0
     spent: str = "0"
+    cap: str = DEFAULT_CAP
     rows: tuple[tuple[str, str, str, str], ...] = ()  # time, kind, epsilon, state
     problem: str = ""
 
@@ -99,17 +109,18 @@ def ledger_lines(dataset: str) -> LedgerLines:
     ledger = Ledger()
     try:
         entries = ledger.entries(dataset)
-        spent, networks = ledger.spent(dataset), ledger.releases(dataset)
+        spent, networks, cap = ledger.spent(dataset), ledger.releases(dataset), ledger.cap(dataset)
     except CoterieError as error:
         return LedgerLines(dataset, problem=str(error).replace("`", ""))
     return LedgerLines(
         dataset,
         networks,
         exact_text(spent),
+        exact_text(cap),
         tuple(
             (
                 entry.time[:16].replace("T", " "),
-                "with differential privacy" if entry.kind == "sketch" else "measured and attacked",
+                _KINDS.get(entry.kind, entry.kind),
                 "" if entry.epsilon is None else exact_text(entry.epsilon),
                 entry.state if entry.counted else f"{entry.state}, not counted",
             )
