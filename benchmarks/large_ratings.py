@@ -169,7 +169,7 @@ def measure(arguments: argparse.Namespace) -> None:
     from coterie.engine import LocalEngine
     from coterie.models.additive.estimator import AdditiveBlockModel
     from coterie.recommend.fitted_state import FittedState
-    from coterie.recommend.interactions import with_interactions
+    from coterie.recommend.ranking import with_interactions
 
     with np.load(arguments.table) as saved:
         columns = [saved[name] for name in ("users", "items", "ratings")]

@@ -686,7 +686,7 @@ def ranking_split(ratings: Ratings, protocol: str, seed: int) -> RankingSplit:
 
 def coterie_ranking(ratings: Ratings, split: RankingSplit) -> Callable[[np.ndarray], np.ndarray]:
     """Fit coterie to the training part and return its scores; they do not depend on the model."""
-    from coterie.recommend.interactions import Order, pairs_of_users
+    from coterie.recommend.ranking import Order, pairs_of_users
 
     def part(rows: np.ndarray) -> Ratings:
         values = np.ones(len(rows)) if split.likes_only else ratings.ratings[rows]

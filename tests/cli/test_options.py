@@ -31,14 +31,18 @@ def test_every_entry_of_the_catalogue_is_an_option_of_a_command() -> None:
     assert [key for key, option in CATALOGUE.items() if id(option) not in used] == []
 
 
+def choices_of(command: str, option: str) -> set[str]:
+    return set(option_of(command, option).choices.split())
+
+
 def test_objectives_and_models_are_those_that_the_models_declare() -> None:
     graphs_and_ratings = names_of(GeneralizedKMeans, "objective") - {"gaussian"}
     declared = graphs_and_ratings | names_of(BlockModel, "model")
-    assert set(option_of("cluster", "objective").choices) == declared
-    assert set(option_of("cluster", "search").choices) == names_of(GeneralizedKMeans, "search")
-    assert set(option_of("cluster", "weights").choices) == names_of(BlockModel, "weight_model")
-    offered = option_of("recommend fit", "model").choices
-    assert set(offered) <= {entry.name for entry in MODELS}
+    assert choices_of("cluster", "objective") == declared
+    assert choices_of("cluster", "search") == names_of(GeneralizedKMeans, "search")
+    assert choices_of("cluster", "weights") == names_of(BlockModel, "weight_model")
+    offered = choices_of("recommend fit", "model")
+    assert offered <= {entry.name for entry in MODELS}
 
 
 @pytest.mark.parametrize(

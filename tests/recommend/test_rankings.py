@@ -8,7 +8,7 @@ from tests.support.small_models import likes_table, model_of, two_tastes
 
 import coterie as ct
 from coterie.base.errors import AssumptionWarning, InputError
-from coterie.recommend.interactions import pairs_of_users
+from coterie.recommend.ranking import pairs_of_users
 
 ORDERS = ("both", "interaction", "rating")
 

@@ -37,9 +37,9 @@ class Option:
     """One option or argument of the command line."""
 
     help: str
-    names: tuple[str, ...] = ()  # default: the name of the parameter, as in --min-class-size
     metavar: str | None = None
-    choices: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # default: the name of the parameter, as in --min-class-size
+    choices: str = ""  # the allowed values, separated by blanks
     least: float | None = None
     most: float | None = None
     file: File | None = None
@@ -54,6 +54,26 @@ class Option:
         return long[0].partition("/")[0] if long else option_name(parameter)
 
 
+def count(help: str, **limits: Any) -> Option:
+    """Return an option whose value is a whole number, by default at least 1."""
+    return Option(help, "N", **{"least": 1} | limits)
+
+
+def reads(help: str, metavar: str = "FILE") -> Option:
+    """Return an option that names a file to read."""
+    return Option(help, metavar, file=File.READ)
+
+
+def writes(help: str, metavar: str = "FILE", **more: Any) -> Option:
+    """Return an option that names a file or folder to write."""
+    return Option(help, metavar, file=File.WRITE, **more)
+
+
+def argument(help: str, metavar: str) -> Option:
+    """Return an argument that names a file to read."""
+    return Option(help, metavar, file=File.READ, argument=True)
+
+
 CATALOGUE = {
     "debug": Option("Show the traceback of an error."),
     "dry_run": Option("Read the input, show what was recognised and the first rows, and stop."),
@@ -63,221 +83,167 @@ CATALOGUE = {
     ),
     "json_": Option("Print one JSON object on stdout and nothing else.", names=("--json",)),
     "quiet": Option("Print only the result: no progress, no notes."),
-    "seed": Option(
-        "Random seed. The same seed gives the same result, for any number of threads.",
-        metavar="N",
-        least=0,
+    "seed": count(
+        "Random seed. The same seed gives the same result, for any number of threads.", least=0
     ),
-    "seed@anonymize": Option(
+    "seed@anonymize": count(
         "Seed of the clustering and of the attacks. It does not determine the new graph, which is "
         "drawn with randomness of the operating system.",
-        metavar="N",
         least=0,
     ),
-    "seed@demo": Option(
+    "seed@demo": count(
         "Random seed of the data and the models. The released network also depends on a secret "
         "random number and differs from run to run.",
-        metavar="N",
         least=0,
     ),
-    "threads": Option("Number of threads (default: all cores).", metavar="N", least=1),
+    "threads": count("Number of threads (default: all cores)."),
     "absent_pairs": Option(
         "How pairs without an edge are used: exact (all of them), sampled (a random part), "
         "ignored (weighted graphs only), or auto (by the size of the graph).",
+        choices="auto exact sampled ignored",
         names=("--absent-pairs", "--absent"),
-        choices=("auto", "exact", "sampled", "ignored"),
+    ),
+    "after_release": Option(
+        "Make the sketch although measured releases of the same dataset were published: the "
+        "epsilon does not hold for both together."
     ),
     "allow_large_epsilon": Option("Allow an epsilon above 10, which protects little."),
     "allow_host": Option(
         "Name under which clients may ask for this server, in addition to its address; can be "
         "repeated. Example: --allow-host films.example",
-        metavar="NAME",
+        "NAME",
     ),
     "alpha": Option(
-        "Share of the nodes that may move per iteration, 0 to 1 (--search paper).",
-        metavar="SHARE",
+        "Share of the nodes that may move per iteration, 0 to 1 (--search paper).", "SHARE"
     ),
     "answer_memory": Option(
         "Megabytes for answers that were given before, so that the same request is not computed "
         "again; 0 computes every answer.",
-        metavar="MB",
+        "MB",
         least=0,
         most=65536,
     ),
-    "attributes": Option(
+    "attributes": reads(
         "Table of what is known about each node of ORIGINAL: a column node, then one column per "
-        "attribute.",
-        metavar="FILE",
-        file=File.READ,
+        "attribute."
     ),
-    "attributes@anonymize": Option(
+    "attributes@anonymize": reads(
         "Table of what is known about each node, released too: a column node, then one column per "
-        "attribute (CSV or Parquet). Example: --attributes staff.csv",
-        metavar="FILE",
-        file=File.READ,
+        "attribute (CSV or Parquet). Example: --attributes staff.csv"
     ),
-    "blocks": Option(
+    "blocks": count(
         "Number of blocks (default: one per 40 to 100 people, more people in denser networks, but "
         "at least half and at most four times the square root of their number; half the square "
         "root if hubs connect mostly to people with few contacts; one per community if there are "
-        "more communities of twice --min-class-size).",
-        metavar="N",
-        least=1,
+        "more communities of twice --min-class-size)."
     ),
     "blocks@cluster": Option(
         "Number of blocks: one number, two for users and items (--blocks 20,30), auto to find the "
         "blocks with the shortest description length, or nested to find a hierarchy of blocks, "
         "which can tell apart more and smaller ones.",
-        metavar="K|K,L|auto|nested",
+        "K|K,L|auto|nested",
     ),
-    "candidates": Option(
+    "candidates": reads(
         "Recommend only the items listed in this file, one id per line; a header is recognised. "
-        "Unknown items are left out, with a message.",
-        metavar="FILE",
-        file=File.READ,
+        "Unknown items are left out, with a message."
     ),
     "cap": Option(
-        "Maximum of the total epsilon of the dataset, this sketch included.",
-        metavar="E",
+        "Lower the maximum of the total epsilon of the dataset for this sketch. The stored maximum "
+        "is 4, unless `coterie ledger init` set another; only its owner raises it.",
+        "E",
     ),
-    "checkpoint": Option(
+    "cap@ledger": Option("Maximum of the total epsilon of the dataset.", "E"),
+    "checkpoint": writes(
         "Save the state of the fit to this file: every ten iterations; cluster --search best and "
-        "--blocks auto or nested after every step, for at most 3 % of the time.",
-        metavar="FILE",
-        file=File.WRITE,
+        "--blocks auto or nested after every step, for at most 3 % of the time."
     ),
     "compare_models": Option(
         "Also describe the graph by every model (one block, simple, degree-corrected, "
-        "communities, nested) and compare the description lengths.",
+        "communities, nested) and compare the description lengths."
     ),
     "connected": Option(
         "Keep every block connected: split blocks that fall apart and merge adjacent parts again "
-        "(graphs only).",
+        "(graphs only)."
     ),
-    "data": Option(
-        "Edge list or ratings (text, .gz or Parquet).",
-        argument=True,
-        metavar="INPUT",
-        file=File.READ,
+    "continues": Option(
+        "Name under which the dataset was published before: what was spent and released under it "
+        "is recorded under the new name.",
+        "NAME",
     ),
-    "dataset": Option(
-        "Name of the dataset (default: all datasets).",
-        metavar="NAME",
-    ),
+    "data": argument("Edge list or ratings (text, .gz or Parquet).", "INPUT"),
+    "dataset": Option("Name of the dataset (default: all datasets).", "NAME"),
     "dataset@anonymize": Option(
         "Name of the dataset in the ledger, which counts what was published from it; use the same "
         "name each time (default: name of the input file; required if the policy limits "
         "releases). Example: --dataset staff-2026",
-        metavar="NAME",
+        "NAME",
     ),
     "dataset@sketch": Option(
         "Name of the network in the ledger. Use the same name for all publications of one network.",
-        metavar="NAME",
+        "NAME",
     ),
-    "demo": Option(
-        "Begin with the demo network.",
-    ),
-    "draws": Option(
-        "Number of graphs to draw and publish.",
-        metavar="N",
-        least=1,
-    ),
-    "draws@draw": Option(
-        "Number of graphs to draw.",
-        metavar="N",
-        least=1,
-        most=10000,
-    ),
+    "demo": Option("Begin with the demo network."),
+    "draws": count("Number of graphs to draw and publish."),
+    "draws@draw": count("Number of graphs to draw.", most=10000),
     "engine": Option(
         "Where the work runs: on the threads of this process, or on Dask workers.",
-        choices=("local", "dask"),
+        choices="local dask",
     ),
     "epsilon": Option(
         "Privacy loss, a decimal number. Beliefs about one edge change by a factor of at most "
         "e^E. Example: --epsilon 1",
-        metavar="E",
+        "E",
     ),
-    "exclude": Option(
-        "Never recommend the items listed in this file, one id per line.",
-        metavar="FILE",
-        file=File.READ,
-    ),
-    "folds": Option(
-        "Number of parts; each is predicted by a model fitted to the others.",
-        metavar="N",
-        least=2,
-    ),
+    "epsilon@ledger": Option("Privacy loss that was spent, a decimal number.", "E"),
+    "exclude": reads("Never recommend the items listed in this file, one id per line."),
+    "folds": count("Number of parts; each is predicted by a model fitted to the others.", least=2),
     "force": Option(
-        "Write the release even if the policy refuses it (recorded in audit and report).",
+        "Write the release even if the policy refuses it (recorded in audit and report)."
     ),
-    "format": Option(
-        f"File format: {listed(FORMATS, titles=False)}; {_FORMAT_DEFAULT}.", metavar="FORMAT"
-    ),
+    "format": Option(f"File format: {listed(FORMATS, titles=False)}; {_FORMAT_DEFAULT}.", "FORMAT"),
     "format@recommend": Option(
-        f"File format: {listed(TABLES, titles=False)}; {_FORMAT_DEFAULT}.", metavar="FORMAT"
+        f"File format: {listed(TABLES, titles=False)}; {_FORMAT_DEFAULT}.", "FORMAT"
     ),
     "full": Option(
         "Measure more: patterns of 3 and 4 nodes, cores, betweenness, robustness, epidemic size, "
-        "bridges.",
+        "bridges."
     ),
-    "graph": Option(
-        f"{_GRAPH_FILE}; - reads stdin.", argument=True, metavar="GRAPH", file=File.READ
-    ),
-    "graph@cluster|soft": Option(
+    "graphs@ledger": count("Number of graphs that measured releases published.", least=0),
+    "graph": argument(f"{_GRAPH_FILE}; - reads stdin.", "GRAPH"),
+    "graph@cluster|soft": argument(
         f"{_GRAPH_FILE}; a table of user, item and rating with --objective ratings; or a folder "
         "made by `coterie shard`. - reads stdin.",
-        argument=True,
-        metavar="GRAPH",
-        file=File.READ,
+        "GRAPH",
     ),
     "groups": Option(
         "Number of groups, or of user groups and item groups (default: 3,5 for best, 10 for mmsbm "
         "and mcmmsbm, 15 for hard). Example: --groups 10,8",
-        metavar="K|K,L",
+        "K|K,L",
     ),
     "groups@soft": Option(
-        "Number of groups: one number, or two for users and items (--groups 10,12).",
-        metavar="K|K,L",
+        "Number of groups: one number, or two for users and items (--groups 10,12).", "K|K,L"
     ),
     "host": Option(
         "Address to listen on. Any other address than a loopback address requires a token: set "
         "COTERIE_TOKEN, or one is made and printed. Example: --host 0.0.0.0",
-        metavar="H",
+        "H",
     ),
     "init": Option(
         "Start of the fit: hard (cluster the nodes first, one block per group; ends lower) or "
         "random. Default: hard; random for a graph in shards.",
-        choices=("hard", "random"),
+        choices="hard random",
     ),
-    "item@recommend explain": Option(
-        "Id of the item.",
-        metavar="ID",
-    ),
-    "item@recommend similar": Option(
-        "Id of the item to compare with.",
-        metavar="ID",
-    ),
-    "item_features": Option(
-        "The same for items. Example: --item-features movies.csv",
-        metavar="FILE",
-        file=File.READ,
-    ),
-    "items": Option(
+    "item@recommend explain": Option("Id of the item.", "ID"),
+    "item@recommend similar": Option("Id of the item to compare with.", "ID"),
+    "item_features": reads("The same for items. Example: --item-features movies.csv"),
+    "items": reads(
         "Table of item features for --where: a header, and the item ids in the first column. "
-        "Several values in one cell are separated by |.",
-        metavar="FILE",
-        file=File.READ,
+        "Several values in one cell are separated by |."
     ),
-    "iterations": Option(
-        "Maximum number of iterations.",
-        metavar="N",
-        least=0,
-    ),
-    "iterations@recommend": Option(
+    "iterations": count("Maximum number of iterations.", least=0),
+    "iterations@recommend": count(
         "Maximum number of iterations; for best, sweeps per chain. Default for best: until more "
-        "would hardly help, at most 200; for mmsbm and mcmmsbm: 200; for hard: 300.",
-        metavar="N",
-        least=1,
+        "would hardly help, at most 200; for mmsbm and mcmmsbm: 200; for hard: 300."
     ),
     "likes": Option(
         "Read pairs of user and item without ratings: predictions are then probabilities of a "
@@ -288,80 +254,60 @@ CATALOGUE = {
     "max_edge_probability": Option(
         "Merge classes until no original edge connects two classes whose members are connected "
         "with this probability or more.",
-        metavar="P",
+        "P",
         least=0.01,
         most=1.0,
     ),
     "method": Option(
         "Update of the memberships: exact (MMSBM), or estimated from random samples (MCMMSBM of "
         "Prost & Yoon).",
-        choices=("exact", "monte-carlo"),
+        choices="exact monte-carlo",
     ),
-    "min_block_size": Option(
-        "Minimum number of nodes per block.",
-        metavar="N",
-        least=0,
+    "min_block_size": count("Minimum number of nodes per block.", least=0),
+    "min_class_size": count(
+        "Minimum number of people per class; they cannot be distinguished in the release."
     ),
-    "min_class_size": Option(
-        "Minimum number of people per class; they cannot be distinguished in the release.",
-        metavar="N",
-        least=1,
-    ),
-    "model": Option(
-        "Model file that `coterie recommend fit` wrote.",
-        argument=True,
-        metavar="MODEL",
-        file=File.READ,
-    ),
+    "model": argument("Model file that `coterie recommend fit` wrote.", "MODEL"),
     "model@recommend fit|recommend evaluate": Option(
         "Model to fit: best (additive block model, the lowest errors), mmsbm or mcmmsbm (mixed "
         "membership), hard (one block per user and item).",
-        choices=("best", "mmsbm", "mcmmsbm", "hard"),
+        choices="best mmsbm mcmmsbm hard",
     ),
     "model@anonymize": Option(
         "How the new graph is drawn: dcsbm reproduces degrees, clustering and path lengths; sbm "
         "draws from the block model of the paper; exact-counts also keeps the number of edges "
         "between blocks.",
-        choices=("dcsbm", "sbm", "exact-counts"),
+        choices="dcsbm sbm exact-counts",
     ),
-    "n": Option(
-        "Maximum number of items to show.",
-        names=("-n",),
-        metavar="N",
-        least=1,
-    ),
+    "n": count("Maximum number of items to show.", names=("-n",)),
     "name": Option(
-        "Name of the data set: ml-100k, as-caida, ca-astroph or karate.",
-        argument=True,
-        metavar="NAME",
+        "Name of the data set: ml-100k, as-caida, ca-astroph or karate.", "NAME", argument=True
     ),
+    "name@ledger": Option("Name of the dataset.", "NAME", argument=True),
     "negatives": Option(
         "Unrated pairs to learn from, per rating (default: 1 for best, 0 for mmsbm and mcmmsbm; "
         "not for hard).",
-        names=("--negatives", "--absent"),
-        metavar="X",
+        "X",
         least=0,
+        names=("--negatives", "--absent"),
     ),
-    "no_browser": Option(
-        "Print the address only; do not open a browser.",
-    ),
-    "nodes": Option(
+    "no_browser": Option("Print the address only; do not open a browser."),
+    "nodes": reads(
         "The public node list: N for the ids 0..N-1, or a file with one id per line. It is "
         "published, and must not be made from the edges.",
-        metavar="N|FILE",
-        file=File.READ,
+        "N|FILE",
     ),
     "objective": Option(
         "What the network has: simple (edges alone), directed, weighted (the third column is the "
         "weight), or bipartite (two kinds of nodes; the first column holds one kind, the second "
         "the other).",
-        choices=("simple", "directed", "weighted", "bipartite"),
+        choices="simple directed weighted bipartite",
     ),
     "objective@shard|soft": Option(
         "What the input contains: simple (undirected edges without weights), directed, weighted "
         "(the third column is a count), or ratings (user, item, rating).",
+        choices="simple directed weighted ratings",
         names=("--objective", "--kind"),
-        choices=("simple", "directed", "weighted", "ratings"),
     ),
     "objective@cluster": Option(
         "What the input contains and how it is modelled. Graphs: simple, degree-corrected (hubs "
@@ -370,382 +316,216 @@ CATALOGUE = {
         "directed, directed-degree-corrected (with --blocks auto), weighted (the third column is "
         "a count; see --weights for measured values). Ratings: ratings (any scale), binomial (a "
         "scale in equal steps), likes (pairs without a rating count as not liked).",
+        choices="simple degree-corrected communities auto directed directed-degree-corrected "
+        "weighted ratings binomial likes",
         names=("--objective", "--kind"),
-        choices=(
-            "simple",
-            "degree-corrected",
-            "communities",
-            "auto",
-            "directed",
-            "directed-degree-corrected",
-            "weighted",
-            "ratings",
-            "binomial",
-            "likes",
-        ),
     ),
     "order": Option(
         "What comes first: both (items that the user will probably interact with and like), "
         "interaction (will probably interact with), rating (highest expected rating).",
-        choices=("both", "interaction", "rating"),
+        choices="both interaction rating",
     ),
-    "original": Option(
-        "The original graph, which attackers know.",
-        argument=True,
-        metavar="ORIGINAL",
-        file=File.READ,
-    ),
-    "original@compare": Option(
-        "The original graph; - reads stdin.",
-        argument=True,
-        metavar="ORIGINAL",
-        file=File.READ,
-    ),
-    "out": Option(
-        "Folder to publish; must be new or empty.",
-        metavar="DIR",
-        file=File.WRITE,
-    ),
-    "out@cluster": Option(
+    "original": argument("The original graph, which attackers know.", "ORIGINAL"),
+    "original@compare": argument("The original graph; - reads stdin.", "ORIGINAL"),
+    "out": writes("Folder to publish; must be new or empty.", "DIR"),
+    "out@cluster": writes(
         "Write the block of every node: columns node,block; with --blocks nested also level_1, "
         "level_2, … (the larger blocks), with --samples also confidence.",
-        metavar="FILE.csv",
-        file=File.WRITE,
+        "FILE.csv",
     ),
-    "out@demo": Option(
+    "out@demo": writes(
         "Folder for the released network and its report; if it exists, DIR-2, DIR-3 … is used.",
-        metavar="DIR",
-        file=File.WRITE,
+        "DIR",
     ),
-    "out@draw": Option(
-        "Folder to write; must be new or empty.",
-        names=("--out", "-o"),
-        metavar="DIR",
-        file=File.WRITE,
-    ),
-    "out@shard": Option(
-        "New folder that every worker can read.",
-        metavar="DIR",
-        file=File.WRITE,
-    ),
-    "out@sketch": Option(
-        "The sketch file to write.",
-        names=("--out", "-o"),
-        metavar="FILE",
-        file=File.WRITE,
-    ),
-    "out@soft": Option(
-        "Write the memberships of every node: columns node,g_0,g_1,…",
-        metavar="FILE.csv",
-        file=File.WRITE,
-    ),
-    "out@recommend fit": Option(
-        "Model file to write.",
-        metavar="FILE",
-        file=File.WRITE,
-    ),
-    "out@recommend predict": Option(
-        "File to write, .csv or .parquet (default: stdout).",
-        metavar="FILE",
-        file=File.WRITE,
-    ),
-    "out@recommend top": Option(
+    "out@draw": writes("Folder to write; must be new or empty.", "DIR", names=("--out", "-o")),
+    "out@shard": writes("New folder that every worker can read.", "DIR"),
+    "out@sketch": writes("The sketch file to write.", names=("--out", "-o")),
+    "out@soft": writes("Write the memberships of every node: columns node,g_0,g_1,…", "FILE.csv"),
+    "out@recommend fit": writes("Model file to write."),
+    "out@recommend predict": writes("File to write, .csv or .parquet (default: stdout)."),
+    "out@recommend top": writes(
         "Write the lists to this table (.csv, .csv.gz or .parquet): user, rank, item, score, "
-        "rating.",
-        metavar="FILE",
-        file=File.WRITE,
+        "rating."
     ),
-    "output_format": Option(
-        "File format of the new graph.",
-        choices=("csv", "parquet", "graphml"),
-    ),
+    "output_format": Option("File format of the new graph.", choices="csv parquet graphml"),
     "overwrite": Option(
-        "Replace the release that is in DIR; other files in it are never overwritten.",
+        "Replace the release that is in DIR; other files in it are never overwritten."
     ),
-    "overwrite@sketch": Option(
-        "Replace the file if it exists.",
-    ),
-    "pairs": Option(
-        "Table of user and item; - reads stdin.",
-        argument=True,
-        metavar="PAIRS",
-        file=File.READ,
-    ),
-    "plot": Option(
+    "overwrite@sketch": Option("Replace the file if it exists."),
+    "owner": Option("Who decides about the dataset. Example: --owner 'HR, Ms Lee'", "TEXT"),
+    "pairs": argument("Table of user and item; - reads stdin.", "PAIRS"),
+    "plot": writes(
         "Draw the network (above 3,000 nodes its blocks), the convergence and the block matrix as "
         "a picture: FILE.svg or FILE.png.",
-        metavar="FILE.svg",
-        file=File.WRITE,
+        "FILE.svg",
     ),
-    "policy": Option(
+    "policy": reads(
         "TOML file with the limits of the privacy policy, in a table [limits] (default: built-in "
         "limits). Example: --policy strict.toml",
-        metavar="FILE.toml",
-        file=File.READ,
+        "FILE.toml",
     ),
-    "port": Option(
-        "Port to listen on (default: 0, a free one).",
-        metavar="P",
-        least=0,
-        most=65535,
-    ),
-    "port@serve": Option(
-        "Port to listen on; 0 takes a free one.",
-        metavar="P",
-        least=0,
-        most=65535,
-    ),
-    "predict_links": Option(
-        "List the N absent edges with the highest probability (graphs only).",
-        metavar="N",
-        least=1,
-    ),
+    "port": Option("Port to listen on (default: 0, a free one).", "P", least=0, most=65535),
+    "port@serve": Option("Port to listen on; 0 takes a free one.", "P", least=0, most=65535),
+    "predict_links": count("List the N absent edges with the highest probability (graphs only)."),
     "private_options": Option(
         "Options of `coterie sketch`.", names=("--epsilon", "--nodes", "--cap"), hidden=True
     ),
     "prior": Option(
         "Pseudo-count added to every group membership (mmsbm and mcmmsbm; default: 0.1).",
-        metavar="X",
+        "X",
         least=0,
     ),
     "prior@soft": Option(
         "Pseudo-count added to every membership and probability; larger values smooth more.",
-        metavar="X",
+        "X",
         least=0,
     ),
-    "private": Option(
+    "private": writes(
         "Folder for the private audit and report; never publish it. Refused in a tree that might "
         "be published with the release (default: private/NAME in the state folder, see "
         "COTERIE_STATE). Example: --private ~/keep/staff",
-        metavar="DIR",
-        file=File.WRITE,
+        "DIR",
     ),
-    "private@app": Option(
+    "private@app": writes(
         "Folder for the private files of releases; never publish it (default: private/ in the "
         "state folder, see COTERIE_STATE).",
-        metavar="DIR",
-        file=File.WRITE,
+        "DIR",
     ),
-    "published": Option(
-        "The published graph to attack.",
-        argument=True,
-        metavar="PUBLISHED",
-        file=File.READ,
-    ),
-    "published@compare": Option(
-        "The graph to compare with it.",
-        argument=True,
-        metavar="PUBLISHED",
-        file=File.READ,
-    ),
-    "published_attributes": Option(
-        "The same for PUBLISHED, for example nodes.csv of a release.",
-        metavar="FILE",
-        file=File.READ,
-    ),
-    "rated": Option(
-        "Include items that the user has rated already.",
-    ),
-    "ratings": Option(
+    "published": argument("The published graph to attack.", "PUBLISHED"),
+    "published@compare": argument("The graph to compare with it.", "PUBLISHED"),
+    "published_attributes": reads("The same for PUBLISHED, for example nodes.csv of a release."),
+    "rated": Option("Include items that the user has rated already."),
+    "ratings": argument(
         f"Table of user, item, rating and optionally timestamp as a {listed(TABLES)} file, also as "
         ".gz, or a folder made by `coterie shard`; - reads stdin.",
-        argument=True,
-        metavar="RATINGS",
-        file=File.READ,
+        "RATINGS",
     ),
-    "ratings@recommend top": Option(
+    "ratings@recommend top": reads(
         "Table of item and rating (of likes: item alone): the ratings of a new user, or more "
-        "ratings of --user. They are added without refitting the model.",
-        metavar="FILE",
-        file=File.READ,
+        "ratings of --user. They are added without refitting the model."
     ),
-    "ratings@recommend evaluate": Option(
-        "Table of user, item and rating, divided into --folds; - reads stdin.",
-        argument=True,
-        metavar="RATINGS",
-        file=File.READ,
+    "ratings@recommend evaluate": argument(
+        "Table of user, item and rating, divided into --folds; - reads stdin.", "RATINGS"
     ),
-    "report": Option(
-        "Write a report to open in a browser.",
-        metavar="FILE.html",
-        file=File.WRITE,
-    ),
-    "research_truth": Option(
-        "Also write who is who (columns published,original). Never publish this file.",
-        metavar="FILE",
-        file=File.WRITE,
+    "reason": Option("Why, for the record. It is stored in the ledger.", "TEXT"),
+    "report": writes("Write a report to open in a browser.", "FILE.html"),
+    "research_truth": writes(
+        "Also write who is who (columns published,original). Never publish this file."
     ),
     "resume": Option(
         "Continue an interrupted fit from the --checkpoint file; without such a file, start a new "
-        "fit. A single run that has ended goes on if --iterations is larger or --tol smaller now.",
+        "fit. A single run that has ended goes on if --iterations is larger or --tol smaller now."
     ),
     "rewire": Option(
         "Swap edges until clustering matches the original (dcsbm only).",
         names=("--rewire/--no-rewire",),
     ),
-    "runs": Option(
-        "Number of random starts; the best result is kept.",
-        metavar="N",
-        least=1,
-    ),
-    "runs@recommend": Option(
+    "runs": count("Number of random starts; the best result is kept."),
+    "runs@recommend": count(
         "Number of random starts. mmsbm and mcmmsbm average them, best averages as many chains, "
-        "hard keeps the best one (default: 1; for best, 4).",
-        metavar="N",
-        least=1,
+        "hard keeps the best one (default: 1; for best, 4)."
     ),
-    "samples": Option(
-        "Monte Carlo samples per rating and iteration (mcmmsbm only; default: 30).",
-        metavar="N",
-        least=1,
-    ),
-    "samples@cluster": Option(
+    "samples": count("Monte Carlo samples per rating and iteration (mcmmsbm only; default: 30)."),
+    "samples@cluster": count(
         "Draw N partitions from the posterior in each of two chains, to see how certain the "
         "blocks are: adds the column confidence to --out and a section to --report. 0: none.",
-        metavar="N",
         least=0,
     ),
-    "samples@soft": Option(
-        "Monte Carlo samples per pair; requires --method monte-carlo (default: 30).",
-        metavar="N",
-        least=1,
+    "samples@soft": count(
+        "Monte Carlo samples per pair; requires --method monte-carlo (default: 30)."
     ),
     "scheduler": Option(
         "Address of a running Dask scheduler (default: start a Dask cluster on this machine). "
         "Example: --engine dask --scheduler tcp://10.0.0.5:8786",
-        metavar="ADDRESS",
+        "ADDRESS",
     ),
     "score": Option(
         "How the gain of a move is computed: exact, or the paper's approximation with fixed block "
         "probabilities.",
-        choices=("exact", "fixed"),
+        choices="exact fixed",
     ),
     "search": Option(
         "best reaches the lowest entropy; paper is Generalized k-means of Prost & Yoon from a "
         "random start.",
-        choices=("paper", "best"),
+        choices="paper best",
     ),
     "sensitive": Option(
         "Attribute that classes must not disclose; may be repeated. Example: --sensitive diagnosis",
-        metavar="COLUMN",
+        "COLUMN",
     ),
     "separator": Option(
         "Field separator of a text file: comma, semicolon, tab, whitespace, '|' or '::' "
         "(auto-detected). Example: --separator ';'",
-        metavar="TEXT",
+        "TEXT",
     ),
-    "shards": Option(
-        "Number of shards (default: from the input size).",
-        metavar="N",
-        least=1,
-    ),
-    "show": Option(
-        "Print what a sketch file contains, and exit.",
-        metavar="FILE",
-        file=File.READ,
-    ),
-    "sketch": Option(
-        "File that `coterie sketch` wrote.",
-        argument=True,
-        metavar="SKETCH",
-        file=File.READ,
-    ),
+    "shards": count("Number of shards (default: from the input size)."),
+    "show": reads("Print what a sketch file contains, and exit."),
+    "sketch": argument("File that `coterie sketch` wrote.", "SKETCH"),
     "split": Option(
         "Test on one split instead of folds: random (a share of all ratings), time (the latest "
         "share), last-n (the latest ratings of each user), cold-users or cold-items (all ratings "
         "of a share of the users or items). time and last-n need timestamps.",
-        choices=("random", "time", "last-n", "cold-users", "cold-items"),
+        choices="random time last-n cold-users cold-items",
     ),
-    "test": Option(
-        "Table to test on, with --train.",
-        metavar="FILE",
-        file=File.READ,
-    ),
-    "test_last": Option(
-        "Number of ratings per user to test on, with --split last-n (default: 1).",
-        metavar="N",
-        least=1,
-    ),
+    "test": reads("Table to test on, with --train."),
+    "test_last": count("Number of ratings per user to test on, with --split last-n (default: 1)."),
     "test_share": Option(
         "Share of the ratings, users or items to test on, with every --split but last-n (default: "
         "0.2).",
-        metavar="X",
+        "X",
     ),
-    "titles": Option(
+    "titles": reads(
         "Table of item id and title, such as u.item or movies.csv of MovieLens; titles are shown "
-        "next to the ids.",
-        metavar="FILE",
-        file=File.READ,
+        "next to the ids."
     ),
     "tol": Option(
         "Stop when the last iterations lowered the entropy by less than this share: 0.001 is 0.1 "
         "%. 0 runs all iterations.",
-        metavar="X",
+        "X",
         least=0,
     ),
     "top": Option(
         "Length of the rankings for NDCG, precision, recall, hit rate, MRR, MAP, coverage and "
         "novelty; several lengths are separated by commas. Example: --top 10,20,100",
-        metavar="N,…",
+        "N,…",
     ),
-    "train": Option(
-        "Fit to this table instead, and test on --test.",
-        metavar="FILE",
-        file=File.READ,
-    ),
-    "truth": Option(
+    "train": reads("Fit to this table instead, and test on --test."),
+    "truth": reads(
         "Who is who: a table with the columns published,original, as written by `coterie "
-        "anonymize --research-truth`.",
-        metavar="FILE",
-        file=File.READ,
+        "anonymize --research-truth`."
     ),
-    "truth@cluster": Option(
+    "truth@cluster": reads(
         "Compare with known labels (columns node,block): adjusted Rand index (ARI) and adjusted "
         "mutual information (AMI).",
-        metavar="FILE.csv",
-        file=File.READ,
+        "FILE.csv",
     ),
-    "truth@compare": Option(
+    "truth@compare": reads(
         "Who is who: a table with the columns published,original, as written by `coterie "
-        "anonymize --research-truth`. Compares the communities person by person.",
-        metavar="FILE",
-        file=File.READ,
+        "anonymize --research-truth`. Compares the communities person by person."
     ),
-    "user@recommend top": Option(
-        "Id of the user to recommend items to.",
-        metavar="ID",
-    ),
-    "user@recommend explain": Option(
-        "Id of the user.",
-        metavar="ID",
-    ),
-    "user@recommend similar": Option(
-        "Id of the user to compare with, instead.",
-        metavar="ID",
-    ),
-    "user_features": Option(
+    "user@recommend top": Option("Id of the user to recommend items to.", "ID"),
+    "user@recommend explain": Option("Id of the user.", "ID"),
+    "user@recommend similar": Option("Id of the user to compare with, instead.", "ID"),
+    "user_features": reads(
         "Table of user id and features (numbers, categories, several categories separated by |), "
-        "for --model best. Users without ratings are predicted from it.",
-        metavar="FILE",
-        file=File.READ,
+        "for --model best. Users without ratings are predicted from it."
     ),
-    "users": Option(
+    "users": reads(
         "Recommend to all users of the model, or to the users listed in a file, one id per line; "
         "requires --out. Example: --users all --out lists.parquet",
-        metavar="all|FILE",
-        file=File.READ,
+        "all|FILE",
     ),
     "weights": Option(
         "What the weights in the third column are: counts (with --objective weighted), or values "
         "measured on the edges that exist: normal (may be negative), lognormal or exponential, "
         "with --objective weighted, degree-corrected or directed.",
-        choices=("counts", "normal", "lognormal", "exponential"),
+        choices="counts normal lognormal exponential",
     ),
     "where": Option(
         "Recommend only items with this feature: COLUMN=VALUE, COLUMN!=VALUE, COLUMN>=NUMBER or "
         "COLUMN<=NUMBER; may be repeated, all must hold. Requires --items. Example: --where "
         'genres=Comedy --where "year>=1990"',
-        metavar="CONDITION",
+        "CONDITION",
     ),
 }
 
@@ -823,7 +603,7 @@ def typer_parameter(
     """
     kind: Any = parameter.annotation
     if option.choices:
-        names = [(choice.replace("-", "_"), choice) for choice in option.choices]
+        names = [(choice.replace("-", "_"), choice) for choice in option.choices.split()]
         values: Any = StrEnum("Choices", names)  # type: ignore[misc]
         kind = values | None if type(None) in get_args(kind) else values
     settings: dict[str, Any] = {

@@ -16,7 +16,6 @@ from coterie.data import Ratings
 from coterie.data.node_table import NodeTable
 from coterie.engine import Engine, running_engine
 from coterie.models.base import Estimator
-from coterie.recommend.interactions import Order, as_order
 from coterie.recommend.metrics import (
     METRIC_NAMES,
     Metrics,
@@ -24,7 +23,7 @@ from coterie.recommend.metrics import (
     ranking_metrics,
     rating_metrics,
 )
-from coterie.recommend.ranking import RankingOptions, top_items
+from coterie.recommend.ranking import Order, RankingOptions, as_order, top_items
 from coterie.recommend.recommender import Recommender
 
 SPLITS = ("random", "time", "last-n", "cold-users", "cold-items")

@@ -11,7 +11,7 @@ from coterie.base.errors import InputError
 from coterie.data.ids import IdLookup
 from coterie.models.rating_model import Contribution, Source
 from coterie.recommend.fitted_state import FittedState
-from coterie.recommend.interactions import Order, pairs_of_users
+from coterie.recommend.ranking import Order, pairs_of_users
 
 _EXAMPLES = 3  # items named per group
 _SMALLEST_SHOWN = 0.005  # smaller contributions would be printed as 0.00

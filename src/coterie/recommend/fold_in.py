@@ -18,7 +18,7 @@ from coterie.data.ids import IdLookup
 from coterie.data.negatives import negatives_of_one
 from coterie.data.ratings import NodeRatings
 from coterie.recommend.fitted_state import FittedState
-from coterie.recommend.interactions import with_added_items
+from coterie.recommend.ranking import with_added_items
 from coterie.recommend.rating_table import RatingTable, prior_weight, rows_of
 from coterie.recommend.training_data import NEGATIVES_PER_LIKE
 

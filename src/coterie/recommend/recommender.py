@@ -27,14 +27,17 @@ from coterie.recommend.explanation import (
 )
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.fold_in import newcomers_alone, with_ratings
-from coterie.recommend.interactions import (
+from coterie.recommend.ranking import (
     Order,
+    RankedItems,
+    RankingOptions,
     as_order,
     compile_interactions,
     pairs_of_users,
+    ranked_blocks,
+    top_items,
     with_interactions,
 )
-from coterie.recommend.ranking import RankedItems, RankingOptions, ranked_blocks, top_items
 from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.registry import MODELS, make_model
 from coterie.recommend.training_data import (

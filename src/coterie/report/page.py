@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, wraps
+from html import escape
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec
 
 from coterie.base.version import __version__
-from coterie.report.charts.drawing import Chart, ChartTable, template
+from coterie.report.charts.drawing import Cell, Chart, ChartTable, template
 from coterie.report.tables import write_table
 
 if TYPE_CHECKING:
@@ -76,6 +77,25 @@ class Section:
     def __bool__(self) -> bool:
         return bool(self.figures or self.tables or self.notes)
 
+    def draw(
+        self,
+        title: str,
+        chart: Chart,
+        caption: str = "",
+        *,
+        wide: bool = False,
+        pictured: bool = False,
+    ) -> None:
+        """Add a chart."""
+        self.figures.append(Figure(title, chart, caption, wide=wide, pictured=pictured))
+
+    def tabulate(
+        self, columns: list[str], rows: list[list[Cell]], caption: str = "", title: str = ""
+    ) -> None:
+        """Add a table; nothing if it has no rows."""
+        if rows:
+            self.tables.append(Panel(title, ChartTable(columns, rows), caption))
+
 
 @dataclass
 class Page:
@@ -106,6 +126,21 @@ def write(page: Page) -> str:
         .render(page=page, styles=styles, script=template("hover.js"))
     )
     return _UNIT.sub("\u00a0%", html)
+
+
+def parts_html(page: Page) -> list[str]:
+    """Return the content of each section of a page as HTML, for pages that show them elsewhere."""
+    parts = _environment().get_template("parts.html.j2").module
+    return [
+        f"<section>\n<h2>{escape(section.title)}</h2>\n{parts.content(section)}</section>"  # type: ignore[attr-defined]
+        for section in page.sections
+        if section
+    ]
+
+
+def figure_html(figure: Figure) -> str:
+    """Return one figure as HTML."""
+    return str(_environment().get_template("parts.html.j2").module.figure(figure))  # type: ignore[attr-defined]
 
 
 def written(compose: Callable[Arguments, Page]) -> Callable[Arguments, str]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coterie.report.charts import Axis, Series, heatmap, short, xy
-from coterie.report.page import Figure, Section
+from coterie.report.charts import Axis, Chart, Series, heatmap, short, xy
+from coterie.report.page import Section
 
 _BINS = 12
 _FEW_VALUES = 12  # up to this many, each value has a marker and a row in the heat map
@@ -82,67 +82,51 @@ def quality_section(quality: PredictionQuality, n_folds: int = 1) -> Section:
             f"Measured on the {quality.n_ratings:,} ratings of fold {n_folds}, the last one, which "
             "the model had not seen. The figures above are means over all folds."
         )
+    section = Section("How good the predictions are", lead)
     values, given = quality.values, quality.counts > 0
     few = len(values) <= _FEW_VALUES
-    used = quality.predictions > 0
-    figures = [
-        Figure(
-            "Predicted and true ratings",
-            xy(
-                [
-                    Series(
-                        "mean prediction",
-                        values[given],
-                        quality.mean_by_truth[given],
-                        "both" if few else "line",
-                        quality.spread_by_truth[given],
-                    )
-                ],
-                Axis("true rating"),
-                Axis("predicted rating", lo=float(values[0]), hi=float(values[-1])),
-                description="Mean predicted rating for each true rating, with its spread.",
-                diagonal=True,
-            ),
-            "Perfect predictions would lie on the dashed line. Bars show one standard deviation. "
-            "The more uncertain a rating is, the closer its prediction is to the mean.",
-        ),
-        Figure(
-            "Calibration",
-            xy(
-                [
-                    Series(
-                        "predicted probabilities",
-                        quality.predicted[used],
-                        quality.observed[used],
-                        "both",
-                    )
-                ],
-                Axis("predicted probability", lo=0.0, hi=1.0),
-                Axis("observed frequency", lo=0.0, hi=1.0),
-                description="How often a rating occurred, by its predicted probability.",
-                diagonal=True,
-            ),
-            "On the dashed line, ratings predicted with a probability of 30 % occur in 30 of 100 "
-            f"cases. Mean distance from it: {100 * quality.calibration_error:.1f} percentage "
-            "points.",
-        ),
-    ]
-    if few:
-        figures.append(_most_likely_ratings(quality))
-    return Section(
-        "How good the predictions are",
-        lead,
-        figures,
+    means, spread = quality.mean_by_truth[given], quality.spread_by_truth[given]
+    ratings = xy(
+        [Series("mean prediction", values[given], means, "both" if few else "line", spread)],
+        Axis("true rating"),
+        Axis("predicted rating", lo=float(values[0]), hi=float(values[-1])),
+        description="Mean predicted rating for each true rating, with its spread.",
+        diagonal=True,
     )
+    section.draw(
+        "Predicted and true ratings",
+        ratings,
+        "Perfect predictions would lie on the dashed line. Bars show one standard deviation. "
+        "The more uncertain a rating is, the closer its prediction is to the mean.",
+    )
+    used = quality.predictions > 0
+    predicted, observed = quality.predicted[used], quality.observed[used]
+    calibration = xy(
+        [Series("predicted probabilities", predicted, observed, "both")],
+        Axis("predicted probability", lo=0.0, hi=1.0),
+        Axis("observed frequency", lo=0.0, hi=1.0),
+        description="How often a rating occurred, by its predicted probability.",
+        diagonal=True,
+    )
+    section.draw(
+        "Calibration",
+        calibration,
+        "On the dashed line, ratings predicted with a probability of 30 % occur in 30 of 100 "
+        f"cases. Mean distance from it: {100 * quality.calibration_error:.1f} percentage "
+        "points.",
+    )
+    if few:
+        title, meaning = "The most likely rating", "One row per true rating; a row sums to 100."
+        section.draw(title, _most_likely_ratings(quality), meaning)
+    return section
 
 
-def _most_likely_ratings(quality: PredictionQuality) -> Figure:
+def _most_likely_ratings(quality: PredictionQuality) -> Chart:
     """Draw how often each value was the most likely one, for each true value."""
     names = [short(float(value)) for value in quality.values]
     shares = (100 * quality.mode_by_truth / np.maximum(quality.counts, 1)[:, None]).round(1)
-    chart = heatmap(
+    return heatmap(
         np.where(quality.counts[:, None] > 0, shares, np.nan),
-        names,
         names,
         value="% of the row",
         description="For each true rating, how often each rating was the most likely one.",
@@ -153,4 +137,3 @@ def _most_likely_ratings(quality: PredictionQuality) -> Figure:
             f"{quality.counts[i]:,.0f}"
         ),
     )
-    return Figure("The most likely rating", chart, "One row per true rating; a row sums to 100.")

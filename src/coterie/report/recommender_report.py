@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy as np
 from coterie.base.number_text import short
 from coterie.data import Ratings
 from coterie.recommend.metrics import Metrics
-from coterie.report.charts import Axis, ChartTable, Series, xy
+from coterie.report.charts import Axis, Series, xy
 from coterie.report.charts.drawing import Cell
-from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, written
+from coterie.report.page import Fact, Page, Section, Verdict, written
 from coterie.report.prediction_quality import prediction_quality, quality_section
 from coterie.report.rating_groups import group_sections
 from coterie.report.shared_sections import (
@@ -185,34 +185,27 @@ def _folds_section(measured: _Folds) -> Section:
         [f"fold {number}", *(_formatted(name, getattr(fold, name)) for name in used)]
         for number, fold in enumerate(measured.folds, start=1)
     ]
-    figures = []
+    section = Section(
+        "Results by fold", "Each fold was predicted by a model that was fitted to the others."
+    )
     if len(measured.folds) > 1:
-        reductions: tuple[tuple[str, Callable[[list[float]], Any]], ...] = (
-            ("mean", np.mean),
-            ("std", np.std),
-        )
-        for word, reduce in reductions:
-            column = (float(reduce(measured.metric(name))) for name in used)
-            rows.append([word, *map(_formatted, used, column)])
+        for word, reduced in (
+            ("mean", measured.means.values()),
+            ("std", [float(np.std(measured.metric(name))) for name in used]),
+        ):
+            rows.append([word, *map(_formatted, used, reduced)])
+        numbers = np.arange(1, len(measured.folds) + 1)
         errors = [
-            Series(
-                _TITLES[name], np.arange(1, len(measured.folds) + 1), measured.metric(name), "both"
-            )
+            Series(_TITLES[name], numbers, measured.metric(name), "both")
             for name in ("rmse", "mae")
             if len(measured.metric(name)) == len(measured.folds)
         ]
         if errors:
-            chart = xy(
-                errors, Axis("fold"), Axis("error"), description="RMSE and MAE of each fold."
-            )
-            figures.append(Figure("Error by fold", chart))
-    table = ChartTable(["", *(_TITLES[name] for name in used)], rows)
-    return Section(
-        "Results by fold",
-        "Each fold was predicted by a model that was fitted to the others.",
-        figures,
-        [Panel("", table, _GLOSSARY)],
-    )
+            both = "RMSE and MAE of each fold."
+            chart = xy(errors, Axis("fold"), Axis("error"), description=both)
+            section.draw("Error by fold", chart)
+    section.tabulate(["", *(_TITLES[name] for name in used)], rows, _GLOSSARY)
+    return section
 
 
 def _formatted(name: str, value: float) -> str | None:

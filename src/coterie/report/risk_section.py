@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import TypeVar
 
 import numpy as np
 
 from coterie.anonymize.attacks.attack import AttackComparison
 from coterie.anonymize.policy import Limit
 from coterie.anonymize.risk.assessment import PublicationLevel
-from coterie.report.charts import ChartTable, Gauge, bars, gauges, percent
+from coterie.report.charts import Gauge, bars, gauges, percent
 from coterie.report.charts.drawing import Cell
-from coterie.report.page import Figure, Panel, Section
+from coterie.report.page import Section
 
 _MEANING = [
     "A1, classes: a class is a group of people with the same block and similar degree. The release "
@@ -32,6 +34,13 @@ _MEANING = [
     "to identify the others. Some guesses are right by luck; the limit is what luck explains plus "
     "a margin.",
 ]
+# Group of bars -> the number of people that it shows
+_GROUPS: dict[str, Callable[[AttackComparison], float | None]] = {
+    "this release": attrgetter("found"),
+    "names removed": attrgetter("naive"),
+    "10 % of edges deleted": attrgetter("deleted_10"),
+    "expected by luck": attrgetter("expected"),
+}
 _LEVEL_COLUMNS = [
     "what is published",
     "right guess within the class, mean (A1)",
@@ -40,7 +49,8 @@ _LEVEL_COLUMNS = [
     "people guessed right (A4)",
     "because",
 ]
-_ATTACKS_PER_CHART = 4
+_PER_CHART = 4  # attacks or figures
+_Shown = TypeVar("_Shown")
 
 
 def risk(
@@ -58,35 +68,35 @@ def risk(
                 f" Numbers of people are rounded up to multiples of {rounded_to}, and shares to "
                 "1, 2 or 5 times a power of ten."
             )
-        half = -(-len(shown) // 2) if len(shown) > 4 else len(shown)
-        for part in (shown[:half], shown[half:]):
-            if part:
-                title = "Figures and limits" + ", continued" * bool(section.figures)
-                chart = gauges(part, description="Risk figures, each next to its limit.")
-                section.figures.append(Figure(title, chart))
-    if levels:
-        rows: list[list[Cell]] = [
-            [
-                level.level,
-                percent(level.class_mean),
-                percent(level.class_worst),
-                percent(level.disclosed_edges),
-                percent(level.people_found),
-                level.why,
-            ]
-            for level in levels
+        for part in _halves(shown):
+            title = "Figures and limits" + ", continued" * bool(section.figures)
+            section.draw(title, gauges(part, description="Risk figures, each next to its limit."))
+    rows: list[list[Cell]] = [
+        [
+            level.level,
+            percent(level.class_mean),
+            percent(level.class_worst),
+            percent(level.disclosed_edges),
+            percent(level.people_found),
+            level.why,
         ]
-        section.tables.append(
-            Panel(
-                "The risk by what is published",
-                ChartTable(_LEVEL_COLUMNS, rows),
-                "Each row discloses more than the one above. –: not disclosed by what is "
-                "published.",
-            )
-        )
+        for level in levels
+    ]
+    section.tabulate(
+        _LEVEL_COLUMNS,
+        rows,
+        "Each row discloses more than the one above. –: not disclosed by what is published.",
+        "The risk by what is published",
+    )
     if section:
         section.notes = list(_MEANING)
     return section
+
+
+def _halves(shown: Sequence[_Shown]) -> list[Sequence[_Shown]]:
+    """Divide what one chart would show too densely into two charts."""
+    half = -(-len(shown) // 2) if len(shown) > _PER_CHART else len(shown)
+    return [part for part in (shown[:half], shown[half:]) if part]
 
 
 def _count_limits(limits: Sequence[Gauge]) -> str:
@@ -113,28 +123,21 @@ def attacks(
     )
     if rounded_to is not None:
         section.lead += f" All numbers of people are rounded up to multiples of {rounded_to}."
-    groups = {
-        "this release": [_people(a.found) for a in tried],
-        "names removed": [_people(a.naive) for a in tried],
-        "10 % of edges deleted": [_people(a.deleted_10) for a in tried],
-        "expected by luck": [_people(a.expected) for a in tried],
-    }
-    groups = {title: values for title, values in groups.items() if not np.isnan(values).all()}
-    most = max(np.nanmax(values) for values in groups.values())
+    measured = {title: [_people(found(a)) for a in tried] for title, found in _GROUPS.items()}
+    measured = {title: each for title, each in measured.items() if not np.isnan(each).all()}
+    most = max(np.nanmax(values) for values in measured.values())
     of = f" of {nodes:,}" if nodes else ""
-    half = -(-len(tried) // 2) if len(tried) > _ATTACKS_PER_CHART else len(tried)
-    for part in (slice(0, half), slice(half, None)):
-        if tried[part]:
-            chart = bars(
-                [a.label for a in tried[part]],
-                {title: values[part] for title, values in groups.items()},
-                description="People identified by each attack in the release and in its controls.",
-                of="attack",
-                longest=float(most),
-                names_above=True,
-            )
-            more = ", further attacks" if section.figures else ""
-            section.figures.append(Figure(f"People guessed right{of}{more}", chart))
+    for part in _halves(tried):
+        chart = bars(
+            [a.label for a in part],
+            {title: [_people(_GROUPS[title](a)) for a in part] for title in measured},
+            description="People identified by each attack in the release and in its controls.",
+            of="attack",
+            longest=float(most),
+            names_above=True,
+        )
+        more = ", further attacks" if section.figures else ""
+        section.draw(f"People guessed right{of}{more}", chart)
     blind = [a.label for a in tried if not a.has_power]
     if blind:
         section.notes.append(

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from coterie.anonymize.figures import AGREEMENT_SHARE, FOREIGN_SHARE, FeatureRow, FigureRow
 from coterie.anonymize.output.public_summary import CurvePair, PublicUtility
-from coterie.report.charts import Axis, ChartTable, Series, percent, short, xy
-from coterie.report.charts.drawing import Cell, Chart
-from coterie.report.page import Figure, Panel, Section
+from coterie.report.charts import Axis, Series, percent, short, xy
+from coterie.report.charts.drawing import Cell
+from coterie.report.page import Section
 
 
 class _ProfileChart(NamedTuple):
@@ -89,21 +89,16 @@ def curves(profiles: Mapping[str, CurvePair]) -> Section:
     """Draw each distribution of the original and of the release in one chart."""
     section = Section("How similar the two graphs are")
     for name, pair in profiles.items():
-        chart = _CHARTS[name]
-        section.figures.append(Figure(chart.title, _curves(pair, chart), chart.caption))
+        how = _CHARTS[name]
+        shown = (("original", pair.original), ("release", pair.published))
+        series = [
+            Series(which, curve.x, curve.y, how.kind, colour=colour)
+            for colour, (which, curve) in enumerate(shown)
+            if curve.x
+        ]
+        description = f"{how.title} of the original and of the release."
+        section.draw(how.title, xy(series, how.x, how.y, description=description), how.caption)
     return section
-
-
-def _curves(pair: CurvePair, chart: _ProfileChart) -> Chart:
-    series = [
-        Series(name, curve.x, curve.y, chart.kind, colour=colour)
-        for colour, (name, curve) in enumerate(
-            zip(("original", "release"), (pair.original, pair.published), strict=True)
-        )
-        if curve.x
-    ]
-    description = f"{chart.title} of the original and of the release."
-    return xy(series, chart.x, chart.y, description=description)
 
 
 def measure_by_measure(utility: PublicUtility | None) -> Section:
@@ -117,18 +112,15 @@ def measure_by_measure(utility: PublicUtility | None) -> Section:
     rows = [_measure_row(found) for found in utility.measures]
     rounded = any(found.error or found.original is None for found in utility.measures)
     first = "original (rounded)" if rounded else "original"
-    if rows:
-        table = ChartTable(["measure", first, "release", "change"], rows)
-        section.tables.append(Panel("", table, _ROUNDED if rounded else ""))
-    if utility.further:
-        hidden = all(row.original is None for row in utility.further)
-        section.tables.append(
-            Panel(
-                "Measures that the release is not fitted to",
-                _further(utility.further, hidden),
-                _FURTHER + _FURTHER_PUBLIC * hidden,
-            )
-        )
+    section.tabulate(["measure", first, "release", "change"], rows, _ROUNDED if rounded else "")
+    hidden = all(row.original is None for row in utility.further)
+    columns = ["measure", "original", "release", "change", "preserved?"]
+    section.tabulate(
+        columns[::2] if hidden else columns,
+        [_further(row)[:: 2 if hidden else 1] for row in utility.further],
+        _FURTHER + _FURTHER_PUBLIC * hidden,
+        "Measures that the release is not fitted to",
+    )
     return section
 
 
@@ -142,14 +134,16 @@ def _measure_row(found: FigureRow) -> list[Cell]:
     if error:
         spread = percent(error) if share else short(error)
         shown = f"{percent(a) if share else short(a)} ± {spread}"
-    change = _change(a, b) if abs(b - a) > error else _unchanged(error)
+    within = "within rounding" if error else "±0"
+    change = _change(a, b) if abs(b - a) > error else within
     return [found.figure.label, shown, released, change]
 
 
 def communities(utility: PublicUtility | None) -> Section:
     """Say whether the communities of the release are those of the original."""
+    section = Section("Communities", _COMMUNITIES)
     if utility is None or utility.communities is None:
-        return Section("Communities")
+        return section
     found = utility.communities
     clear = found.agreement_kept is not None
     rows: list[list[Cell]] = [
@@ -170,12 +164,8 @@ def communities(utility: PublicUtility | None) -> Section:
             else "the original’s communities are not clear enough to compare",
         ],
     ]
-    table = ChartTable(["search", "figure", "preserved?"], rows)
-    return Section(
-        "Communities",
-        lead=_COMMUNITIES,
-        tables=[Panel("", table, _COMMUNITY_FIGURES)],
-    )
+    section.tabulate(["search", "figure", "preserved?"], rows, _COMMUNITY_FIGURES)
+    return section
 
 
 def features(rows: Sequence[FeatureRow], *, exact: bool) -> Section:
@@ -193,13 +183,12 @@ def features(rows: Sequence[FeatureRow], *, exact: bool) -> Section:
         shown = percent(row.published) if row.is_distance else short(row.published)
         before: list[Cell] = [short(row.original)] if exact else []
         cells.append([row.name, *before, shown, _kept(row.kept)])
-    section.tables.append(
-        Panel(
-            "What is drawn on top of the edges",
-            ChartTable(columns, cells),
-            "Attributes, directions and weights of a person are drawn from those of the whole "
-            "class. A distance of 0 % means equal distributions.",
-        )
+    section.tabulate(
+        columns,
+        cells,
+        "Attributes, directions and weights of a person are drawn from those of the whole class. A "
+        "distance of 0 % means equal distributions.",
+        "What is drawn on top of the edges",
     )
     return section
 
@@ -208,20 +197,10 @@ def _kept(kept: bool) -> str:
     return "✓ preserved" if kept else "✗ not preserved"
 
 
-def _further(rows: list[FigureRow], hidden: bool) -> ChartTable:
-    """List measures; the original's column is left out if it is not published."""
-    columns = ["measure", "original", "release", "change", "preserved?"]
-    table: list[list[Cell]] = []
-    for row in rows:
-        change = "–" if row.original is None else _change(row.original, row.published)
-        kept = f"{_kept(row.kept)} (within {percent(row.figure.tolerance)})"
-        cells: list[Cell] = [row.figure.label, row.original, row.published, change, kept]
-        table.append([cells[0], cells[2], cells[4]] if hidden else cells)
-    return ChartTable([columns[0], columns[2], columns[4]] if hidden else columns, table)
-
-
-def _unchanged(error: float) -> str:
-    return "within rounding" if error else "±0"
+def _further(row: FigureRow) -> list[Cell]:
+    change = "–" if row.original is None else _change(row.original, row.published)
+    kept = f"{_kept(row.kept)} (within {percent(row.figure.tolerance)})"
+    return [row.figure.label, row.original, row.published, change, kept]
 
 
 def _change(a: float, b: float) -> str:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests import reference
 
 from coterie.models.soft.observation_shards import Pairs
-from coterie.models.soft.predict import fold_in_rows, pair_distribution
+from coterie.models.soft.predictor import fold_in_rows, pair_distribution
 from coterie.models.soft.problems import with_negatives
 from coterie.models.soft.state import SoftShape, initial_state
 

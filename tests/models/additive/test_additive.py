@@ -35,8 +35,8 @@ from coterie.models.additive.chains import (
     sample_of,
     start_chain,
 )
-from coterie.models.additive.convergence import SamplingError
 from coterie.models.additive.rating_scale import RatingScale
+from coterie.models.additive.sampling import SamplingError
 
 STANDARD = NormalDist()
 

@@ -58,7 +58,7 @@ def fold_in(side, new, own_style, sweeps, begin, end):
     Each sample starts from the previous one and makes this many sweeps. The draws of a node depend
     on its number only, not on the nodes that are added with it.
     """
-    T, L, k, l = side.effects.shape  # noqa: E741
+    T, L, _, l = side.effects.shape  # noqa: E741
     S, K, count = side.cuts.shape[1], side.factors.shape[2], end - begin
     placed = Placed(
         np.zeros((T, count, L), np.uint8),
@@ -72,7 +72,7 @@ def fold_in(side, new, own_style, sweeps, begin, end):
     for p in range(count):
         states[p] = stream(new.number[begin + p], 0)
     total, number = np.zeros(l), np.zeros(l)
-    label_score, style_score = np.zeros(k), np.zeros(S)
+    style_score = np.zeros(S)
     mean = np.zeros(K + 1)
     A, whole, pull = np.zeros((K, K)), np.zeros((K, K)), np.zeros(K)
     for t in range(T):
@@ -91,12 +91,7 @@ def fold_in(side, new, own_style, sweeps, begin, end):
                 offset[p] = mean[K]
                 copy_into(factors[p], mean[:K])
             prior, f, x = new.precisions[t], np.empty(n), np.empty(n)
-            for e in range(n):
-                f[e] = offset[p] + side.offsets[t, others[e]]
-                for i in range(K):
-                    f[e] += factors[p, i] * side.factors[t, others[e], i]
-                for s in range(L):
-                    f[e] += M[s, own[s], side.labels[t, others[e], s]]
+            _locations(side, t, others, offset[p], factors[p], own, M, f)
             _precision(side.factors[t], others, new.factor_precisions[t], A)
             for _ in range(sweeps):
                 if own_style:
@@ -116,23 +111,10 @@ def fold_in(side, new, own_style, sweeps, begin, end):
                     f[e] += fresh - offset[p]
                 offset[p] = fresh
                 for s in range(L):
-                    total[:] = 0.0
-                    number[:] = 0.0
-                    old = own[s]
-                    for e in range(n):
-                        j = side.labels[t, others[e], s]
-                        total[j] += x[e] + M[s, old, j]
-                        number[j] += 1.0
-                    label_score[:] = 0.0
-                    label_weights(total, number, M_back[s], 1.0, label_score)
-                    state, drawn = draw_category(state, label_score)
-                    own[s] = drawn
-                    if drawn != old:
-                        for e in range(n):
-                            j = side.labels[t, others[e], s]
-                            step = M[s, drawn, j] - M[s, old, j]
-                            x[e] -= step
-                            f[e] += step
+                    labels = side.labels[t, :, s]
+                    state, own[s] = _draw_label(
+                        state, labels, others, M[s], M_back[s], own[s], total, number, x, f
+                    )
                 if K > 0:
                     _pull(side.factors[t], others, x, factors[p], mean, new, t, pull)
                     _solve(A, pull)
@@ -143,12 +125,7 @@ def fold_in(side, new, own_style, sweeps, begin, end):
                     for i in range(K):
                         pull[i] += placed.factors[t, p, i] - factors[p, i]
                         factors[p, i] += pull[i]
-                    for e in range(n):
-                        step = 0.0
-                        for i in range(K):
-                            step += pull[i] * side.factors[t, others[e], i]
-                        x[e] -= step
-                        f[e] += step
+                    _move(side.factors[t], others, pull, x, f)
             if K > 0:
                 _pull(side.factors[t], others, x, factors[p], mean, new, t, pull)
                 _solve(A, pull)
@@ -159,6 +136,48 @@ def fold_in(side, new, own_style, sweeps, begin, end):
             placed.spreads[t, p] = 1.0 / (n + prior) + _added_variance(A, side.moments[t], whole)
             states[p] = state
     return placed
+
+
+@njit(nogil=True, cache=True)
+def _locations(side, t, others, offset, factors, own, M, f):
+    """Set f to the locations of a node's ratings in sample t. OUT f."""
+    for e in range(len(others)):
+        f[e] = offset + side.offsets[t, others[e]]
+        for i in range(len(factors)):
+            f[e] += factors[i] * side.factors[t, others[e], i]
+        for s in range(len(own)):
+            f[e] += M[s, own[s], side.labels[t, others[e], s]]
+
+
+@njit(nogil=True, cache=True)
+def _draw_label(state, labels, others, M, M_back, old, total, number, x, f):
+    """Draw a node's label in one partition; return (state, label). OUT total, number, x, f."""
+    total[:] = 0.0
+    number[:] = 0.0
+    for e in range(len(others)):
+        j = labels[others[e]]
+        total[j] += x[e] + M[old, j]
+        number[j] += 1.0
+    score = np.zeros(len(M))
+    label_weights(total, number, M_back, 1.0, score)
+    state, drawn = draw_category(state, score)
+    if drawn != old:
+        for e in range(len(others)):
+            step = M[drawn, labels[others[e]]] - M[old, labels[others[e]]]
+            x[e] -= step
+            f[e] += step
+    return state, drawn
+
+
+@njit(nogil=True, cache=True)
+def _move(factors, others, step, x, f):
+    """Move the locations of a node whose factors change by `step`. OUT x, f."""
+    for e in range(len(others)):
+        change = 0.0
+        for i in range(len(step)):
+            change += step[i] * factors[others[e], i]
+        x[e] -= change
+        f[e] += change
 
 
 @njit(nogil=True, cache=True)

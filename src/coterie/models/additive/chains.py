@@ -288,50 +288,39 @@ def sample_of(chain: Chain, observed: Observed) -> Samples:
     Offsets and factors are replaced by their conditional means; their conditional variances add
     up to the spread of a node.
     """
-    user_offsets, user_spreads = _offset_posterior(
-        observed.users, chain.x, chain.b_user, chain.user_means[:, -1], chain.precision[0]
-    )
-    item_offsets, item_spreads = _offset_posterior(
-        observed.items, chain.x, chain.b_item, chain.item_means[:, -1], chain.precision[1]
-    )
     P, Q = chain.user_factors, chain.item_factors
-    if P.shape[1] and P.any():
-        user_factors, more = factor_posterior(
-            observed.by_user,
-            chain.x,
-            P,
-            Q,
-            chain.user_means,
-            chain.factor_precision[0],
-            _moment_root(Q, observed.items),
+    factored = bool(P.shape[1] and P.any())
+    users, items = observed.users, observed.items
+    offsets, spreads, factors = [], [], []
+    for place, (side, own, other, b, means, mine, theirs) in enumerate(
+        (
+            (observed.by_user, users, items, chain.b_user, chain.user_means, P, Q),
+            (observed.by_item, items, users, chain.b_item, chain.item_means, Q, P),
         )
-        user_spreads += more
-        item_factors, more = factor_posterior(
-            observed.by_item,
-            chain.x,
-            Q,
-            P,
-            chain.item_means,
-            chain.factor_precision[1],
-            _moment_root(P, observed.users),
-        )
-        item_spreads += more
-    else:
-        user_factors, item_factors = P.copy(), Q.copy()
+    ):
+        mean, spread = _offset_posterior(own, chain.x, b, means[:, -1], chain.precision[place])
+        placed = mine.copy()
+        if factored:
+            precision, root = chain.factor_precision[place], _moment_root(theirs, other)
+            placed, more = factor_posterior(side, chain.x, mine, theirs, means, precision, root)
+            spread += more
+        offsets.append(mean.astype(np.float32))
+        spreads.append(spread.astype(np.float32))
+        factors.append(placed)
     rng = np.random.default_rng(int(chain.stream[0]))
     return Samples(
         _labels_of_sample(chain.g, observed.users, rng),
         _labels_of_sample(chain.h, observed.items, rng),
         chain.M.astype(np.float32),
-        user_offsets.astype(np.float32),
-        item_offsets.astype(np.float32),
-        user_spreads.astype(np.float32),
-        item_spreads.astype(np.float32),
+        offsets[0],
+        offsets[1],
+        spreads[0],
+        spreads[1],
         chain.cuts.astype(np.float32),
         chain.style.copy(),
         chain.precision[:2].astype(np.float32),
-        user_factors,
-        item_factors,
+        factors[0],
+        factors[1],
         chain.user_links.astype(np.float32),
         chain.item_links.astype(np.float32),
         chain.factor_precision[:2].astype(np.float32),

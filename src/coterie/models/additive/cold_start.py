@@ -154,19 +154,14 @@ def with_cold_nodes(
         if not columns or not cold.any() or cold.all():
             found.append(None)
             continue
-        mine, theirs = SampleSide.of(samples, kind), SampleSide.of(samples, kind.other)
         view = _SideOfSamples(
-            mine.labels,
-            mine.offsets,
-            mine.factors,
-            mine.spreads,
-            theirs.labels,
-            theirs.factors,
+            SampleSide.of(samples, kind),
+            SampleSide.of(samples, kind.other),
             effects if kind is Side.USER else effects.transpose(0, 1, 3, 2),
         )
         placed, regression = _place(view, own, other, side, columns, cold, rng)
         found.append(regression)
-        new = {kind.fields[name]: array for name, array in placed._asdict().items()}
+        new = {f"{kind}_{name}": array for name, array in placed._asdict().items()}
         if kind is Side.USER:  # how people who rate use the scale
             donors = own[rng.integers(0, len(own), (len(effects), int(cold.sum())))]
             new["styles"] = samples.styles.copy()
@@ -176,22 +171,11 @@ def with_cold_nodes(
 
 
 class _SideOfSamples(NamedTuple):
-    """The samples seen from one side; effects are T x L x own groups x other groups."""
+    """The samples from the side of the nodes that are placed."""
 
-    labels: np.ndarray
-    offsets: np.ndarray
-    factors: np.ndarray
-    spreads: np.ndarray
-    other_labels: np.ndarray
-    other_factors: np.ndarray
-    effects: np.ndarray
-
-
-class _Placed(NamedTuple):
-    labels: np.ndarray
-    offsets: np.ndarray
-    factors: np.ndarray
-    spreads: np.ndarray
+    mine: SampleSide
+    theirs: SampleSide
+    effects: np.ndarray  # T x L x own groups x other groups
 
 
 def _place(
@@ -202,7 +186,7 @@ def _place(
     columns: Sequence[FeatureColumn],
     cold: np.ndarray,
     rng: np.random.Generator,
-) -> tuple[_Placed, ColdStart]:
+) -> tuple[SampleSide, ColdStart]:
     """Return the arrays of one side with its cold nodes set, and the regressions."""
     own, other = _some_ratings(own, other, side.shape[1], rng)
     rated, node = np.unique(own, return_inverse=True)
@@ -210,20 +194,20 @@ def _place(
     fold = rng.permutation(len(rated)) % _FOLDS
     plain = expansion_of(side[rated], columns)
     X, X_cold = plain.values(side[rated]), plain.values(side[cold])
-    T, _, K = view.factors.shape
+    T, _, K = view.mine.factors.shape
     compared = np.unique(np.linspace(0, T - 1, _SAMPLES_COMPARED).astype(np.int64))
     total = np.zeros(len(rated))
     tastes = []
     for t in compared:
         parts = _RatingParts.of(view, t, own, other)
         sums = np.bincount(node, parts.product + parts.groups)
-        total += (view.offsets[t, rated] + sums / counts) / len(compared)
+        total += (view.mine.offsets[t, rated] + sums / counts) / len(compared)
         tastes.append(_taste_profiles(view, t, rated, other))
     power, offset_penalty = choose_ridge(X, total[:, None], counts, fold)
     _, taste_penalty = choose_ridge(X, np.hstack(tastes), counts, fold, powers=(power,))
     weights = node_weights(counts, power)
     center = weights @ X / weights.sum()
-    placed = _Placed(*(array.copy() for array in view[:4]))
+    placed = SampleSide(*(array.copy() for array in view.mine))
     coefficients = np.zeros((T, X.shape[1], K + 1), np.float32)
     of_taste = _Ridges(X, weights, taste_penalty, fold)
     of_offset = _Ridges(X, weights, offset_penalty, fold)
@@ -232,8 +216,8 @@ def _place(
         M = view.effects[t].astype(np.float64)
         L, k, _ = M.shape
         grouped = bool(M.any())
-        factors = view.factors[t, rated].astype(np.float64)
-        shares = np.eye(k)[view.labels[t, rated]].reshape(len(rated), -1)
+        factors = view.mine.factors[t, rated].astype(np.float64)
+        shares = np.eye(k)[view.mine.labels[t, rated]].reshape(len(rated), -1)
         links, means = of_taste.fit(np.hstack([factors, shares]))
         held_back = of_taste.held_back(np.hstack([factors, shares]))
         values = means + (X_cold - center) @ links
@@ -243,7 +227,7 @@ def _place(
         placed.labels[t, cold] = np.minimum(drawn, k - 1)
         # What the predicted factors and labels leave of each rating, then of each node
         parts = _RatingParts.of(view, t, own, other)
-        theirs = view.other_factors[t, other].astype(np.float64)
+        theirs = view.theirs.factors[t, other].astype(np.float64)
         rest = parts.product - np.einsum("ij,ij->i", held_back[:, :K][node], theirs)
         label_variance = 0.0
         if grouped:
@@ -251,16 +235,16 @@ def _place(
             for s in range(L):
                 mean = likely[:, s] @ M[s]
                 square = likely[:, s] @ M[s] ** 2 - mean**2
-                at = node, view.other_labels[t, other, s]
-                rest += M[s][view.labels[t, own, s], at[1]] - mean[at]
+                at = node, view.theirs.labels[t, other, s]
+                rest += M[s][view.mine.labels[t, own, s], at[1]] - mean[at]
                 label_variance += float(square[at].mean())
         of_node = np.bincount(node, rest) / counts
-        target = (view.offsets[t, rated] + of_node)[:, None]
+        target = (view.mine.offsets[t, rated] + of_node)[:, None]
         slope, level = of_offset.fit(target)
         placed.offsets[t, cold] = (level + (X_cold - center) @ slope)[:, 0]
         missed = (target - of_offset.held_back(target))[:, 0]
         error = float(np.mean((rest - of_node[node] + missed[node]) ** 2)) - label_variance
-        uncertain = float(counts @ view.spreads[t, rated] / counts.sum())
+        uncertain = float(counts @ view.mine.spreads[t, rated] / counts.sum())
         placed.spreads[t, cold] = max(error + uncertain, _LEAST_SPREAD)
         coefficients[t, :, :K], coefficients[t, :, K] = links[:, :K], slope[:, 0]
     centred = plain._replace(center=plain.center + center)
@@ -275,12 +259,12 @@ class _RatingParts(NamedTuple):
 
     @classmethod
     def of(cls, view: _SideOfSamples, t: int, own: np.ndarray, other: np.ndarray) -> Self:
-        mine, theirs = view.factors[t], view.other_factors[t]
+        mine, theirs = view.mine.factors[t], view.theirs.factors[t]
         product = np.einsum("ij,ij->i", mine[own], theirs[other]).astype(np.float64)
         groups = np.zeros(len(own))
         if view.effects[t].any():
             for s, M in enumerate(view.effects[t]):
-                groups += M[view.labels[t, own, s], view.other_labels[t, other, s]]
+                groups += M[view.mine.labels[t, own, s], view.theirs.labels[t, other, s]]
         return cls(product, groups)
 
 
@@ -288,14 +272,14 @@ def _taste_profiles(
     view: _SideOfSamples, t: int, rated: np.ndarray, other: np.ndarray
 ) -> np.ndarray:
     """Return what is specific to each node, scaled so that squares add up to a variance of f."""
-    theirs = view.other_factors[t][other].astype(np.float64)
+    theirs = view.theirs.factors[t][other].astype(np.float64)
     values, vectors = np.linalg.eigh(theirs.T @ theirs / max(len(other), 1))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    parts = [view.factors[t, rated].astype(np.float64) @ root]
+    parts = [view.mine.factors[t, rated].astype(np.float64) @ root]
     if view.effects[t].any():
         for s, M in enumerate(view.effects[t].astype(np.float64)):
-            share = np.bincount(view.other_labels[t, other, s], minlength=M.shape[1]) / len(other)
-            parts.append(M[view.labels[t, rated, s]] * np.sqrt(share))
+            share = np.bincount(view.theirs.labels[t, other, s], minlength=M.shape[1]) / len(other)
+            parts.append(M[view.mine.labels[t, rated, s]] * np.sqrt(share))
     return np.hstack(parts)
 
 

@@ -26,17 +26,16 @@ from coterie.models.additive.chains import (
     observe,
     stack_samples,
 )
-from coterie.models.additive.checkpoint import KIND, AdditiveFitState
 from coterie.models.additive.cold_start import ColdStart, with_cold_nodes
 from coterie.models.additive.feature_encoding import FeatureEncoding
 from coterie.models.additive.node_features import NodeFeatures
 from coterie.models.additive.predict import own_level_probabilities, pair_distributions
 from coterie.models.additive.predictor import AdditivePredictor
 from coterie.models.additive.rating_scale import RatingScale
-from coterie.models.additive.sampling import sample_chains
+from coterie.models.additive.sampling import KIND, AdditiveFitState, sample_chains
 from coterie.models.additive.side_information import SideInformation
 from coterie.models.additive.validation import check, factor_count, group_counts, sampling_plan
-from coterie.models.data_digest import digest
+from coterie.models.data_kinds import digest
 from coterie.models.declaration import (
     SEED,
     Ability,

@@ -20,9 +20,8 @@ from coterie.models.additive.predict import (
     with_nodes,
 )
 from coterie.models.additive.rating_scale import RatingScale, check_cuts
-from coterie.models.additive.sample_sides import SampleSide, Side
+from coterie.models.additive.sample_sides import SampleSide, Side, unknown_node
 from coterie.models.additive.side_information import SideInformation
-from coterie.models.additive.unknown_nodes import unknown_node
 from coterie.models.rating_model import (
     Contribution,
     GroupPair,
@@ -101,10 +100,7 @@ class AdditivePredictor(RatingPredictor):
         return p
 
     def with_users(self, nodes: list[NodeRatings]) -> Self:
-        features = self.user_side.features(nodes)
-        samples = with_nodes(self.samples, Side.USER, nodes, features)
-        side = self.user_side.with_ratings(nodes, samples.user_offsets.shape[1])
-        return replace(self, samples=samples, user_side=side)
+        return self._with_nodes(Side.USER, nodes)
 
     def only_users(self, nodes: list[NodeRatings]) -> Self:
         features = self.user_side.features(nodes)
@@ -119,9 +115,14 @@ class AdditivePredictor(RatingPredictor):
         return np.asarray(factor_moments(self.samples.item_factors))
 
     def with_items(self, nodes: list[NodeRatings]) -> Self:
-        features = self.item_side.features(nodes)
-        samples = with_nodes(self.samples, Side.ITEM, nodes, features)
-        side = self.item_side.with_ratings(nodes, samples.item_offsets.shape[1])
+        return self._with_nodes(Side.ITEM, nodes)
+
+    def _with_nodes(self, kind: Side, nodes: list[NodeRatings]) -> Self:
+        side: SideInformation = getattr(self, f"{kind}_side")
+        samples = with_nodes(self.samples, kind, nodes, side.features(nodes))
+        side = side.with_ratings(nodes, SampleSide.of(samples, kind).offsets.shape[1])
+        if kind is Side.USER:
+            return replace(self, samples=samples, user_side=side)
         return replace(self, samples=samples, item_side=side)
 
     def contributions(self, user: int, item: int) -> list[Contribution]:

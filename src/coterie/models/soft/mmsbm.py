@@ -18,7 +18,7 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
-from coterie.models.data_digest import data_digest
+from coterie.models.data_kinds import data_digest
 from coterie.models.declaration import (
     SEED,
     Ability,
@@ -34,16 +34,26 @@ from coterie.models.declaration import (
 )
 from coterie.models.foreign_data import as_graph, labels_of
 from coterie.models.rating_model import RatingModel
-from coterie.models.soft.checkpoint import KIND, SoftFitState, UnfinishedSoftRun
-from coterie.models.soft.em import WINDOW, EMTrace, SoftRun, StoppingRule, has_converged, run_em
+from coterie.models.soft.em import (
+    KIND,
+    WINDOW,
+    EMTrace,
+    SoftFitState,
+    SoftRun,
+    StoppingRule,
+    UnfinishedSoftRun,
+    has_converged,
+    run_em,
+)
 from coterie.models.soft.graph_problem import GraphSettings
-from coterie.models.soft.hard_start import hard_model, hard_start, local
-from coterie.models.soft.predict import held_out_entropy
-from coterie.models.soft.predictor import SoftPredictor
+from coterie.models.soft.predictor import SoftPredictor, held_out_entropy
 from coterie.models.soft.problems import (
     ProblemSetup,
     absent_mode,
     graph_values,
+    hard_model,
+    hard_start,
+    local,
     set_up_graph,
     set_up_ratings,
 )

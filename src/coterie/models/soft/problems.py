@@ -1,18 +1,20 @@
-"""Set up the EM problem of given data: ratings, sharded ratings, or a graph."""
+"""Set up the EM problem of given data: ratings, sharded ratings, or a graph; and its hard start."""
 
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from coterie.base.errors import AssumptionWarning, InputError
+from coterie.base.progress import Callback
 from coterie.data import Graph, Ratings
 from coterie.data.negatives import uniform_negative_pairs
-from coterie.engine import Engine
+from coterie.engine import Engine, LocalEngine
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
+from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.models.soft.column_blocked_problem import in_column_blocks
 from coterie.models.soft.em import Problem
 from coterie.models.soft.graph_problem import GraphProblem, GraphSettings, first_present_level
@@ -126,3 +128,33 @@ def absent_mode(absent: str, n_nodes: int) -> str:
     if absent == "auto":
         return "exact" if n_nodes <= EXACT_UP_TO else "sampled"
     return absent
+
+
+def hard_start(
+    data: Any, groups: tuple[int, int], seed: int, engine: Engine, callback: Callback
+) -> GeneralizedKMeans:
+    """Cluster the data with one block per group, at most one per node.
+
+    With one-hot memberships the soft model is the hard one, so the entropies of both are those of
+    the same model, and the soft fit should end below.
+    """
+    if not isinstance(data, Graph | Ratings):
+        raise InputError(
+            '`init="hard"` needs the whole data in memory and does not support shards',
+            remedy='use `init="random"`',
+        )
+    return hard_model(data, groups, seed).fit(data, engine=local(engine), callback=callback)
+
+
+def hard_model(data: Graph | Ratings, groups: tuple[int, int], seed: int) -> GeneralizedKMeans:
+    """Return the unfitted hard model of the same data."""
+    if isinstance(data, Ratings):
+        sides = (min(groups[0], data.n_users), min(groups[1], data.n_items))
+        return GeneralizedKMeans(sides, objective="ratings", rng=seed)
+    objective = "directed" if data.directed else "simple"
+    return GeneralizedKMeans(min(groups[0], data.n_nodes), objective=objective, rng=seed)
+
+
+def local(engine: Engine | str) -> Engine | str:
+    """Return the engine of a hard clustering: threads of this machine, also beside a cluster."""
+    return engine if isinstance(engine, LocalEngine) else "local"
