@@ -31,7 +31,7 @@ from coterie.kernels.hard.description_state import (
     FREE,
     INSIDE,
     NORMAL,
-    TWO_DENSITIES,
+    PLANTED,
     block_part,
     forget,
     node_part,
@@ -45,7 +45,7 @@ def whole_length(model, graph, blocks, upper):
     """Return the description length from the statistics; O(K^2)."""
     t, sizes, B = model.tables, blocks.sizes, blocks.scalars[BLOCKS]
     total = log_factorial(t, model.n_nodes) + log_of(t, model.n_nodes) + model.structure[B]
-    if model.cells == TWO_DENSITIES:
+    if model.cells in PLANTED:
         total += communities_cost(model, B, blocks.scalars[INSIDE])
     for r in range(len(sizes)):
         if sizes[r] == 0:
@@ -54,8 +54,7 @@ def whole_length(model, graph, blocks, upper):
         if model.degrees:
             for c in range(blocks.degree_counts.shape[1]):
                 total -= log_factorial(t, blocks.degree_counts[r, c])
-        if model.cells != TWO_DENSITIES:
-            total = add_cells(model, blocks, r, total)
+        total = add_cells(model, blocks, r, total)
     if model.degrees:
         for v in range(model.n_nodes):
             total -= log_factorial(t, graph.degrees[v])

@@ -13,6 +13,9 @@ models differ. The definitions are those of Peixoto (Physical Review E 95, 01231
                            of Zhang & Peixoto 2020): cells and graph become
                            - log E_in! - log E_out! + E_in log(B/2) + E_out log C(B, 2)
                            + log(E+1) if B > 1, with v_r as for degree correction
+            INNER_DENSITIES  the same with one density inside each block: instead of
+                           - log E_in! + E_in log(B/2) the sum of - log e_rr! - e_rr log 2, and
+                           log C(B + E_in - 1, E_in)
             EDGES          as COUNTS; directed: without log 2
             NORMAL, EXPONENTIAL   as EDGES, and minus the log of the probability density of the
                            weights of each cell, with the parameters of the cell integrated over
@@ -41,9 +44,11 @@ from coterie.kernels.hard.description_state import (
     COUNTS,
     EDGES,
     EXPONENTIAL,
+    INNER_DENSITIES,
     INSIDE,
     MULTISETS,
     NORMAL,
+    PLANTED,
     TWO_DENSITIES,
 )
 from coterie.kernels.hard.log_counts import (
@@ -118,6 +123,10 @@ def add_cells(model, blocks, r, total):
     """Return `total` with the cells of block r: inside it, and with blocks of lower numbers; of a
     directed graph all that leave it."""
     sizes, cells, totals = blocks.sizes, blocks.cells, blocks.totals
+    if model.cells == INNER_DENSITIES:
+        return total + inner_cost(model, sizes[r], cells[r, r])
+    if model.cells == TWO_DENSITIES:
+        return total
     if model.cells < EDGES:
         total += inner_cost(model, sizes[r], cells[r, r])
         for s in range(r):
@@ -137,10 +146,13 @@ def add_cells(model, blocks, r, total):
 
 @njit(forceinline=True, cache=True)
 def communities_cost(model, B, inside):
-    """Return what the planted partition pays for all cells together."""
+    """Return what a planted partition pays for all cells together."""
     t, outside = model.tables, model.n_edges - inside
-    cost = inside * (log_of(t, B) - LOG2)
-    cost -= log_factorial(t, inside) + log_factorial(t, outside)
+    cost = -log_factorial(t, outside)
+    if model.cells == TWO_DENSITIES:
+        cost += inside * (log_of(t, B) - LOG2) - log_factorial(t, inside)
+    else:
+        cost += log_multisets(t, B, inside)
     if B > 1:
         cost += outside * log_of(t, B * (B - 1) // 2) + log_of(t, model.n_edges + 1)
     return cost
@@ -170,7 +182,11 @@ def join_cost(model, blocks, scratch, part, a, b):
         return join_counts(model, blocks, scratch, part, a, b, cost)
     if model.cells == MULTISETS:
         return join_multisets(model, blocks, scratch, part, a, b, n, cost)
-    if model.cells == TWO_DENSITIES:
+    if model.cells in PLANTED:
+        if model.cells == INNER_DENSITIES:
+            new = x[b] + part.loops
+            base = np.int64(blocks.cells[b, b]) - (new if own else 0)
+            cost -= log_rise(model.tables, base, new) + new * LOG2
         return cost + communities_cost(model, B, scalars[INSIDE] - x[a] + x[b])
     return join_slots(model, blocks, scratch, part, a, b, cost)
 

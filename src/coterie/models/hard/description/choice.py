@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,12 +25,15 @@ from coterie.models.hard.description.fit import (
     shortest_description,
     undirected_data,
 )
+from coterie.models.hard.description.nested import nested_length
+from coterie.models.hard.description.search import TINY
 from coterie.models.hard.label_tools import renumber, renumber_sides
 from coterie.models.hard.search.agglomerate import enlarge_small
 from coterie.models.hard.search.auto_k import description_length
 from coterie.models.hard.weight_models import COUNTS
 
-MODELS = ("degree-corrected", "simple", "communities")  # what `objective="auto"` chooses from
+PLANTED_MODELS = ("uniform-communities", "communities")
+MODELS = ("degree-corrected", "simple", *PLANTED_MODELS)  # what `objective="auto"` chooses from
 NESTED = ("degree-corrected", "simple")  # models that can have levels
 DESCRIBED = (*MODELS, *DIRECTED, "auto")  # objectives whose search minimises the description
 # what a `BlockModel` can be asked for: points have no description length without a scale
@@ -40,16 +43,19 @@ CHOICES = tuple(
     )
 )
 _ASSUMPTIONS = {
-    "auto": "Of the models simple, degree-corrected and communities, the result has the one with "
-    "the shortest description.",
-    "communities": "Every node keeps its own number of edges; all blocks have the same density "
+    "auto": "Of the models simple, degree-corrected and communities (with one density inside each "
+    "block, or inside all), the result has the one with the shortest description.",
+    "communities": "Every node keeps its own number of edges; every block has a density of its own "
     "inside, and all pairs of blocks the same density between them.",
+    "uniform-communities": "Every node keeps its own number of edges; all blocks have the same "
+    "density inside, and all pairs of blocks the same density between them.",
     "directed-degree-corrected": "Every node keeps its own numbers of outgoing and of incoming "
     "edges; the blocks decide only whom it is connected to.",
 }
 AT_FIXED_NUMBER = {  # models that only a description has, and the objective with a given number
     "auto": "degree-corrected",
     "communities": "degree-corrected",
+    "uniform-communities": "degree-corrected",
     "directed-degree-corrected": "directed",
 }
 
@@ -111,55 +117,127 @@ def choose_description(
     """
     saver = run.saver
     choice = saver.take(_Choice) or _Choice()
-    if choice.best is not None:
-        with saver.errors():
-            choice.best.check(objective.n_elements[0])
-    models: tuple[str, ...] = (name,)
-    if name == "auto":
-        models = tuple(m for m in MODELS if not nested or m in NESTED)
+    with saver.errors():
+        choice.check(objective.n_elements[0])
+    size = objective.n_elements[0] + len(objective.sides[0].indices) // 2
+    steps = _steps(name, nested, small=size <= TINY)
     inside = replace(run, saver=saver.inside(lambda: choice))
-    for place, model in enumerate(models):
+    for place in range(choice.done, n_init * len(steps)):
+        step = steps[place % len(steps)]
+        model = step.model or choice.flat_model
         own = objective
         if graph_objective(model, weights) != objective.name:
             own = make_objective(graph_objective(model), graph)
-        for number in range(n_init):
-            if place * n_init + number < choice.done:
-                continue
-            if model in DIRECTED or weights != COUNTS:
-                found = shortest_cell_description(
-                    model, graph, inside, weights=weights, n_blocks=n_blocks
-                )
-            elif nested:
-                found = nested_description(model, own, inside)
-            else:
-                data = undirected_data(model, own.sides[0])
-                found = shortest_description(model, data, own, inside)
-            if min_block_size > 1:
-                found = _with_minimum_size(found, own, graph, min_block_size, run)
-            choice.add(found)
-            assert choice.best is not None
-            if found.interrupted:
-                return choice.best, choice.lengths
-            saver.save(lambda: choice)
-    assert choice.best is not None
+        start, rival = choice.start(step)
+        if model in DIRECTED or weights != COUNTS:
+            found = shortest_cell_description(
+                model, graph, inside, weights=weights, n_blocks=n_blocks
+            )
+        elif step.nested:
+            found = nested_description(model, own, inside, start)
+        else:
+            data = undirected_data(model, own.sides[0])
+            found = shortest_description(model, data, own, inside, start=start, rival=rival)
+        if min_block_size > 1 and step.counts:
+            found = _with_minimum_size(found, own, graph, min_block_size, run)
+        choice.add(step, found)
+        if found.interrupted:
+            break
+        saver.save(lambda: choice)
+    if choice.best is None:  # stopped in a search that others would have begun with
+        choice.best = _as_result(found, steps[-1], graph)
     return choice.best, choice.lengths
+
+
+def _as_result(found: Described, step: _Step, graph: Graph) -> Described:
+    """Return blocks as the result of another search, without any search."""
+    model = step.model or found.objective
+    data = undirected_data(model, make_objective(graph_objective(model), graph).sides[0])
+    if not step.nested:
+        return replace(found, objective=model, length=data.length(found.labels))
+    groups = np.zeros(found.n_blocks, np.int32)
+    length = nested_length(data.kind, data.graph, [found.labels, groups])
+    return replace(found, objective=model, length=length, levels=(found.labels,))
+
+
+class _Step(NamedTuple):
+    """One search of `choose_description`."""
+
+    model: str  # "": the model with the shortest flat description
+    counts: bool = True  # the result may be chosen
+    warm: bool = False  # it begins with the blocks of the flat search before
+    nested: bool = False
+
+
+def _steps(name: str, nested: bool, *, small: bool) -> list[_Step]:
+    """Return the searches of one run.
+
+    The degree-corrected model comes first, from single nodes. The other models begin with its
+    blocks and are given up early if they are clearly longer: all of them together take less time
+    than a second search. Communities are found better from there, too: their description does not
+    tell good small blocks from bad ones. Small graphs have all searches in full."""
+    first = _Step("degree-corrected", counts=name == "auto" and not nested)
+    if nested and name == "auto" and not small:
+        return [first, _Step("simple", counts=False, warm=True), _Step("", warm=True, nested=True)]
+    if nested:
+        return [_Step(model, nested=True) for model in (NESTED if name == "auto" else (name,))]
+    if name == "auto":
+        others = [_Step(model) for model in MODELS[1:]] if small else []
+        return [first, *others, *(_Step(model, warm=True) for model in MODELS[1:])]
+    if name in PLANTED_MODELS:
+        return [first, *([_Step(name)] if small else []), _Step(name, warm=True)]
+    return [_Step(name)]
 
 
 @dataclass
 class _Choice:
-    """The shortest description so far."""
+    """The shortest description so far, and the flat one that other searches begin with."""
 
     best: Described | None = None
+    flat: Described | None = None
     lengths: dict[int, float] = field(default_factory=dict)
-    done: int = 0  # runs, of all models
+    done: int = 0  # searches
 
-    def add(self, found: Described) -> None:
-        """Count the result of one run."""
+    @property
+    def flat_model(self) -> str:
+        """The model with the shortest flat description."""
+        assert self.flat is not None
+        return self.flat.objective
+
+    def check(self, n: int) -> None:
+        """Raise ArrayError if the content of a file is not that of n nodes."""
+        for described in (self.best, self.flat):
+            if described is not None:
+                described.check(n)
+
+    def start(self, step: _Step) -> tuple[np.ndarray | None, float]:
+        """Return the blocks that a search begins with, and the length of its rival."""
+        if not step.warm or self.flat is None:
+            return None, math.inf
+        rival = math.inf
+        if self.best is not None or not step.counts:
+            rival = (self.best or self.flat).length
+        # Two densities can tell blocks apart where more parameters cannot.
+        few = step.model == "uniform-communities" or (step.model and self.best is None)
+        return (None if self.flat.n_blocks == 1 and few else self.flat.labels), rival
+
+    def add(self, step: _Step, found: Described) -> None:
+        """Count the result of one search."""
+        self.done += 1
+        if (step.model == "degree-corrected" and not step.nested) or (
+            self.flat is not None
+            and (
+                (not step.counts and found.length < self.flat.length)
+                or (self.flat.n_blocks == 1 < found.n_blocks and step.model in PLANTED_MODELS)
+            )
+        ):
+            self.flat = found
+        if not step.counts:
+            return
         for blocks, length in {**found.tried, found.n_blocks: found.length}.items():
             self.lengths[blocks] = min(length, self.lengths.get(blocks, math.inf))
         if self.best is None or found.length < self.best.length:
             self.best = found
-        self.done += 1
 
 
 def _with_minimum_size(

@@ -125,19 +125,25 @@ def shortest_description(
     *,
     goal: int | None = None,
     strategy: Strategy = FLAT,
+    start: np.ndarray | None = None,
+    rival: float = math.inf,
 ) -> Described:
-    """Search for the shortest description of a graph by one model.
+    """Search for the shortest description of a graph by one model, from the blocks `start`.
 
-    `objective` merges the single nodes at the beginning, to `goal` blocks."""
+    None: `objective` merges single nodes to `goal` blocks. The search is given up early if it stays
+    clearly longer than `rival`."""
     kind, graph, constant = data
     n = objective.n_elements[0]
     if n == 0:
         return Described(name, np.zeros(0, np.int32), 0.0, [], True)
-    start, saver = merged_singles(objective, goal or _first_blocks(objective), run)
+    saver, warm = run.saver, start is not None
+    if start is None:
+        start, saver = merged_singles(objective, goal or _first_blocks(objective), run)
     if len(np.unique(start)) < strategy.fewest:  # continues from a checkpoint: any valid labels do
         start = np.arange(n, dtype=np.int32)
     trail = Trail(run.callback)
     search = DescriptionSearch(start_state(kind, graph, start), run.rng, trail, strategy)
+    search.warm, search.rival = warm, rival - constant
     interrupted = False
     try:
         search.run(saver)
@@ -165,15 +171,19 @@ def shortest_description(
     )
 
 
-def nested_description(name: str, objective: BlockObjective, run: DescriptionRun) -> Described:
-    """Search for the hierarchy of blocks with the shortest description."""
+def nested_description(
+    name: str, objective: BlockObjective, run: DescriptionRun, flat: np.ndarray | None = None
+) -> Described:
+    """Search for the hierarchy of blocks with the shortest description.
+
+    `flat`: blocks with a short flat description, if they are known."""
     kind, graph, _ = undirected_data(name, objective.sides[0])
     n = objective.n_elements[0]
     if n == 0:
         empty = np.zeros(0, np.int32)
         return Described(name, empty, 0.0, [], True, levels=(empty,))
     start, saver = merged_singles(objective, _first_blocks(objective), run)
-    fit = HierarchyFit(kind, graph, start, run.rng, Trail(run.callback))
+    fit = HierarchyFit(kind, graph, start, run.rng, Trail(run.callback), flat)
     fit.fit(saver)
     levels, length = fit.best.levels, fit.best.length
     one = [np.zeros(n, np.int32), np.zeros(1, np.int32)]

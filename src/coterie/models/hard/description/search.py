@@ -31,7 +31,7 @@ from coterie.base.array_checks import check_array
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.base.randomness import stream_keys
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description_state import COUNTS, NEVER, TWO_DENSITIES
+from coterie.kernels.hard.description_state import COUNTS, NEVER, PLANTED
 from coterie.kernels.hard.description_sweeps import (
     Reach,
     join_bounds,
@@ -60,21 +60,20 @@ _PASSES = 3  # sweeps between levels
 _OVERSHOOT_SHARE = (0.7, 0.4)  # of the blocks, down to which merges may lengthen it; tiny graphs
 _OVERSHOOT_STEPS = 16  # blocks per merge of such a level
 _OVERSHOOT_LOSS = 0.02  # share by which the description may be longer than the best
-# Few densities describe all blocks of communities: small blocks in large communities are stuck,
-# and all of them have to be merged before the description is shorter than that of one block.
-_COMMUNITIES_STEPS = 4
 _OVERSHOOT_SIZE = 300_000  # nodes + edges up to which this is done
 _QUIET = 2e-3  # a sweep that moves a smaller share of the nodes ends the sweeps of a level
 _CHANGED = 0.05  # a block that changed by a smaller share is not tried again
 _ROUNDS = 12  # of repairs
 _ROUND_GAIN = 2e-5  # a round that gains a smaller share is the last one (large graphs)
-_TINY = 3_000  # nodes + edges up to which perturbations cost nothing that is noticed
+TINY = 3_000  # nodes + edges up to which perturbations cost nothing that is noticed
 _PERTURBATIONS = 12  # of a tiny graph; larger ones would take twice as long for 0.1 to 0.3 %
 _PATIENCE = 3  # perturbations in a row without improvement
 _PIECES = 3  # per block that is cut
 _CHECK_PASSES = 20  # over all nodes and blocks at the end
 _DESCEND, _OVERSHOOT, _PERTURB = "descend", "overshoot", "perturb"
 _REPAIR, _FINISH, _DONE = "repair", "finish", "done"
+# share by which a search may be longer than its rival when it enters a phase
+_HOPE = {_OVERSHOOT: 0.01, _PERTURB: 0.004, _REPAIR: 0.004, _FINISH: 1e-4, _DONE: 1e-4}
 TRIED = ("split", "division", "merge")  # of blocks: not again before the block has changed
 _CHECK_WORK = 4_000_000_000  # edges x blocks up to which the end tries all blocks
 
@@ -115,7 +114,7 @@ class Strategy:
 
     def perturbations(self, size: int) -> int:
         """Return the maximum number of perturbations of a graph with this many nodes and edges."""
-        return _PERTURBATIONS if size <= _TINY else 0
+        return _PERTURBATIONS if size <= TINY else 0
 
     def perturb(self, search: DescriptionSearch) -> None:
         """Cut every block of the best partition at random into pieces."""
@@ -179,9 +178,11 @@ class DescriptionSearch:
             self.best_length = math.inf
         self.locally_optimal = False
         self.size = len(state.labels) + state.model.n_edges
-        self.thorough = self.size <= _TINY
+        self.thorough = self.size <= TINY
         self.at = _Position()
         self.level_ratio = LEVEL_RATIO
+        self.warm = False  # it begins with good blocks of another model
+        self.rival = math.inf  # length of another model: give up if this one stays clearly longer
 
     def run(self, saver: SearchSaver | None = None) -> None:
         """Search from the present labels; `best` has the result.
@@ -195,6 +196,8 @@ class DescriptionSearch:
         perturbations = self.strategy.perturbations(self.size)
         while self.at.phase != _DONE:
             self._step(perturbations)
+            if self.best_length > self.rival * (1 + _HOPE.get(self.at.phase, math.inf)):
+                return
             saver.save(self.point)
 
     def _step(self, perturbations: int) -> None:
@@ -420,7 +423,9 @@ class DescriptionSearch:
         B = self.state.n_blocks
         if self.size > _OVERSHOOT_SIZE or not self.strategy.repairs:
             return B
-        if self.state.kind.cells == TWO_DENSITIES:
+        if self.state.kind.cells in PLANTED:
+            # Few densities describe all blocks: small blocks in large communities are stuck, and
+            # all of them have to be merged before the description is shorter than that of one.
             return 1
         return max(1, int(_OVERSHOOT_SHARE[self.thorough] * B))
 
@@ -428,11 +433,10 @@ class DescriptionSearch:
         """Merge the cheapest blocks whatever it costs, and move nodes; return whether to go on."""
         lost = self.length - self.best_length
         blocks = self.state.n_blocks
-        everything = self.state.kind.cells == TWO_DENSITIES
+        everything = self.state.kind.cells in PLANTED and not self.warm
         if blocks <= floor or (lost > _OVERSHOOT_LOSS * abs(self.best_length) and not everything):
             return False
-        steps = _COMMUNITIES_STEPS if everything else _OVERSHOOT_STEPS
-        made = self.merges(max(1, blocks // steps), NEVER)
+        made = self.merges(max(1, blocks // _OVERSHOOT_STEPS), NEVER)
         self.sweeps(_PASSES, everywhere=self.state.upper.depth == 0)
         self.keep()
         self._note(0)
