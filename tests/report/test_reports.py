@@ -25,10 +25,10 @@ from coterie.report import release_report as anonymize
 from coterie.report import soft_report as soft
 from coterie.report.block_matrix import arrange
 from coterie.report.page import Page, Panel, Section, Verdict, write
-from coterie.report.prediction_quality import prediction_quality
 from coterie.report.rating_groups import counts_between
+from coterie.report.recommender_report import prediction_quality
+from coterie.report.release_sections import measure_by_measure
 from coterie.report.shared_sections import convergence
-from coterie.report.utility_section import measure_by_measure
 
 
 def words(html: str) -> str:
