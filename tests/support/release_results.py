@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from coterie.anonymize.attacks.attack import AttackResult, Controls, GraphAttacks
+from coterie.anonymize.attacks.attack import AttackResult, Controls, ExpectedHits, GraphAttacks
 from coterie.anonymize.attacks.averaging import AveragingResult
-from coterie.anonymize.attacks.expected_hits import ExpectedHits
 from coterie.anonymize.attacks.known_degrees import DegreeAttackResult, VertexRefinementResult
 from coterie.anonymize.risk.assessment import AttackRisk, Risk
 from coterie.anonymize.risk.disclosure import (
@@ -14,9 +13,8 @@ from coterie.anonymize.risk.disclosure import (
     DegreeDisclosure,
     EdgeShares,
 )
-from coterie.anonymize.risk.edge_inference import EdgeInference
 from coterie.anonymize.risk.exact_degrees import PairClaim
-from coterie.anonymize.risk.left_out_edges import ControlledClaim
+from coterie.anonymize.risk.left_out_edges import ControlledClaim, EdgeInference
 
 _INTERVAL = (0.0, 1.0)
 

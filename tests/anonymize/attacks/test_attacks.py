@@ -16,8 +16,8 @@ from numpy.random import default_rng
 from tests import reference
 
 from coterie.anonymize.attacks import seeded as seeded_attacks
+from coterie.anonymize.attacks.attack import expected_hits
 from coterie.anonymize.attacks.averaging import averaging_attack
-from coterie.anonymize.attacks.expected_hits import expected_hits
 from coterie.anonymize.attacks.fingerprints import fingerprints, match_fingerprints
 from coterie.anonymize.attacks.known_degrees import vertex_refinement
 from coterie.anonymize.attacks.seeded import guess_everyone_attack, seeded_attack

@@ -18,8 +18,7 @@ from coterie.anonymize.risk.disclosure import (
     cell_disclosure,
     class_risk,
 )
-from coterie.anonymize.risk.edge_inference import EdgeInference
-from coterie.anonymize.risk.left_out_edges import LeftOutEdges
+from coterie.anonymize.risk.left_out_edges import EdgeInference, LeftOutEdges
 from coterie.base.progress import Callback, silent
 from coterie.engine import Engine
 

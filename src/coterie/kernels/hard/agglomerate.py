@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from coterie.kernels.graphs.union_find import root_of
+from coterie.kernels.graphs.resilience import root_of
 from coterie.kernels.hard.cell_costs import BERNOULLI, PLAIN, POISSON, TABLE, cell, inner_cell
 from coterie.kernels.hard.score_tables import inner_pairs
 from coterie.kernels.hard.statistics import TWO_SETS, TWO_WAY

@@ -44,9 +44,8 @@ from coterie.models.hard.description.fit import DescriptionRun
 from coterie.models.hard.description.sampling import PosteriorSamples, sample_partitions
 from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.models.hard.k_means import merging_start
-from coterie.models.hard.memory import check_memory
 from coterie.models.hard.search import SEARCH_PARAMETERS, SearchResult, SearchTask, auto_k
-from coterie.models.hard.validation import check_block_model
+from coterie.models.hard.validation import check_block_model, check_memory
 from coterie.models.hard.weight_models import COUNTS, WEIGHT_MODELS, mean_weights, weight_model
 
 _PARAMETERS: dict[str, Constraint] = {
