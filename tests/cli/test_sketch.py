@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 from typer.testing import CliRunner
 
+from coterie.anonymize.ledger import Ledger
 from coterie.cli.main import app, register_commands
 
 EDGES = "0 1\n0 2\n1 2\n3 4\n4 5\n"
@@ -63,6 +64,26 @@ def test_sketch_then_show_then_the_cap(folder: Path) -> None:
     assert refused.returncode == 3
     assert "cap of 4" in refused.stderr
     assert not (folder / "h.sketch").exists()
+
+
+def test_a_sketch_after_a_measured_release_says_what_it_means(folder: Path) -> None:
+    ledger = Ledger(folder / "state")
+    ledger.begin("staff", kind="release", graphs=2, details={})
+    stopped = sketch()
+    assert stopped.returncode == 3
+    assert "2 graphs were published" in stopped.stderr and "--after-release" in stopped.stderr
+    assert not (folder / "g.sketch").exists() and ledger.spent("staff") == 0
+    done = sketch("--after-release")
+    assert done.returncode == 0, done.stderr
+    assert "together with them, the sketch has none either" in done.stderr
+
+
+def test_the_cap_on_a_run_does_not_raise_the_stored_one(folder: Path) -> None:
+    run("ledger", "init", "staff", "--cap", "2", "--owner", "HR")
+    refused = sketch(cap="999")
+    assert refused.returncode == 3 and "a run can only lower it" in refused.stderr
+    made = sketch("--json")
+    assert json.loads(made.stdout)["cap"] == 2
 
 
 def test_a_small_network_is_said_to_have_much_noise(folder: Path) -> None:

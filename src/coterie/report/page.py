@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, wraps
+from html import escape
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec
 
 from coterie.base.renderers import NotebookView
@@ -137,6 +138,21 @@ def write(page: Page) -> HtmlPage:
 def fill(name: str, **content: object) -> str:
     """Fill a template of report/templates."""
     return _UNIT.sub("\u00a0%", _environment().get_template(name).render(content))
+
+
+def parts_html(page: Page) -> list[str]:
+    """Return the content of each section of a page as HTML, for pages that show them elsewhere."""
+    parts = _environment().get_template("parts.html.j2").module
+    return [
+        f"<section>\n<h2>{escape(section.title)}</h2>\n{parts.content(section)}</section>"  # type: ignore[attr-defined]
+        for section in page.sections
+        if section
+    ]
+
+
+def figure_html(figure: Figure) -> str:
+    """Return one figure as HTML."""
+    return str(_environment().get_template("parts.html.j2").module.figure(figure))  # type: ignore[attr-defined]
 
 
 def written(compose: Callable[Arguments, Page]) -> Callable[Arguments, str]:
